@@ -1,0 +1,42 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let httpTypes: [Target.Dependency] = [
+  .product(name: "HTTPTypes", package: "swift-http-types"),
+  .product(name: "HTTPTypesFoundation", package: "swift-http-types"),
+]
+
+let package = Package(
+  name: "Reactor",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "ReactorCore", targets: ["ReactorCore"]),
+    .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0")
+  ],
+  targets: [
+    .target(name: "ReactorCore", dependencies: httpTypes, swiftSettings: settings),
+    .target(
+      name: "ReactorTesting", dependencies: ["ReactorCore"] + httpTypes, swiftSettings: settings),
+    .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
+    .testTarget(
+      name: "ReactorCoreTests", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "Scenarios", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"],
+      path: "Tests/Scenarios", swiftSettings: settings),
+    .testTarget(
+      name: "Races", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"],
+      path: "Tests/Races", swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,19 @@
+public import Foundation
+
+/// A line of the list of what a ``Persistence`` holds.
+public struct RecordEntry: Sendable, Hashable {
+  public var key: RecordKey
+  /// Bytes that the record takes in the store.
+  public var size: Int
+  /// When the response was received, or the local value was saved.
+  public var fetchedAt: Date
+  /// When the record was last loaded or saved; `nil` where the store does not keep that.
+  public var lastUsedAt: Date?
+
+  public init(key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil) {
+    self.key = key
+    self.size = size
+    self.fetchedAt = fetchedAt
+    self.lastUsedAt = lastUsedAt
+  }
+}

@@ -1,0 +1,26 @@
+extension Duration {
+  /// Longer than any wait: as `freshFor`, never stale; as `keepUnusedFor`, never evicted for age.
+  public static let never: Duration = .seconds(Int64.max)
+
+  /// In seconds; saturates, and ``never`` is infinity.
+  var inSeconds: Double {
+    self >= .never ? .infinity : Double(components.seconds) + Double(components.attoseconds) / 1e18
+  }
+
+  /// From seconds; saturates at zero and ``never``, and a value that is no number is zero.
+  init(saturatingSeconds seconds: Double) {
+    if seconds >= Double(Int64.max) {
+      self = .never
+    } else if seconds > 0 {
+      self = .seconds(seconds)
+    } else {
+      self = .zero
+    }
+  }
+
+  /// The sum, at most ``never``.
+  func saturatingAdd(_ other: Duration) -> Duration {
+    guard self < .never, other < .never else { return .never }
+    return components.seconds.addingReportingOverflow(other.components.seconds).overflow ? .never : self + other
+  }
+}

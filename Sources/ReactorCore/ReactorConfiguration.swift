@@ -1,0 +1,67 @@
+public import Foundation
+
+/// How a reactor behaves. Every field has a default that suits an app; the few that surprise are on the page
+/// <doc:ImportantDefaults>.
+public struct ReactorConfiguration: Sendable {
+  /// How long a copy counts as fresh where neither the resource nor the server says. Default: 5 minutes.
+  /// Zero: always stale, and still coalesced. ``Swift/Duration/never``: never stale.
+  public var freshFor: Duration = .seconds(300)
+
+  /// When a model that nobody observes leaves memory, counted from its last use. Default: 5 minutes.
+  ///
+  /// A model that was read again since it was stored may stay for up to as long again.
+  public var keepUnusedFor: Duration = .seconds(300)
+
+  /// How long after it became stale a copy may stand in when the network fails (RFC 5861 §4). Default: zero.
+  /// What the server's `stale-if-error` says goes before.
+  public var staleIfError: Duration = .zero
+
+  /// Whether open streams request a value anew when it becomes stale. Default: `false`.
+  public var revalidatesWhenStale: Bool = false
+
+  /// Whether a fetch returns only when its record is saved. Default: `true`.
+  public var waitsForSave: Bool = true
+
+  /// Whether a fetch whose record cannot be saved fails with ``ReactorError/persistence(_:)``. Default: `false`: it
+  /// succeeds, and the failure is an event. (Reactor 1.x: `true`.) Needs ``waitsForSave``.
+  public var failsWhenSaveFails: Bool = false
+
+  /// Whether connectivity is looked at before a request. Default: `true`. A loopback host is never asked about.
+  public var checksReachability: Bool = true
+
+  /// What becomes of an array's malformed elements. Default: ``ParsingMode/prune``.
+  public var parsing: ParsingMode = .prune
+
+  /// How much is kept in memory. Default: 1,000 models or 64 MiB of payload.
+  public var memoryLimit: MemoryLimit = MemoryLimit()
+
+  /// Query items whose value no key, record, event or description holds; names, without regard to case.
+  public var secretQueryItems: Set<String> = [
+    "access_token", "api_key", "apikey", "auth", "client_secret", "key", "password", "secret", "sig", "signature",
+    "token",
+  ]
+
+  /// What waits: for eviction and, where a step waits, for that. Default: `ContinuousClock`.
+  public var clock: any Clock<Duration> = ContinuousClock()
+
+  /// The wall clock, by which freshness is judged. Default: `Date()`.
+  public var now: @Sendable () -> Date = { Date() }
+
+  /// Where flights run. Default: `nil`, the global executor. A simulation gives its own.
+  public var taskExecutor: (any TaskExecutor)?
+
+  public init() {}
+}
+
+/// How much a reactor keeps in memory. Models that are observed are kept beyond it.
+public struct MemoryLimit: Sendable, Hashable {
+  /// Default: 1,000.
+  public var models: Int
+  /// Bytes of payload (the bodies that the models were made from). Default: 64 MiB.
+  public var bytes: Int
+
+  public init(models: Int = 1_000, bytes: Int = 64 << 20) {
+    self.models = models
+    self.bytes = bytes
+  }
+}

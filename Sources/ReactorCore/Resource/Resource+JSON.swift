@@ -1,0 +1,41 @@
+public import Foundation
+public import HTTPTypes
+
+extension Resource {
+  /// A request whose body is `json`, encoded, with `Content-Type: application/json` unless `headers` has one.
+  ///
+  /// ```swift
+  /// let resource = try Resource("articles", method: .post, json: draft)
+  /// ```
+  ///
+  /// - Parameter encoder: by default one that sorts the keys, so that equal values make equal bodies and equal keys.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` where the value cannot be encoded.
+  public init(
+    _ path: String, method: HTTPRequest.Method, query: KeyValuePairs<String, String> = [:],
+    headers: HTTPFields = [:], json: some Encodable, encoder: JSONEncoder? = nil
+  ) throws(ReactorError) {
+    let body: Data
+    do {
+      body = try (encoder ?? Self.sortedKeys()).encode(json)
+    } catch {
+      throw .invalidResource("the body, a \(type(of: json)), cannot be encoded as JSON: \(Self.reason(error))")
+    }
+    self.init(path, method: method, query: query, headers: headers, body: body)
+    if headers[.contentType] == nil { self.headers[.contentType] = "application/json" }
+  }
+
+  private static func sortedKeys() -> JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }
+
+  /// Where the encoding failed, without the value, which may be a secret.
+  private static func reason(_ error: any Error) -> String {
+    guard case EncodingError.invalidValue(_, let context)? = error as? EncodingError else {
+      return Redaction.describe(error)
+    }
+    let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+    return "\(context.debugDescription)\(path.isEmpty ? "" : " (at \(path))")"
+  }
+}

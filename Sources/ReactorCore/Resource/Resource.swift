@@ -1,0 +1,129 @@
+public import Foundation
+public import HTTPTypes
+
+/// What is asked for: a path under the base URL, with how to ask.
+///
+/// ```swift
+/// let articles: Resource = "articles"
+/// let page = Resource("articles", query: ["page": "2", "sort": "date"])
+/// ```
+///
+/// A resource is one reference with a hash made once, so it is cheap to pass and to look up; make it once and keep it.
+/// Two are equal when all their properties are. What is stored is found by ``RecordKey``, which only the method, the
+/// URL, the body and the ``identityHeaders`` decide. Nothing is checked until the resource is fetched.
+public struct Resource: Hashable, Sendable, ExpressibleByStringLiteral {
+  private var box: Box
+
+  /// - Parameters:
+  ///   - path: relative to the base URL, with or without a slash in front; what is percent-encoded stays so. It may end
+  ///     with a query of its own, which comes before `query`.
+  ///   - query: in order; names and values are percent-encoded, `+` included.
+  ///   - headers: sent with the request. They are no part of the key unless ``identityHeaders`` names them.
+  ///   - body: the bytes to send.
+  public init(
+    _ path: String, method: HTTPRequest.Method = .get, query: KeyValuePairs<String, String> = [:],
+    headers: HTTPFields = [:], body: Data? = nil
+  ) {
+    box = Box(
+      Fields(
+        method: method, path: path, query: query.map { URLQueryItem(name: $0.key, value: $0.value) },
+        headers: headers, body: body))
+  }
+
+  public init(stringLiteral value: String) { self.init(value) }
+
+  public var method: HTTPRequest.Method {
+    get { box.fields.method }
+    set { change { $0.method = newValue } }
+  }
+  /// Relative to the base URL.
+  public var path: String {
+    get { box.fields.path }
+    set { change { $0.path = newValue } }
+  }
+  public var query: [URLQueryItem] {
+    get { box.fields.query }
+    set { change { $0.query = newValue } }
+  }
+  public var headers: HTTPFields {
+    get { box.fields.headers }
+    set { change { $0.headers = newValue } }
+  }
+  public var body: Data? {
+    get { box.fields.body }
+    set { change { $0.body = newValue } }
+  }
+  /// The header fields whose values tell one record from another, such as `Accept-Language`. Default: none.
+  ///
+  /// `Authorization` and `Cookie` cannot be among them (``ReactorError/invalidResource(_:)`` at fetch): whose data it is,
+  /// is said by the layer's ``Scope``.
+  public var identityHeaders: Set<HTTPField.Name> {
+    get { box.fields.identityHeaders }
+    set { change { $0.identityHeaders = newValue } }
+  }
+  /// How long a copy counts as fresh, whatever the server and the configuration say. Default: `nil`, they decide.
+  public var freshFor: Duration? {
+    get { box.fields.freshFor }
+    set { change { $0.freshFor = newValue } }
+  }
+  /// Whether requesting it changes nothing on the server, so that it may be coalesced, stored and served.
+  /// Default: `nil`, which means that `GET` and `HEAD` are and others are not. Set it for a search by `POST`.
+  public var isReadOnly: Bool? {
+    get { box.fields.isReadOnly }
+    set { change { $0.isReadOnly = newValue } }
+  }
+  /// Sent as `Idempotency-Key`: the server answers a repeated request once. Default: `nil`.
+  public var idempotencyKey: String? {
+    get { box.fields.idempotencyKey }
+    set { change { $0.idempotencyKey = newValue } }
+  }
+
+  public static func == (a: Resource, b: Resource) -> Bool {
+    a.box === b.box || (a.box.hash == b.box.hash && a.box.fields == b.box.fields)
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(box.hash) }
+
+  /// ``isReadOnly`` with its default applied (RFC 9110 §9.2.1 calls such a method *safe*).
+  var readsOnly: Bool { isReadOnly ?? (method == .get || method == .head) }
+
+  private mutating func change(_ body: (inout Fields) -> Void) {
+    var fields = box.fields
+    body(&fields)
+    box = Box(fields)
+  }
+}
+
+extension Resource {
+  private struct Fields: Hashable, Sendable {
+    var method: HTTPRequest.Method
+    var path: String
+    var query: [URLQueryItem]
+    var headers: HTTPFields
+    var body: Data?
+    var identityHeaders: Set<HTTPField.Name> = []
+    var freshFor: Duration?
+    var isReadOnly: Bool?
+    var idempotencyKey: String?
+  }
+
+  /// Immutable; a change makes a new one.
+  private final class Box: Sendable {
+    let fields: Fields
+    let hash: Int
+
+    init(_ fields: Fields) {
+      self.fields = fields
+      hash = fields.hashValue
+    }
+  }
+}
+
+extension Resource: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The method and the path, without the query and the header fields, which may hold secrets.
+  public var description: String {
+    "\(method.rawValue) \(path.prefix { $0 != "?" })"
+  }
+  public var debugDescription: String { "Resource(\(description))" }
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

@@ -1,0 +1,16 @@
+/// Whose data it is: one scope per signed-in user.
+///
+/// What one scope stored is never served to another. The name is part of every ``RecordKey``; it is written to disk
+/// as it is, so use an identifier rather than a secret.
+public struct Scope: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+  /// The name, of any length and any characters.
+  public let name: String
+
+  public init(_ name: String) { self.name = name }
+  public init(stringLiteral value: String) { self.init(value) }
+
+  /// The scope of a program that has no users.
+  public static let shared = Scope("shared")
+
+  public var description: String { name }
+}

@@ -1,0 +1,26 @@
+public import Foundation
+
+/// A model, and when and from what it was made.
+public struct Snapshot<Model: Sendable>: Sendable {
+  public var model: Model
+  /// When it was fetched: freshness counts from here.
+  public var fetchedAt: Date
+  /// The exchange that it was made from; `nil` for a local value, and where only the model is still held.
+  public var record: Record?
+  /// The exchange without its body; `nil` for a local value.
+  public internal(set) var head: Record.Head?
+
+  public init(model: Model, fetchedAt: Date, record: Record? = nil) {
+    self.model = model
+    self.fetchedAt = fetchedAt
+    self.record = record
+    head = record?.head
+  }
+
+  /// A snapshot whose bytes are no longer held.
+  init(model: Model, fetchedAt: Date, head: Record.Head?) {
+    self.model = model
+    self.fetchedAt = fetchedAt
+    self.head = head
+  }
+}
