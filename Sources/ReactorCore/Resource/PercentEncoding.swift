@@ -47,6 +47,7 @@ enum PercentEncoding {
   }
 
   private static func hasTwoDigits(_ bytes: [UInt8], after index: Int) -> Bool {
-    index + 2 < bytes.count && [bytes[index + 1], bytes[index + 2]].allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+    index + 2 < bytes.count
+      && [bytes[index + 1], bytes[index + 2]].allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
   }
 }
