@@ -1,0 +1,54 @@
+public import ReactorCore
+import Synchronization
+
+/// Connectivity as the test sets it.
+public final class ScriptedReachability: Reachability {
+  private struct State {
+    var isReachable: Bool
+    var timesAsked = 0
+    var nextID = 0
+    var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
+  }
+
+  private let state: Mutex<State>
+
+  public init(_ isReachable: Bool = true) { state = Mutex(State(isReachable: isReachable)) }
+
+  public var isReachable: Bool {
+    state.withLock { state in
+      state.timesAsked += 1
+      return state.isReachable
+    }
+  }
+
+  /// How often ``isReachable`` was read.
+  public var timesAsked: Int { state.withLock { $0.timesAsked } }
+  /// How many streams of ``changes`` are open: neither cancelled nor let go.
+  public var openStreams: Int { state.withLock { $0.listeners.count } }
+
+  /// Sets connectivity; every open stream gets it, unless it is what was known before.
+  public func set(_ isReachable: Bool) {
+    state.withLock { state in
+      guard state.isReachable != isReachable else { return }
+      state.isReachable = isReachable
+      // Under the lock, so that every stream sees the changes in their order; to yield runs nobody's code.
+      for listener in state.listeners.values { listener.yield(isReachable) }
+    }
+  }
+
+  public var changes: AsyncStream<Bool> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
+    let id = state.withLock { state in
+      state.nextID += 1
+      state.listeners[state.nextID] = continuation
+      continuation.yield(state.isReachable)
+      return state.nextID
+    }
+    continuation.onTermination = { [weak self] _ in self?.close(id) }
+    return stream
+  }
+
+  private func close(_ id: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
+
+  deinit { state.withLock { Array($0.listeners.values) }.forEach { $0.finish() } }
+}

@@ -1,0 +1,66 @@
+public import Foundation
+public import HTTPTypes
+
+extension ScriptedTransport {
+  /// What one request gets, and when.
+  ///
+  /// ```swift
+  /// .json(#"[{"id": 1}]"#, fields: [.eTag: "\"1\""])
+  /// .failure(URLError(.timedOut)).held(at: gate)
+  /// ```
+  public struct Answer: Sendable {
+    enum Outcome: Sendable {
+      case response(HTTPResponse, Data)
+      case failure(any Error)
+    }
+
+    let outcome: Outcome
+    var gate: Gate?
+    var ignoresCancellation = false
+    var bodyDelay: (duration: Duration, clock: any Clock<Duration>)?
+
+    /// A response, whatever its status.
+    public static func response(
+      _ status: HTTPResponse.Status = .ok, fields: HTTPFields = [:], body: Data = Data()
+    ) -> Answer {
+      Answer(outcome: .response(HTTPResponse(status: status, headerFields: fields), body))
+    }
+
+    /// A response with a body of JSON text, sent as it is; the content type is set where `fields` names none.
+    public static func json(
+      _ body: String, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]
+    ) -> Answer {
+      var fields = fields
+      if fields[.contentType] == nil { fields[.contentType] = "application/json" }
+      return response(status, fields: fields, body: Data(body.utf8))
+    }
+
+    /// The transport's own error.
+    public static func failure(_ error: any Error) -> Answer { Answer(outcome: .failure(error)) }
+
+    /// The same answer, given only when `gate` lets the request through.
+    ///
+    /// - Parameter ignoresCancellation: whether a request whose task is cancelled stays at the gate and is answered all
+    ///   the same, late. By default it ends at once with `CancellationError`.
+    public func held(at gate: Gate, ignoresCancellation: Bool = false) -> Answer {
+      var answer = self
+      answer.gate = gate
+      answer.ignoresCancellation = ignoresCancellation
+      return answer
+    }
+
+    /// The same answer, whose body comes `duration` after its head.
+    public func bodyDelayed(by duration: Duration, on clock: any Clock<Duration>) -> Answer {
+      var answer = self
+      answer.bodyDelay = (duration, clock)
+      return answer
+    }
+  }
+
+  /// A request that no script answers.
+  public struct Unscripted: Error, CustomStringConvertible {
+    public let method: HTTPRequest.Method
+    public let path: String
+    public var description: String { "nothing is scripted for \(method.rawValue) \(path)" }
+  }
+}

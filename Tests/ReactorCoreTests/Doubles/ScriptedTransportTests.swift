@@ -1,0 +1,111 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A scripted transport` {
+  let transport = ScriptedTransport()
+
+  private func get(_ path: String, body: Data? = nil) async throws -> (HTTPResponse, Data) {
+    let request = HTTPRequest(method: .get, scheme: "https", authority: "api.test", path: path)
+    return try await transport.send(request, body: body) { _ in }
+  }
+
+  @Test func `answers in sequence, the last answer for good`() async throws {
+    transport.answer("/a", with: .json("1", fields: [.eTag: "\"1\""]), .response(.notModified))
+    let (first, body) = try await get("/a")
+    #expect(first.status == .ok)
+    #expect(first.headerFields[.eTag] == "\"1\"")
+    #expect(first.headerFields[.contentType] == "application/json")
+    #expect(body == Data("1".utf8))
+    for _ in 0..<2 { #expect(try await get("/a").0.status == .notModified) }
+  }
+
+  @Test func `prefers the script of the whole path to that without the query`() async throws {
+    transport.answer("/a", with: .json("any"))
+    transport.answer("/a?page=2", with: .json("two"))
+    #expect(try await get("/a?page=1").1 == Data("any".utf8))
+    #expect(try await get("/a?page=2").1 == Data("two".utf8))
+  }
+
+  @Test func `fails what nothing is scripted for`() async {
+    let error = await #expect(throws: ScriptedTransport.Unscripted.self) { try await get("/b") }
+    #expect(error?.path == "/b")
+    #expect(transport.inFlight == 0)
+  }
+
+  @Test func `throws the scripted error`() async {
+    transport.answer("/a", with: .failure(URLError(.timedOut)))
+    await #expect(throws: URLError(.timedOut)) { try await get("/a") }
+  }
+
+  @Test func `records requests and bodies in order`() async throws {
+    let transport = ScriptedTransport { request, body in .response(body: body ?? Data("\(request.path ?? "")".utf8)) }
+    for body in [nil, Data("x".utf8)] {
+      let request = HTTPRequest(method: .post, scheme: "https", authority: "api.test", path: "/echo?n=1")
+      let (_, answer) = try await transport.send(request, body: body) { _ in }
+      #expect(answer == body ?? Data("/echo?n=1".utf8))
+    }
+    #expect(transport.requests.map(\.path) == ["/echo?n=1", "/echo?n=1"])
+    #expect(transport.requests.map(\.body) == [nil, Data("x".utf8)])
+    #expect(transport.requests.map(\.request.method) == [.post, .post])
+  }
+
+  @Test func `holds at a gate and counts who is in flight`() async throws {
+    let gate = Gate()
+    transport.answer("/a", with: Answer.json("1").held(at: gate))
+    let tasks = [Task { try await get("/a") }, Task { try await get("/a") }]
+    try await transport.waitForRequests(count: 2)
+    #expect(transport.inFlight == 2)
+    gate.open()
+    for task in tasks { #expect(try await task.value.1 == Data("1".utf8)) }
+    _ = try await get("/a")
+    #expect(transport.inFlight == 0)
+    #expect(transport.maximumInFlight == 2)
+    #expect(transport.cancellationCount == 0)
+  }
+
+  @Test func `ends a held request at once when it is cancelled, and counts it`() async throws {
+    let gate = Gate()
+    transport.answer("/a", with: Answer.json("1").held(at: gate))
+    let task = Task { try await get("/a") }
+    try await gate.waitForArrival()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try await transport.waitForCancellations()
+    #expect(transport.cancellationCount == 1)
+    #expect(transport.inFlight == 0)
+  }
+
+  @Test func `answers a cancelled request late where it ignores cancellation`() async throws {
+    let gate = Gate()
+    transport.answer("/a", with: Answer.json("late").held(at: gate, ignoresCancellation: true))
+    let task = Task { try await get("/a") }
+    try await gate.waitForArrival()
+    task.cancel()
+    try await transport.waitForCancellations()
+    #expect(transport.inFlight == 1)
+    gate.open()
+    #expect(try await task.value.1 == Data("late".utf8))
+  }
+
+  @Test func `delays the body on a clock, after the head's progress`() async throws {
+    let clock = TestClock()
+    let seen = Mutex<[TransferProgress]>([])
+    transport.answer("/a", with: Answer.json("abc").bodyDelayed(by: .seconds(2), on: clock))
+    let request = HTTPRequest(method: .get, scheme: "https", authority: "api.test", path: "/a")
+    let task = Task { [transport] in
+      try await transport.send(request, body: nil) { progress in seen.withLock { $0.append(progress) } }
+    }
+    try await clock.waitForSleepers()
+    #expect(seen.withLock { $0.last } == TransferProgress(received: 0, expected: 3))
+    clock.advance(by: .seconds(2))
+    #expect(try await task.value.1 == Data("abc".utf8))
+    #expect(seen.withLock { $0.last } == TransferProgress(received: 3, expected: 3))
+    try clock.checkNobodySleeps()
+  }
+
+  private typealias Answer = ScriptedTransport.Answer
+}

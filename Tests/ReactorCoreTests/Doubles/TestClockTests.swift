@@ -1,0 +1,112 @@
+import Foundation
+import ReactorCore
+import ReactorTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A test clock` {
+  let clock = TestClock(date: Date(timeIntervalSince1970: 1_000))
+
+  @Test func `stands still until it is advanced, and moves the wall clock with it`() {
+    #expect(clock.now == TestClock.Instant())
+    clock.advance(by: .milliseconds(1_500))
+    clock.advance(to: TestClock.Instant(elapsed: .seconds(2)))
+    #expect(clock.now.elapsed == .seconds(2))
+    #expect(clock.wallClock() == Date(timeIntervalSince1970: 1_002))
+  }
+
+  @Test func `never goes back`() {
+    clock.advance(by: .seconds(5))
+    clock.advance(to: TestClock.Instant(elapsed: .seconds(3)))
+    clock.advance(by: .seconds(-1))
+    #expect(clock.now.elapsed == .seconds(5))
+  }
+
+  @Test func `sets the wall clock back and wakes nobody`() async throws {
+    let task = Task { try await clock.sleep(for: .seconds(1)) }
+    try await clock.waitForSleepers()
+    clock.setWallClock(back: .seconds(60))
+    #expect(clock.date == Date(timeIntervalSince1970: 940))
+    clock.setWallClock(forward: .seconds(3_600))
+    #expect(clock.date == Date(timeIntervalSince1970: 4_540))
+    #expect(clock.sleeperCount == 1)
+    clock.advance(by: .seconds(1))
+    try await task.value
+  }
+
+  @Test func `wakes only those whose deadline has come`() async throws {
+    let short = Task { try await clock.sleep(for: .seconds(1)) }
+    let long = Task { try await clock.sleep(for: .seconds(10)) }
+    try await clock.waitForSleepers(count: 2)
+    #expect(clock.nextDeadline?.elapsed == .seconds(1))
+    clock.advance(by: .seconds(9))
+    try await short.value
+    #expect(clock.sleeperCount == 1)
+    clock.advance(by: .seconds(1))
+    try await long.value
+    try clock.checkNobodySleeps()
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-3)])
+  func `returns at once from a wait that is over`(duration: Duration) async throws {
+    try await clock.sleep(for: duration)
+  }
+
+  @Test func `sleeps until never without a trap`() async throws {
+    clock.advance(by: .seconds(1))
+    let task = Task { try await clock.sleep(for: .never) }
+    try await clock.waitForSleepers()
+    clock.advance(by: .never)
+    clock.advance(by: .never)
+    try await task.value
+  }
+
+  @MainActor @Test func `wakes by deadline, then by arrival`() async throws {
+    var order: [String] = []
+    var tasks: [Task<Void, any Error>] = []
+    for (name, seconds) in [("late", 2), ("first", 1), ("second", 1)] {
+      tasks.append(
+        Task {
+          try await clock.sleep(for: .seconds(seconds))
+          order.append(name)
+        })
+      try await clock.waitForSleepers(count: tasks.count)
+    }
+    clock.advance(by: .seconds(3))
+    for task in tasks { try await task.value }
+    #expect(order == ["first", "second", "late"])
+  }
+
+  @Test func `ends a sleep at once when its task is cancelled`() async throws {
+    let task = Task { try await clock.sleep(for: .never) }
+    try await clock.waitForSleepers()
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try clock.checkNobodySleeps()
+  }
+
+  @Test func `says who still sleeps`() async throws {
+    let task = Task { try await clock.sleep(for: .seconds(7)) }
+    try await clock.waitForSleepers()
+    let error = #expect(throws: TestClock.StillSleeping.self) { try clock.checkNobodySleeps() }
+    #expect(error?.deadlines.map(\.elapsed) == [.seconds(7)])
+    task.cancel()
+  }
+
+  @Test func `drives a repeated wait one period at a time`() async throws {
+    let (ticks, continuation) = AsyncStream.makeStream(of: Duration.self)
+    let task = Task {
+      while true {
+        try await clock.sleep(for: .seconds(1))
+        continuation.yield(clock.now.elapsed)
+      }
+    }
+    var iterator = ticks.makeAsyncIterator()
+    for second in 1...3 {
+      try await clock.waitForSleepers()
+      clock.advance(by: .seconds(1))
+      #expect(await iterator.next() == .seconds(second))
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}
