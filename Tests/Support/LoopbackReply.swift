@@ -7,7 +7,7 @@ extension LoopbackServer {
       /// One write.
       case send(Data)
       /// Nothing until the gate is open; `hungUp` opens where the client goes first, which ends the reply.
-      case hold(Gate, hungUp: Gate?)
+      case hold(Latch, hungUp: Latch?)
       /// Ends the connection with RST instead of FIN.
       case reset
     }
@@ -64,7 +64,7 @@ extension LoopbackServer {
 
     /// Sends `first`, then nothing until `gate` is open, then `rest`.
     public static func held(
-      until gate: Gate, hungUp: Gate? = nil, sendingFirst first: Data = Data(), then rest: Reply = .text("held")
+      until gate: Latch, hungUp: Latch? = nil, sendingFirst first: Data = Data(), then rest: Reply = .text("held")
     ) -> Reply {
       let start: [Step] = first.isEmpty ? [] : [.send(first)]
       return Reply(steps: start + [.hold(gate, hungUp: hungUp)] + rest.steps, keepsAlive: rest.keepsAlive)

@@ -14,7 +14,7 @@ public final class LoopbackServer: Sendable {
   public let port: UInt16
   private let listener: Socket
   private let handler: Handler
-  private let stopping = Gate()
+  private let stopping = Latch()
   private let threads = DispatchGroup()
   private let state = Mutex(State())
 
@@ -24,7 +24,7 @@ public final class LoopbackServer: Sendable {
     var accepted = 0
     var mostOpen = 0
     var isStopped = false
-    var idleGates: [Gate] = []
+    var idleGates: [Latch] = []
   }
 
   /// The server threads that did not end.
@@ -75,7 +75,7 @@ public final class LoopbackServer: Sendable {
 
   /// Returns once no connection is open.
   public func waitUntilIdle() async throws {
-    let gate = Gate()
+    let gate = Latch()
     let isIdle = state.withLock { state in
       if state.open.isEmpty { return true }
       state.idleGates.append(gate)
@@ -162,7 +162,7 @@ public final class LoopbackServer: Sendable {
     let idle = state.withLock { state in
       state.open.remove(connection.descriptor)
       connection.close()
-      guard state.open.isEmpty else { return [Gate]() }
+      guard state.open.isEmpty else { return [Latch]() }
       defer { state.idleGates = [] }
       return state.idleGates
     }

@@ -73,7 +73,7 @@ struct Socket: Sendable {
   }
 
   /// Waits until `gate` is open (`true`) or the peer is gone (`false`).
-  func wait(for gate: Gate) -> Bool {
+  func wait(for gate: Latch) -> Bool {
     while true {
       switch readable(besides: gate.descriptor) {
       case (_, true): return true

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Something that happens once, and that tasks and the loopback server's threads can wait for.
-public final class Gate: Sendable {
+public final class Latch: Sendable {
   private struct State {
     var isOpen = false
     var nextID = 0
