@@ -89,9 +89,9 @@ struct URLSessionBadAnswersTests {
   }
 
   @Test func `an announced size beyond the limit ends the exchange before the body`() async throws {
-    let hungUp = Gate()
+    let hungUp = Latch()
     try await LoopbackServer.run { _ in
-      .held(until: Gate(), hungUp: hungUp, sendingFirst: LoopbackServer.Reply.head(200, [("Content-Length", "1001")]))
+      .held(until: Latch(), hungUp: hungUp, sendingFirst: LoopbackServer.Reply.head(200, [("Content-Length", "1001")]))
     } body: { server in
       let transport = URLSessionTransport(maximumResponseSize: 1_000)
       await #expect(throws: TransportError.responseTooLarge(limit: 1_000)) {
@@ -102,11 +102,11 @@ struct URLSessionBadAnswersTests {
   }
 
   @Test func `a body that grows beyond the limit ends the exchange`() async throws {
-    let hungUp = Gate()
+    let hungUp = Latch()
     let chunk = Data("1f4\r\n".utf8) + Data(repeating: 1, count: 500) + Data("\r\n".utf8)
     let start = LoopbackServer.Reply.head(200, [("Transfer-Encoding", "chunked")]) + chunk + chunk
     try await LoopbackServer.run { _ in
-      .held(until: Gate(), hungUp: hungUp, sendingFirst: start + Data("1\r\nx\r\n".utf8))
+      .held(until: Latch(), hungUp: hungUp, sendingFirst: start + Data("1\r\nx\r\n".utf8))
     } body: { server in
       let transport = URLSessionTransport(maximumResponseSize: 1_000)
       await #expect(throws: TransportError.responseTooLarge(limit: 1_000)) {

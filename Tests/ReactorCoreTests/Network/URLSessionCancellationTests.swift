@@ -10,7 +10,7 @@ import Testing
 
 /// A clock on which time passes when its gate opens.
 private struct GateClock: Clock {
-  let gate: Gate
+  let gate: Latch
   var now: ContinuousClock.Instant { .now }
   var minimumResolution: Duration { .zero }
   func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { try await gate.wait() }
@@ -19,11 +19,11 @@ private struct GateClock: Clock {
 @Suite(.timeLimit(.minutes(2)))
 struct URLSessionCancellationTests {
   @Test func `the deadline ends the exchange and its connection`() async throws {
-    let (time, hungUp) = (Gate(), Gate())
+    let (time, hungUp) = (Latch(), Latch())
     try await LoopbackServer.run { _ in
       // By now the transport waits for the clock and for the answer.
       time.open()
-      return .held(until: Gate(), hungUp: hungUp)
+      return .held(until: Latch(), hungUp: hungUp)
     } body: { server in
       let transport = URLSessionTransport(timeout: .seconds(10), clock: GateClock(gate: time))
       await #expect { try await transport.send(server.request()) } throws: { error in
@@ -35,11 +35,11 @@ struct URLSessionCancellationTests {
   }
 
   @Test func `the deadline counts redirects and a slow body too`() async throws {
-    let (time, hungUp) = (Gate(), Gate())
+    let (time, hungUp) = (Latch(), Latch())
     try await LoopbackServer.run { request in
       if request.target == "/" { return .redirect(to: "/slow") }
       time.open()
-      return .held(until: Gate(), hungUp: hungUp, sendingFirst: LoopbackServer.Reply.head(200, []) + Data("slow".utf8))
+      return .held(until: Latch(), hungUp: hungUp, sendingFirst: LoopbackServer.Reply.head(200, []) + Data("slow".utf8))
     } body: { server in
       let transport = URLSessionTransport(timeout: .seconds(10), clock: GateClock(gate: time))
       await #expect { try await transport.send(server.request()) } throws: { error in
@@ -51,7 +51,7 @@ struct URLSessionCancellationTests {
   }
 
   @Test func `an exchange that ends leaves nobody waiting for the clock`() async throws {
-    let time = Gate()
+    let time = Latch()
     try await LoopbackServer.run { _ in
       .text("x")
     } body: { server in
@@ -75,10 +75,10 @@ struct URLSessionCancellationTests {
   }
 
   @Test func `cancellation ends the call at once and the connection after it`() async throws {
-    let (arrived, hungUp) = (Gate(), Gate())
+    let (arrived, hungUp) = (Latch(), Latch())
     try await LoopbackServer.run { _ in
       arrived.open()
-      return .held(until: Gate(), hungUp: hungUp)
+      return .held(until: Latch(), hungUp: hungUp)
     } body: { server in
       let task = Task { try await URLSessionTransport().send(server.request()) }
       try await arrived.wait()
@@ -89,10 +89,10 @@ struct URLSessionCancellationTests {
   }
 
   @Test func `cancellation in the middle of a body ends the connection`() async throws {
-    let (arrived, hungUp) = (Gate(), Gate())
+    let (arrived, hungUp) = (Latch(), Latch())
     try await LoopbackServer.run { _ in
       .held(
-        until: Gate(), hungUp: hungUp,
+        until: Latch(), hungUp: hungUp,
         sendingFirst: LoopbackServer.Reply.head(200, [("Content-Length", "100")]) + Data("abc".utf8))
     } body: { server in
       let task = Task {
@@ -109,7 +109,7 @@ struct URLSessionCancellationTests {
     try await LoopbackServer.run { _ in
       .text("x")
     } body: { server in
-      let (start, transport) = (Gate(), URLSessionTransport())
+      let (start, transport) = (Latch(), URLSessionTransport())
       let task = Task {
         try? await start.wait()
         return try await transport.send(server.request())
@@ -122,7 +122,7 @@ struct URLSessionCancellationTests {
   }
 
   @Test func `progress is not called after the call has returned`() async throws {
-    let (entered, mayLeave) = (Gate(), DispatchSemaphore(value: 0))
+    let (entered, mayLeave) = (Latch(), DispatchSemaphore(value: 0))
     let isInside = Shared(false)
     try await LoopbackServer.run { _ in
       .text("x")
@@ -149,7 +149,7 @@ struct URLSessionCancellationTests {
   }
 
   @Test func `two thousand exchanges cancelled at any moment all end`() async throws {
-    let arrivals = Shared<[String: Gate]>([:])
+    let arrivals = Shared<[String: Latch]>([:])
     let ended = Shared((answers: 0, cancellations: 0))
     try await LoopbackServer.run { request in
       arrivals.value[request.target]?.open()
@@ -161,7 +161,7 @@ struct URLSessionCancellationTests {
           if index >= 40 { try await group.next() }
           group.addTask {
             let moment = Moment.allCases[index % Moment.allCases.count]
-            let (target, arrived) = ("/\(index)", Gate())
+            let (target, arrived) = ("/\(index)", Latch())
             if moment == .whenTheServerHasIt { arrivals.change { $0[target] = arrived } }
             let call = Task {
               try await transport.send(server.request(target), body: nil) { progress in

@@ -98,7 +98,7 @@ struct URLSessionRedirectTests {
   }
 
   @Test func `credentials that left do not come back`() async throws {
-    let home = Gate()
+    let home = Latch()
     try await LoopbackServer.run {
       .redirect(to: "http://\($0["X-Home"] ?? "")/back")
     } body: { other in

@@ -63,7 +63,7 @@ struct URLSessionRequestsTests {
   }
 
   @Test func `progress counts what was sent`() async throws {
-    let sent = Gate()
+    let sent = Latch()
     try await LoopbackServer.run { _ in
       .text("x")
     } body: { server in
