@@ -23,4 +23,19 @@ public struct Snapshot<Model: Sendable>: Sendable {
     self.fetchedAt = fetchedAt
     self.head = head
   }
+
+  /// Whether no server has sent it.
+  var isLocal: Bool { head.map { $0.localModel != nil } ?? false }
+
+  /// By what its freshness is judged. A step that says "unchanged" has given it a new ``fetchedAt``; then that counts.
+  var freshness: Freshness {
+    guard let head, head.receivedAt == fetchedAt || head.localModel != nil else {
+      guard let head else { return Freshness(since: fetchedAt) }
+      var freshness = Freshness(head)
+      freshness.since = fetchedAt
+      freshness.invalidatedAt = nil
+      return freshness
+    }
+    return Freshness(head)
+  }
 }

@@ -45,6 +45,11 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
     self.init(parts)
   }
 
+  /// The key of a plain `GET` of the same URL in the same scope.
+  static func get(_ key: RecordKey) -> RecordKey {
+    RecordKey(Parts(scope: key.scope, method: .get, url: key.url, body: nil, fields: []))
+  }
+
   private init(_ parts: Parts) { storage = Storage(parts) }
 
   public static func == (a: RecordKey, b: RecordKey) -> Bool {

@@ -1,0 +1,188 @@
+import Foundation
+import HTTPTypes
+
+/// The steps of a flow over a backend, an ``HTTPCache`` and a parser.
+struct HTTPFlow<Model: Sendable>: Sendable {
+  let core: LayerCore
+  let backend: Backend
+  let parser: Parser<Model>
+  let configuration: ReactorConfiguration
+  let decoded: DecodedModels<Model>
+  let key: @Sendable (Resource) throws(ReactorError) -> RecordKey
+
+  /// Looks up and parses; a record whose model is in memory is not parsed again.
+  func load(_ resource: Resource) async throws -> Snapshot<Model>? {
+    let key = try key(resource)
+    guard let record = try await core.cache.lookUp(key, for: resource.headers) else { return nil }
+    if let name = record.head.localModel, name != Self.modelName { return nil }
+    let model = try decoded.model(of: key, from: record.head) ?? parse(record.body, key)
+    return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record)
+  }
+
+  /// A conditional request; its answer is parsed unless it is 304.
+  func network(_ resource: Resource, _ context: FetchContext<Model>) async throws -> Snapshot<Model> {
+    let key = try key(resource)
+    let request = try backend.request(for: resource)
+    let stored = try await storedRecord(resource, key, context)
+    let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
+    let conditional = HTTPCache.conditional(request, on: resource.readsOnly ? head : nil)
+    emit(key, .request(isConditional: conditional.headerFields != request.headerFields))
+    let requestedAt = configuration.now()
+    let started = ContinuousClock.now
+    let (response, body) = try await backend.send(conditional, body: resource.body, progress: context.progress)
+    emit(
+      key,
+      .response(status: response.status.code, bytes: body.count, duration: started.duration(to: .now)))
+    let answer = HTTPCache.judge(
+      response, body: body, to: resource.headers, for: key,
+      stored: conditional.headerFields != request.headerFields ? head : nil, requestedAt: requestedAt,
+      receivedAt: configuration.now())
+    switch answer {
+    case .notModified(let updated):
+      return try unchanged(updated, stored: stored, stale: context.stale, key)
+    case .received(let record):
+      guard response.status.kind == .successful else { throw ReactorError.server(response, body: body) }
+      return Snapshot(model: try parse(body, key), fetchedAt: record.head.receivedAt, record: record)
+    }
+  }
+
+  /// Stores the exchange; a local model is encoded first.
+  func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
+    let key = try key(resource)
+    if let record = snapshot.record {
+      try await core.cache.store(record, for: key)
+    } else if snapshot.head == nil {
+      try await core.cache.store(Self.local(snapshot, key, parser), for: key)
+    }
+  }
+
+  func remove(_ resource: Resource) async throws { try await core.cache.remove(try key(resource)) }
+
+  func invalidate(_ key: RecordKey, at date: Date) async throws { try await core.cache.invalidate(key, at: date) }
+}
+
+extension HTTPFlow {
+  static var modelName: String { String(reflecting: Model.self) }
+
+  /// The record whose validators are sent. One that cannot be read has none.
+  private func storedRecord(
+    _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+  ) async throws -> Record? {
+    guard resource.readsOnly else { return nil }
+    if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }
+    do {
+      let record = try await core.cache.lookUp(key, for: resource.headers)
+      return record?.head.localModel == nil ? record : nil
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      emit(key, .loadFailed(ReactorError(error, wrap: ReactorError.persistence)))
+      return nil
+    }
+  }
+
+  /// The stored copy, confirmed: its model if that is at hand, else its bytes are parsed.
+  private func unchanged(
+    _ head: Record.Head, stored: Record?, stale: Snapshot<Model>?, _ key: RecordKey
+  ) throws -> Snapshot<Model> {
+    let held = stored.map { record in
+      stale.flatMap { $0.head?.isSameExchange(as: record.head) == true ? $0.model : nil }
+        ?? decoded.model(of: key, from: record.head)
+    }
+    let model = stored == nil ? stale?.model : held.flatMap(\.self)
+    emit(key, .notModified(parsedBytes: model == nil ? stored?.body.count ?? 0 : 0))
+    if let model {
+      guard let stored else { return Snapshot(model: model, fetchedAt: head.receivedAt, head: head) }
+      return Snapshot(model: model, fetchedAt: head.receivedAt, record: Record(head: head, body: stored.body))
+    }
+    let body = stored?.body ?? Data()
+    return Snapshot(
+      model: try parse(body, key), fetchedAt: head.receivedAt, record: Record(head: head, body: body))
+  }
+
+  private func parse(_ body: Data, _ key: RecordKey) throws -> Model {
+    let started = ContinuousClock.now
+    let parsed = try parser.parse(body)
+    emit(key, .parsed(bytes: body.count, duration: started.duration(to: .now)))
+    if !parsed.pruned.isEmpty { emit(key, .pruned(parsed.pruned)) }
+    if !parsed.duplicates.isEmpty { emit(key, .duplicateMembers(parsed.duplicates)) }
+    return parsed.model
+  }
+
+  /// A model that no server has sent, as a record that only its own type reads.
+  static func local(_ snapshot: Snapshot<Model>, _ key: RecordKey, _ parser: Parser<Model>) throws -> Record {
+    let body: Data?
+    do { body = try parser.encode(snapshot.model) } catch { throw NotEncoded(reason: Redaction.describe(error)) }
+    guard let body else { throw NotEncoded(reason: "\(Model.self) gives null") }
+    return Record(
+      head: Record.Head(
+        identity: key.identity, status: .ok, fields: [:], requestedAt: snapshot.fetchedAt,
+        receivedAt: snapshot.fetchedAt, localModel: modelName), body: body)
+  }
+
+  private func emit(_ key: RecordKey, _ kind: ReactorEvent.Kind) {
+    core.events.append(ReactorEvent(key: key, model: "\(Model.self)", kind: kind))
+    core.events.deliver()
+  }
+}
+
+/// A local model that has no bytes: it is kept in memory only.
+struct NotEncoded: Error {
+  let reason: String
+}
+
+extension ReactorFlow {
+  /// The flow of a backend: memory, then what `persistence` holds, then the network.
+  ///
+  /// - Parameters:
+  ///   - persistence: `nil` persists nothing.
+  ///   - parser: by default chosen by the model's type: ``Mappable`` first, then an array of it, an array of
+  ///     `Codable`, `Codable`.
+  public init(
+    backend: Backend, persistence: (any Persistence)? = nil, parser: Parser<Model>? = nil, scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init()
+  ) {
+    self.init(
+      core: LayerCore(backend: backend, persistence: persistence, scope: scope, configuration: configuration),
+      backend: backend, parser: parser, configuration: configuration)
+  }
+
+  init(core: LayerCore, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
+    let decoded = DecodedModels<Model>()
+    let secret = configuration.secretQueryItems
+    let flow = HTTPFlow(
+      core: core, backend: backend, parser: parser ?? .automatic(mode: configuration.parsing),
+      configuration: configuration, decoded: decoded,
+      key: { resource throws(ReactorError) in
+        try RecordKey(resource, backend: backend, scope: core.scope, secretQueryItems: secret)
+      })
+    self.init(
+      core: core, configuration: configuration,
+      network: { try await flow.network($0, $1) }, loadFromPersistence: { try await flow.load($0) },
+      saveToPersistence: { try await flow.save($0, $1) }, removeFromPersistence: { try await flow.remove($0) })
+    self.decoded = decoded
+    invalidateInPersistence = { try await flow.invalidate($0, at: $1) }
+  }
+
+  /// One's own network step over a typed store: a model is encoded by `parser` to be saved, and parsed when it is loaded.
+  public static func persisted(
+    in persistence: any Persistence, parser: Parser<Model>? = nil, scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init(),
+    network: @escaping @Sendable (Resource) async throws -> Model
+  ) -> ReactorFlow {
+    let core = LayerCore(backend: nil, persistence: persistence, scope: scope, configuration: configuration)
+    let store = TypedStore<Model>(
+      cache: core.cache, parser: parser ?? .automatic(mode: configuration.parsing),
+      key: { resource throws(ReactorError) in
+        try RecordKey(
+          resource, backend: nil, scope: scope, secretQueryItems: configuration.secretQueryItems)
+      })
+    var flow = ReactorFlow(
+      core: core, configuration: configuration,
+      network: { resource, _ in Snapshot(model: try await network(resource), fetchedAt: configuration.now()) },
+      loadFromPersistence: { try await store.load($0) }, saveToPersistence: { try await store.save($0, $1) },
+      removeFromPersistence: { try await store.remove($0) })
+    flow.invalidateInPersistence = { try await core.cache.invalidate($0, at: $1) }
+    return flow
+  }
+}

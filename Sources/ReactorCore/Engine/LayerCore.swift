@@ -1,0 +1,67 @@
+import Foundation
+import Synchronization
+
+/// What the reactors of one backend and one scope share beneath ``ModelLayer``: it knows them only weakly.
+final class LayerCore: Sendable {
+  let backend: Backend?
+  let cache: HTTPCache
+  let scope: Scope
+  let configuration: ReactorConfiguration
+  let events = EventHub()
+  let generations = Generations()
+  let gate = KeyGate()
+  private let members = Mutex<[WeakMember]>([])
+
+  init(
+    backend: Backend?, persistence: (any Persistence)?, scope: Scope = .shared, configuration: ReactorConfiguration
+  ) {
+    self.backend = backend
+    cache = HTTPCache(persistence: persistence)
+    self.scope = scope
+    self.configuration = configuration
+  }
+
+  func add(_ member: any LayerMember) {
+    members.withLock { members in
+      members.removeAll { $0.member == nil }
+      members.append(WeakMember(member: member))
+    }
+  }
+
+  /// Tells the layer's other reactors what one of them did.
+  func announce(_ change: LayerChange, except sender: (any LayerMember)? = nil) {
+    let others = members.withLock { $0.compactMap(\.member) }.filter { $0 !== sender }
+    for member in others { member.layerChanged(change) }
+  }
+
+  /// Forgets all that the scope has, in memory and on disk; what answers later is dropped.
+  @concurrent func removeAll() async throws(ReactorError) {
+    generations.beginRemoving(nil)
+    defer { generations.endRemoving(nil) }
+    generations.fenceAll()
+    announce(.removedAll)
+    do {
+      try await gate.with(nil) { try await cache.removeAll(in: scope) }
+    } catch {
+      throw ReactorError(error, wrap: ReactorError.persistence)
+    }
+  }
+}
+
+/// What happened to a layer's records.
+enum LayerChange: Sendable {
+  /// A newer record of the key is stored.
+  case stored(RecordKey)
+  case invalidated(RecordKey, Date)
+  case removed(RecordKey)
+  case removedAll
+}
+
+/// A reactor, as its layer sees it.
+protocol LayerMember: AnyObject, Sendable {
+  func layerChanged(_ change: LayerChange)
+}
+
+private struct WeakMember: Sendable {
+  weak var member: (any LayerMember)?
+}

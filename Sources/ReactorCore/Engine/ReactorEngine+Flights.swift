@@ -1,0 +1,209 @@
+import Foundation
+import Synchronization
+
+extension ReactorEngine {
+  /// Waits for what the key's flight brings. A cancelled caller leaves at once; the flight goes on for the others.
+  func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Copy<Model> {
+    let key = try flow.key(resource)
+    guard !Task.isCancelled else { throw .cancelled }
+    let id = state.withLock { $0.nextID() }
+    let priority = Task.currentPriority
+    let outcome = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        enter(Flight.Party(id: id, kind: .caller, resource: resource, policy: policy), key, continuation, priority)
+        // The handler below may have run before there was anybody to take out.
+        if Task.isCancelled { leave(key, id) }
+      }
+    } onCancel: {
+      leave(key, id)
+    }
+    return try outcome.get()
+  }
+
+  private func enter(
+    _ party: Flight.Party, _ key: RecordKey, _ continuation: CheckedContinuation<Outcome, Never>,
+    _ priority: TaskPriority
+  ) {
+    let now = now
+    transact { state, effects in
+      let entry = entry(of: key, as: party.resource, &state)
+      switch FetchDecision(party.policy, copy: standing(entry.copy, for: party.resource, at: now)) {
+      case .use:
+        guard let copy = entry.copy else { return }
+        append(key, .memoryHit)
+        effects.append(.resume(continuation, .success(copy)))
+        return
+      case .useAndRevalidate:
+        guard let copy = entry.copy else { return }
+        append(key, .servedStale)
+        effects.append(.resume(continuation, .success(copy)))
+        let layer = Flight.Party(id: 0, kind: .layer, resource: party.resource, policy: party.policy)
+        guard entry.flight?.hasLayer != true else { return }
+        join(layer, entry, at: now, priority: priority, &state, &effects)
+      case .ask, .notCached:
+        if party.policy.asksStoreFirst { append(key, .memoryMiss) }
+        entry.waiters[party.id] = continuation
+        join(party, entry, at: now, priority: priority, &state, &effects)
+      }
+      settle(entry, &state, &effects)
+    }
+  }
+
+  private func leave(_ key: RecordKey, _ id: Flight.PartyID) {
+    transact { state, effects in
+      guard let entry = state.memory.entries[key], let waiter = entry.waiters.removeValue(forKey: id) else { return }
+      effects.append(.resume(waiter, .failure(.cancelled)))
+      depart(id, entry, &state, &effects)
+      settle(entry, &state, &effects)
+    }
+  }
+
+  /// Takes a party out of the flight of `entry`.
+  func depart(_ id: Flight.PartyID, _ entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
+    let actions = entry.flight?.leave(id) ?? []
+    if case .end? = actions.last { append(entry.key, .cancelled) }
+    apply(actions, to: entry, &effects)
+  }
+}
+
+extension ReactorEngine {
+  func start(_ work: Work<Model>) {
+    let task = spawn(on: flow.configuration.taskExecutor, priority: work.task.priority) { await self.run(work) }
+    work.task.attach(task)
+  }
+
+  private func run(_ work: Work<Model>) async {
+    switch work.step {
+    case .load: await load(work)
+    case .request(let loaded): await request(work, loaded)
+    }
+  }
+
+  private func load(_ work: Work<Model>) async {
+    var failure: ReactorError?
+    var loaded: Snapshot<Model>?
+    do {
+      loaded = try await core.gate.with(work.key) {
+        core.generations.isBeingRemoved(work.key) ? nil : try await flow.loadFromPersistence(work.resource)
+      }
+    } catch {
+      failure = ReactorError(error, wrap: ReactorError.persistence)
+    }
+    let now = now
+    transact { [loaded, failure] state, effects in
+      guard let entry = current(work, state) else { return }
+      if let loaded { adopt(loaded, entry, &state, &effects) }
+      let copy = { self.standing(entry.copy, for: $0, at: now) }
+      if let failure {
+        append(work.key, .loadFailed(failure))
+      } else {
+        append(
+          work.key, loaded == nil ? .persistenceMiss : .persistenceHit(isFresh: copy(work.resource)?.isFresh ?? false))
+      }
+      apply(entry.flight?.loaded(copy: copy) ?? [], to: entry, loaded: loaded, &effects)
+      settle(entry, &state, &effects)
+    }
+  }
+
+  private func request(_ work: Work<Model>, _ loaded: Snapshot<Model>?) async {
+    guard flow.isReachable(work.resource) else { return unreachable(work) }
+    var context = FetchContext(stale: loaded ?? state.withLock { current(work, $0)?.copy?.snapshot })
+    context.progress = { [weak self] in self?.advance(work, to: $0) }
+    do {
+      let snapshot = try await flow.network(work.resource, context)
+      let waits = flow.configuration.waitsForSave
+      if waits {
+        switch await save(snapshot, work.resource, work.ticket) {
+        case .saved, .outrun: break
+        case .failed(let error):
+          guard !flow.configuration.failsWhenSaveFails else { return fail(work, error) }
+        }
+      }
+      let isUsed = succeed(work, snapshot)
+      guard isUsed else { return }
+      if !waits { _ = await save(snapshot, work.resource, work.ticket) }
+      core.announce(.stored(work.key), except: self)
+    } catch {
+      fail(work, ReactorError(error, wrap: ReactorError.network))
+    }
+  }
+
+  /// The entry whose flight `work` belongs to; `nil` where that is over, or another.
+  private func current(_ work: Work<Model>, _ state: borrowing State) -> Entry? {
+    guard let entry = state.memory.entries[work.key], entry.flight?.id == work.flight else { return nil }
+    return entry
+  }
+
+  private func unreachable(_ work: Work<Model>) {
+    let now = now
+    transact { state, effects in
+      guard let entry = current(work, state) else { return }
+      let actions = entry.flight?.unreachable { standing(entry.copy, for: $0, at: now) } ?? []
+      if entry.flight?.isPaused == true {
+        append(work.key, .paused)
+      } else {
+        entry.error = .noConnectivity
+        append(work.key, .failed(.noConnectivity))
+      }
+      apply(actions, to: entry, &effects)
+      settle(entry, &state, &effects)
+    }
+  }
+
+  private func fail(_ work: Work<Model>, _ error: ReactorError) {
+    let now = now
+    transact { state, effects in
+      guard let entry = current(work, state) else { return }
+      if case .cancelled = error {} else { entry.error = error }
+      append(work.key, .failed(error))
+      apply(entry.flight?.failed(error) { standing(entry.copy, for: $0, at: now) } ?? [], to: entry, &effects)
+      settle(entry, &state, &effects)
+    }
+  }
+
+  /// Gives the answer to whoever waits, unless something newer is known; then the flight begins again.
+  private func succeed(_ work: Work<Model>, _ snapshot: Snapshot<Model>) -> Bool {
+    let now = now
+    return transact { state, effects in
+      guard let entry = current(work, state) else { return false }
+      guard work.ticket.commit() else {
+        restart(entry, at: now, &state, &effects)
+        settle(entry, &state, &effects)
+        return false
+      }
+      work.task.release()
+      let cost = snapshot.record?.body.count ?? entry.copy?.cost
+      setCopy(Copy(snapshot, origin: .network, cost: cost), of: entry, &state, &effects)
+      entry.error = nil
+      entry.invalidatedBefore = nil
+      entry.showToAll()
+      apply(entry.flight?.succeeded() ?? [], to: entry, &effects)
+      settle(entry, &state, &effects)
+      return true
+    }
+  }
+
+  private func advance(_ work: Work<Model>, to progress: TransferProgress) {
+    transact { state, effects in
+      guard let entry = current(work, state), entry.progress != progress else { return }
+      entry.progress = progress
+      settle(entry, &state, &effects)
+    }
+  }
+
+  /// Takes over what persistence had, unless memory has something newer.
+  private func adopt(
+    _ loaded: Snapshot<Model>, _ entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]
+  ) {
+    var copy = Copy(loaded, origin: .persistence)
+    if let date = entry.invalidatedBefore, copy.fetchedAt <= date { copy = copy.invalidated(at: date) }
+    if let old = entry.copy {
+      if old.fetchedAt > copy.fetchedAt { return }
+      if old.fetchedAt == copy.fetchedAt {
+        guard let date = copy.freshness.invalidatedAt else { return }
+        copy = old.invalidated(at: date)
+      }
+    }
+    setCopy(copy, of: entry, &state, &effects)
+  }
+}

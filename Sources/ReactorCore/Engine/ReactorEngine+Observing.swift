@@ -1,0 +1,155 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+extension ReactorEngine {
+  /// What memory knows now, as a stream with this policy would show it first.
+  func current(_ resource: Resource, _ policy: FetchPolicy) -> LoadState<Model> {
+    guard resource.readsOnly, let key = try? flow.key(resource) else {
+      return LoadState(error: unobservable(resource))
+    }
+    let now = now
+    let snapshot = state.withLock { state -> KeySnapshot<Model>? in
+      guard let entry = state.memory.entry(of: key, as: resource) else { return nil }
+      return entry.snapshot(for: subscriber(resource, policy, entry, now))
+    }
+    return snapshot.map { loadState($0, for: resource) } ?? LoadState()
+  }
+
+  /// Begins a stream: it joins a flight as the policy says.
+  func subscribe(_ resource: Resource, _ policy: FetchPolicy) throws(ReactorError) -> (RecordKey, Flight.PartyID) {
+    if let error = unobservable(resource) { throw error }
+    let key = try flow.key(resource)
+    let now = now
+    let priority = Task.currentPriority
+    return transact { state, effects in
+      let id = state.nextID()
+      let entry = entry(of: key, as: resource, &state)
+      entry.subscribers[id] = subscriber(resource, policy, entry, now)
+      state.subscriberCount += 1
+      watchReachability(&state, &effects)
+      let decision = FetchDecision(policy, copy: standing(entry.copy, for: resource, at: now))
+      if decision != .use {
+        let party = Flight.Party(id: id, kind: .stream, resource: resource, policy: policy)
+        join(party, entry, at: now, priority: priority, &state, &effects)
+      }
+      settle(entry, &state, &effects)
+      return (key, id)
+    }
+  }
+
+  /// Ends a stream; one that waits gets `nil`.
+  func unsubscribe(_ key: RecordKey, _ id: Flight.PartyID) {
+    transact { state, effects in
+      guard let entry = state.memory.entries[key], let subscriber = entry.subscribers.removeValue(forKey: id) else {
+        return
+      }
+      if let continuation = subscriber.continuation { effects.append(.deliver(continuation, nil)) }
+      state.subscriberCount -= 1
+      if state.subscriberCount == 0, let watcher = state.watcher {
+        effects.append(.cancel([watcher]))
+        state.watcher = nil
+      }
+      depart(id, entry, &state, &effects)
+      state.memory.touch(entry, at: elapsed())
+      settle(entry, &state, &effects)
+    }
+  }
+
+  /// The next revision that the stream has not seen; `nil` once it has ended, by cancellation too.
+  func next(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) async -> LoadState<Model>? {
+    let snapshot = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        transact { state, effects in
+          guard let entry = state.memory.entries[key], entry.subscribers[id] != nil else {
+            return effects.append(.deliver(continuation, nil))
+          }
+          if let snapshot = entry.take(for: id) {
+            effects.append(.deliver(continuation, snapshot))
+          } else {
+            entry.subscribers[id]?.continuation = continuation
+          }
+        }
+        if Task.isCancelled { unsubscribe(key, id) }
+      }
+    } onCancel: {
+      unsubscribe(key, id)
+    }
+    return snapshot.map { loadState($0, for: resource) }
+  }
+
+  private func unobservable(_ resource: Resource) -> ReactorError? {
+    guard resource.readsOnly else {
+      return .invalidResource("\(resource.method.rawValue) has no states; set isReadOnly if it changes nothing")
+    }
+    do { _ = try flow.key(resource) } catch { return error }
+    return nil
+  }
+
+  private func subscriber(
+    _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date
+  ) -> Subscriber<Model> {
+    let standing = standing(entry.copy, for: resource, at: now)
+    let showsValue =
+      switch policy {
+      case .staleWhileRevalidate, .cacheOnly: standing != nil || entry.copy == nil
+      case .cacheFirst: standing?.isFresh ?? false
+      case .networkOnly, .networkFirst: false
+      }
+    return Subscriber(resource: resource, policy: policy, initialCopy: entry.copy, showsValue: showsValue)
+  }
+
+  private func loadState(_ snapshot: KeySnapshot<Model>, for resource: Resource) -> LoadState<Model> {
+    let isStale = snapshot.copy.map { !(standing($0, for: resource, at: now)?.isFresh ?? false) } ?? false
+    return LoadState(
+      value: snapshot.copy?.model, error: snapshot.error, fetchStatus: snapshot.fetchStatus, origin: snapshot.origin,
+      fetchedAt: snapshot.copy?.fetchedAt, isStale: isStale, progress: snapshot.progress, revision: snapshot.revision)
+  }
+}
+
+extension ReactorEngine {
+  /// Joins each stream of `entry` that is not a party yet and whose copy is not fresh.
+  func refresh(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
+    for (id, subscriber) in entry.subscribers where subscriber.policy != .cacheOnly {
+      guard entry.flight?.parties.contains(where: { $0.id == id }) != true,
+        standing(entry.copy, for: subscriber.resource, at: now)?.isFresh != true
+      else { continue }
+      let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: subscriber.policy)
+      join(party, entry, at: now, &state, &effects)
+    }
+  }
+
+  /// Connectivity is back: what is paused goes on, and what is observed and stale is asked for, once.
+  private func reconnected() {
+    let now = now
+    transact { state, effects in
+      for entry in state.memory.entries.values where !entry.subscribers.isEmpty {
+        if entry.flight != nil {
+          apply(entry.flight?.reconnected() ?? [], to: entry, &effects)
+        } else {
+          refresh(entry, at: now, &state, &effects)
+        }
+        settle(entry, &state, &effects)
+      }
+    }
+  }
+
+  private func watchReachability(_ state: inout State, _ effects: inout [Effect<Model>]) {
+    guard state.watcher == nil, flow.configuration.checksReachability, core.backend != nil else { return }
+    let watcher = FlightTask(priority: nil)
+    state.watcher = watcher
+    effects.append(.watch(watcher))
+  }
+
+  func startWatching(_ watcher: FlightTask) {
+    guard let reachability = core.backend?.reachability else { return }
+    watcher.attach(
+      spawn(on: flow.configuration.taskExecutor) { [weak self] in
+        var wasReachable = true
+        for await isReachable in reachability.changes {
+          if isReachable, !wasReachable { self?.reconnected() }
+          wasReachable = isReachable
+        }
+      })
+  }
+}

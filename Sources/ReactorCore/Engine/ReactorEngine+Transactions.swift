@@ -1,0 +1,178 @@
+import Foundation
+import Synchronization
+
+/// What is to be done once the lock is free.
+enum Effect<Model: Sendable>: Sendable {
+  case resume(CheckedContinuation<KeyState<Model>.Outcome, Never>, KeyState<Model>.Outcome)
+  case deliver(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>?)
+  case start(Work<Model>)
+  case cancel([FlightTask])
+  case escalate([FlightTask], TaskPriority)
+  case sweep(FlightTask)
+  case watch(FlightTask)
+}
+
+/// One step of a flight, to be run by a task.
+struct Work<Model: Sendable>: Sendable {
+  enum Step: Sendable {
+    case load
+    /// With what persistence had, if it was asked in this flight.
+    case request(Snapshot<Model>?)
+  }
+
+  let step: Step
+  let key: RecordKey
+  /// ``Flight/id``.
+  let flight: UInt64
+  /// What the request is made of: the first party's.
+  let resource: Resource
+  let ticket: Generations.Ticket
+  let task: FlightTask
+}
+
+extension ReactorEngine {
+  /// Changes the state under the lock, then delivers the events and does what was asked for.
+  func transact<Result: Sendable>(
+    _ change: (inout State, inout [Effect<Model>]) -> Result
+  ) -> Result {
+    let (result, effects) = state.withLock { state in
+      var effects: [Effect<Model>] = []
+      let result = change(&state, &effects)
+      return (result, effects)
+    }
+    core.events.deliver()
+    for effect in effects { perform(effect) }
+    return result
+  }
+
+  func perform(_ effect: Effect<Model>) {
+    switch effect {
+    case .resume(let continuation, let outcome): continuation.resume(returning: outcome)
+    case .deliver(let continuation, let snapshot): continuation.resume(returning: snapshot)
+    case .start(let work): start(work)
+    case .cancel(let tasks): for task in tasks { task.cancel() }
+    case .escalate(let tasks, let priority): for task in tasks { task.escalate(to: priority) }
+    case .sweep(let task): startSweeping(task)
+    case .watch(let task): startWatching(task)
+    }
+  }
+
+  /// Does what a flight's state machine asks for.
+  ///
+  /// - Parameter loaded: what persistence had, for the request that follows.
+  func apply(
+    _ actions: [Flight.Action], to entry: Entry, loaded: Snapshot<Model>? = nil, _ effects: inout [Effect<Model>]
+  ) {
+    for action in actions {
+      switch action {
+      case .load: begin(.load, for: entry, &effects)
+      case .request: begin(.request(loaded), for: entry, &effects)
+      case .use(let party): use(party, entry, &effects)
+      case .fail(let party, let error): fail(party, error, entry, &effects)
+      case .end: endFlight(of: entry, &effects)
+      }
+    }
+  }
+
+  private func begin(_ step: Work<Model>.Step, for entry: Entry, _ effects: inout [Effect<Model>]) {
+    guard let flight = entry.flight, let ticket = entry.ticket, let leader = flight.parties.first else { return }
+    let task = FlightTask(priority: entry.priority)
+    entry.tasks.append(task)
+    effects.append(
+      .start(
+        Work(
+          step: step, key: entry.key, flight: flight.id, resource: leader.resource, ticket: ticket, task: task)))
+  }
+
+  private func use(_ party: Flight.Party, _ entry: Entry, _ effects: inout [Effect<Model>]) {
+    guard party.kind == .caller else {
+      entry.subscribers[party.id]?.showsValue = true
+      return
+    }
+    guard let waiter = entry.waiters.removeValue(forKey: party.id) else { return }
+    guard let copy = entry.copy else { return effects.append(.resume(waiter, .failure(.notCached))) }
+    effects.append(.resume(waiter, .success(copy)))
+  }
+
+  private func fail(
+    _ party: Flight.Party, _ error: ReactorError, _ entry: Entry, _ effects: inout [Effect<Model>]
+  ) {
+    if case .notCached = error { entry.subscribers[party.id]?.isNotCached = true }
+    guard let waiter = entry.waiters.removeValue(forKey: party.id) else { return }
+    effects.append(.resume(waiter, .failure(error)))
+  }
+
+  /// Nobody waits any more: what still runs is cancelled, unless it is past that.
+  func endFlight(of entry: Entry, _ effects: inout [Effect<Model>]) {
+    if !entry.tasks.isEmpty { effects.append(.cancel(entry.tasks)) }
+    entry.tasks = []
+    entry.flight = nil
+    entry.ticket = nil
+    entry.priority = nil
+    entry.progress = nil
+  }
+
+  /// Begins the flight again under a new generation, for the parties that wait.
+  func restart(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
+    guard let old = entry.flight else { return }
+    let priority = entry.priority
+    endFlight(of: entry, &effects)
+    append(entry.key, .superseded)
+    entry.ticket = core.generations.begin(entry.key)
+    entry.priority = priority
+    let (flight, actions) = old.restarted(id: state.nextID()) { standing(entry.copy, for: $0, at: now) }
+    entry.flight = flight
+    apply(actions, to: entry, &effects)
+  }
+
+  /// Joins `party` to the flight of `entry`, which is begun if there is none.
+  func join(
+    _ party: Flight.Party, _ entry: Entry, at now: Date, priority: TaskPriority? = nil, _ state: inout State,
+    _ effects: inout [Effect<Model>]
+  ) {
+    if entry.flight == nil {
+      entry.flight = Flight(id: state.nextID())
+      entry.ticket = core.generations.begin(entry.key)
+      entry.priority = priority
+    } else {
+      append(entry.key, .joined)
+      if let priority, priority > entry.priority ?? .background {
+        entry.priority = priority
+        effects.append(.escalate(entry.tasks, priority))
+      }
+    }
+    let actions = entry.flight?.join(party) { standing(entry.copy, for: $0, at: now) } ?? []
+    apply(actions, to: entry, &effects)
+  }
+
+  /// Gives `entry` another copy, keeps the memory within its bounds, and sees to its eviction.
+  func setCopy(_ copy: Copy<Model>?, of entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
+    let (models, bytes) = entry.setCopy(copy)
+    state.memory.account(models: models, bytes: bytes)
+    guard copy != nil else { return }
+    state.memory.touch(entry, at: elapsed())
+  }
+
+  /// Tells the streams, and lets go of what is neither known nor wanted. Ends each change of an entry.
+  func settle(_ entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
+    if entry.copy?.freshness.isNoStore == true, entry.subscribers.isEmpty {
+      setCopy(nil, of: entry, &state, &effects)
+    }
+    state.revision += 1
+    for (continuation, snapshot) in entry.publish(revision: state.revision) {
+      effects.append(.deliver(continuation, snapshot))
+    }
+    if !entry.isPinned, entry.copy == nil, entry.invalidatedBefore == nil { state.memory.remove(entry.key) }
+    for key in state.memory.trim() { append(key, .evicted) }
+    scheduleSweep(&state, &effects)
+  }
+
+  /// The entry of `key`, made if there is none.
+  func entry(of key: RecordKey, as resource: Resource, _ state: inout State) -> Entry {
+    if let entry = state.memory.entry(of: key, as: resource) { return entry }
+    let entry = Entry(key: key)
+    state.memory.insert(entry, as: resource)
+    state.memory.touch(entry, at: elapsed())
+    return entry
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Synchronization
+
+extension ReactorEngine {
+  /// A request that may change something on the server: never coalesced, stored or served. When the server has
+  /// accepted it, what is stored for its URL is invalidated (RFC 9111 §4.4).
+  func send(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Model {
+    let key = try flow.key(resource)
+    guard policy != .cacheOnly else { throw .notCached }
+    guard flow.isReachable(resource) else { throw .noConnectivity }
+    let answer = Answer<Model>()
+    let outcome = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard answer.await(continuation) else { return }
+        let task = FlightTask(priority: Task.currentPriority)
+        answer.cancels(task)
+        task.attach(
+          spawn(on: flow.configuration.taskExecutor, priority: task.priority) {
+            answer.give(await self.exchange(resource, key))
+          })
+        if Task.isCancelled { answer.give(.failure(.cancelled)) }
+      }
+    } onCancel: {
+      answer.give(.failure(.cancelled))
+    }
+    return try outcome.get()
+  }
+
+  private func exchange(_ resource: Resource, _ key: RecordKey) async -> Result<Model, ReactorError> {
+    do {
+      let snapshot = try await flow.network(resource, FetchContext())
+      await invalidateURL(of: key)
+      return .success(snapshot.model)
+    } catch {
+      let error = ReactorError(error, wrap: ReactorError.network)
+      // The server has accepted it; only its answer could not be read.
+      if case .parser = error { await invalidateURL(of: key) }
+      append(key, .failed(error))
+      core.events.deliver()
+      return .failure(error)
+    }
+  }
+
+  private func invalidateURL(of key: RecordKey) async {
+    let date = now
+    var keys = Set([RecordKey.get(key)])
+    if let url = URL(string: key.url), let stored = try? await core.cache.keys(of: url, in: core.scope) {
+      keys.formUnion(stored)
+    }
+    for key in keys {
+      let ticket = core.generations.fence(key)
+      core.announce(.invalidated(key, date))
+      try? await core.gate.with(key) {
+        if ticket.commit() { try await flow.invalidateInPersistence(key, date) }
+      }
+    }
+  }
+}
+
+/// One answer for one waiter: the task's, or the cancellation's, whichever comes first.
+private final class Answer<Model: Sendable>: Sendable {
+  typealias Outcome = Result<Model, ReactorError>
+
+  private struct State {
+    var continuation: CheckedContinuation<Outcome, Never>?
+    var outcome: Outcome?
+    var task: FlightTask?
+  }
+
+  private let state = Mutex(State())
+
+  /// Whether there is anything to begin: a waiter that was cancelled before gets its answer here.
+  func await(_ continuation: CheckedContinuation<Outcome, Never>) -> Bool {
+    let outcome = state.withLock { state in
+      if state.outcome == nil { state.continuation = continuation }
+      return state.outcome
+    }
+    if let outcome { continuation.resume(returning: outcome) }
+    return outcome == nil
+  }
+
+  func cancels(_ task: FlightTask) { state.withLock { $0.task = task } }
+
+  func give(_ outcome: Outcome) {
+    let (continuation, task) = state.withLock { state in
+      guard state.outcome == nil else { return (nil as CheckedContinuation<Outcome, Never>?, nil as FlightTask?) }
+      state.outcome = outcome
+      defer { state.continuation = nil }
+      return (state.continuation, state.task)
+    }
+    if case .failure(.cancelled) = outcome { task?.cancel() }
+    continuation?.resume(returning: outcome)
+  }
+}

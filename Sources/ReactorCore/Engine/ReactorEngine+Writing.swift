@@ -1,0 +1,158 @@
+import Foundation
+import HTTPTypes
+
+extension ReactorEngine {
+  enum SaveResult: Sendable {
+    case saved
+    /// Something newer was saved, or the key was removed.
+    case outrun
+    case failed(ReactorError)
+  }
+
+  /// Runs the flow's save step, alone for its key, unless something newer has come.
+  @concurrent func save(
+    _ snapshot: Snapshot<Model>, _ resource: Resource, _ ticket: Generations.Ticket
+  ) async -> SaveResult {
+    let result = await core.gate.with(ticket.key) { () async -> SaveResult in
+      guard ticket.commit() else { return .outrun }
+      do {
+        try await flow.saveToPersistence(snapshot, resource)
+        return .saved
+      } catch let error as NotEncoded {
+        append(ticket.key, .notEncoded(error.reason))
+        return .saved
+      } catch {
+        return .failed(ReactorError(error, wrap: ReactorError.persistence))
+      }
+    }
+    switch result {
+    case .saved where flow.isPersistent && !snapshot.freshness.isNoStore:
+      append(ticket.key, .saved(bytes: snapshot.record?.body.count ?? 0))
+    case .failed(let error): append(ticket.key, .saveFailed(error))
+    case .saved, .outrun: break
+    }
+    core.events.deliver()
+    return result
+  }
+
+  /// A local write: memory and streams have it at once, whoever waits gets it, and then it is persisted.
+  func write(_ model: Model, for resource: Resource) async throws(ReactorError) {
+    let key = try readable(resource)
+    let ticket = core.generations.fence(key)
+    let snapshot = Snapshot(model: model, fetchedAt: now)
+    transact { state, effects in
+      let entry = entry(of: key, as: resource, &state)
+      setCopy(Copy(snapshot, origin: .local), of: entry, &state, &effects)
+      entry.error = nil
+      entry.invalidatedBefore = nil
+      entry.showToAll()
+      append(key, .savedLocally)
+      apply(entry.flight?.succeeded() ?? [], to: entry, &effects)
+      settle(entry, &state, &effects)
+    }
+    let result = await save(snapshot, resource, ticket)
+    if case .failed(let error) = result, flow.configuration.failsWhenSaveFails { throw error }
+  }
+
+  /// Declares the copy stale, in memory and on disk; streams ask anew, and so does a flight that is under way.
+  func invalidate(_ resource: Resource) async {
+    guard let key = try? readable(resource) else { return }
+    let ticket = core.generations.fence(key)
+    let date = now
+    transact { state, effects in
+      markInvalid(entry(of: key, as: resource, &state), at: date, &state, &effects)
+    }
+    core.announce(.invalidated(key, date), except: self)
+    await invalidateOnDisk(ticket, date)
+  }
+
+  @concurrent private func invalidateOnDisk(_ ticket: Generations.Ticket, _ date: Date) async {
+    do {
+      try await core.gate.with(ticket.key) {
+        if ticket.commit() { try await flow.invalidateInPersistence(ticket.key, date) }
+      }
+    } catch {
+      append(ticket.key, .saveFailed(ReactorError(error, wrap: ReactorError.persistence)))
+      core.events.deliver()
+    }
+  }
+
+  func markInvalid(_ entry: Entry, at date: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
+    entry.invalidatedBefore = date
+    if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry, &state, &effects) }
+    append(entry.key, .invalidated)
+    restart(entry, at: date, &state, &effects)
+    refresh(entry, at: date, &state, &effects)
+    settle(entry, &state, &effects)
+  }
+
+  /// Forgets the resource. Whoever waits for it gets ``ReactorError/cancelled``.
+  func remove(_ resource: Resource) async throws(ReactorError) {
+    let key = try readable(resource)
+    core.generations.beginRemoving(key)
+    defer { core.generations.endRemoving(key) }
+    let ticket = core.generations.fence(key)
+    forget { $0 == key }
+    core.announce(.removed(key), except: self)
+    try await removeFromDisk(resource, ticket)
+  }
+
+  @concurrent private func removeFromDisk(
+    _ resource: Resource, _ ticket: Generations.Ticket
+  ) async throws(ReactorError) {
+    do {
+      try await core.gate.with(ticket.key) {
+        if ticket.commit() { try await flow.removeFromPersistence(resource) }
+      }
+    } catch {
+      throw ReactorError(error, wrap: ReactorError.persistence)
+    }
+  }
+
+  private func readable(_ resource: Resource) throws(ReactorError) -> RecordKey {
+    guard resource.readsOnly else {
+      throw .invalidResource("\(resource.method.rawValue) is never stored; set isReadOnly if it changes nothing")
+    }
+    return try flow.key(resource)
+  }
+
+  /// Forgets the keys that pass: their flights end, their callers are cancelled, their streams show nothing.
+  private func forget(_ isForgotten: (RecordKey) -> Bool) {
+    transact { state, effects in
+      for (key, entry) in state.memory.entries where isForgotten(key) {
+        for waiter in entry.waiters.values { effects.append(.resume(waiter, .failure(.cancelled))) }
+        entry.waiters = [:]
+        endFlight(of: entry, &effects)
+        setCopy(nil, of: entry, &state, &effects)
+        entry.error = nil
+        entry.invalidatedBefore = nil
+        append(key, .removed)
+        settle(entry, &state, &effects)
+      }
+    }
+  }
+}
+
+extension ReactorEngine: LayerMember {
+  func layerChanged(_ change: LayerChange) {
+    let now = now
+    switch change {
+    case .removedAll: forget { _ in true }
+    case .removed(let key): forget { $0 == key }
+    case .invalidated(let key, let date):
+      transact { state, effects in
+        guard let entry = state.memory.entries[key] else { return }
+        markInvalid(entry, at: date, &state, &effects)
+      }
+    case .stored(let key):
+      // Another type's reactor has stored a newer record: this one's model is of an older. It is on disk to be read.
+      guard flow.isPersistent else { return }
+      transact { state, effects in
+        guard let entry = state.memory.entries[key], let copy = entry.copy else { return }
+        setCopy(copy.invalidated(at: now), of: entry, &state, &effects)
+        if entry.flight == nil { refresh(entry, at: now, &state, &effects) }
+        settle(entry, &state, &effects)
+      }
+    }
+  }
+}

@@ -1,0 +1,15 @@
+/// What a flow's network step is given beside the resource.
+public struct FetchContext<Model: Sendable>: Sendable {
+  /// The copy that there is, if any: the step may ask the server whether it is still good, and return it with a new
+  /// ``Snapshot/fetchedAt`` if so.
+  public var stale: Snapshot<Model>?
+  /// To be told how far the transfer has come; streams show it.
+  public var progress: @Sendable (TransferProgress) -> Void
+
+  public init(
+    stale: Snapshot<Model>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+  ) {
+    self.stale = stale
+    self.progress = progress
+  }
+}

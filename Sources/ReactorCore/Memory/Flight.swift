@@ -1,0 +1,241 @@
+/// The work under way for one key, and who waits for it: a state machine that returns actions.
+///
+/// It knows neither models nor tasks nor time. Parties join with a policy; persistence is asked at most once and the network
+/// at most once; each party is resolved by the first answer that its policy may use. When the last party is gone, the flight
+/// ends. The shell performs what is returned, after it has unlocked.
+struct Flight: Sendable {
+  typealias PartyID = UInt64
+
+  struct Party: Sendable {
+    enum Kind: Sendable { case caller, stream, layer }
+    var id: PartyID
+    var kind: Kind
+    var resource: Resource
+    var policy: FetchPolicy
+    fileprivate var waitsFor: Stage = .persistence
+
+    init(id: PartyID, kind: Kind, resource: Resource, policy: FetchPolicy) {
+      self.id = id
+      self.kind = kind
+      self.resource = resource
+      self.policy = policy
+    }
+  }
+
+  fileprivate enum Stage: Sendable {
+    case persistence, network
+    /// The network failed; persistence may have something that stands in.
+    case standIn(ReactorError)
+  }
+
+  enum Action: Sendable {
+    case load
+    case request
+    /// The party gets the copy that the key has now. A stream may stay a party after it.
+    case use(Party)
+    case fail(Party, ReactorError)
+    /// Nobody waits any more: whatever still runs is to be cancelled.
+    case end
+  }
+
+  private enum Load { case notAsked, running, done }
+  private enum Request { case notAsked, running, paused, failed(ReactorError) }
+
+  /// Tells this flight from an earlier one of the key: answers to that one are not its.
+  let id: UInt64
+  private(set) var parties: [Party] = []
+  private var load = Load.notAsked
+  private var request = Request.notAsked
+
+  init(id: UInt64) { self.id = id }
+
+  /// Whether it waits for connectivity.
+  var isPaused: Bool {
+    if case .paused = request { true } else { false }
+  }
+
+  /// Whether a background revalidation is under way.
+  var hasLayer: Bool { parties.contains { $0.kind == .layer } }
+
+  /// How the copy at hand stands for a resource.
+  typealias Standings = (Resource) -> Standing?
+
+  mutating func join(_ party: Party, copy: Standings) -> [Action] {
+    var party = party
+    party.waitsFor = party.policy.asksStoreFirst ? .persistence : .network
+    parties.append(party)
+    var actions: [Action] = []
+    switch (party.waitsFor, load) {
+    case (.persistence, .notAsked):
+      load = .running
+      actions.append(.load)
+    case (.persistence, .done):
+      settle(party, copy: copy, into: &actions)
+    case (.persistence, .running): break
+    default: ask(for: party, isNew: true, into: &actions)
+    }
+    return finish(actions)
+  }
+
+  mutating func leave(_ id: PartyID) -> [Action] {
+    parties.removeAll { $0.id == id }
+    return finish([])
+  }
+
+  /// Persistence has answered; what it had is the key's copy by now.
+  mutating func loaded(copy: Standings) -> [Action] {
+    load = .done
+    var actions: [Action] = []
+    for party in parties {
+      switch party.waitsFor {
+      case .persistence: settle(party, copy: copy, into: &actions)
+      case .standIn(let error): fall(party, error, copy: copy, into: &actions)
+      case .network:
+        if isPaused { showWhilePaused(party, copy: copy, into: &actions) }
+      }
+    }
+    return finish(actions)
+  }
+
+  /// The network has answered; its model is the key's copy by now.
+  mutating func succeeded() -> [Action] {
+    defer { parties = [] }
+    return parties.map { .use($0) } + [.end]
+  }
+
+  /// The network has failed.
+  mutating func failed(_ error: ReactorError, copy: Standings) -> [Action] {
+    request = .failed(error)
+    var actions: [Action] = []
+    for party in parties {
+      if case .network = party.waitsFor { fall(party, error, copy: copy, into: &actions) }
+    }
+    return finish(actions)
+  }
+
+  /// There is no connectivity: streams wait for it, the others fail now.
+  mutating func unreachable(copy: Standings) -> [Action] {
+    let streams = parties.filter { $0.kind == .stream && $0.isWaitingForNetwork }
+    parties.removeAll { party in streams.contains { $0.id == party.id } }
+    var actions = failed(.noConnectivity, copy: copy)
+    guard !streams.isEmpty else { return actions }
+    if case .end? = actions.last { actions.removeLast() }
+    parties += streams
+    request = .paused
+    for party in streams { showWhilePaused(party, copy: copy, into: &actions) }
+    return actions
+  }
+
+  /// There is connectivity again.
+  mutating func reconnected() -> [Action] {
+    guard case .paused = request else { return [] }
+    request = .running
+    return [.request]
+  }
+
+  /// The same parties in a new flight; they ask from the beginning.
+  func restarted(id: UInt64, copy: Standings) -> (Flight, [Action]) {
+    var flight = Flight(id: id)
+    var actions: [Action] = []
+    for party in parties { actions += flight.join(party, copy: copy) }
+    return (flight, actions)
+  }
+}
+
+extension Flight {
+  /// Persistence was asked for `party`; what does its policy make of the copy?
+  private mutating func settle(_ party: Party, copy: Standings, into actions: inout [Action]) {
+    let standing = copy(party.resource)
+    var decision = FetchDecision(party.policy, copy: standing)
+    // The layer is there to ask the network: a copy that may be served stale is no answer to it.
+    if party.kind == .layer, decision == .useAndRevalidate { decision = .ask }
+    switch decision {
+    case .use: resolve(party, .use(party), into: &actions)
+    case .notCached: resolve(party, .fail(party, .notCached), into: &actions)
+    case .ask: ask(for: party, isNew: false, into: &actions)
+    case .useAndRevalidate:
+      resolve(party, .use(party), into: &actions)
+      revalidate(party, into: &actions)
+    }
+  }
+
+  /// The layer takes the place of a party that was content with a stale copy. A stream stays itself, so that it sees
+  /// the answer and can wait for connectivity.
+  private mutating func revalidate(_ party: Party, into actions: inout [Action]) {
+    var successor = party
+    if party.kind == .caller {
+      guard !hasLayer else { return }
+      successor.id = 0
+      successor.kind = .layer
+    }
+    successor.waitsFor = .network
+    parties.append(successor)
+    ask(for: successor, isNew: false, into: &actions)
+  }
+
+  private mutating func ask(for party: Party, isNew: Bool, into actions: inout [Action]) {
+    if let index = parties.firstIndex(where: { $0.id == party.id }) { parties[index].waitsFor = .network }
+    switch request {
+    case .notAsked:
+      request = .running
+      actions.append(.request)
+    case .running: break
+    case .paused where party.kind == .stream: break
+    case .failed(let error) where !isNew:
+      // It was asked while this party waited for persistence: that was its request too.
+      resolve(party, .fail(party, error), into: &actions)
+    case .paused, .failed:
+      request = .running
+      actions.append(.request)
+    }
+  }
+
+  private mutating func fall(_ party: Party, _ error: ReactorError, copy: Standings, into actions: inout [Action]) {
+    if FetchDecision.standsIn(copy(party.resource), for: error, under: party.policy) {
+      resolve(party, .use(party), into: &actions)
+    } else if party.policy == .networkFirst, error.isNetworkFailure, load != .done {
+      if let index = parties.firstIndex(where: { $0.id == party.id }) { parties[index].waitsFor = .standIn(error) }
+      guard load == .notAsked else { return }
+      load = .running
+      actions.append(.load)
+    } else {
+      resolve(party, .fail(party, error), into: &actions)
+    }
+  }
+
+  /// A stream that waits for connectivity shows meanwhile what stands in for the network's failure.
+  private mutating func showWhilePaused(_ party: Party, copy: Standings, into actions: inout [Action]) {
+    if FetchDecision.standsIn(copy(party.resource), for: .noConnectivity, under: party.policy) {
+      actions.append(.use(party))
+    } else if party.policy == .networkFirst, load == .notAsked {
+      load = .running
+      actions.append(.load)
+    }
+  }
+
+  private mutating func resolve(_ party: Party, _ action: Action, into actions: inout [Action]) {
+    parties.removeAll { $0.id == party.id }
+    actions.append(action)
+  }
+
+  /// An empty flight ends, and starts nothing first.
+  private func finish(_ actions: [Action]) -> [Action] {
+    guard parties.isEmpty else { return actions }
+    return actions.filter(\.isResolution) + [.end]
+  }
+}
+
+extension Flight.Party {
+  fileprivate var isWaitingForNetwork: Bool {
+    if case .network = waitsFor { true } else { false }
+  }
+}
+
+extension Flight.Action {
+  fileprivate var isResolution: Bool {
+    switch self {
+    case .use, .fail: true
+    case .load, .request, .end: false
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/// What the memory keeps for one key. Guarded by the lock of the reactor that the memory belongs to.
+protocol MemoryEntry: AnyObject {
+  var key: RecordKey { get }
+  /// Whether there is a model to evict.
+  var holdsModel: Bool { get }
+  /// Bytes of payload.
+  var cost: Int { get }
+  /// Whether somebody observes it, or waits for it: then it stays.
+  var isPinned: Bool { get }
+  var use: MemoryUse { get set }
+}
+
+/// When and under which names an entry was used.
+struct MemoryUse {
+  /// The resources that lead to the entry; several spell one key.
+  var aliases: [Resource] = []
+  /// Counts up at each use: the least is the least recently used.
+  var order: UInt64 = 0
+  /// Whether it was read since the time below was set.
+  var wasTouched = false
+  /// The clock's time of the last use that was timed.
+  var usedAt: Duration = .zero
+}

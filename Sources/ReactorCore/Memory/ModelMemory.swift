@@ -1,0 +1,110 @@
+/// The entries of one reactor: found by resource with one hash that is already made, or by key; bounded.
+///
+/// Not synchronized: the reactor's lock guards it.
+struct ModelMemory<Entry: MemoryEntry> {
+  private(set) var entries: [RecordKey: Entry] = [:]
+  private var byResource: [Resource: Entry] = [:]
+  private var order: UInt64 = 0
+  /// Of the entries that hold a model; kept up to date by ``account(models:bytes:)``.
+  private(set) var models = 0
+  private(set) var bytes = 0
+  private let limit: MemoryLimit
+  private let keepUnusedFor: Duration
+
+  init(limit: MemoryLimit, keepUnusedFor: Duration) {
+    self.limit = limit
+    self.keepUnusedFor = keepUnusedFor
+  }
+
+  /// The entry that `resource` has led to before; marks it used.
+  mutating func entry(of resource: Resource) -> Entry? {
+    guard let entry = byResource[resource] else { return nil }
+    order &+= 1
+    entry.use.order = order
+    entry.use.wasTouched = true
+    return entry
+  }
+
+  /// The entry of `key`, from now on found by `resource` too.
+  mutating func entry(of key: RecordKey, as resource: Resource) -> Entry? {
+    guard let entry = entries[key] else { return nil }
+    link(entry, resource)
+    return entry
+  }
+
+  mutating func insert(_ entry: Entry, as resource: Resource) {
+    entries[entry.key] = entry
+    link(entry, resource)
+  }
+
+  mutating func remove(_ key: RecordKey) {
+    guard let entry = entries.removeValue(forKey: key) else { return }
+    for alias in entry.use.aliases { byResource[alias] = nil }
+    entry.use.aliases = []
+    if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
+  }
+
+  /// Marks `entry` used at `time`: it was stored, or its last observer left.
+  mutating func touch(_ entry: Entry, at time: Duration) {
+    order &+= 1
+    entry.use.order = order
+    entry.use.usedAt = time
+    entry.use.wasTouched = false
+  }
+
+  /// To be told of each model that an entry gets, changes or loses while it is here.
+  mutating func account(models: Int, bytes: Int) {
+    self.models += models
+    self.bytes += bytes
+  }
+
+  private mutating func link(_ entry: Entry, _ resource: Resource) {
+    guard !entry.use.aliases.contains(resource) else { return }
+    if entry.use.aliases.count == Self.maximumAliases { byResource[entry.use.aliases.removeFirst()] = nil }
+    entry.use.aliases.append(resource)
+    byResource[resource] = entry
+  }
+
+  private static var maximumAliases: Int { 8 }
+}
+
+extension ModelMemory {
+  /// Removes the least recently used entries until the limit holds, and those that hold nothing; gives the keys whose
+  /// model went. What is pinned stays.
+  ///
+  /// Beyond the limit it removes a sixteenth at once, so that a full memory does not sort itself at each insertion.
+  mutating func trim() -> [RecordKey] {
+    guard models > limit.models || bytes > limit.bytes else { return [] }
+    let targetModels = models > limit.models ? limit.models - limit.models / 16 : limit.models
+    let targetBytes = bytes > limit.bytes ? limit.bytes - limit.bytes / 16 : limit.bytes
+    let candidates = entries.values.filter { $0.holdsModel && !$0.isPinned }.sorted { $0.use.order < $1.use.order }
+    var gone: [RecordKey] = []
+    for entry in candidates {
+      guard models > targetModels || bytes > targetBytes else { break }
+      gone.append(entry.key)
+      remove(entry.key)
+    }
+    return gone
+  }
+
+  /// Removes what has been unused for `keepUnusedFor` at `time`; gives the keys, and when to look again.
+  mutating func sweep(at time: Duration) -> (gone: [RecordKey], next: Duration?) {
+    guard keepUnusedFor < .never else { return ([], nil) }
+    var gone: [RecordKey] = []
+    var next: Duration?
+    for entry in entries.values where !entry.isPinned {
+      let due = entry.use.usedAt.saturatingAdd(keepUnusedFor)
+      if due > time {
+        next = min(next ?? due, due)
+      } else if entry.use.wasTouched {
+        entry.use.wasTouched = false
+        entry.use.usedAt = time
+        next = min(next ?? .never, time.saturatingAdd(keepUnusedFor))
+      } else {
+        gone.append(entry.key)
+      }
+    }
+    for key in gone { remove(key) }
+    return (gone, next)
+  }
+}

@@ -1,0 +1,86 @@
+public import Foundation
+import Synchronization
+
+/// What the reactors of one backend and one scope share: transport, persistence, ordering and events.
+///
+/// ```swift
+/// let layer = ModelLayer(baseURL: api, persistence: FilePersistence(directory: caches), scope: Scope(user.id))
+/// let articles = layer.reactor([Article].self)
+/// ```
+///
+/// One user, one layer: what one scope stored is never served to another. Sign out with ``removeAll()``.
+public final class ModelLayer: Sendable {
+  private let core: LayerCore
+  private let backend: Backend
+  private let reactors = Mutex<[ObjectIdentifier: any Sendable]>([:])
+
+  public convenience init(
+    baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
+    reachability: any Reachability = AlwaysReachable(), scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init()
+  ) {
+    self.init(
+      backend: Backend(baseURL: baseURL, transport: transport, reachability: reachability), persistence: persistence,
+      scope: scope, configuration: configuration)
+  }
+
+  /// A layer over a backend with middlewares.
+  public init(
+    backend: Backend, persistence: (any Persistence)? = nil, scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init()
+  ) {
+    self.backend = backend
+    core = LayerCore(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
+  }
+
+  public var scope: Scope { core.scope }
+
+  /// The layer's reactor of this model type: the same one at each call.
+  public func reactor<Model: Sendable>(_ model: Model.Type = Model.self) -> Reactor<Model> {
+    // Two reactors may be made at once; the one that is put down first is everybody's.
+    let id = ObjectIdentifier(model)
+    if let reactor = reactors.withLock({ $0[id] }) as? Reactor<Model> { return reactor }
+    let made: Reactor<Model> = reactor(model, parser: nil)
+    let kept = reactors.withLock { reactors in
+      reactors[id] = reactors[id] ?? made
+      return reactors[id]
+    }
+    return kept as? Reactor<Model> ?? made
+  }
+
+  /// Another reactor of this type that shares the layer, with a parser or a configuration of its own.
+  ///
+  /// - Parameters:
+  ///   - parser: `nil`: chosen by the type.
+  ///   - configuration: `nil`: the layer's.
+  public func reactor<Model: Sendable>(
+    _ model: Model.Type = Model.self, parser: Parser<Model>?, configuration: ReactorConfiguration? = nil
+  ) -> Reactor<Model> {
+    Reactor(flow: flow(model, parser: parser, configuration: configuration))
+  }
+
+  /// The steps that a reactor of this layer takes, to wrap or replace one of them and make a ``Reactor`` of the result.
+  public func flow<Model: Sendable>(
+    _ model: Model.Type = Model.self, parser: Parser<Model>? = nil, configuration: ReactorConfiguration? = nil
+  ) -> ReactorFlow<Model> {
+    ReactorFlow(
+      core: core, backend: backend, parser: parser, configuration: configuration ?? core.configuration)
+  }
+
+  /// What happens, as a sequence. It holds at most 1,024 events for a slow reader; what is lost beyond that is told by one
+  /// ``ReactorEvent/Kind/dropped(_:)``. Observation begins with the iterator and ends with it.
+  public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: core.events) }
+
+  /// Calls `body` with every event, in order, one call at a time, on whatever thread caused one. It must be quick.
+  ///
+  /// Ends when the token is cancelled or released.
+  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
+    core.events.observe(body)
+  }
+
+  /// Sign-out: forgets all that this scope has, in memory and on disk. Callers that wait get ``ReactorError/cancelled``,
+  /// open streams show nothing, and what answers later is dropped.
+  ///
+  /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is.
+  public func removeAll() async throws(ReactorError) { try await core.removeAll() }
+}

@@ -1,0 +1,61 @@
+public import Foundation
+public import HTTPTypes
+
+/// A server, and the way to it.
+///
+/// Reactor 1.x called it `Network` and `Connection`.
+public struct Backend: Sendable {
+  /// What every resource's path is relative to: `http` or `https`, a host, and a path where the API has one.
+  public var baseURL: URL
+  public var transport: any Transport
+  /// From outside in. Default: none.
+  public var middlewares: [any TransportMiddleware]
+  public var reachability: any Reachability
+
+  public init(
+    baseURL: URL, transport: any Transport = URLSessionTransport(), middlewares: [any TransportMiddleware] = [],
+    reachability: any Reachability = AlwaysReachable()
+  ) {
+    self.baseURL = baseURL
+    self.transport = transport
+    self.middlewares = middlewares
+    self.reachability = reachability
+  }
+
+  /// Sends a request through the middlewares and the transport.
+  public func send(
+    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+  ) async throws -> (HTTPResponse, Data) {
+    let transport = transport
+    var next: TransportMiddleware.Next = { try await transport.send($0, body: $1, progress: progress) }
+    for middleware in middlewares.reversed() {
+      next = { [next] in try await middleware.intercept($0, body: $1, next: next) }
+    }
+    return try await next(request, body)
+  }
+
+  /// The request for `resource`.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  func request(for resource: Resource) throws(ReactorError) -> HTTPRequest {
+    let url = try ResourceURL(resource, base: baseURL)
+    var fields = resource.headers
+    if let name = fields.map(\.name).first(where: Self.transportFields.contains) {
+      throw .invalidResource("the field \(name) is set by the transport; leave it out")
+    }
+    if fields[.accept] == nil { fields[.accept] = "application/json" }
+    if let key = resource.idempotencyKey {
+      guard let name = HTTPField.Name("Idempotency-Key"), HTTPField.isValidValue(key) else {
+        throw .invalidResource("the idempotency key holds a character that a header field cannot")
+      }
+      fields[name] = key
+    }
+    return HTTPRequest(
+      method: resource.method, scheme: url.scheme, authority: url.authority, path: url.target, headerFields: fields)
+  }
+
+  /// Fields that say how the message is framed or where it goes (RFC 9112 §6, RFC 9110 §7).
+  private static let transportFields: Set<HTTPField.Name> = Set(
+    [.contentLength, .transferEncoding, .connection, .te, .trailer, .upgrade]
+      + [HTTPField.Name("Host")].compactMap(\.self))
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+/// All that a reactor knows of one key: its copy, its flight, who waits and who watches. Guarded by the reactor's lock.
+final class KeyState<Model: Sendable>: MemoryEntry {
+  typealias Outcome = Result<Copy<Model>, ReactorError>
+
+  let key: RecordKey
+  var use = MemoryUse()
+  private(set) var copy: Copy<Model>?
+  /// Of the latest attempt.
+  var error: ReactorError?
+  var flight: Flight?
+  /// What ``flight`` was begun under.
+  var ticket: Generations.Ticket?
+  /// What runs for ``flight``.
+  var tasks: [FlightTask] = []
+  var priority: TaskPriority?
+  var progress: TransferProgress?
+  var waiters: [Flight.PartyID: CheckedContinuation<Outcome, Never>] = [:]
+  var subscribers: [Flight.PartyID: Subscriber<Model>] = [:]
+  /// What was fetched until then is stale, also if persistence does not know.
+  var invalidatedBefore: Date?
+  /// Of the latest change that was published.
+  private(set) var revision: UInt64 = 0
+
+  init(key: RecordKey) { self.key = key }
+
+  var holdsModel: Bool { copy != nil }
+  var cost: Int { copy?.cost ?? 0 }
+  var isPinned: Bool { !subscribers.isEmpty || flight != nil }
+
+  var fetchStatus: FetchStatus {
+    guard let flight else { return .idle }
+    return flight.isPaused ? .paused : .fetching
+  }
+
+  /// Replaces the copy; gives by how much the memory's count changes.
+  func setCopy(_ new: Copy<Model>?) -> (models: Int, bytes: Int) {
+    defer { copy = new }
+    return ((new == nil ? 0 : 1) - (copy == nil ? 0 : 1), (new?.cost ?? 0) - (copy?.cost ?? 0))
+  }
+
+  /// Makes a new revision of what is known now, and gives the streams that were waiting for one.
+  func publish(revision: UInt64) -> [(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)] {
+    self.revision = revision
+    var due: [(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)] = []
+    for id in subscribers.keys {
+      guard let continuation = subscribers[id]?.continuation, let snapshot = take(for: id) else { continue }
+      subscribers[id]?.continuation = nil
+      due.append((continuation, snapshot))
+    }
+    return due
+  }
+
+  /// What subscriber `id` has not been given yet; `nil` if it has it.
+  func take(for id: Flight.PartyID) -> KeySnapshot<Model>? {
+    guard let subscriber = subscribers[id], subscriber.delivered != revision else { return nil }
+    subscribers[id]?.delivered = revision
+    return snapshot(for: subscriber)
+  }
+
+  /// A value that arrives is shown under every policy.
+  func showToAll() {
+    for id in subscribers.keys {
+      subscribers[id]?.showsValue = true
+      subscribers[id]?.isNotCached = false
+    }
+  }
+
+  func snapshot(for subscriber: Subscriber<Model>?) -> KeySnapshot<Model> {
+    let shows = subscriber?.showsValue ?? true
+    let wasThere = copy != nil && copy === subscriber?.initialCopy && copy?.origin != .local
+    return KeySnapshot(
+      copy: shows ? copy : nil, error: error ?? (subscriber?.isNotCached == true && copy == nil ? .notCached : nil),
+      fetchStatus: fetchStatus, progress: progress,
+      origin: shows ? (wasThere ? .memory : copy?.origin) : nil, revision: revision)
+  }
+}
+
+/// One open stream.
+struct Subscriber<Model: Sendable> {
+  let resource: Resource
+  let policy: FetchPolicy
+  /// What was in memory when it subscribed: to it, that comes from memory.
+  let initialCopy: Copy<Model>?
+  /// Whether its policy lets it show what the key has.
+  var showsValue: Bool
+  /// Whether it was told that nothing is cached, which concerns no other stream.
+  var isNotCached = false
+  /// The revision that it was given last.
+  var delivered: UInt64?
+  /// Set while it waits for the next revision.
+  var continuation: CheckedContinuation<KeySnapshot<Model>?, Never>?
+}
+
+/// What one stream may know of a key at one revision; a ``LoadState`` is made of it outside the lock.
+struct KeySnapshot<Model: Sendable>: Sendable {
+  var copy: Copy<Model>?
+  var error: ReactorError?
+  var fetchStatus: FetchStatus
+  var progress: TransferProgress?
+  var origin: Origin?
+  var revision: UInt64
+}

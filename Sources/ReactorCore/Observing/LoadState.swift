@@ -1,0 +1,61 @@
+public import Foundation
+
+/// What is known of a resource, and what is being done about it: two axes, so that an old value can be shown while a new one
+/// loads, and after a failure.
+public struct LoadState<Value> {
+  /// The newest value known, whatever happened since.
+  public var value: Value?
+  /// Of the latest attempt; `nil` after a success.
+  public var error: ReactorError?
+  public var fetchStatus: FetchStatus
+  /// Where ``value`` came from; `nil` without one.
+  public var origin: Origin?
+  /// When ``value`` was fetched, or written locally.
+  public var fetchedAt: Date?
+  /// Whether ``value`` was stale when this state was made.
+  public var isStale: Bool
+  /// Of the request under way.
+  public var progress: TransferProgress?
+  /// Counts up with each change of the reactor's knowledge; a stream gives none twice.
+  public var revision: UInt64
+
+  public init(
+    value: Value? = nil, error: ReactorError? = nil, fetchStatus: FetchStatus = .idle, origin: Origin? = nil,
+    fetchedAt: Date? = nil, isStale: Bool = false, progress: TransferProgress? = nil, revision: UInt64 = 0
+  ) {
+    self.value = value
+    self.error = error
+    self.fetchStatus = fetchStatus
+    self.origin = origin
+    self.fetchedAt = fetchedAt
+    self.isStale = isStale
+    self.progress = progress
+    self.revision = revision
+  }
+
+  /// What a simple screen switches on: the value if there is one, else the error, else loading.
+  public var phase: Phase {
+    if let value { return .loaded(value) }
+    if let error { return .failed(error) }
+    return .loading
+  }
+
+  public enum Phase {
+    case loading
+    case loaded(Value)
+    case failed(ReactorError)
+  }
+}
+
+extension LoadState: Sendable where Value: Sendable {}
+extension LoadState.Phase: Sendable where Value: Sendable {}
+
+/// What is being done about a resource.
+public enum FetchStatus: Sendable, Hashable {
+  /// Nothing.
+  case idle
+  /// Persistence or the network is being asked.
+  case fetching
+  /// It waits for connectivity, and asks when that is back.
+  case paused
+}

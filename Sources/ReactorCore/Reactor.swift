@@ -1,0 +1,97 @@
+public import Foundation
+
+/// Models of one type from one backend: asked for once, kept, shared and observed. Made once and shared.
+///
+/// ```
+/// Resource ─▶ fetch
+///               │ Memory        decoded models, bounded, synchronous            hit ─▶ return (no suspension)
+///               │   (one flight per key from here on, however many callers)
+///               │ Persistence   bytes and metadata on disk; fresh? ─▶ Parsing ─▶ Memory ─▶ return
+///               │ Network       reachable? ─▶ middlewares ─▶ Transport; HTTPCache judges the answer
+///               │ Parsing       bytes ─▶ Model
+///               │ Persistence   save, Memory
+///               └ Observing     every open stream of that key gets the new LoadState
+/// ```
+///
+/// ```swift
+/// let articles = Reactor<[Article]>(baseURL: api, persistence: FilePersistence(directory: caches))
+/// let list = try await articles.fetch("articles")
+/// ```
+///
+/// Every method may be called from any isolation. Disk and parsing never run on the caller's actor; a memory hit never leaves it.
+/// A caller that is cancelled gets ``ReactorError/cancelled`` at once; the request is cancelled when the last that waits for
+/// it has gone.
+public final class Reactor<Model: Sendable>: Sendable {
+  let engine: ReactorEngine<Model>
+
+  public init(flow: ReactorFlow<Model>) { engine = ReactorEngine(flow: flow) }
+
+  /// A reactor with a layer of its own.
+  ///
+  /// `Model` is `Codable` or ``Mappable``, or an array of either; the parser is chosen when the reactor is made. With any
+  /// other type each fetch fails with ``ReactorError/parser(_:)``.
+  ///
+  /// - Parameter persistence: `nil` keeps models in memory only.
+  public convenience init(
+    baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
+    configuration: ReactorConfiguration = .init()
+  ) {
+    self.init(
+      flow: ReactorFlow(
+        backend: Backend(baseURL: baseURL, transport: transport), persistence: persistence,
+        configuration: configuration))
+  }
+
+  /// The model: from memory or persistence while that is fresh, else from the network (``FetchPolicy/cacheFirst``).
+  public func fetch(_ resource: Resource) async throws(ReactorError) -> Model {
+    try await fetch(resource, policy: .cacheFirst)
+  }
+
+  /// The model from the network, whatever is stored; saved when that succeeds (``FetchPolicy/networkOnly``).
+  public func fetchFromNetwork(_ resource: Resource) async throws(ReactorError) -> Model {
+    try await fetch(resource, policy: .networkOnly)
+  }
+
+  /// The model, as `policy` says.
+  ///
+  /// Concurrent fetches of one key share one request. A resource that is not read-only is always requested, by itself; it is never
+  /// stored, and when the server has accepted it, what is stored for its URL is invalidated.
+  public func fetch(_ resource: Resource, policy: FetchPolicy) async throws(ReactorError) -> Model {
+    if let model = engine.hit(resource, policy) { return model }
+    guard resource.readsOnly else { return try await engine.send(resource, policy) }
+    return try await engine.fetch(resource, policy).model
+  }
+
+  /// The model that memory has, fresh or stale; asks nobody, and never suspends.
+  public func cached(_ resource: Resource) -> Model? { engine.cached(resource) }
+
+  /// What is known of the resource, and each change of it, whoever causes it. Nothing happens until it is iterated.
+  public func states(
+    for resource: Resource, policy: FetchPolicy = .staleWhileRevalidate
+  ) -> LoadStates<Model> {
+    LoadStates(engine: engine, resource: resource, policy: policy)
+  }
+
+  /// A local write, before the server knows of it: observers and waiting callers get `model` at once, an answer to an
+  /// earlier request no longer replaces it, and the next success of the network does.
+  ///
+  /// Returns when it is persisted. A model that cannot be encoded stays in memory, and an event says so.
+  /// - Throws: ``ReactorError/persistence(_:)`` only with ``ReactorConfiguration/failsWhenSaveFails``.
+  public func save(_ model: Model, for resource: Resource) async throws(ReactorError) {
+    try await engine.write(model, for: resource)
+  }
+
+  /// Declares what is stored stale, in memory and on disk. Open streams ask anew, and a request under way is begun again.
+  public func invalidate(_ resource: Resource) async { await engine.invalidate(resource) }
+
+  /// Forgets the resource. Callers that wait for it get ``ReactorError/cancelled``; open streams show nothing, and do not ask.
+  public func remove(_ resource: Resource) async throws(ReactorError) { try await engine.remove(resource) }
+
+  /// What happens in this reactor and those that share its layer; see ``ModelLayer/events``.
+  public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.core.events) }
+
+  /// Calls `body` with every event, in order; see ``ModelLayer/observeEvents(_:)``.
+  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
+    engine.core.events.observe(body)
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+
+/// The steps of one fetch, each replaceable on its own.
+///
+/// A flow is made from a ``Backend``, a ``Persistence`` and a ``Parser``, or from closures; either way it gets memory, flights, states
+/// and ordering from the ``Reactor`` that runs it. To wrap a step, keep the old one and call it:
+///
+/// ```swift
+/// let load = flow.loadFromPersistence
+/// flow.loadFromPersistence = { resource in
+///   do { return try await load(resource) } catch { log(error); throw error }
+/// }
+/// ```
+///
+/// Steps run on the global executor, never on the caller's actor. They may throw anything: a ``ReactorError`` passes, a
+/// `CancellationError` becomes ``ReactorError/cancelled``, the rest ``ReactorError/network(_:)`` or
+/// ``ReactorError/persistence(_:)``. They are cancelled with the flight, when its last party leaves.
+public struct ReactorFlow<Model: Sendable>: Sendable {
+  /// Asks the network and parses. To say "unchanged", it returns ``FetchContext/stale`` with a new `fetchedAt`.
+  public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>
+  /// What is persisted; `nil` where nothing is. What it throws is a miss, and an event.
+  public var loadFromPersistence: @Sendable (Resource) async throws -> Snapshot<Model>?
+  /// Persists a model that came from the network or, with no ``Snapshot/record``, was written locally.
+  public var saveToPersistence: @Sendable (Snapshot<Model>, Resource) async throws -> Void
+  /// Forgets what is persisted. Default: nothing.
+  public var removeFromPersistence: @Sendable (Resource) async throws -> Void
+  public var configuration: ReactorConfiguration
+
+  /// What it shares with the other reactors of a layer; a flow of closures has one of its own.
+  let core: LayerCore
+  /// Declares what is persisted stale.
+  var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
+  /// Whether ``saveToPersistence`` saves at all.
+  var isPersistent: Bool
+  /// Lets the steps use a model that is in memory instead of parsing its bytes again.
+  var decoded = DecodedModels<Model>()
+
+  /// A flow with all three steps.
+  public init(
+    configuration: ReactorConfiguration = .init(),
+    network: @escaping @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>,
+    loadFromPersistence: @escaping @Sendable (Resource) async throws -> Snapshot<Model>?,
+    saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,
+    removeFromPersistence: @escaping @Sendable (Resource) async throws -> Void = { _ in }
+  ) {
+    self.network = network
+    self.loadFromPersistence = loadFromPersistence
+    self.saveToPersistence = saveToPersistence
+    self.removeFromPersistence = removeFromPersistence
+    self.configuration = configuration
+    core = LayerCore(backend: nil, persistence: nil, configuration: configuration)
+    isPersistent = true
+  }
+
+  /// A flow without persistence: memory, then `network`.
+  public init(
+    configuration: ReactorConfiguration = .init(), network: @escaping @Sendable (Resource) async throws -> Model
+  ) {
+    let now = configuration.now
+    self.init(
+      configuration: configuration,
+      network: { resource, _ in Snapshot(model: try await network(resource), fetchedAt: now()) },
+      loadFromPersistence: { _ in nil }, saveToPersistence: { _, _ in })
+    isPersistent = false
+  }
+
+  init(
+    core: LayerCore, configuration: ReactorConfiguration,
+    network: @escaping @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>,
+    loadFromPersistence: @escaping @Sendable (Resource) async throws -> Snapshot<Model>?,
+    saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,
+    removeFromPersistence: @escaping @Sendable (Resource) async throws -> Void
+  ) {
+    self.network = network
+    self.loadFromPersistence = loadFromPersistence
+    self.saveToPersistence = saveToPersistence
+    self.removeFromPersistence = removeFromPersistence
+    self.configuration = configuration
+    self.core = core
+    isPersistent = core.cache.isPersistent
+  }
+
+  /// Under what `resource` is known. Without a base URL, the path stands for itself.
+  func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
+    try RecordKey(
+      resource, backend: core.backend, scope: core.scope, secretQueryItems: configuration.secretQueryItems)
+  }
+
+  /// Whether a request for `resource` can be tried now.
+  func isReachable(_ resource: Resource) -> Bool {
+    guard configuration.checksReachability, let backend = core.backend else { return true }
+    if let url = try? ResourceURL(resource, base: backend.baseURL), url.isLoopback { return true }
+    return backend.reachability.isReachable
+  }
+}
