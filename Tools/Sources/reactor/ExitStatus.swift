@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ReactorCore
 
 /// How a command ends: the exit code, and what standard error says about it.

@@ -47,13 +47,21 @@ struct Fetch: Sendable {
     let token = isTraced ? layer.observeEvents { StandardStream.error.writeLine(TraceLine.text($0)) } : nil
     defer { token?.cancel() }
     do {
-      let bytes = try await layer.reactor(Data.self, parser: parser).fetch(resource, policy: policy)
-      return print(bytes)
+      let reactor = layer.reactor(Data.self, parser: parser)
+      let status = print(try await reactor.fetch(resource, policy: policy))
+      await waitForRevalidation(reactor)
+      return status
     } catch {
       let status = ExitStatus(error)
       status.report()
       return status.code
     }
+  }
+
+  /// A stale copy may have been returned while a request goes on; without it the process would end before the answer is saved.
+  private func waitForRevalidation(_ reactor: Reactor<Data>) async {
+    guard resource.method == .get || resource.method == .head else { return }
+    for await state in reactor.states(for: resource, policy: .cacheOnly) where state.fetchStatus == .idle { return }
   }
 
   private func print(_ bytes: Data) -> Int32 {

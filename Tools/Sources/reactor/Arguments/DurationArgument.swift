@@ -11,7 +11,9 @@ enum DurationArgument {
   static func parse(_ text: String) throws -> Duration {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let suffix = text.dropFirst(digits.count)
-    guard !digits.isEmpty else { throw ValidationError("a duration begins with a whole number, as in 500ms, 1s, 5m, 2h") }
+    guard !digits.isEmpty else {
+      throw ValidationError("a duration begins with a whole number, as in 500ms, 1s, 5m, 2h")
+    }
     guard let unit = units.first(where: { $0.suffix == suffix }) else {
       let problem = suffix.isEmpty ? "the unit is missing" : "'\(suffix)' is no unit"
       throw ValidationError("\(problem); the units are ms, s, m and h, as in 500ms, 1s, 5m, 2h")

@@ -10,7 +10,7 @@ import Synchronization
 /// - `GET /articles`: an array, with an `ETag`, and nothing about freshness.
 /// - `GET /envelope`: the same array in `{"data": {"articles": […]}}`, with an `ETag` and `Cache-Control: max-age=60`.
 final class DemoServer: Sendable {
-  private let count = RequestCount()
+  private let count: RequestCount
   private let running: Task<Void, any Error>
   let url: URL
 

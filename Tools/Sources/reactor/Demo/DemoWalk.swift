@@ -8,6 +8,7 @@ struct DemoWalk {
   let report = DemoReport { StandardStream.output.writeLine($0) }
   private let clock = DemoClock()
   private let log = EventLog()
+  private let configuration: ReactorConfiguration
   private let layer: ModelLayer
   private let token: EventToken
 
@@ -19,6 +20,7 @@ struct DemoWalk {
     var configuration = ReactorConfiguration()
     configuration.failsWhenSaveFails = true
     configuration.now = { [clock] in clock.now }
+    self.configuration = configuration
     layer = ModelLayer(
       baseURL: server.url, persistence: FilePersistence(directory: directory.appending(path: "store")),
       reachability: AlwaysReachable(), configuration: configuration)
@@ -27,7 +29,8 @@ struct DemoWalk {
 
   /// - Throws: at the first step that is not as claimed.
   func run() async throws {
-    report.write("A news API runs on \(server.url): \(NewsAPI.articleCount) articles, \(NewsAPI.malformed.count) malformed.")
+    report.write(
+      "A news API runs on \(server.url): \(NewsAPI.articleCount) articles, \(NewsAPI.malformed.count) malformed.")
     report.write("Models are kept in memory, records in a temporary directory, each fresh for five minutes.")
     let articles = layer.reactor([Article].self)
     try await fetchFromNetwork(articles)
@@ -76,7 +79,8 @@ struct DemoWalk {
       try DemoReport.requireEqual(child.status, 0, "exit code of: reactor fetch (\(child.error))")
       try DemoReport.require(child.output == NewsAPI.articles + Data("\n".utf8), "the bytes are not those received")
       let trace = child.error.split(separator: "\n")
-      try DemoReport.require(trace.contains { $0.hasPrefix("persistence hit, fresh") }, "no hit on disk: \(child.error)")
+      try DemoReport.require(
+        trace.contains { $0.hasPrefix("persistence hit, fresh") }, "no hit on disk: \(child.error)")
       try DemoReport.require(!trace.contains { $0.hasPrefix("request") }, "it sent a request: \(child.error)")
       try DemoReport.requireEqual(server.requestCount, 1, "requests at the server")
       return ["reactor \(arguments.prefix(3).joined(separator: " ")) …"] + trace.map { "  \($0)" }
@@ -85,7 +89,8 @@ struct DemoWalk {
 
   private func revalidate(_ articles: Reactor<[Article]>) async throws {
     clock.advance(minutes: 10)
-    try await report.step("4. Ten minutes later the record is stale, so the server is asked whether it is still good.") {
+    try await report.step("4. Ten minutes later the record is stale, so the server is asked whether it is still good.")
+    {
       let value = try await articles.fetch("articles")
       let events = log.take()
       try DemoReport.requireEqual(value.count, Self.good, "articles")
@@ -97,7 +102,9 @@ struct DemoWalk {
   }
 
   private func prune() async throws {
-    try await report.step("5. Bad elements are pruned and counted, here in the envelope {\"data\": {\"articles\": […]}}.") {
+    try await report.step(
+      "5. Bad elements are pruned and counted, here in the envelope {\"data\": {\"articles\": […]}}."
+    ) {
       let reactor = layer.reactor([Article].self, parser: .json(keyPath: "data.articles"))
       let value = try await reactor.fetch("envelope")
       let pruned = log.take().pruned
@@ -130,7 +137,7 @@ struct DemoWalk {
     try await report.step("7. Ten minutes later the server is gone, and the data is still there.") {
       let stored = try await articles.fetch("articles", policy: .networkFirst)
       try DemoReport.requireEqual(stored.count, Self.good, "articles by networkFirst")
-      var configuration = layer.configuration
+      var configuration = configuration
       configuration.staleIfError = .seconds(3_600)
       let lenient = layer.reactor([Article].self, parser: .json(), configuration: configuration)
       let stale = try await lenient.fetch("articles")
@@ -141,7 +148,9 @@ struct DemoWalk {
       } catch ReactorError.network {
         try DemoReport.requireEqual(server.requestCount, requests, "requests at the server")
       }
-      return ["networkFirst, and cacheFirst with staleIfError of an hour: \(stored.count) articles; networkOnly: the error"]
+      return [
+        "networkFirst, and cacheFirst with staleIfError of an hour: \(stored.count) articles; networkOnly: the error"
+      ]
     }
   }
 }

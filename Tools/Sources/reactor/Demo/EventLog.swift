@@ -36,5 +36,9 @@ extension [ReactorEvent.Kind] {
   }
   var hasNotModified: Bool { contains { if case .notModified = $0 { true } else { false } } }
   var hasSaved: Bool { contains { if case .saved = $0 { true } else { false } } }
-  var pruned: [PrunedElement] { flatMap { if case .pruned(let elements) = $0 { elements } else { [] } } }
+  var pruned: [PrunedElement] {
+    reduce(into: []) { sum, kind in
+      if case .pruned(let elements) = kind { sum += elements }
+    }
+  }
 }
