@@ -27,16 +27,14 @@ let package = Package(
     .target(name: "ReactorCore", dependencies: httpTypes, swiftSettings: settings),
     .target(
       name: "ReactorTesting", dependencies: ["ReactorCore"] + httpTypes, swiftSettings: settings),
-    .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
-    .testTarget(
-      name: "ReactorCoreTests", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"],
+    .target(
+      name: "TestSupport", dependencies: ["ReactorCore", "ReactorTesting"] + httpTypes, path: "Tests/Support",
       swiftSettings: settings),
-    .testTarget(
-      name: "Scenarios", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"],
-      path: "Tests/Scenarios", swiftSettings: settings),
-    .testTarget(
-      name: "Races", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"],
-      path: "Tests/Races", swiftSettings: settings),
-  ],
+  ]
+    + ["ReactorCoreTests", "Scenarios", "Races"].map { name in
+      .testTarget(
+        name: name, dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
+        path: "Tests/\(name)", swiftSettings: settings)
+    },
   swiftLanguageModes: [.v6]
 )

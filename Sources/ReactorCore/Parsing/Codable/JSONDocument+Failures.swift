@@ -1,0 +1,55 @@
+import Foundation
+
+extension JSONDocument {
+  /// The error for what was thrown while the value at ``path`` was made a model.
+  func error(_ thrown: any Error) -> ParserError {
+    var positions = JSONPositions()
+    return error(thrown, index: nil, range: location.range, &positions)
+  }
+
+  /// The elements that were left out; counts positions once through the bytes, however many there are.
+  func pruned(_ failures: [ElementFailure]) -> [PrunedElement] {
+    var positions = JSONPositions()
+    return failures.map { failure in
+      let error = self.error(failure.error, index: failure.index, range: elements[failure.index], &positions)
+      return PrunedElement(index: failure.index, error: error)
+    }
+  }
+
+  /// - Parameter index: of the element in `range`; `nil` where that is the whole value at ``path``.
+  private func error(
+    _ thrown: any Error, index: Int?, range: Range<Int>, _ positions: inout JSONPositions
+  ) -> ParserError {
+    var failure = DecodingFailure(thrown)
+    // A decoder's path begins with the index; a model's own error knows nothing above the model.
+    if thrown is DecodingError, let index, failure.path.components.first?.index == index {
+      failure.path.components.removeFirst()
+    }
+    let base = path + JSONPath(index.map { [JSONPath.Component(index: $0)] } ?? [])
+    return data.withUnsafeBytes { bytes in
+      var offset = range.lowerBound
+      if let hinted = DecoderHint(thrown, start: location.range.lowerBound).value(in: range, of: bytes) {
+        failure.path = hinted.path
+        failure.expected =
+          hinted.token.kind == .number ? "expected a number that fits" : "expected whole surrogate pairs"
+        offset = hinted.token.start
+      } else if let found = Self.locate(failure.path, in: range, of: bytes) {
+        offset = found.range.lowerBound
+        let isWhole = found.matched == failure.path.components.count
+        if failure.namesFound, isWhole { failure.expected += ", found \(found.kind.name)" }
+        if failure.namesFound, !isWhole { failure.reason = .missing }
+      }
+      failure.path = base + failure.path
+      return failure.error.at(offset, in: bytes, &positions)
+    }
+  }
+
+  private static func locate(
+    _ path: JSONPath, in range: Range<Int>, of bytes: UnsafeRawBufferPointer
+  ) -> JSONLocator.Location? {
+    var locator = JSONLocator(path)
+    var scanner = JSONScanner(bytes, range: range)
+    try? scanner.scan(&locator)
+    return locator.location
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// Leads a decoder to the value at a path: for texts that only the decoder can read, since they are not strict JSON.
+struct JSONEnvelope<Model: Decodable>: DecodableWithConfiguration {
+  let model: Model
+
+  init(from decoder: any Decoder, configuration path: JSONPath) throws {
+    var decoder = decoder
+    for component in path.components { decoder = try Self.step(component, in: decoder) }
+    model = try decoder.singleValueContainer().decode(Model.self)
+  }
+
+  private static func step(_ component: JSONPath.Component, in decoder: any Decoder) throws -> any Decoder {
+    if let index = component.index, var elements = try? decoder.unkeyedContainer() {
+      while !elements.isAtEnd, elements.currentIndex < index { _ = try elements.superDecoder() }
+      return try elements.superDecoder()
+    }
+    let members = try decoder.container(keyedBy: Name.self)
+    let name = Name(stringValue: component.name)
+    guard members.contains(name) else {
+      let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "")
+      throw DecodingError.keyNotFound(name, context)
+    }
+    return try members.superDecoder(forKey: name)
+  }
+
+  private struct Name: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+}
+
+extension JSONPath {
+  /// `value`, a JSON text, in objects that have it at this path; a number becomes a name, since what reads it takes either.
+  func envelope(_ value: Data) -> Data {
+    var writer = JSONWriter(sortedKeys: true)
+    for component in components { writer.open(component.name) }
+    var bytes = Data(writer.bytes)
+    bytes.append(value)
+    bytes.append(contentsOf: repeatElement(UInt8(ascii: "}"), count: components.count))
+    return bytes
+  }
+}

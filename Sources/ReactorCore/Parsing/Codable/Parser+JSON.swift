@@ -1,0 +1,100 @@
+public import Foundation
+
+extension Parser where Model: Decodable {
+  /// Decodes JSON; where the model is an array, element by element.
+  ///
+  /// The text is first checked to be strict JSON, unless `decoder` allows less (`allowsJSON5`, `assumesTopLevelDictionary`).
+  /// - Parameters:
+  ///   - keyPath: leads to the model, `data.articles`; a number is an index in an array and a name in an object. Names are
+  ///     those in the bytes, before the decoder's `keyDecodingStrategy`.
+  ///   - decoder: not changed, so it can be shared; must not be changed afterwards either.
+  ///   - encoder: likewise. A model that is not `Encodable` cannot be encoded: `.unsupported`.
+  ///   - mode: what becomes of a malformed element, where the model is an array.
+  public static func json(
+    keyPath: String? = nil, decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder = JSONEncoder(),
+    mode: ParsingMode = .prune
+  ) -> Parser {
+    let path = JSONPath(keyPath: keyPath)
+    let isStrict = !decoder.allowsJSON5 && !decoder.assumesTopLevelDictionary
+    let decoding = JSONDecoding(path: path, decoder: decoder, isStrict: isStrict)
+    let encode: @Sendable (Model) throws -> Data? = { model in
+      guard let encodable = model as? any Encodable else {
+        throw ParserError(.unsupported, expected: "\(Model.self) is not Encodable")
+      }
+      return path.envelope(try encoder.encode(encodable))
+    }
+    if mode == .prune, let array = Model.self as? any (LossyArray & Sendable).Type,
+      let parse = decoding.pruning(array, as: Model.self)
+    {
+      return Parser(parse: parse, encode: encode)
+    }
+    return Parser(parse: { try decoding.whole(Model.self, in: $0) }, encode: encode)
+  }
+}
+
+/// How JSON is decoded, whatever the model.
+struct JSONDecoding: Sendable {
+  let path: JSONPath
+  let decoder: JSONDecoder
+  /// Whether the scanner reads the bytes before the decoder does.
+  let isStrict: Bool
+
+  func whole<Model: Decodable>(_ type: Model.Type, in data: Data) throws(ParserError) -> Parsed<Model> {
+    guard isStrict else { return Parsed(try decodeLeniently(type, from: data)) }
+    let document = try JSONDocument(data, path: path)
+    do {
+      return Parsed(try decoder.decode(type, from: document.selected), duplicates: document.duplicates)
+    } catch {
+      throw failure(of: type, error, in: document)
+    }
+  }
+
+  /// The function that prunes, with the array's type opened once and for all.
+  func pruning<Array: LossyArray & Sendable, Model>(
+    _ array: Array.Type, as model: Model.Type
+  ) -> (@Sendable (Data) throws -> Parsed<Model>)? {
+    let parse: @Sendable (Data) throws -> Parsed<Array> = { try self.pruned($0) }
+    return parse as? @Sendable (Data) throws -> Parsed<Model>
+  }
+
+  private func pruned<Elements: LossyArray>(_ data: Data) throws(ParserError) -> Parsed<Elements> {
+    guard isStrict else {
+      let lossy = try decodeLeniently(Lossy<Elements>.self, from: data)
+      let pruned = lossy.failures.map { PrunedElement(index: $0.index, error: DecodingFailure($0.error).error) }
+      return Parsed(lossy.elements, pruned: pruned)
+    }
+    let document = try JSONDocument(data, path: path)
+    do {
+      let lossy = try decoder.decode(Lossy<Elements>.self, from: document.selected)
+      let pruned = lossy.failures.isEmpty ? [] : try document.withElements().pruned(lossy.failures)
+      return Parsed(lossy.elements, pruned: pruned, duplicates: document.duplicates)
+    } catch {
+      throw document.error(error)
+    }
+  }
+
+  /// The decoder replaces what it cannot place by an error without a path; a second look finds more.
+  private func failure<Model: Decodable>(
+    of type: Model.Type, _ error: any Error, in document: JSONDocument
+  ) -> ParserError {
+    if let array = type as? any LossyArray.Type, let first = firstFailure(array, in: document) { return first }
+    let caught = (try? decoder.decode(Caught<Model>.self, from: document.selected))?.error
+    return document.error(caught ?? error)
+  }
+
+  private func firstFailure<Elements: LossyArray>(_ type: Elements.Type, in document: JSONDocument) -> ParserError? {
+    guard let first = (try? decoder.decode(Lossy<Elements>.self, from: document.selected))?.failures.first else {
+      return nil
+    }
+    return try? document.withElements().pruned([first]).first?.error
+  }
+
+  private func decodeLeniently<Model: Decodable>(_ type: Model.Type, from data: Data) throws(ParserError) -> Model {
+    guard !data.isEmpty else { throw ParserError.noBytes }
+    do {
+      return try decoder.decode(JSONEnvelope<Model>.self, from: data, configuration: path).model
+    } catch {
+      throw DecodingFailure(error).error
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// Finds the value at a path; where a member stands twice, in the first.
+struct JSONLocator: JSONVisitor {
+  /// The value at the path or, where there is none, the last value on the way to it.
+  struct Location {
+    var kind: JSONToken.Kind
+    var range: Range<Int>
+    /// How many components of the path lead to the value.
+    var matched: Int
+  }
+
+  private(set) var location: Location?
+  private(set) var isFinished = false
+  /// The elements' ranges, where the value is an array and they are wanted.
+  private(set) var elements: [Range<Int>] = []
+
+  private let path: [JSONPath.Component]
+  private let collectsElements: Bool
+  private var depth = 0
+  /// How many of the open containers lead to the path's end.
+  private var depthOnPath = 0
+  private var nameMatches = false
+  private var index = 0
+  private var elementStart = 0
+
+  init(_ path: JSONPath, collectsElements: Bool = false) {
+    self.path = path.components
+    self.collectsElements = collectsElements
+  }
+
+  mutating func visit(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) {
+    guard !isFinished else { return }
+    switch token.kind {
+    case .key:
+      if depth == depthOnPath { nameMatches = JSONText.equals(token, path[depth - 1].name, in: bytes) }
+    case .endObject, .endArray: end(token)
+    case .beginObject, .beginArray:
+      begin(token)
+      depth += 1
+    case .string, .number, .bool, .null:
+      begin(token)
+      end(token, isScalar: true)
+    }
+  }
+
+  @inline(__always)
+  private mutating func begin(_ token: JSONToken) {
+    if depth == depthOnPath, isOnPath() {
+      location = Location(kind: token.kind, range: token.start..<token.end, matched: depth)
+      if depth < path.count, token.kind == .beginObject || token.kind == .beginArray { depthOnPath = depth + 1 }
+      index = 0
+    } else if collectsElements, depth == path.count + 1 {
+      elementStart = token.start
+    }
+  }
+
+  private mutating func isOnPath() -> Bool {
+    guard depth > 0 else { return location == nil }
+    if location?.kind == .beginObject {
+      defer { nameMatches = false }
+      return nameMatches
+    }
+    defer { index += 1 }
+    return index == path[depth - 1].index
+  }
+
+  @inline(__always)
+  private mutating func end(_ token: JSONToken, isScalar: Bool = false) {
+    if !isScalar { depth -= 1 }
+    guard let location, depth <= path.count + 1 else { return }
+    if depth == location.matched {
+      self.location?.range = location.range.lowerBound..<token.end
+      isFinished = true
+    } else if collectsElements, location.kind == .beginArray, location.matched == path.count, depth == path.count + 1 {
+      elements.append(elementStart..<token.end)
+    }
+  }
+}

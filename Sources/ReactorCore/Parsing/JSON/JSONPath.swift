@@ -1,0 +1,64 @@
+/// The way from the root of a JSON text to a value in it.
+struct JSONPath: Sendable, Hashable {
+  struct Component: Sendable, Hashable {
+    /// In an object, the member's name.
+    var name: String
+    /// In an array, the element's index; `nil` where the component can be a name only.
+    var index: Int?
+
+    init(name: String, index: Int? = nil) {
+      self.name = name
+      self.index = index
+    }
+
+    init(index: Int) {
+      self.init(name: String(index), index: index)
+    }
+  }
+
+  var components: [Component]
+
+  init(_ components: [Component] = []) {
+    self.components = components
+  }
+
+  /// The path that a user writes: `data.articles.0`; a number is an index in an array and a name in an object.
+  init(keyPath: String?) {
+    guard let keyPath, !keyPath.isEmpty else {
+      self.init()
+      return
+    }
+    self.init(
+      keyPath.split(separator: ".", omittingEmptySubsequences: false).map { part in
+        Component(name: String(part), index: part.utf8.allSatisfy { 0x30...0x39 ~= $0 } ? Int(part) : nil)
+      })
+  }
+
+  init(_ codingPath: [any CodingKey]) {
+    self.init(codingPath.map { Component(name: $0.stringValue, index: $0.intValue) })
+  }
+
+  /// Reads what ``text`` writes; a member's name with a dot or bracket in it becomes several.
+  init(text: String) {
+    let parts = text.replacing("[", with: ".[").split(separator: ".")
+    self.init(
+      parts.map { part in
+        let number = part.hasPrefix("[") && part.hasSuffix("]") ? Int(part.dropFirst().dropLast()) : nil
+        return number.map(Component.init(index:)) ?? Component(name: String(part))
+      })
+  }
+
+  /// `data.articles[3].title`
+  var text: String {
+    components.reduce(into: "") { text, component in
+      if let index = component.index {
+        text += "[\(index)]"
+      } else {
+        let name = component.name.count > 80 ? "\(component.name.prefix(79))…" : component.name
+        text += text.isEmpty ? name : ".\(name)"
+      }
+    }
+  }
+
+  static func + (left: JSONPath, right: JSONPath) -> JSONPath { JSONPath(left.components + right.components) }
+}

@@ -1,0 +1,84 @@
+public import Foundation
+
+extension JSONValue {
+  /// The value that `data`, one JSON text in UTF-8, holds.
+  ///
+  /// Where a member stands twice, the first wins. An integer beyond `Int64` is a ``number(_:)``.
+  /// - Throws: `.unacceptable` for a number beyond `Double`, and for an escaped surrogate without its other half.
+  public init(parsing data: Data) throws(ParserError) {
+    let document = try JSONDocument(data, path: JSONPath())
+    self = try document.value(in: document.location.range)
+  }
+}
+
+extension JSONDocument {
+  func value(in range: Range<Int>) throws(ParserError) -> JSONValue {
+    try data.withJSONBytes { bytes throws(JSONFault) in
+      var builder = JSONValueBuilder()
+      var scanner = JSONScanner(bytes, range: range)
+      try scanner.scan(&builder)
+      if let fault = builder.fault { throw fault }
+      return builder.value
+    }
+  }
+}
+
+/// Builds a ``JSONValue`` bottom-up on a stack of finished values, without recursion.
+private struct JSONValueBuilder: JSONVisitor {
+  /// The first value that is JSON and cannot be held.
+  private(set) var fault: JSONFault?
+
+  private var values: [JSONValue] = []
+  private var keys: [String] = []
+  /// For each open container, how many values and keys there were before it.
+  private var starts: [(values: Int, keys: Int)] = []
+
+  var value: JSONValue { values.last ?? .null }
+  var isFinished: Bool { fault != nil }
+
+  mutating func visit(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) {
+    switch token.kind {
+    case .beginObject, .beginArray: starts.append((values.count, keys.count))
+    case .endObject: endObject()
+    case .endArray: endArray()
+    case .key: keys.append(string(token, in: bytes))
+    case .string: values.append(.string(string(token, in: bytes)))
+    case .number: values.append(number(token, in: bytes))
+    case .bool: values.append(.bool(bytes[token.start] == UInt8(ascii: "t")))
+    case .null: values.append(.null)
+    }
+  }
+
+  private mutating func endArray() {
+    guard let start = starts.popLast() else { return }
+    let elements = Array(values[start.values...])
+    values.removeSubrange(start.values...)
+    values.append(.array(elements))
+  }
+
+  private mutating func endObject() {
+    guard let start = starts.popLast() else { return }
+    let members = Dictionary(zip(keys[start.keys...], values[start.values...])) { first, _ in first }
+    values.removeSubrange(start.values...)
+    keys.removeSubrange(start.keys...)
+    values.append(.object(members))
+  }
+
+  private mutating func string(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> String {
+    if let text = JSONText.string(token, in: bytes) { return text }
+    fail("a string whose escaped surrogates come in pairs", token)
+    return ""
+  }
+
+  private mutating func number(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> JSONValue {
+    let text = String(decoding: bytes[token.start..<token.end], as: UTF8.self)
+    if !token.isComplex, let integer = Int64(text) { return .integer(integer) }
+    if let number = Double(text), number.isFinite { return .number(number) }
+    fail("a number that fits a Double", token)
+    return .null
+  }
+
+  private mutating func fail(_ expected: String, _ token: JSONToken) {
+    if fault == nil { fault = JSONFault(reason: .unacceptable, expected: "expected \(expected)", offset: token.start) }
+  }
+}

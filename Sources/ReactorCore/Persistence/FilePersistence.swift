@@ -1,0 +1,200 @@
+public import Foundation
+import Synchronization
+
+/// One record per file, in a directory that several processes may share.
+///
+/// ```swift
+/// let persistence = FilePersistence(directory: .cachesDirectory.appending(path: "api"))
+/// ```
+///
+/// A record is written to a file of its own and then renamed over the old one, so a reader sees the old or the new
+/// record, whole. A record that cannot be read throws ``RecordError`` from `load`, harms no other, and stays until
+/// something is saved under its key. Files and directories that it makes are for their owner alone. It removes only
+/// files that it named; with the directory deleted it is empty, and the next save makes the directory again.
+///
+/// Opening does nothing. Failed calls of the system throw ``FilePersistenceError``. Cancellation stops `entries` alone:
+/// the others are short. No method works on the caller's executor.
+public final class FilePersistence: Persistence {
+  /// What an acknowledged save survives.
+  public enum Synchronization: Sendable, Hashable {
+    /// The end of the process at any instruction. A power cut may take the latest saves (a record that it left half
+    /// written is seen and is a miss).
+    case normal
+    /// A power cut too: file and directory are synchronised before a save or a removal returns, which takes
+    /// milliseconds.
+    case full
+  }
+
+  let names: FileNames
+  let system: FileSystem
+  private let synchronization: Synchronization
+  private let limit: FileLimit
+  private let touchInterval: Int
+
+  /// - Parameters:
+  ///   - directory: a file URL. It is made, with those above it, by the first save.
+  ///   - limit: bytes that all records may take; the least recently used are removed first, down to seven eighths. A
+  ///     record's use is noted once a minute at most. With one process, the records being saved may exceed it for the
+  ///     moment; each further process adds a sixteenth at most. A record that alone is larger is not saved. Temporary
+  ///     files that a crash left are removed along with it, at the first save. Default: 256 MiB.
+  ///   - countLimit: the same for the count of records. Default: 50,000.
+  ///   - synchronization: what an acknowledged save survives. Default: ``Synchronization/normal``.
+  public convenience init(
+    directory: URL, limit: Int = 256 << 20, countLimit: Int = 50_000, synchronization: Synchronization = .normal
+  ) {
+    self.init(
+      directory: directory, limit: limit, countLimit: countLimit, synchronization: synchronization,
+      system: FileSystem(), touchInterval: 60)
+  }
+
+  /// - Parameter touchInterval: in seconds.
+  init(
+    directory: URL, limit: Int = 256 << 20, countLimit: Int = 50_000, synchronization: Synchronization = .normal,
+    system: FileSystem, touchInterval: Int = 60
+  ) {
+    names = FileNames(directory)
+    self.system = system
+    self.synchronization = synchronization
+    self.limit = FileLimit(bytes: limit, count: countLimit)
+    self.touchInterval = touchInterval
+  }
+
+  /// - Throws: ``RecordError``, ``FilePersistenceError``.
+  @concurrent public func load(_ key: RecordKey) async throws -> Record? {
+    guard let open = try system.open(path(of: key)) else { return nil }
+    let file = try RecordFile(open, reading: 64 << 10)
+    let record = try file.record()
+    guard record.belongs(to: key) else { return nil }
+    file.touch(unlessWithin: touchInterval)
+    return record
+  }
+
+  /// - Throws: ``RecordError/wrongKey``, ``FilePersistenceError``.
+  @concurrent public func save(_ record: Record, for key: RecordKey) async throws {
+    guard record.belongs(to: key) else { throw RecordError.wrongKey }
+    let head = RecordCodec.encodeHead(of: record)
+    let size = head.count + record.body.count
+    let path = try path(of: key)
+    guard size <= limit.bytes else {
+      throw FilePersistenceError(operation: .write, path: path, code: FileSystem.isTooLarge)
+    }
+    try replace(path, in: names.folder(of: key.scope), head: head, body: record.body)
+    limit.saved(size, at: path, names, system)
+  }
+
+  @concurrent public func remove(_ key: RecordKey) async throws {
+    let folder = try names.folder(of: key.scope)
+    if try system.remove("\(folder)/\(FileNames.file(of: key))") { try synchronize(folder) }
+  }
+
+  /// Removes what it can before it throws the first failure.
+  @concurrent public func removeAll(in scope: Scope?) async throws {
+    let folders = try scope.map { [try names.folder(of: $0)] } ?? names.folders(system)
+    var failure: FilePersistenceError?
+    for folder in folders {
+      do throws(FilePersistenceError) {
+        try removeRecords(in: folder)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    limit.forget()
+    if let failure { throw failure }
+    try synchronize(names.directory())
+  }
+
+  /// Reads heads alone. A record that cannot be read is left out.
+  ///
+  /// - Throws: ``FilePersistenceError`` where a directory cannot be listed; `CancellationError`.
+  @concurrent public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
+    let folders = try scope.map { [try names.folder(of: $0)] } ?? names.folders(system)
+    var entries: [RecordEntry] = []
+    for folder in folders {
+      for name in try system.list(folder) where FileNames.isRecord(name) {
+        try Task.checkCancellation()
+        guard let entry = try? entry(folder, name), url.map({ $0.absoluteString == entry.key.url }) ?? true else {
+          continue
+        }
+        entries.append(entry)
+      }
+    }
+    return entries
+  }
+}
+
+extension FilePersistence {
+  private func path(of key: RecordKey) throws(FilePersistenceError) -> String {
+    "\(try names.folder(of: key.scope))/\(FileNames.file(of: key))"
+  }
+
+  /// Writes a temporary file and renames it. It begins again where the directory, or the temporary file, was removed
+  /// meanwhile: another process may be clearing the store.
+  private func replace(_ path: String, in folder: String, head: [UInt8], body: Data) throws(FilePersistenceError) {
+    var attempts = 0
+    while true {
+      let temporary = "\(folder)/\(FileNames.temporary())"
+      do {
+        try write(temporary, head: head, body: body)
+        try limit.excludingEviction { () throws(FilePersistenceError) in try system.rename(temporary, to: path) }
+        return try synchronize(folder)
+      } catch {
+        _ = try? system.remove(temporary)
+        attempts += 1
+        guard error.code == FileSystem.isAbsent, attempts < 8 else { throw error }
+        try system.makeDirectory(folder, synchronizes: synchronization == .full)
+      }
+    }
+  }
+
+  private func write(_ path: String, head: [UInt8], body: Data) throws(FilePersistenceError) {
+    var file = try system.create(path)
+    try Self.write(head, to: file)
+    try Self.write(body, to: file)
+    // The system's own times are too coarse to tell which of two saves was the later.
+    try? file.touch(FileSystem.now())
+    if synchronization == .full { try file.synchronize() }
+    try file.close()
+  }
+
+  private static func write(_ bytes: some ContiguousBytes, to file: borrowing OpenFile) throws(FilePersistenceError) {
+    var result: Result<Void, FilePersistenceError> = .success(())
+    bytes.withUnsafeBytes { buffer in
+      do throws(FilePersistenceError) {
+        try file.write(buffer)
+      } catch {
+        result = .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  private func synchronize(_ directory: String) throws(FilePersistenceError) {
+    if synchronization == .full { try system.synchronizeDirectory(directory) }
+  }
+
+  private func removeRecords(in folder: String) throws(FilePersistenceError) {
+    var failure: FilePersistenceError?
+    for name in try system.list(folder) where FileNames.isRecord(name) || FileNames.isTemporary(name) {
+      do throws(FilePersistenceError) {
+        try system.remove("\(folder)/\(name)")
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    try synchronize(folder)
+    try system.removeDirectory(folder)
+  }
+
+  private func entry(_ folder: String, _ name: String) throws -> RecordEntry? {
+    guard let open = try system.open("\(folder)/\(name)") else { return nil }
+    let file = try RecordFile(open, reading: 4 << 10)
+    guard let key = RecordKey(identity: file.head.identity), try path(of: key) == "\(folder)/\(name)" else {
+      return nil
+    }
+    let used = file.status.modified
+    return RecordEntry(
+      key: key, size: file.status.size, fetchedAt: file.head.receivedAt,
+      lastUsedAt: Date(timeIntervalSince1970: Double(used.tv_sec) + Double(used.tv_nsec) / 1e9))
+  }
+}

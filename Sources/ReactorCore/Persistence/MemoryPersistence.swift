@@ -1,0 +1,47 @@
+public import Foundation
+import Synchronization
+
+/// Records in memory, gone with the process and bounded by nothing: for tests and command-line tools.
+public final class MemoryPersistence: Persistence {
+  /// By the key's digest.
+  private let records = Mutex<[String: (key: RecordKey, record: Record)]>([:])
+
+  public init() {}
+
+  public func load(_ key: RecordKey) async throws -> Record? {
+    let record = records.withLock { $0[key.digest]?.record }
+    return record?.belongs(to: key) == true ? record : nil
+  }
+
+  /// - Throws: ``RecordError/wrongKey``.
+  public func save(_ record: Record, for key: RecordKey) async throws {
+    guard record.belongs(to: key) else { throw RecordError.wrongKey }
+    records.withLock { $0[key.digest] = (key, record) }
+  }
+
+  public func remove(_ key: RecordKey) async throws {
+    records.withLock { _ = $0.removeValue(forKey: key.digest) }
+  }
+
+  public func removeAll(in scope: Scope?) async throws {
+    records.withLock { records in
+      guard let scope else { return records.removeAll() }
+      records = records.filter { !$0.value.key.scope.isSame(as: scope) }
+    }
+  }
+
+  public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
+    let stored = records.withLock { Array($0.values) }
+    return stored.compactMap { key, record in
+      guard scope.map(key.scope.isSame(as:)) ?? true, url.map({ $0.absoluteString == key.url }) ?? true else {
+        return nil
+      }
+      return RecordEntry(key: key, size: record.body.count, fetchedAt: record.head.receivedAt)
+    }
+  }
+}
+
+extension Scope {
+  /// Byte by byte: `==` of two strings is true for spellings of one text that differ in their bytes.
+  func isSame(as other: Scope) -> Bool { name.utf8.elementsEqual(other.name.utf8) }
+}

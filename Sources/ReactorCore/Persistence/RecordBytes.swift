@@ -1,0 +1,85 @@
+import Foundation
+
+/// Appends what ``RecordReader`` reads: words of eight bytes, little-endian, and bytes after their count (LEB128).
+struct RecordWriter {
+  private(set) var bytes: [UInt8] = []
+
+  mutating func write(_ word: UInt64) {
+    withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  mutating func write(_ date: Date) { write(date.timeIntervalSinceReferenceDate.bitPattern) }
+
+  mutating func write(count: Int) {
+    var rest = UInt64(count)
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(rest))
+  }
+
+  mutating func write(_ content: some Collection<UInt8>) {
+    write(count: content.count)
+    bytes.append(contentsOf: content)
+  }
+
+  mutating func write(_ text: String) { write(text.utf8) }
+
+  /// One byte that says whether there is a value, then the value.
+  mutating func write<Value>(_ value: Value?, _ body: (inout RecordWriter, Value) -> Void) {
+    write(count: value == nil ? 0 : 1)
+    if let value { body(&self, value) }
+  }
+}
+
+/// Reads what ``RecordWriter`` wrote, and any other bytes without trapping.
+struct RecordReader {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func word() throws(RecordError) -> UInt64 {
+    try take(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  mutating func date() throws(RecordError) -> Date {
+    Date(timeIntervalSinceReferenceDate: Double(bitPattern: try word()))
+  }
+
+  /// A count that is at most `limit`.
+  mutating func count(limit: Int = .max) throws(RecordError) -> Int {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while true {
+      guard let byte = rest.popFirst() else { throw .truncated }
+      guard shift < 63 else { throw .corrupt("a count is out of range") }
+      value |= UInt64(byte & 0x7F) << shift
+      if byte & 0x80 == 0 { break }
+      shift += 7
+    }
+    guard let count = Int(exactly: value), count <= limit else { throw .corrupt("a count is out of range") }
+    return count
+  }
+
+  mutating func bytes() throws(RecordError) -> ArraySlice<UInt8> { try take(count()) }
+
+  mutating func string() throws(RecordError) -> String {
+    guard let text = String(validating: try bytes(), as: UTF8.self) else { throw .corrupt("a text is not UTF-8") }
+    return text
+  }
+
+  mutating func optional<Value>(
+    _ body: (inout RecordReader) throws(RecordError) -> Value
+  ) throws(RecordError) -> Value? {
+    try count(limit: 1) == 0 ? nil : body(&self)
+  }
+
+  private mutating func take(_ count: Int) throws(RecordError) -> ArraySlice<UInt8> {
+    guard count <= rest.count else { throw .truncated }
+    defer { rest = rest.dropFirst(count) }
+    return rest.prefix(count)
+  }
+}

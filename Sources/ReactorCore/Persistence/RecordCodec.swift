@@ -1,0 +1,135 @@
+import Foundation
+import HTTPTypes
+
+/// A record as bytes: a prefix of 48, the head, the body as it is.
+///
+/// The prefix, in words of eight bytes, little-endian: the magic; the checksum of all that follows up to the body; the
+/// format; the head's length; the body's length; the body's checksum. So the head can be read and trusted without the
+/// body. Magic and format keep their place in every future format.
+enum RecordCodec {
+  static let formatVersion: UInt64 = 1
+  static let prefixLength = 48
+  private static let magic = UInt64(littleEndian: 0x0A44_5243_5452_5889)  // 89 'X' 'R' 'T' 'C' 'R' 'D' 0A
+
+  /// Where the parts are, and what the body's checksum must be.
+  struct Layout: Equatable {
+    var headLength: Int
+    var bodyLength: Int
+    var bodyChecksum: UInt64
+
+    var bodyOffset: Int { prefixLength + headLength }
+    var count: Int { bodyOffset + bodyLength }
+  }
+
+  /// The prefix and the head. The record's bytes are these and then its body.
+  static func encodeHead(of record: Record) -> [UInt8] {
+    let head = encode(record.head)
+    var checked = RecordWriter()
+    checked.write(formatVersion)
+    checked.write(UInt64(head.count))
+    checked.write(UInt64(record.body.count))
+    checked.write(record.body.withUnsafeBytes { XXHash64.hash($0) })
+    let content = checked.bytes + head
+    var prefix = RecordWriter()
+    prefix.write(magic)
+    prefix.write(content.withUnsafeBytes { XXHash64.hash($0) })
+    return prefix.bytes + content
+  }
+
+  /// - Parameters:
+  ///   - bytes: the record's beginning, at least ``prefixLength`` of them where it has as many.
+  ///   - count: the whole record's count of bytes, which must be what the prefix says.
+  static func layout(of bytes: [UInt8], count: Int) throws(RecordError) -> Layout {
+    var reader = RecordReader(bytes[...])
+    guard try reader.word() == magic else { throw .corrupt("it does not begin as a record does") }
+    _ = try reader.word()
+    let format = try reader.word()
+    guard format <= formatVersion else { throw .newerFormat(format) }
+    guard format == formatVersion else { throw .corrupt("there is no format \(format)") }
+    let lengths = (try reader.word(), try reader.word())
+    let bodyChecksum = try reader.word()
+    guard let headLength = Int(exactly: lengths.0), let bodyLength = Int(exactly: lengths.1),
+      case let (sum, overflow) = headLength.addingReportingOverflow(bodyLength), !overflow, sum < .max - prefixLength
+    else { throw .corrupt("a length is out of range") }
+    let layout = Layout(headLength: headLength, bodyLength: bodyLength, bodyChecksum: bodyChecksum)
+    guard count >= layout.count else { throw .truncated }
+    guard count == layout.count else { throw .corrupt("there are \(count - layout.count) bytes too many") }
+    return layout
+  }
+
+  /// The head, of the record's first `layout.bodyOffset` bytes or more.
+  static func decodeHead(_ bytes: [UInt8], _ layout: Layout) throws(RecordError) -> Record.Head {
+    guard bytes.count >= layout.bodyOffset else { throw .truncated }
+    var stored = RecordReader(bytes[8..<16])
+    let checksum = bytes.withUnsafeBytes { XXHash64.hash(UnsafeRawBufferPointer(rebasing: $0[16..<layout.bodyOffset])) }
+    guard try stored.word() == checksum else { throw .corrupt("the head's checksum is wrong") }
+    var reader = RecordReader(bytes[prefixLength..<layout.bodyOffset])
+    let head = try decodeHead(&reader)
+    guard reader.isAtEnd else { throw .corrupt("the head has bytes too many") }
+    return head
+  }
+
+  static func check(body: Data, _ layout: Layout) throws(RecordError) {
+    guard body.count == layout.bodyLength else { throw .truncated }
+    guard body.withUnsafeBytes({ XXHash64.hash($0) }) == layout.bodyChecksum else {
+      throw .corrupt("the body's checksum is wrong")
+    }
+  }
+
+  /// A whole record; what ``FilePersistence`` does in two reads.
+  static func decode(_ bytes: [UInt8]) throws(RecordError) -> Record {
+    let layout = try layout(of: bytes, count: bytes.count)
+    let head = try decodeHead(bytes, layout)
+    let body = Data(bytes[layout.bodyOffset...])
+    try check(body: body, layout)
+    return Record(head: head, body: body)
+  }
+}
+
+/// The head's members in the order of their declaration; the fields last, in their order and with their duplicates.
+extension RecordCodec {
+  private static func encode(_ head: Record.Head) -> [UInt8] {
+    var writer = RecordWriter()
+    writer.write(head.identity)
+    writer.write(count: head.status.code)
+    writer.write(head.status.reasonPhrase)
+    writer.write(head.requestedAt)
+    writer.write(head.receivedAt)
+    writer.write(head.invalidatedAt) { $0.write($1) }
+    writer.write(head.localModel) { $0.write($1) }
+    writer.write(head.variant) { writer, variant in
+      writer.write(count: variant.names.count)
+      for name in variant.names { writer.write(name) }
+      writer.write(variant.digest)
+    }
+    writer.write(count: head.fields.count)
+    for field in head.fields {
+      writer.write(field.name.rawName)
+      field.withUnsafeBytesOfValue { writer.write($0) }
+    }
+    return writer.bytes
+  }
+
+  private static func decodeHead(_ reader: inout RecordReader) throws(RecordError) -> Record.Head {
+    let identity = try reader.string()
+    let code = try reader.count(limit: 999)
+    let status = HTTPResponse.Status(code: code, reasonPhrase: try reader.string())
+    var head = Record.Head(
+      identity: identity, status: status, fields: [:], requestedAt: try reader.date(), receivedAt: try reader.date())
+    head.invalidatedAt = try reader.optional { reader throws(RecordError) in try reader.date() }
+    head.localModel = try reader.optional { reader throws(RecordError) in try reader.string() }
+    head.variant = try reader.optional { reader throws(RecordError) in
+      var names: [String] = []
+      for _ in 0..<(try reader.count()) { names.append(try reader.string()) }
+      return Variant(names: names, digest: try reader.string())
+    }
+    // HTTPFields traps at 65,535.
+    for _ in 0..<(try reader.count(limit: Int(UInt16.max) - 1)) { head.fields.append(try field(&reader)) }
+    return head
+  }
+
+  private static func field(_ reader: inout RecordReader) throws(RecordError) -> HTTPField {
+    guard let name = HTTPField.Name(try reader.string()) else { throw .corrupt("a field's name is not a token") }
+    return HTTPField(name: name, lenientValue: try reader.bytes())
+  }
+}

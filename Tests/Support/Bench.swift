@@ -1,0 +1,54 @@
+public import Foundation
+public import ReactorCore
+public import ReactorTesting
+
+/// A layer on scripted parts: time moves when the test moves it, and the network answers as the test says.
+public final class Bench: Sendable {
+  public let clock: TestClock
+  public let transport: ScriptedTransport
+  public let reachability: ScriptedReachability
+  public let persistence: (any Persistence)?
+  public let layer: ModelLayer
+  public let log: EventLog
+  public let notes: Reactor<Note>
+
+  /// - Parameter configure: changes the configuration; by default models stay in memory, so that nobody sleeps.
+  public init(
+    persistence: (any Persistence)? = MemoryPersistence(), clock: TestClock = TestClock(),
+    transport: ScriptedTransport = ScriptedTransport(), scope: Scope = .shared,
+    configure: (inout ReactorConfiguration) -> Void = { _ in }
+  ) {
+    var configuration = ReactorConfiguration()
+    configuration.clock = clock
+    configuration.now = clock.wallClock
+    configuration.keepUnusedFor = .never
+    configure(&configuration)
+    self.clock = clock
+    self.transport = transport
+    self.persistence = persistence
+    reachability = ScriptedReachability(true)
+    layer = ModelLayer(
+      baseURL: Self.url, transport: transport, persistence: persistence, reachability: reachability, scope: scope,
+      configuration: configuration)
+    log = EventLog(layer)
+    notes = layer.reactor()
+  }
+
+  /// No loopback host, so that reachability counts.
+  public static let url = URL(string: "https://api.example.com/v1") ?? URL(filePath: "/")
+
+  /// Another layer over the same disk, server and time: the program started anew.
+  public func restarted(configure: (inout ReactorConfiguration) -> Void = { _ in }) -> Bench {
+    Bench(persistence: persistence, clock: clock, transport: transport, configure: configure)
+  }
+}
+
+extension Bench {
+  /// What is still under way: empty at the end of a test.
+  public var stillWaiting: [String] {
+    var waiting: [String] = []
+    if transport.inFlight > 0 { waiting.append("\(transport.inFlight) requests") }
+    if clock.sleeperCount > 0 { waiting.append("\(clock.sleeperCount) sleepers") }
+    return waiting
+  }
+}
