@@ -45,7 +45,7 @@ struct ExitStatus: Hashable, Sendable {
     case .notCached: self.init(code: Self.notCached, text: "not cached: the store has nothing for this request")
     case .invalidResource(let reason): self.init(code: Self.usage, text: reason)
     case .server(let response, let body):
-      self.init(code: Self.server, text: "the server answered \(response.status)", body: body)
+      self.init(code: Self.server, text: "the server answered \(response.status.code)", body: body)
     case .parser(let error): self.init(code: Self.unparsable, text: "cannot be parsed: \(error)")
     case .persistence: self.init(code: Self.inputOutput, text: "\(error)")
     @unknown default: self.init(code: Self.unknown, text: "\(error)")

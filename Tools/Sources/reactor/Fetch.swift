@@ -32,7 +32,8 @@ struct Fetch: Sendable {
     policy = command.policy.policy
     parser = .jsonBytes(
       keyPath: command.keyPath, requiring: command.require, mode: command.strict ? .strict : .prune)
-    transport = command.offline ? OfflineTransport() : URLSessionTransport()
+    transport =
+      if command.offline { OfflineTransport() } else { URLSessionTransport(timeout: command.timeout) }
     store = command.store.map { URL(filePath: $0, directoryHint: .isDirectory) }
     isOffline = command.offline
     scope = CredentialScope.scope(of: headers)

@@ -30,18 +30,19 @@ struct FetchCommand: AsyncParsableCommand {
   var method: HTTPRequest.Method?
 
   @Option(
-    name: .customLong("header"), parsing: .singleValue,
+    name: .customLong("header"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp("A header field, 'Name: value'; may be repeated.", valueName: "name: value"),
     transform: HeaderArgument.parse)
   var headers: [HTTPField] = []
 
   @Option(
-    name: .customLong("query"), parsing: .singleValue,
+    name: .customLong("query"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp("A query item, added to the URL's; may be repeated.", valueName: "name=value"),
     transform: QueryArgument.parse)
   var query: [URLQueryItem] = []
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp("The body to send: text, or @ and a file's name.", valueName: "text|@file"),
     transform: BodyArgument.parse)
   var body: Data?
@@ -58,9 +59,9 @@ struct FetchCommand: AsyncParsableCommand {
   var strict = false
 
   @Option(
-    help: ArgumentHelp("How long the whole fetch may take.", valueName: "duration"),
+    help: ArgumentHelp("How long the request may take, redirects included. (default: 60s)", valueName: "duration"),
     transform: DurationArgument.parsePositive)
-  var timeout: Duration?
+  var timeout: Duration = .seconds(60)
 
   @Flag(help: "Act as if there were no connectivity, for a loopback host too.")
   var offline = false

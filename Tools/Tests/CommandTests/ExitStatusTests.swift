@@ -16,7 +16,7 @@ import Testing
     (.notCached, 66, "not cached"), (.invalidResource("why"), 64, "why"),
     (.network(URLError(.cannotConnectToHost)), 69, "nobody listens"),
     (.network(URLError(.unsupportedURL)), 69, "URLError"),
-    (.server(HTTPResponse(status: .notFound), body: Data()), 76, "404 Not Found"),
+    (.server(HTTPResponse(status: .notFound), body: Data()), 76, "answered 404"),
     (.parser(ParserError(.notJSON, codingPath: "a[1]", expected: "a value")), 65, "a value at a[1]"),
     (.persistence(CocoaError(.fileWriteOutOfSpace)), 74, "persistence"),
   ])

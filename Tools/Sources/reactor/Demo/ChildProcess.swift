@@ -11,9 +11,11 @@ enum ChildProcess {
 
   /// Runs `executable`; what it prints goes to files in `directory`, so that no full pipe can stop it.
   ///
-  /// Returns only when the process has ended. Cancelling the task asks it to (SIGTERM), `deadline` ends it (SIGKILL).
+  /// A child may inherit blocked signals from the thread that starts it, so only SIGKILL is sure to end any program.
+  /// Returns only when the process has ended. Cancelling the task sends `cancelSignal`, `deadline` ends it (SIGKILL).
   static func run(
-    _ executable: URL, _ arguments: [String], directory: URL, deadline: Duration = .seconds(30)
+    _ executable: URL, _ arguments: [String], directory: URL, deadline: Duration = .seconds(30),
+    cancelSignal: Int32 = SIGKILL
   ) async throws -> Result {
     let output = directory.appending(path: "child-output")
     let error = directory.appending(path: "child-error")
@@ -32,7 +34,7 @@ enum ChildProcess {
     let status = try await withTaskCancellationHandler {
       try await end(of: process, identifier)
     } onCancel: {
-      identifier.send(SIGTERM)
+      identifier.send(cancelSignal)
     }
     return Result(
       status: status, output: try Data(contentsOf: output),

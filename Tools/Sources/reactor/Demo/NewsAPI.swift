@@ -3,10 +3,8 @@ import Foundation
 /// What the demo's server tells: 200 articles, three of them malformed.
 enum NewsAPI {
   static let articleCount = 200
-  /// Which are malformed, and how.
-  static let malformed: [Int: String] = [
-    16: "has no title", 100: "has a text where the id should be a number", 162: "has an author without a name",
-  ]
+  /// Their indices: one without a title, one whose id is a text, one whose author has no name.
+  static let malformed = [16, 100, 162]
 
   /// A JSON array.
   static let articles = Data("[\n\((0..<articleCount).map(article).joined(separator: ",\n"))\n]".utf8)
