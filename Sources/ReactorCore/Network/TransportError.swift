@@ -1,0 +1,16 @@
+/// Why a transport gave up on an exchange that the platform had no objection to.
+@nonexhaustive public enum TransportError: Error, Sendable, Hashable {
+  /// The response's body is larger than the transport accepts, by what it announced or by what arrived. In bytes.
+  case responseTooLarge(limit: Int)
+  /// The server redirected more often than the transport follows, as in a loop.
+  case tooManyRedirects(limit: Int)
+}
+
+extension TransportError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .responseTooLarge(let limit): "the response is larger than \(limit) bytes"
+    case .tooManyRedirects(let limit): "more than \(limit) redirects"
+    }
+  }
+}

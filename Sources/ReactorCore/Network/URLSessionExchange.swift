@@ -1,0 +1,160 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One task of a `URLSession`: collects its response and ends it once, whoever is first: the platform, a limit or
+/// the caller.
+final class URLSessionExchange: Sendable {
+  typealias Answer = (response: HTTPResponse, body: Data)
+
+  private struct State {
+    /// Waits from ``start(_:continuation:)`` until the end.
+    var continuation: CheckedContinuation<Answer, any Error>?
+    var task: URLSessionTask?
+    var outcome: Result<Answer, any Error>?
+    var response: HTTPResponse?
+    var body = Data()
+    var transferred = TransferProgress()
+    /// While the caller's closure runs, so that the call does not return before it.
+    var isReporting = false
+  }
+
+  private let state = Mutex(State())
+  private let method: HTTPRequest.Method
+  private let maximumSize: Int
+  private let progress: @Sendable (TransferProgress) -> Void
+
+  init(
+    method: HTTPRequest.Method, maximumSize: Int, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) {
+    self.method = method
+    self.maximumSize = maximumSize
+    self.progress = progress
+  }
+
+  /// Resumes `task`, unless the exchange was cancelled before.
+  func start(_ task: URLSessionTask, continuation: CheckedContinuation<Answer, any Error>) {
+    let outcome = state.withLock { state in
+      state.continuation = continuation
+      state.task = task
+      return state.outcome
+    }
+    // Also where it is cancelled: a task that was never resumed stays in its session's registry.
+    task.resume()
+    if outcome != nil { task.cancelLater() }
+    deliver()
+  }
+
+  func cancel() { end(.failure(CancellationError())) }
+
+  func sent(_ count: Int64) {
+    report { $0.transferred.sent = count }
+  }
+
+  func received(_ response: HTTPResponse) {
+    // An interim response; the final one follows (RFC 9110 §15.2).
+    guard response.status.kind != .informational else { return }
+    let announced = announcedLength(of: response)
+    report { state in
+      state.response = response
+      state.transferred.expected = announced.map(Int64.init)
+    }
+    if let announced, announced > maximumSize { endTooLarge() }
+  }
+
+  func received(_ data: Data) {
+    let isTooLarge = state.withLock { state in
+      guard state.outcome == nil else { return false }
+      if data.count > maximumSize - state.body.count { return true }
+      state.body.append(data)
+      return false
+    }
+    guard !isTooLarge else { return endTooLarge() }
+    report { $0.transferred.received = Int64($0.body.count) }
+  }
+
+  /// The platform is done with the task.
+  ///
+  /// - Parameter late: the response where the platform announced none, as for a redirect that leads nowhere on Linux.
+  func completed(_ error: (any Error)?, late: HTTPResponse?) {
+    let (response, body) = state.withLock { ($0.response, $0.body) }
+    if let error { return end(.failure(URLSessionFailure.refined(error, response: response))) }
+    guard let response else {
+      return end(late.map { .success(($0, Data())) } ?? .failure(URLError(.badServerResponse)))
+    }
+    if let announced = announcedLength(of: response), body.count < announced {
+      return end(.failure(URLError(.networkConnectionLost)))
+    }
+    end(.success((response.decoded(), body)))
+  }
+
+  private func endTooLarge() { end(.failure(TransportError.responseTooLarge(limit: maximumSize))) }
+
+  /// The first end counts.
+  private func end(_ outcome: Result<Answer, any Error>) {
+    let task: URLSessionTask? = state.withLock { state in
+      guard state.outcome == nil else { return nil }
+      state.outcome = outcome
+      state.body = Data()
+      return state.task
+    }
+    if case .failure = outcome { task?.cancelLater() }
+    deliver()
+  }
+
+  private func deliver() {
+    let ready = state.withLock { state -> (CheckedContinuation<Answer, any Error>, Result<Answer, any Error>)? in
+      guard !state.isReporting, let outcome = state.outcome, let continuation = state.continuation else { return nil }
+      state.continuation = nil
+      return (continuation, outcome)
+    }
+    ready?.0.resume(with: ready?.1 ?? .failure(CancellationError()))
+  }
+
+  /// Calls the caller's closure, outside the lock. The delegate's queue is serial, so that it is never called twice at once.
+  private func report(_ change: (inout State) -> Void) {
+    let transferred: TransferProgress? = state.withLock { state in
+      guard state.outcome == nil else { return nil }
+      change(&state)
+      let isRedirect = state.response?.status.kind == .redirection
+      state.isReporting = !isRedirect
+      return isRedirect ? nil : state.transferred
+    }
+    guard let transferred else { return }
+    progress(transferred)
+    state.withLock { $0.isReporting = false }
+    deliver()
+  }
+
+  /// The size of the body to come; `nil` where none is announced, or it is that of something else.
+  private func announcedLength(of response: HTTPResponse) -> Int? {
+    guard method != .head, response.status != .noContent, response.status != .notModified,
+      !response.isCoded, response.headerFields[.transferEncoding] == nil
+    else { return nil }
+    return response.headerFields[.contentLength].flatMap { Int($0) }
+  }
+}
+
+extension HTTPResponse {
+  /// Whether the body is not what went over the wire.
+  var isCoded: Bool { headerFields[.contentEncoding].map { $0.lowercased() != "identity" } ?? false }
+
+  /// The response without what described the coded body.
+  fileprivate func decoded() -> HTTPResponse {
+    let codings = (headerFields[.contentEncoding] ?? "").split(separator: ",").map {
+      $0.trimmingCharacters(in: .whitespaces).lowercased()
+    }
+    guard !codings.isEmpty, codings.allSatisfy(Self.decodedCodings.contains) else { return self }
+    var response = self
+    response.headerFields[.contentEncoding] = nil
+    response.headerFields[.contentLength] = nil
+    return response
+  }
+
+  /// What URLSession decodes by itself.
+  private static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTypes
+import HTTPTypesFoundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A `URLSession` and the exchanges on it. Closes the session at the end of its own life, since a session otherwise
+/// keeps itself and its delegate for ever.
+final class URLSessionOwner: Sendable {
+  private let session: URLSession
+  private let delegate = URLSessionExchanges()
+
+  init(usesCookies: Bool) {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.urlCredentialStorage = nil
+    configuration.httpShouldSetCookies = usesCookies
+    configuration.httpCookieAcceptPolicy = usesCookies ? .onlyFromMainDocumentDomain : .never
+    if !usesCookies { configuration.httpCookieStorage = nil }
+    // The transport's own deadline rules. The platform's must be finite: Linux converts it to an integer.
+    configuration.timeoutIntervalForRequest = Self.week
+    configuration.timeoutIntervalForResource = Self.week
+    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+  }
+
+  deinit { session.invalidateAndCancel() }
+
+  /// Sends one request and waits for the end of `exchange`.
+  func perform(
+    _ request: HTTPRequest, body: Data?, exchange: URLSessionExchange
+  ) async throws -> URLSessionExchange.Answer {
+    let urlRequest = try URLRequest(request, body: body)
+    do {
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          exchange.start(delegate.makeTask(urlRequest, in: session, for: exchange), continuation: continuation)
+        }
+      } onCancel: {
+        exchange.cancel()
+      }
+    } catch {
+      throw URLSessionFailure.mapped(error)
+    }
+  }
+
+  private static let week: TimeInterval = 7 * 24 * 3600
+}
+
+/// The delegate of the session: finds the exchange of each task. Called on the session's serial queue.
+private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
+  /// By task identifier, from before the task's start until its completion.
+  private let exchanges = Mutex<[Int: URLSessionExchange]>([:])
+
+  func makeTask(_ request: URLRequest, in session: URLSession, for exchange: URLSessionExchange) -> URLSessionTask {
+    let task = session.dataTask(with: request)
+    exchanges.withLock { $0[task.taskIdentifier] = exchange }
+    return task
+  }
+
+  private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
+    exchanges.withLock { $0[task.taskIdentifier] }
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    exchange(of: task)?.sent(totalBytesSent)
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    if let response = (response as? HTTPURLResponse)?.received { exchange(of: dataTask)?.received(response) }
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    exchange(of: dataTask)?.received(data)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    exchange?.completed(error, late: (task.response as? HTTPURLResponse)?.received)
+  }
+
+  /// Not followed here: the redirect is the response, and the transport goes on from it.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    completionHandler(nil)
+  }
+
+  #if canImport(FoundationNetworking)
+    /// Comes after the whole of a 401 has arrived, and would wait for credentials for ever.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      exchange(of: task)?.completed(nil, late: (task.response as? HTTPURLResponse)?.received)
+      completionHandler(.cancelAuthenticationChallenge, nil)
+    }
+  #endif
+}

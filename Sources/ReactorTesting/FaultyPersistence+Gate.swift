@@ -1,0 +1,75 @@
+import Synchronization
+
+extension FaultyPersistence {
+  /// Where one call waits until the test opens it.
+  public final class Gate: Sendable {
+    private let arrival = Latch()
+    private let release = Latch()
+    private let endsWhenCancelled: Bool
+
+    init(endsWhenCancelled: Bool) { self.endsWhenCancelled = endsWhenCancelled }
+
+    /// Returns when the call has come, whether it still waits or not.
+    ///
+    /// - Throws: `CancellationError`.
+    public func reached() async throws { try await arrival.wait(endsWhenCancelled: true) }
+
+    /// Whether the call has come.
+    public var isReached: Bool { arrival.isOpen }
+
+    /// Lets the call go on; one that comes later does not wait.
+    public func open() { release.open(.success(())) }
+
+    func crash() { release.open(.failure(Crashed())) }
+
+    func pass() async throws {
+      arrival.open(.success(()))
+      try await release.wait(endsWhenCancelled: endsWhenCancelled)
+    }
+  }
+}
+
+/// Opened once, with a result that everyone who waits or comes later gets.
+private final class Latch: Sendable {
+  private struct State {
+    var result: Result<Void, any Error>?
+    var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+    var count = 0
+  }
+
+  private let state = Mutex(State())
+
+  var isOpen: Bool { state.withLock { $0.result != nil } }
+
+  func open(_ result: Result<Void, any Error>) {
+    let waiting = state.withLock { state in
+      state.result = state.result ?? result
+      defer { state.waiting = [:] }
+      return state.waiting
+    }
+    for continuation in waiting.values { continuation.resume(with: result) }
+  }
+
+  func wait(endsWhenCancelled: Bool) async throws {
+    let number = state.withLock { state in
+      state.count += 1
+      return state.count
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        let result = state.withLock { state -> Result<Void, any Error>? in
+          if let result = state.result { return result }
+          // Under the lock: a cancellation after this finds the continuation.
+          if endsWhenCancelled && Task.isCancelled { return .failure(CancellationError()) }
+          state.waiting[number] = continuation
+          return nil
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    } onCancel: {
+      guard endsWhenCancelled else { return }
+      let continuation = state.withLock { $0.waiting.removeValue(forKey: number) }
+      continuation?.resume(throwing: CancellationError())
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// Lists, and many callers at once.
+extension PersistenceConformance.Check {
+  private typealias Samples = PersistenceConformance.Samples
+
+  static let listing = [
+    Self("an entry has the key, the size and the time of the response") { subject in
+      let key = RecordKey(
+        method: .post, url: "https://api.example.com/search?token=x", body: Data("q".utf8),
+        identityFields: [.acceptLanguage: "de"], scope: "alice", secretQueryItems: ["token"])
+      let record = Samples.record(for: key, body: Samples.bytes(300, seed: 1))
+      try await subject.persistence.save(record, for: key)
+      let entries = try await subject.persistence.entries(in: nil, url: nil)
+      subject.expect(entries.count == 1, "\(entries.count) entries")
+      subject.expect(entries.first?.key == key, "the key is \(String(describing: entries.first?.key))")
+      subject.expect(entries.first.map { $0.size >= 300 } == true, "the size is less than the body's")
+      subject.expect(entries.first?.fetchedAt == record.head.receivedAt, "the time is not receivedAt")
+    },
+    Self("entries are filtered by scope and by URL") { subject in
+      let keys = ["a", "b"].flatMap { path in ["alice", "bob"].map { Samples.key(path, scope: Scope($0)) } }
+      for key in keys { try await subject.persistence.save(Samples.record(for: key), for: key) }
+      for scope in [nil, Scope("alice"), "nobody"] as [Scope?] {
+        for url in [nil, keys[0].url, "https://api.example.com/none"] {
+          let found = try await subject.persistence.entries(in: scope, url: url.flatMap(URL.init(string:)))
+          let expected = keys.filter { (scope == nil || $0.scope == scope) && (url == nil || $0.url == url) }
+          let isRight = found.count == expected.count && Set(found.map(\.key)) == Set(expected)
+          subject.expect(isRight, "scope \(scope, default: "any"), URL \(url, default: "any"): \(found.map(\.key))")
+        }
+      }
+    },
+  ]
+
+  static let concurrency = [
+    Self("concurrent saves of one key leave one of them, whole") { subject in
+      let key = Samples.key()
+      let records = (0..<32).map { Samples.record(for: key, body: Samples.bytes(20_000 + $0, seed: UInt8($0))) }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for record in records {
+          group.addTask { try await subject.persistence.save(record, for: key) }
+          group.addTask {
+            let loaded = try await subject.persistence.load(key)
+            subject.expect(loaded.map(records.contains) ?? true, "a load gave a record that nobody saved")
+          }
+        }
+        try await group.waitForAll()
+      }
+      let last = try await subject.persistence.load(key)
+      subject.expect(last.map(records.contains) == true, "the record that is left is none that was saved")
+    },
+    Self("concurrent saves, loads and removals of many keys do not disturb each other") { subject in
+      let keys = (0..<64).map { Samples.key("\($0)", scope: Scope("user \($0 % 4)")) }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (index, key) in keys.enumerated() {
+          group.addTask {
+            let record = Samples.record(for: key, body: Samples.bytes(1_000, seed: UInt8(index)))
+            try await subject.keeps(record, key)
+            _ = try await subject.persistence.entries(in: key.scope, url: nil)
+            guard index.isMultiple(of: 2) else { return }
+            try await subject.persistence.remove(key)
+            try await subject.expect(key, holds: nil)
+          }
+        }
+        try await group.waitForAll()
+      }
+      let left = Set(try await subject.persistence.entries(in: nil, url: nil).map(\.key))
+      subject.expect(left == Set(keys.indices.filter { !$0.isMultiple(of: 2) }.map { keys[$0] }), "wrong records left")
+    },
+  ]
+}

@@ -1,0 +1,68 @@
+public import ReactorCore
+public import Testing
+
+/// The suite that every ``Persistence`` passes; for whoever writes one.
+///
+/// ```swift
+/// @Test func `my persistence keeps the contract`() async throws {
+///   try await PersistenceConformance { MyPersistence() }.run()
+/// }
+/// ```
+///
+/// A broken promise is recorded as an issue that names it, at the line of the caller; the other checks still run.
+public struct PersistenceConformance: Sendable {
+  private let make: @Sendable () async throws -> any Persistence
+
+  /// - Parameter make: called for each check; gives an empty store.
+  public init(_ make: @escaping @Sendable () async throws -> any Persistence) { self.make = make }
+
+  /// Runs every check, one after the other.
+  ///
+  /// - Throws: what `make` throws. What the store throws is an issue.
+  public func run(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    for check in Check.all {
+      let persistence = try await make()
+      do {
+        try await check.body(Subject(persistence: persistence, check: check.name, location: sourceLocation))
+      } catch {
+        Issue.record("\(check.name): threw \(error)", sourceLocation: sourceLocation)
+      }
+    }
+  }
+}
+
+extension PersistenceConformance {
+  /// A promise of the contract, and how it is checked.
+  struct Check: Sendable {
+    let name: String
+    let body: @Sendable (Subject) async throws -> Void
+
+    init(_ name: String, _ body: @escaping @Sendable (Subject) async throws -> Void) {
+      self.name = name
+      self.body = body
+    }
+
+    static var all: [Check] { keeping + replacing + removing + listing + concurrency }
+  }
+
+  /// The store under test.
+  struct Subject: Sendable {
+    let persistence: any Persistence
+    let check: String
+    let location: SourceLocation
+
+    func expect(_ condition: Bool, _ what: String) {
+      #expect(condition, "\(check): \(what)", sourceLocation: location)
+    }
+
+    func expect(_ key: RecordKey, holds record: Record?, _ what: String = "") async throws {
+      let loaded = try await persistence.load(key)
+      let isSame = loaded.map(Samples.spelling) == record.map(Samples.spelling)
+      expect(isSame, "\(what.isEmpty ? "" : what + ": ")expected \(describe(record)), loaded \(describe(loaded))")
+    }
+
+    private func describe(_ record: Record?) -> String {
+      record.map { "\($0.head), \($0.body.count) bytes" } ?? "no record"
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// A write, an invalidation, a removal against an answer that is under way: the later begun wins, in memory and on disk.
+@Suite("Races of generations")
+struct GenerationRaceTests {
+  @Test func `a local write survives the fetch that was under way, in memory and on disk`() async throws {
+    let bench = Bench()
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "slow old answer").json).held(at: gate, ignoresCancellation: true))
+    let notes = bench.notes
+    let caller = Task { try await notes.fetch("note").text }
+    try await gate.waitForArrival()
+    try await notes.save(Note(1, "written"), for: "note")
+    // Who waited gets what is newest.
+    #expect(try await caller.value == "written")
+    gate.open()
+    await bench.log.wait(for: "response")
+    #expect(notes.cached("note")?.text == "written")
+    #expect(try await bench.restarted().notes.fetch("note").text == "written")
+  }
+
+  @Test func `a local write survives a fetch whose save was already waiting`() async throws {
+    let faulty = FaultyPersistence(MemoryPersistence())
+    let bench = Bench(persistence: faulty)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "fetched").json))
+    let hold = faulty.hold(.save)
+    let notes = bench.notes
+    let caller = Task { try await notes.fetch("note").text }
+    try await hold.reached()
+    let write = Task { try await notes.save(Note(1, "written"), for: "note") }
+    #expect(try await caller.value == "written")
+    hold.open()
+    try await write.value
+    #expect(notes.cached("note")?.text == "written")
+    #expect(try await bench.restarted().notes.fetch("note").text == "written")
+  }
+
+  @Test func `the next success of the network replaces a local write`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "server's").json))
+    try await bench.notes.save(Note(1, "mine"), for: "note")
+    #expect(bench.notes.states(for: "note").current.origin == .local)
+    #expect(try await bench.notes.fetchFromNetwork("note").text == "server's")
+    #expect(try await bench.restarted().notes.fetch("note").text == "server's")
+  }
+
+  @Test func `an invalidation makes the request under way begin again, for the same callers`() async throws {
+    let bench = Bench()
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "before").json).held(at: gate, ignoresCancellation: true),
+      .json(Note(1, "after").json))
+    let notes = bench.notes
+    let caller = Task { try await notes.fetch("note").text }
+    try await gate.waitForArrival()
+    await notes.invalidate("note")
+    #expect(try await caller.value == "after")
+    gate.open()
+    await bench.log.wait(for: "response", count: 2)
+    #expect(notes.cached("note")?.text == "after")
+    #expect(try await bench.restarted().notes.fetch("note").text == "after")
+    #expect(bench.transport.requestCount == 2)
+  }
+
+  @Test func `what is invalidated is stale in the next process too`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
+    _ = try await bench.notes.fetch("note")
+    await bench.notes.invalidate("note")
+    #expect(try await bench.restarted().notes.fetch("note").text == "two")
+  }
+
+  @Test func `an invalidation that finds nothing in memory holds against a record on disk`() async throws {
+    let first = Bench()
+    first.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
+    _ = try await first.notes.fetch("note")
+    let bench = first.restarted()
+    await bench.notes.invalidate("note")
+    #expect(try await bench.notes.fetch("note").text == "two")
+  }
+
+  @Test func `a removal cancels who waits, waits for the running save, and leaves nothing`() async throws {
+    let faulty = FaultyPersistence(MemoryPersistence())
+    let bench = Bench(persistence: faulty)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "doomed").json))
+    let hold = faulty.hold(.save)
+    let notes = bench.notes
+    let caller = Task { await error { try await notes.fetch("note") } }
+    try await hold.reached()
+    let removal = Task { try await notes.remove("note") }
+    #expect(await caller.value?.isCancelled == true)
+    #expect(faulty.calls(.remove) == 0)
+    hold.open()
+    try await removal.value
+    #expect(notes.cached("note") == nil)
+    #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
+  }
+
+  @Test func `a fetch that begins while a removal waits reads none of what is being removed`() async throws {
+    let faulty = FaultyPersistence(MemoryPersistence())
+    let bench = Bench(persistence: faulty)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "old").json), .json(Note(1, "new").json))
+    let notes = bench.notes
+    _ = try await notes.fetch("note")
+    let hold = faulty.hold(.remove)
+    let removal = Task { try await notes.remove("note") }
+    try await hold.reached()
+    let caller = Task { try await notes.fetch("note").text }
+    await bench.log.wait(for: "memory miss", count: 2)
+    hold.open()
+    try await removal.value
+    #expect(try await caller.value == "new")
+    #expect(try await bench.restarted().notes.fetch("note").text == "new")
+  }
+
+  @Test func `a removal leaves open streams with nothing, idle, and not asking`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    var states = bench.notes.states(for: "note").makeAsyncIterator()
+    #expect(await states.first { $0.fetchStatus == .idle }?.value != nil)
+    try await bench.notes.remove("note")
+    let state = await states.next()
+    #expect(state?.value == nil && state?.fetchStatus == .idle && state?.error == nil)
+    #expect(bench.transport.requestCount == 1)
+  }
+
+  @Test func `a slow answer that was begun earlier does not overwrite another reactor's later one`() async throws {
+    struct Title: Codable, Sendable { var text: String }
+    let bench = Bench()
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "early").json).held(at: gate), .json(Note(1, "late").json))
+    let notes = bench.notes
+    let titles = bench.layer.reactor(Title.self)
+    let slow = Task { try await notes.fetchFromNetwork("note").text }
+    try await gate.waitForArrival()
+    // Begun later, answered earlier; both store the one record of the key.
+    #expect(try await titles.fetchFromNetwork("note").text == "late")
+    gate.open()
+    #expect(try await slow.value == "late")
+    #expect(try await bench.restarted().notes.fetch("note").text == "late")
+  }
+
+  @Test func `a model that another reactor's newer record has overtaken is read anew`() async throws {
+    struct Title: Codable, Sendable { var text: String }
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
+    _ = try await bench.notes.fetch("note")
+    bench.clock.advance(by: .seconds(1))
+    _ = try await bench.layer.reactor(Title.self).fetchFromNetwork("note")
+    #expect(try await bench.notes.fetch("note").text == "two")
+    #expect(bench.transport.requestCount == 2)
+  }
+
+  @Test func `a save that its own step's reactor writes again does not wait for itself`() async throws {
+    let inner = Bench()
+    var flow = inner.layer.flow(Note.self)
+    let save = flow.saveToPersistence
+    let notes = inner.notes
+    flow.saveToPersistence = { snapshot, resource in
+      try await save(snapshot, resource)
+      await notes.invalidate("other")
+    }
+    inner.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    #expect(try await Reactor(flow: flow).fetch("note").text == "one")
+  }
+}

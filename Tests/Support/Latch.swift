@@ -1,0 +1,69 @@
+import Foundation
+import Synchronization
+
+/// Something that happens once, and that tasks and the loopback server's threads can wait for.
+public final class Latch: Sendable {
+  private struct State {
+    var isOpen = false
+    var nextID = 0
+    var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
+  }
+
+  private let state = Mutex(State())
+  private let readEnd: Int32
+  private let writeEnd: Int32
+
+  public init() {
+    var ends: [Int32] = [-1, -1]
+    if pipe(&ends) != 0 { ends = [-1, -1] }
+    readEnd = ends[0]
+    writeEnd = ends[1]
+  }
+
+  deinit {
+    close(readEnd)
+    close(writeEnd)
+  }
+
+  public var isOpen: Bool { state.withLock(\.isOpen) }
+
+  /// How many tasks are suspended in ``wait()``.
+  public var waiterCount: Int { state.withLock(\.waiters.count) }
+
+  /// Lets all go who wait, now and later.
+  public func open() {
+    let waiters = state.withLock { state in
+      defer { state.waiters = [:] }
+      if !state.isOpen { _ = write(writeEnd, [UInt8(1)], 1) }
+      state.isOpen = true
+      return state.waiters.values
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Returns once the gate is open.
+  ///
+  /// - Throws: `CancellationError`, at once, where the task is cancelled before that.
+  public func wait() async throws {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let result: Result<Void, any Error>? = state.withLock { state in
+          if state.isOpen { return .success(()) }
+          if Task.isCancelled { return .failure(CancellationError()) }
+          state.waiters[id] = continuation
+          return nil
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+    }
+  }
+
+  /// Becomes readable when the gate opens, for `poll`.
+  var descriptor: Int32 { readEnd }
+}
