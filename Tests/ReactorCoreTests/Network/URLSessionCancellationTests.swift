@@ -193,8 +193,6 @@ struct URLSessionCancellationTests {
       let (answers, cancellations) = ended.value
       #expect(answers + cancellations == 2_000)
       #expect(answers >= 400 && cancellations >= 400)
-      print(
-        "STRESS", answers, cancellations, server.acceptedConnections, server.mostOpenConnections, server.received.count)
       #expect(server.mostOpenConnections <= 40)
       #expect(try await transport.send(server.request("/after")).1.count == 100_003)
     }
