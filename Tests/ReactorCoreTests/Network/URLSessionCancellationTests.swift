@@ -76,32 +76,41 @@ struct URLSessionCancellationTests {
 
   @Test func `cancellation ends the call at once and the connection after it`() async throws {
     let (arrived, hungUp) = (Gate(), Gate())
-    try await LoopbackServer.run { _ in
+    try await LoopbackServer.run { request in
+      if request.target == "/after" { return .text("x") }
       arrived.open()
       return .held(until: Gate(), hungUp: hungUp)
     } body: { server in
-      let task = Task { try await URLSessionTransport().send(server.request()) }
+      // Held until the end: its session's own end would close the connection too.
+      let transport = URLSessionTransport()
+      let task = Task { try await transport.send(server.request()) }
       try await arrived.wait()
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       try await hungUp.wait()
+      _ = try await transport.send(server.request("/after"))
     }
   }
 
   @Test func `cancellation in the middle of a body ends the connection`() async throws {
     let (arrived, hungUp) = (Gate(), Gate())
-    try await LoopbackServer.run { _ in
-      .held(
-        until: Gate(), hungUp: hungUp,
-        sendingFirst: LoopbackServer.Reply.head(200, [("Content-Length", "100")]) + Data("abc".utf8))
+    try await LoopbackServer.run { request in
+      request.target == "/after"
+        ? .text("x")
+        : .held(
+          until: Gate(), hungUp: hungUp,
+          sendingFirst: LoopbackServer.Reply.head(200, [("Content-Length", "100")]) + Data("abc".utf8))
     } body: { server in
+      // Held until the end: its session's own end would close the connection too.
+      let transport = URLSessionTransport()
       let task = Task {
-        try await URLSessionTransport().send(server.request(), body: nil) { if $0.received == 3 { arrived.open() } }
+        try await transport.send(server.request(), body: nil) { if $0.received == 3 { arrived.open() } }
       }
       try await arrived.wait()
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
       try await hungUp.wait()
+      _ = try await transport.send(server.request("/after"))
     }
   }
 
