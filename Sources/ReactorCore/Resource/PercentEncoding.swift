@@ -16,6 +16,12 @@ enum PercentEncoding {
   }
 
   private static let digits = Array("0123456789ABCDEF".utf8)
+  /// Text that is to stand on one line: control characters alone are encoded.
+  static func line(_ string: String) -> String {
+    guard string.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return string }
+    return encode(string, keepsEncoded: true) { $0 >= 0x20 && $0 != 0x7f }
+  }
+
   private static let pathExtra = Set("!$&'()*+,;=:@/".utf8)
   private static let queryExtra = Set("!$'()*,:@/?".utf8)
 
