@@ -1,0 +1,12 @@
+import ArgumentParser
+
+/// Members' names as they are written on the command line: `id,title`.
+enum RequireArgument {
+  static func parse(_ text: String) throws -> [String] {
+    let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    guard names.allSatisfy({ !$0.isEmpty }) else {
+      throw ValidationError("members are written id,title: names with one comma between them")
+    }
+    return names
+  }
+}

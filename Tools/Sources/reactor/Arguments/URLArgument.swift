@@ -1,0 +1,18 @@
+import ArgumentParser
+import Foundation
+
+/// The URL to fetch.
+enum URLArgument {
+  /// - Returns: the URL without its fragment, which is never sent.
+  static func parse(_ text: String) throws -> URL {
+    guard var parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
+      scheme == "http" || scheme == "https", let host = parts.host, !host.isEmpty
+    else { throw ValidationError("it needs http or https and a host, as in https://api.example.com/articles") }
+    guard parts.user == nil, parts.password == nil else {
+      throw ValidationError("a URL holds no credentials here; send them with --header 'Authorization: …'")
+    }
+    parts.fragment = nil
+    guard let url = parts.url else { throw ValidationError("it is no URL (RFC 3986)") }
+    return url
+  }
+}

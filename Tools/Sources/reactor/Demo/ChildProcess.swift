@@ -1,0 +1,94 @@
+import Foundation
+import Synchronization
+
+/// Another process, run to its end.
+enum ChildProcess {
+  struct Result: Sendable {
+    var status: Int32
+    var output: Data
+    var error: String
+  }
+
+  /// Runs `executable`; what it prints goes to files in `directory`, so that no full pipe can stop it.
+  ///
+  /// A child may inherit blocked signals from the thread that starts it, so only SIGKILL is sure to end any program.
+  /// Returns only when the process has ended. Cancelling the task sends `cancelSignal`, `deadline` ends it (SIGKILL).
+  static func run(
+    _ executable: URL, _ arguments: [String], directory: URL, deadline: Duration = .seconds(30),
+    cancelSignal: Int32 = SIGKILL
+  ) async throws -> Result {
+    let output = directory.appending(path: "child-output")
+    let error = directory.appending(path: "child-error")
+    let process = Process()
+    process.executableURL = executable
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = try fileHandle(output)
+    process.standardError = try fileHandle(error)
+    let identifier = ProcessIdentifier()
+    let watchdog = Task {
+      try await Task.sleep(for: deadline)
+      identifier.send(SIGKILL)
+    }
+    defer { watchdog.cancel() }
+    let status = try await withTaskCancellationHandler {
+      try await end(of: process, identifier)
+    } onCancel: {
+      identifier.send(cancelSignal)
+    }
+    return Result(
+      status: status, output: try Data(contentsOf: output),
+      error: String(decoding: try Data(contentsOf: error), as: UTF8.self))
+  }
+
+  private static func end(of process: Process, _ identifier: ProcessIdentifier) async throws -> Int32 {
+    try await withCheckedThrowingContinuation { continuation in
+      process.terminationHandler = { process in
+        identifier.clear()
+        continuation.resume(returning: process.terminationStatus)
+      }
+      do {
+        try process.run()
+        identifier.set(process.processIdentifier)
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+
+  private static func fileHandle(_ file: URL) throws -> FileHandle {
+    try Data().write(to: file)
+    return try FileHandle(forWritingTo: file)
+  }
+}
+
+/// Whom to send signals to, while it lives: afterwards the number may be another process's.
+private final class ProcessIdentifier: Sendable {
+  private enum State {
+    case starting(pending: Int32?)
+    case running(Int32)
+    case ended
+  }
+
+  private let state = Mutex(State.starting(pending: nil))
+
+  func send(_ signal: Int32) {
+    state.withLock { state in
+      switch state {
+      case .starting: state = .starting(pending: signal)
+      case .running(let identifier): kill(identifier, signal)
+      case .ended: break
+      }
+    }
+  }
+
+  func set(_ identifier: Int32) {
+    state.withLock { state in
+      guard case .starting(let pending) = state else { return }
+      state = .running(identifier)
+      if let pending { kill(identifier, pending) }
+    }
+  }
+
+  func clear() { state.withLock { $0 = .ended } }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import ReactorCore
+
+/// The path of the data, step by step: network, memory, disk, revalidation, pruning, and a server that is gone.
+struct DemoWalk {
+  let server: DemoServer
+  let directory: URL
+  let report = DemoReport { StandardStream.output.writeLine($0) }
+  private let clock = DemoClock()
+  private let log = EventLog()
+  private let configuration: ReactorConfiguration
+  private let layer: ModelLayer
+  private let token: EventToken
+
+  private static let good = NewsAPI.articleCount - NewsAPI.malformed.count
+
+  init(server: DemoServer, directory: URL) {
+    self.server = server
+    self.directory = directory
+    var configuration = ReactorConfiguration()
+    configuration.failsWhenSaveFails = true
+    configuration.now = { [clock] in clock.now }
+    self.configuration = configuration
+    layer = ModelLayer(
+      baseURL: server.url, persistence: FilePersistence(directory: directory.appending(path: "store")),
+      reachability: AlwaysReachable(), configuration: configuration)
+    token = layer.observeEvents { [log] in log.add($0) }
+  }
+
+  /// - Throws: at the first step that is not as claimed.
+  func run() async throws {
+    report.write(
+      "A news API runs on \(server.url): \(NewsAPI.articleCount) articles, \(NewsAPI.malformed.count) malformed.")
+    report.write("Models are kept in memory, records in a temporary directory, each fresh for five minutes.")
+    let articles = layer.reactor([Article].self)
+    try await fetchFromNetwork(articles)
+    try await fetchFromMemory(articles)
+    try await fetchInNewProcess()
+    try await revalidate(articles)
+    try await prune()
+    try await parseStrictly()
+    try await fetchWithoutServer(articles)
+    report.write("\nAll as claimed. The server is stopped, the temporary directory removed.")
+  }
+
+  private func fetchFromNetwork(_ articles: Reactor<[Article]>) async throws {
+    try await report.step("1. The first fetch comes from the network.") {
+      let value = try await articles.fetch("articles")
+      let events = log.take()
+      try DemoReport.requireEqual(value.count, Self.good, "articles")
+      try DemoReport.requireEqual(server.requestCount, 1, "requests at the server")
+      try DemoReport.require(events.hasRequest && events.status == 200, "no 200 among the events")
+      try DemoReport.require(events.hasSaved, "the record was not saved")
+      return ["\(value.count) articles; one request; the record is saved"]
+    }
+  }
+
+  private func fetchFromMemory(_ articles: Reactor<[Article]>) async throws {
+    try await report.step("2. The second comes from memory.") {
+      let value = try await articles.fetch("articles")
+      let events = log.take()
+      try DemoReport.requireEqual(value.count, Self.good, "articles")
+      try DemoReport.require(events.hasMemoryHit && !events.hasRequest, "memory did not answer")
+      try DemoReport.requireEqual(server.requestCount, 1, "requests at the server")
+      return ["\(value.count) articles; nothing read, sent or parsed"]
+    }
+  }
+
+  private func fetchInNewProcess() async throws {
+    try await report.step("3. The third, in a new process, comes from disk.") {
+      guard let executable = Bundle.main.executableURL else {
+        throw DemoReport.NotAsClaimed(description: "this program does not know where it is")
+      }
+      let arguments = [
+        "fetch", server.url.appending(path: "articles").absoluteString, "--trace", "--timeout", "10s",
+        "--store", directory.appending(path: "store").path(percentEncoded: false),
+      ]
+      let child = try await ChildProcess.run(executable, arguments, directory: directory)
+      try DemoReport.requireEqual(child.status, 0, "exit code of: reactor fetch (\(child.error))")
+      try DemoReport.require(child.output == NewsAPI.articles + Data("\n".utf8), "the bytes are not those received")
+      let trace = child.error.split(separator: "\n")
+      try DemoReport.require(
+        trace.contains { $0.hasPrefix("persistence hit, fresh") }, "no hit on disk: \(child.error)")
+      try DemoReport.require(!trace.contains { $0.hasPrefix("request") }, "it sent a request: \(child.error)")
+      try DemoReport.requireEqual(server.requestCount, 1, "requests at the server")
+      return ["reactor \(arguments.prefix(3).joined(separator: " ")) …"] + trace.map { "  \($0)" }
+    }
+  }
+
+  private func revalidate(_ articles: Reactor<[Article]>) async throws {
+    clock.advance(minutes: 10)
+    try await report.step("4. Ten minutes later the record is stale, so the server is asked whether it is still good.")
+    {
+      let value = try await articles.fetch("articles")
+      let events = log.take()
+      try DemoReport.requireEqual(value.count, Self.good, "articles")
+      try DemoReport.requireEqual(server.requestCount, 2, "requests at the server")
+      try DemoReport.require(events.hasConditionalRequest && events.hasNotModified, "it was not revalidated")
+      try DemoReport.requireEqual(events.parsedBytes, 0, "bytes parsed")
+      return ["304 Not Modified; no body came, nothing was parsed; fresh for another five minutes"]
+    }
+  }
+
+  private func prune() async throws {
+    try await report.step(
+      "5. Bad elements are pruned and counted, here in the envelope {\"data\": {\"articles\": […]}}."
+    ) {
+      let reactor = layer.reactor([Article].self, parser: .json(keyPath: "data.articles"))
+      let value = try await reactor.fetch("envelope")
+      let pruned = log.take().pruned
+      try DemoReport.requireEqual(value.count, Self.good, "articles")
+      try DemoReport.requireEqual(pruned.map(\.index), NewsAPI.malformed, "pruned elements")
+      return ["\(pruned.count) of \(NewsAPI.articleCount) pruned:"]
+        + pruned.map { "  [\($0.index)] \($0.error)" }
+    }
+  }
+
+  private func parseStrictly() async throws {
+    try await report.step("6. Strict parsing fails instead, and says which element and where.") {
+      let reactor = layer.reactor([Article].self, parser: .json(keyPath: "data.articles", mode: .strict))
+      do {
+        let value = try await reactor.fetch("envelope")
+        throw DemoReport.NotAsClaimed(description: "\(value.count) articles were returned")
+      } catch ReactorError.parser(let error) {
+        _ = log.take()
+        try DemoReport.require(error.codingPath.hasPrefix("data.articles[16]"), "it says: \(error)")
+        try DemoReport.require(error.position != nil, "it does not say where: \(error)")
+        return ["\(error)"]
+      }
+    }
+  }
+
+  private func fetchWithoutServer(_ articles: Reactor<[Article]>) async throws {
+    await server.stop()
+    let requests = server.requestCount
+    clock.advance(minutes: 10)
+    try await report.step("7. Ten minutes later the server is gone, and the data is still there.") {
+      let stored = try await articles.fetch("articles", policy: .networkFirst)
+      try DemoReport.requireEqual(stored.count, Self.good, "articles by networkFirst")
+      var configuration = configuration
+      configuration.staleIfError = .seconds(3_600)
+      let lenient = layer.reactor([Article].self, parser: .json(), configuration: configuration)
+      let stale = try await lenient.fetch("articles")
+      try DemoReport.requireEqual(stale, stored, "articles by cacheFirst with staleIfError")
+      do {
+        _ = try await articles.fetchFromNetwork("articles")
+        throw DemoReport.NotAsClaimed(description: "networkOnly returned something")
+      } catch ReactorError.network {
+        try DemoReport.requireEqual(server.requestCount, requests, "requests at the server")
+      }
+      return [
+        "networkFirst, and cacheFirst with staleIfError of an hour: \(stored.count) articles; networkOnly: the error"
+      ]
+    }
+  }
+}

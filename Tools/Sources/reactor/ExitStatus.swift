@@ -1,0 +1,61 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// How a command ends: the exit code, and what standard error says about it.
+struct ExitStatus: Hashable, Sendable {
+  var code: Int32
+  var text: String
+  /// What the server said, to be shown as it came.
+  var body = Data()
+
+  /// 1: a step of the demo is not as claimed.
+  static let failed: Int32 = 1
+  /// `EX_USAGE`.
+  static let usage: Int32 = 64
+  /// `EX_DATAERR`: the bytes could not be parsed.
+  static let unparsable: Int32 = 65
+  /// `EX_NOINPUT`: not cached.
+  static let notCached: Int32 = 66
+  /// `EX_UNAVAILABLE`: no connectivity, or the transport failed.
+  static let unavailable: Int32 = 69
+  /// `EX_SOFTWARE`: an error that this version does not know.
+  static let unknown: Int32 = 70
+  /// `EX_IOERR`: persistence, or standard output.
+  static let inputOutput: Int32 = 74
+  /// `EX_TEMPFAIL`: timed out.
+  static let timedOut: Int32 = 75
+  /// `EX_PROTOCOL`: the server answered with an error status.
+  static let server: Int32 = 76
+  /// What a shell reports of a process that SIGINT ended.
+  static let interrupted: Int32 = 130
+
+  init(code: Int32, text: String, body: Data = Data()) {
+    self.code = code
+    self.text = text
+    self.body = body
+  }
+
+  init(_ error: ReactorError) {
+    switch error {
+    case .noConnectivity: self.init(code: Self.unavailable, text: "no connectivity; nothing was sent")
+    case .network(let cause): self.init(code: Self.unavailable, text: NetworkFailureText.text(cause) ?? "\(error)")
+    case .cancelled: self.init(code: Self.interrupted, text: "interrupted")
+    case .timedOut: self.init(code: Self.timedOut, text: "timed out")
+    case .notCached: self.init(code: Self.notCached, text: "not cached: the store has nothing for this request")
+    case .invalidResource(let reason): self.init(code: Self.usage, text: reason)
+    case .server(let response, let body):
+      self.init(code: Self.server, text: "the server answered \(response.status.code)", body: body)
+    case .parser(let error): self.init(code: Self.unparsable, text: "cannot be parsed: \(error)")
+    case .persistence: self.init(code: Self.inputOutput, text: "\(error)")
+    @unknown default: self.init(code: Self.unknown, text: "\(error)")
+    }
+  }
+
+  /// Tells standard error, as one line and the server's words.
+  func report() {
+    StandardStream.error.writeLine("reactor: \(TraceLine.oneLine(text))")
+    guard !body.isEmpty else { return }
+    try? StandardStream.error.write(body + (body.last == UInt8(ascii: "\n") ? Data() : Data("\n".utf8)))
+  }
+}

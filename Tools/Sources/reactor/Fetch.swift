@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// What `reactor fetch` does, free of how it was written on the command line.
+struct Fetch: Sendable {
+  private let url: URL
+  private let resource: Resource
+  private let policy: FetchPolicy
+  private let parser: Parser<Data>
+  private let transport: any Transport
+  private let store: URL?
+  private let isOffline: Bool
+  private let scope: Scope
+  private let configuration: ReactorConfiguration
+  private let isTraced: Bool
+
+  init(_ command: FetchCommand) {
+    let headers = HTTPFields(command.headers)
+    // The URL is the base itself, so that its path is sent as it was written.
+    var resource = Resource(
+      "", method: command.method ?? (command.body == nil ? .get : .post), headers: headers, body: command.body)
+    resource.query = command.query
+    resource.identityHeaders = CredentialScope.identityHeaders(of: headers)
+    var configuration = ReactorConfiguration()
+    configuration.failsWhenSaveFails = true
+    if let freshFor = command.freshFor { configuration.freshFor = freshFor }
+    url = command.url
+    self.resource = resource
+    self.configuration = configuration
+    policy = command.policy.policy
+    parser = .jsonBytes(
+      keyPath: command.keyPath, requiring: command.require, mode: command.strict ? .strict : .prune)
+    transport =
+      if command.offline { OfflineTransport() } else { URLSessionTransport(timeout: command.timeout) }
+    store = command.store.map { URL(filePath: $0, directoryHint: .isDirectory) }
+    isOffline = command.offline
+    scope = CredentialScope.scope(of: headers)
+    isTraced = command.trace
+  }
+
+  /// - Returns: the exit code.
+  func run() async -> Int32 {
+    let layer = ModelLayer(
+      baseURL: url, transport: transport, persistence: store.map { FilePersistence(directory: $0) },
+      reachability: isOffline ? NeverReachable() : AlwaysReachable(), scope: scope, configuration: configuration)
+    let token = isTraced ? layer.observeEvents { StandardStream.error.writeLine(TraceLine.text($0)) } : nil
+    defer { token?.cancel() }
+    do {
+      let reactor = layer.reactor(Data.self, parser: parser)
+      let status = print(try await reactor.fetch(resource, policy: policy))
+      await waitForRevalidation(reactor)
+      return status
+    } catch {
+      let status = ExitStatus(error)
+      status.report()
+      return status.code
+    }
+  }
+
+  /// A stale copy may have been returned while a request goes on; without it the process would end before the answer is saved.
+  private func waitForRevalidation(_ reactor: Reactor<Data>) async {
+    guard resource.method == .get || resource.method == .head else { return }
+    for await state in reactor.states(for: resource, policy: .cacheOnly) where state.fetchStatus == .idle { return }
+  }
+
+  private func print(_ bytes: Data) -> Int32 {
+    do {
+      try StandardStream.output.write(bytes + Data("\n".utf8))
+      return ExitCode.success.rawValue
+    } catch {
+      let status = ExitStatus(code: ExitStatus.inputOutput, text: "standard output cannot be written to")
+      status.report()
+      return status.code
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// `reactor fetch`: one fetch, its JSON on standard output.
+struct FetchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fetch",
+    abstract: "Fetches one URL and prints its JSON as it was received.",
+    discussion: "Durations are written 500ms, 1s, 5m, 2h.")
+
+  @Argument(help: "What to fetch: an http or https URL.", transform: URLArgument.parse)
+  var url: URL
+
+  @Option(help: ArgumentHelp("Keep records in this directory, and look there first.", valueName: "dir"))
+  var store: String?
+
+  @Option(help: "Which copy answers, and when the network is asked.")
+  var policy: PolicyArgument = .cacheFirst
+
+  @Option(
+    help: ArgumentHelp("How long a copy is fresh where the server says nothing.", valueName: "duration"),
+    transform: DurationArgument.parse)
+  var freshFor: Duration?
+
+  @Option(
+    help: "The HTTP method. (default: GET, or POST with --body)",
+    transform: MethodArgument.parse)
+  var method: HTTPRequest.Method?
+
+  @Option(
+    name: .customLong("header"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("A header field, 'Name: value'; may be repeated.", valueName: "name: value"),
+    transform: HeaderArgument.parse)
+  var headers: [HTTPField] = []
+
+  @Option(
+    name: .customLong("query"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("A query item, added to the URL's; may be repeated.", valueName: "name=value"),
+    transform: QueryArgument.parse)
+  var query: [URLQueryItem] = []
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("The body to send: text, or @ and a file's name.", valueName: "text|@file"),
+    transform: BodyArgument.parse)
+  var body: Data?
+
+  @Option(help: ArgumentHelp("Where in the JSON the model is, as in data.articles.", valueName: "a.b"))
+  var keyPath: String?
+
+  @Option(
+    help: ArgumentHelp("Members that every element must have; one without is pruned.", valueName: "id,title"),
+    transform: RequireArgument.parse)
+  var require: [String] = []
+
+  @Flag(help: "Fail on the first malformed element instead of pruning it.")
+  var strict = false
+
+  @Option(
+    help: ArgumentHelp("How long the request may take, redirects included. (default: 60s)", valueName: "duration"),
+    transform: DurationArgument.parsePositive)
+  var timeout: Duration = .seconds(60)
+
+  @Flag(help: "Act as if there were no connectivity, for a loopback host too.")
+  var offline = false
+
+  @Flag(help: "Tell each event in one line on standard error.")
+  var trace = false
+
+  func run() async throws {
+    let fetch = Fetch(self)
+    throw ExitCode(await Interrupt.cancelling { await fetch.run() })
+  }
+}

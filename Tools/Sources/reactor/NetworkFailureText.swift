@@ -1,0 +1,24 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Plain words for what `URLSession` reports as a number.
+enum NetworkFailureText {
+  /// `nil` where there is nothing better than the error's own description.
+  static func text(_ error: any Error) -> String? {
+    guard let code = (error as? URLError)?.code else { return nil }
+    let words: String? =
+      switch code {
+      case .cannotConnectToHost: "nobody listens at that host and port"
+      case .cannotFindHost, .dnsLookupFailed: "the host's name does not resolve"
+      case .networkConnectionLost: "the connection was lost before the answer was complete"
+      case .httpTooManyRedirects: "too many redirects"
+      case .badServerResponse, .cannotParseResponse: "the answer is no HTTP"
+      case .secureConnectionFailed: "the secure connection failed"
+      default: nil
+      }
+    return words.map { "network: \($0) (URLError \(code.rawValue))" }
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+@testable import reactor
+
+/// One bad input: what the server answers, how it is asked, and how that ends.
+struct BadInput: Sendable, CustomTestStringConvertible {
+  var name: String
+  var answer = CannedServer.Answer.response(body: "{}")
+  var arguments: [String] = []
+  var status: Int32
+  var error: String
+
+  var testDescription: String { name }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `Bad input to reactor fetch` {
+  private static let bad: [BadInput] = [
+    BadInput(name: "a header with LF", arguments: ["--header", "A: b\nC: d"], status: 64, error: "no newline"),
+    BadInput(name: "a header with CR", arguments: ["--header", "A: b\rC: d"], status: 64, error: "no newline"),
+    BadInput(name: "a header without a colon", arguments: ["--header", "A"], status: 64, error: "'Name: value'"),
+    BadInput(name: "a header of the transport's", arguments: ["--header", "Host: h"], status: 64, error: "transport"),
+    BadInput(name: "a duration without a unit", arguments: ["--timeout", "5"], status: 64, error: "unit is missing"),
+    BadInput(name: "a duration of no time", arguments: ["--timeout", "0s"], status: 64, error: "more than zero"),
+    BadInput(name: "no duration", arguments: ["--fresh-for", "soon"], status: 64, error: "whole number"),
+    BadInput(name: "no policy", arguments: ["--policy", "fastest"], status: 64, error: "cache-first"),
+    BadInput(name: "no such file", arguments: ["--body", "@/nowhere/at/all"], status: 64, error: "/nowhere/at/all"),
+    BadInput(name: "no query item", arguments: ["--query", "q"], status: 64, error: "name=value"),
+    BadInput(name: "no method", arguments: ["--method", "GET /"], status: 64, error: "no method"),
+    BadInput(name: "no such flag", arguments: ["--quickly"], status: 64, error: "--quickly"),
+    BadInput(name: "HTML", answer: .response(body: "<html>"), status: 65, error: "line 1, column 1"),
+    BadInput(name: "truncated JSON", answer: .response(body: #"{"a": [1,"#), status: 65, error: "byte 9"),
+    BadInput(name: "nothing", answer: .response("204 No Content"), status: 65, error: "cannot be parsed"),
+    BadInput(name: "two values", answer: .response(body: "{} {}"), status: 65, error: "byte 3"),
+    BadInput(
+      name: "JSON 10,000 deep", answer: .response(body: String(repeating: "[", count: 10_000)), status: 65,
+      error: "cannot be parsed"),
+    BadInput(name: "no such member", arguments: ["--key-path", "a.b"], status: 65, error: "cannot be parsed: "),
+    BadInput(name: "no copy", arguments: ["--policy", "cache-only"], status: 66, error: "not cached"),
+    BadInput(name: "no connectivity", arguments: ["--offline"], status: 69, error: "no connectivity"),
+    BadInput(
+      name: "a body that ends early", answer: .bytes("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[1,"), status: 69,
+      error: "connection was lost"),
+    BadInput(
+      name: "a redirect loop", answer: .response("302 Found", fields: ["Location: /bad"]), status: 69,
+      error: "redirects"),
+    BadInput(name: "a store that is a file", arguments: ["--store", "/dev/null"], status: 74, error: "persistence"),
+    BadInput(name: "silence", answer: .silence, arguments: ["--timeout", "200ms"], status: 75, error: "timed out"),
+    BadInput(
+      name: "404", answer: .response("404 Not Found", body: "no\u{0}such"), status: 76,
+      error: "reactor: the server answered 404\nno\u{0}such\n"),
+    BadInput(name: "500", answer: .response("500 Internal Server Error"), status: 76, error: "answered 500"),
+  ]
+
+  @Test(arguments: bad) func `ends with its own code and words, and prints nothing`(input: BadInput) async throws {
+    let server = try await CannedServer.start(["/bad": input.answer])
+    let result = try await Command.run(["fetch", server.url("/bad")] + input.arguments)
+    try await server.stop()
+    #expect(result.status == input.status)
+    #expect(result.error.contains(input.error))
+    #expect(result.output == "")
+  }
+
+  @Test(arguments: ["", "nowhere", "ftp://127.0.0.1/", "http://user:secret@127.0.0.1/", "http://"])
+  func `that is no URL is a usage error`(url: String) async throws {
+    let result = try await Command.run("fetch", url)
+    #expect(result.status == 64)
+    #expect(result.output == "")
+  }
+
+  @Test func `at a port with nobody listening is 69`() async throws {
+    let server = try await CannedServer.start([:])
+    let url = server.url("/")
+    try await server.stop()
+    let result = try await Command.run("fetch", url)
+    #expect(result.status == 69)
+    #expect(result.error.contains("nobody listens"))
+  }
+
+  @Test func `leaves what was stored before as it was`() async throws {
+    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    try await TemporaryDirectory.use { directory in
+      let fetch = ["fetch", server.url("/a"), "--store", directory.path(percentEncoded: false)]
+      _ = try await Command.run(fetch)
+      try await server.stop()
+      #expect(try await Command.run(fetch + ["--policy", "network-only"]).status == 69)
+      #expect(try await Command.run(fetch + ["--policy", "cache-only"]).output == "1\n")
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+
+@testable import reactor
+
+@Suite(.timeLimit(.minutes(2))) struct `reactor fetch` {
+  private static let articles = #"[ {"id": 1, "title": "a"},{"id": 2} ]"#
+
+  private func withServer(
+    _ answers: [String: CannedServer.Answer], _ body: (CannedServer, _ store: String) async throws -> Void
+  ) async throws {
+    let server = try await CannedServer.start(answers)
+    try await TemporaryDirectory.use { directory in
+      try await body(server, directory.appending(path: "store").path(percentEncoded: false))
+    }
+    try await server.stop()
+  }
+
+  @Test func `prints the bytes as received and nothing else`() async throws {
+    try await withServer(["/articles": .response(body: Self.articles)]) { server, _ in
+      let result = try await Command.run("fetch", server.url("/articles"))
+      #expect(result.status == 0)
+      #expect(result.output == Self.articles + "\n")
+      #expect(result.error == "")
+    }
+  }
+
+  @Test func `tells each event in one line on standard error`() async throws {
+    try await withServer(["/articles": .response(body: Self.articles)]) { server, _ in
+      let result = try await Command.run("fetch", server.url("/articles"), "--trace")
+      #expect(result.output == Self.articles + "\n")
+      #expect(result.trace.contains { $0.hasPrefix("request GET http://127.0.0.1:") })
+      #expect(result.trace.contains { $0.hasPrefix("response 200, 37 bytes") })
+      #expect(result.trace.allSatisfy { $0.hasSuffix(" GET \(server.url("/articles"))") })
+    }
+  }
+
+  @Test func `sends what it was told to`() async throws {
+    try await withServer(["/a": .response(body: "{}")]) { server, _ in
+      let result = try await Command.run(
+        "fetch", server.url("/a?x=1"), "--query", "q=a b&c", "--query", "-n=-1", "--method", "put", "--header",
+        "X-One: 1", "--header", "Accept: text/plain", "--body", #"{"b": 1}"#)
+      #expect(result.status == 0)
+      let request = try #require(server.requests.first)
+      #expect(request.hasPrefix("PUT /a?x=1&q=a%20b%26c&-n=-1 HTTP/1.1\r\n"))
+      #expect(request.lowercased().contains("\r\nx-one: 1\r\n"))
+      #expect(request.lowercased().contains("\r\naccept: text/plain\r\n"))
+      #expect(request.hasSuffix(#"{"b": 1}"#))
+    }
+  }
+
+  @Test func `sends a file's bytes, by POST unless told otherwise`() async throws {
+    try await withServer(["/a": .response(body: "{}")]) { server, store in
+      let file = store + "-body"
+      try Data("from a file\n".utf8).write(to: URL(filePath: file))
+      _ = try await Command.run("fetch", server.url("/a"), "--body", "@\(file)")
+      let request = try #require(server.requests.first)
+      #expect(request.hasPrefix("POST /a HTTP/1.1\r\n"))
+      #expect(request.hasSuffix("\r\n\r\nfrom a file\n"))
+    }
+  }
+
+  @Test func `prunes elements without the required members, and counts them in the trace`() async throws {
+    let envelope = #"{"data": {"articles": \#(Self.articles)}}"#
+    try await withServer(["/e": .response(body: envelope)]) { server, _ in
+      let whole = try await Command.run("fetch", server.url("/e"), "--key-path", "data.articles")
+      #expect(whole.output == Self.articles + "\n")
+      let pruned = try await Command.run(
+        "fetch", server.url("/e"), "--key-path", "data.articles", "--require", "id,title", "--trace")
+      #expect(pruned.status == 0)
+      #expect(pruned.output == #"[ {"id": 1, "title": "a"} ]"# + "\n")
+      #expect(pruned.trace.contains { $0.hasPrefix("pruned 1: [1] expected a member title") })
+      let strict = try await Command.run(
+        "fetch", server.url("/e"), "--key-path", "data.articles", "--require", "id,title", "--strict")
+      #expect(strict.status == 65)
+      #expect(strict.output == "")
+      #expect(strict.error.contains("data.articles[1]"))
+    }
+  }
+
+  @Test func `answers from the store, in a new process and without a server`() async throws {
+    try await withServer(["/a": .response(fields: ["ETag: \"1\""], body: "{}")]) { server, store in
+      #expect(try await Command.run("fetch", server.url("/a"), "--store", store).output == "{}\n")
+      let second = try await Command.run("fetch", server.url("/a"), "--store", store, "--trace")
+      #expect(second.output == "{}\n")
+      #expect(second.trace.contains { $0.hasPrefix("persistence hit, fresh") })
+      #expect(server.requests.count == 1)
+      let offline = try await Command.run(
+        "fetch", server.url("/a"), "--store", store, "--offline", "--policy", "network-first")
+      #expect(offline.status == 0)
+      #expect(offline.output == "{}\n")
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func `keeps apart what different headers got`() async throws {
+    try await withServer(["/a": .response(body: "{}")]) { server, store in
+      for header in [
+        "Accept-Language: de", "Accept-Language: fr", "Authorization: Bearer a", "Authorization: Bearer b",
+      ] {
+        _ = try await Command.run("fetch", server.url("/a"), "--store", store, "--header", header)
+      }
+      #expect(server.requests.count == 4)
+      _ = try await Command.run("fetch", server.url("/a"), "--store", store, "--header", "Authorization: Bearer b")
+      #expect(server.requests.count == 4)
+    }
+  }
+
+  @Test func `asks with the validator when the copy is stale`() async throws {
+    try await withServer(["/a": .response(fields: ["ETag: \"1\""], body: "{}")]) { server, store in
+      for _ in 0..<2 {
+        _ = try await Command.run("fetch", server.url("/a"), "--store", store, "--fresh-for", "0s")
+      }
+      #expect(server.requests.count == 2)
+      #expect(server.requests.last?.lowercased().contains("\r\nif-none-match: \"1\"\r\n") == true)
+    }
+  }
+
+  @Test func `returns the stale copy, and saves what its revalidation brings before it ends`() async throws {
+    try await withServer(["/a": .response(body: "1"), "/b": .response(body: "2")]) { server, store in
+      let fetch = ["fetch", server.url("/a"), "--store", store, "--fresh-for", "0s"]
+      _ = try await Command.run(fetch)
+      let stale = try await Command.run(fetch + ["--policy", "stale-while-revalidate", "--trace"])
+      #expect(stale.output == "1\n")
+      #expect(stale.trace.contains { $0.hasPrefix("saved") })
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  @Test func `shows no credentials in the trace`() async throws {
+    try await withServer(["/a": .response("401 Unauthorized", body: "no")]) { server, _ in
+      let result = try await Command.run(
+        "fetch", server.url("/a?api_key=s3cret"), "--header", "Authorization: Bearer s3cret", "--trace")
+      #expect(result.status == 76)
+      #expect(!result.error.contains("s3cret"))
+    }
+  }
+
+  @Test func `ends with 130 when it is interrupted`() async throws {
+    try await withServer(["/a": .silence]) { server, _ in
+      let task = Task { try await Command.run("fetch", server.url("/a"), cancelSignal: SIGINT) }
+      await server.waitForRequest()
+      task.cancel()
+      let result = try await task.value
+      #expect(result.status == 130)
+      #expect(result.output == "")
+      #expect(result.error == "reactor: interrupted\n")
+    }
+  }
+}

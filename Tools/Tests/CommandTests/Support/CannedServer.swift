@@ -1,0 +1,97 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A server on loopback that answers by path with bytes as they are, and closes the connection: for answers that no proper
+/// server gives.
+final class CannedServer: Sendable {
+  enum Answer: Sendable {
+    case bytes(String)
+    /// Nothing, until the client hangs up.
+    case silence
+
+    /// A whole response with the content's length.
+    static func response(_ status: String = "200 OK", fields: [String] = [], body: String = "") -> Answer {
+      let head = ["HTTP/1.1 \(status)", "Content-Length: \(body.utf8.count)", "Connection: close"] + fields
+      return .bytes(head.joined(separator: "\r\n") + "\r\n\r\n" + body)
+    }
+  }
+
+  private let channel: any Channel
+  private let log: RequestLog
+
+  static func start(_ answers: [String: Answer]) async throws -> CannedServer {
+    let log = RequestLog()
+    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(CannedHandler(answers: answers, log: log))
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    return CannedServer(channel: channel, log: log)
+  }
+
+  private init(channel: any Channel, log: RequestLog) {
+    self.channel = channel
+    self.log = log
+  }
+
+  /// The requests received, as text: head and body.
+  var requests: [String] { log.requests.withLock { $0 } }
+
+  func url(_ path: String) -> String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)\(path)" }
+
+  /// Returns once a request has arrived.
+  func waitForRequest() async { for await _ in log.arrivals.stream { return } }
+
+  func stop() async throws { try await channel.close() }
+}
+
+private final class RequestLog: Sendable {
+  let requests = Mutex<[String]>([])
+  let arrivals = AsyncStream.makeStream(of: Void.self)
+
+  func add(_ request: String) {
+    requests.withLock { $0.append(request) }
+    arrivals.continuation.yield()
+  }
+}
+
+/// Collects one request, and answers it.
+private final class CannedHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let answers: [String: CannedServer.Answer]
+  private let log: RequestLog
+  private var received = ""
+
+  init(answers: [String: CannedServer.Answer], log: RequestLog) {
+    self.answers = answers
+    self.log = log
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    received += String(buffer: unwrapInboundIn(data))
+    guard isComplete else { return }
+    log.add(received)
+    let target = received.split(separator: " ").dropFirst().first.map(String.init) ?? ""
+    switch answers[target] ?? answers[String(target.prefix { $0 != "?" })] ?? .response("404 Not Found") {
+    case .silence: return
+    case .bytes(let text):
+      let channel = context.channel
+      channel.writeAndFlush(ByteBuffer(string: text)).whenComplete { _ in channel.close(promise: nil) }
+    }
+  }
+
+  private var isComplete: Bool {
+    guard let end = received.range(of: "\r\n\r\n") else { return false }
+    let length = received[..<end.lowerBound].lowercased().split(separator: "\r\n")
+      .first { $0.hasPrefix("content-length:") }
+      .flatMap { Int($0.dropFirst("content-length:".count).trimmingCharacters(in: .whitespaces)) }
+    return received[end.upperBound...].utf8.count >= length ?? 0
+  }
+}

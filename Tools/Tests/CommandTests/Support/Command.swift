@@ -1,0 +1,34 @@
+import Foundation
+
+@testable import reactor
+
+/// The built `reactor`, run as a process of its own.
+enum Command {
+  struct Result: Sendable {
+    var status: Int32
+    var output: String
+    var error: String
+    /// Standard error by lines.
+    var trace: [Substring] { error.split(separator: "\n") }
+  }
+
+  static func run(_ arguments: String..., cancelSignal: Int32 = SIGKILL) async throws -> Result {
+    try await run(arguments, cancelSignal: cancelSignal)
+  }
+
+  static func run(_ arguments: [String], cancelSignal: Int32 = SIGKILL) async throws -> Result {
+    try await TemporaryDirectory.use { directory in
+      let result = try await ChildProcess.run(
+        executable, arguments, directory: directory, deadline: .seconds(60), cancelSignal: cancelSignal)
+      return Result(
+        status: result.status, output: String(decoding: result.output, as: UTF8.self), error: result.error)
+    }
+  }
+
+  /// Beside the test bundle (macOS) or the test program (Linux).
+  static let executable: URL = {
+    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+    let neighbour = bundle ?? Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
+    return neighbour.deletingLastPathComponent().appending(path: "reactor")
+  }()
+}
