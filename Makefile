@@ -38,7 +38,7 @@ consumers: swift ## build and run packages that use this one, README.md's code a
 doc: swift ## the documentation of ReactorCore, in .build/documentation
 	rm -rf .build/documentation .build/symbols && mkdir -p .build/symbols
 	swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members
-	find .build/*/*/symbolgraph -name 'ReactorCore*.symbols.json' ! -name 'ReactorCoreTests*' -exec cp {} .build/symbols \;
+	find .build/*/symbolgraph -name 'ReactorCore*.symbols.json' ! -name 'ReactorCoreTests*' -exec cp {} .build/symbols \;
 	"$$(dirname "$$(command -v swift)")/docc" convert Sources/ReactorCore/ReactorCore.docc --output-path .build/documentation \
 	  --additional-symbol-graph-dir .build/symbols 2>.build/documentation.log
 	@! grep -A 4 -E "doesn't exist at|ambiguous at|No symbol matched|Can't resolve|not found at" .build/documentation.log

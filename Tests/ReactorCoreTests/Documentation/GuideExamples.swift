@@ -4,13 +4,13 @@ import ReactorCore
 
 // The Swift code of ReactorCore.docc, which a test compares with it.
 
-struct Story: Codable, Sendable {
-  let id: Int
-  let title: String
-}
-
 /// What the guides take as given.
 struct Guide {
+  struct Story: Codable, Sendable {
+    let id: Int
+    let title: String
+  }
+
   var api: URL
   var directory: URL
 

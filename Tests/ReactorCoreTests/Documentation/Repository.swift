@@ -53,7 +53,8 @@ struct Markdown {
   private let marked: [(line: String, language: String?)]
 
   init(_ text: String) {
-    lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    lines = text.trimmingCharacters(in: .newlines).split(separator: "\n", omittingEmptySubsequences: false)
+      .map(String.init)
     var language: String?
     marked = lines.map { line in
       guard line.hasPrefix("```") else { return (line, language) }
