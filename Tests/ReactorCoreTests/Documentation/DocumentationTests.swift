@@ -15,7 +15,8 @@ import Testing
       !$0.isWhitespace
     }
     for block in try Repository.markdown(document).blocks(of: "swift") {
-      #expect(compiled.contains(block.text.filter { !$0.isWhitespace }), "\(document):\(block.line)")
+      let isCompiled = compiled.contains(block.text.filter { !$0.isWhitespace })
+      #expect(isCompiled, "\(document):\(block.line) differs from \(examples)")
     }
   }
 
