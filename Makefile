@@ -37,11 +37,12 @@ consumers: swift ## build and run packages that use this one, README.md's code a
 # docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
 doc: swift ## the documentation of ReactorCore, in .build/documentation
 	rm -rf .build/documentation .build/symbols && mkdir -p .build/symbols
-	swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members
+	swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members --emit-extension-block-symbols
 	find .build/*/symbolgraph -name 'ReactorCore*.symbols.json' ! -name 'ReactorCoreTests*' -exec cp {} .build/symbols \;
-	"$$(dirname "$$(command -v swift)")/docc" convert Sources/ReactorCore/ReactorCore.docc --output-path .build/documentation \
-	  --additional-symbol-graph-dir .build/symbols 2>.build/documentation.log
-	@! grep -A 4 -E "doesn't exist at|ambiguous at|No symbol matched|Can't resolve|not found at" .build/documentation.log
+	docc="$$(command -v docc || xcrun --find docc 2>/dev/null || echo "$$(dirname "$$(command -v swift)")/docc")"; \
+	"$$docc" convert Sources/ReactorCore/ReactorCore.docc --output-path .build/documentation \
+	  --additional-symbol-graph-dir .build/symbols >.build/documentation.log 2>&1
+	@! grep -A 4 -E "doesn't exist at|No symbol matched|Can't resolve|not found at" .build/documentation.log
 
 clean: ## remove what was built
 	rm -rf .build Tools/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
