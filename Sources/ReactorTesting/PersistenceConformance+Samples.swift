@@ -20,7 +20,10 @@ extension PersistenceConformance {
 
     /// Bytes that say which they are at every place.
     static func bytes(_ count: Int, seed: UInt8) -> Data {
-      Data((0..<count).map { UInt8(truncatingIfNeeded: $0) ^ seed })
+      let tile = Data((0..<251).map { UInt8($0) ^ seed })
+      var bytes = Data(capacity: count + tile.count)
+      while bytes.count < count { bytes.append(tile) }
+      return bytes.prefix(count)
     }
 
     /// All that a record is, byte for byte: `==` of fields ignores the order, and `==` of strings their spelling.

@@ -54,6 +54,8 @@ public final class TestClock: Clock {
 
   private let state: Mutex<State>
   private let sleeping = Tally()
+  /// The same number below zero, so that zero can be waited for.
+  private let awake = Tally()
 
   /// - Parameter date: what the wall clock shows now; by default 1 January 2026, 0:00 UTC.
   public init(date: Date = Date(timeIntervalSince1970: 1_767_225_600)) { state = Mutex(State(wallClock: date)) }
@@ -93,7 +95,7 @@ public final class TestClock: Clock {
       }
     } onCancel: {
       guard let sleeper = state.withLock({ $0.take(id) }) else { return }
-      sleeping.add(-1)
+      count(-1)
       sleeper.continuation.resume(throwing: CancellationError())
     }
   }
@@ -108,10 +110,20 @@ public final class TestClock: Clock {
   /// - Throws: `CancellationError`, at once when the task is cancelled.
   public func waitForSleepers(count: Int = 1) async throws { try await sleeping.wait(for: count) }
 
+  /// Returns once nobody sleeps: at once where nobody does.
+  ///
+  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  public func waitUntilNobodySleeps() async throws { try await awake.wait(for: 0) }
+
   /// Proves that nothing waits on this clock any more: the last line of a test.
   public func checkNobodySleeps() throws(StillSleeping) {
     let deadlines = state.withLock { $0.sleepers.map(\.deadline) }
     if !deadlines.isEmpty { throw StillSleeping(deadlines: deadlines) }
+  }
+
+  private func count(_ change: Int) {
+    sleeping.add(change)
+    awake.add(-change)
   }
 
   private func fallAsleep(_ sleeper: Sleeper) {
@@ -121,11 +133,11 @@ public final class TestClock: Clock {
       state.insert(sleeper)
       return nil
     }
-    if let result { sleeper.continuation.resume(with: result) } else { sleeping.add(1) }
+    if let result { sleeper.continuation.resume(with: result) } else { count(1) }
   }
 
   private func wake(_ sleepers: [Sleeper]) {
-    sleeping.add(-sleepers.count)
+    count(-sleepers.count)
     for sleeper in sleepers { sleeper.continuation.resume() }
   }
 }

@@ -33,34 +33,42 @@ final class EventHub: Sendable {
   func append(_ event: @autoclosure () -> ReactorEvent) {
     guard hasObservers else { return }
     let event = event()
-    state.withLock { $0.queue.append(event) }
+    state.withLock { state in
+      // The last observer may have left meanwhile.
+      if !state.observers.isEmpty { state.queue.append(event) }
+    }
   }
 
   /// Calls the observers with what was put down, unless another thread is at it.
   func deliver() {
     guard hasObservers else { return }
-    while true {
-      let batch = state.withLock { state -> (events: [ReactorEvent], observers: [@Sendable (ReactorEvent) -> Void])? in
-        guard !state.isDelivering, !state.queue.isEmpty else { return nil }
-        state.isDelivering = true
-        defer { state.queue = [] }
-        return (state.queue, state.observers.sorted { $0.key < $1.key }.map(\.value))
-      }
-      guard let batch else { return }
+    while let batch = takeBatch() {
       for event in batch.events {
-        for observer in batch.observers { observer(event) }
+        // Looked up for each event, so that one who is cancelled gets nothing more.
+        for id in batch.observers { state.withLock { $0.observers[id] }?(event) }
       }
       state.withLock { $0.isDelivering = false }
     }
   }
 
-  private func remove(_ id: UInt64) {
+  private func takeBatch() -> (events: [ReactorEvent], observers: [UInt64])? {
     state.withLock { state in
-      state.observers[id] = nil
-      if state.observers.isEmpty {
-        isListening.store(false, ordering: .relaxed)
-        state.queue = []
-      }
+      guard !state.isDelivering, !state.queue.isEmpty else { return nil }
+      state.isDelivering = true
+      defer { state.queue = [] }
+      return (state.queue, state.observers.keys.sorted())
     }
+  }
+
+  private func remove(_ id: UInt64) {
+    let released = state.withLock { state in
+      let observer = state.observers.removeValue(forKey: id)
+      guard state.observers.isEmpty else { return (observer, [ReactorEvent]()) }
+      isListening.store(false, ordering: .relaxed)
+      defer { state.queue = [] }
+      return (observer, state.queue)
+    }
+    // Let go of only now: what an observer holds may cancel another token as it goes.
+    withExtendedLifetime(released) {}
   }
 }

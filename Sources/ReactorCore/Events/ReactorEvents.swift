@@ -13,54 +13,70 @@ struct ReactorEvents: AsyncSequence, Sendable {
   let hub: EventHub
 
   func makeAsyncIterator() -> Iterator {
-    let missed = MissedEvents()
+    let gaps = EventGaps()
     let (stream, continuation) = AsyncStream.makeStream(
       of: ReactorEvent.self, bufferingPolicy: .bufferingOldest(Self.capacity))
     let token = hub.observe { event in
-      if case .dropped = continuation.yield(event) { missed.add(event) }
+      switch continuation.yield(event) {
+      case .enqueued: gaps.keep()
+      case .dropped: gaps.lose(event)
+      default: break
+      }
     }
-    return Iterator(stream: stream.makeAsyncIterator(), missed: missed, token: token)
+    return Iterator(stream: stream.makeAsyncIterator(), gaps: gaps, token: token)
   }
 
   struct Iterator: AsyncIteratorProtocol {
     fileprivate var stream: AsyncStream<ReactorEvent>.AsyncIterator
-    fileprivate let missed: MissedEvents
+    fileprivate let gaps: EventGaps
     fileprivate let token: EventToken
+    /// Events of the stream, without those that tell of a loss.
     private var taken = 0
 
-    fileprivate init(stream: AsyncStream<ReactorEvent>.AsyncIterator, missed: MissedEvents, token: EventToken) {
+    fileprivate init(stream: AsyncStream<ReactorEvent>.AsyncIterator, gaps: EventGaps, token: EventToken) {
       self.stream = stream
-      self.missed = missed
+      self.gaps = gaps
       self.token = token
     }
 
     mutating func next() async -> ReactorEvent? { await next(isolation: #isolation) }
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> ReactorEvent? {
-      // The buffer keeps the oldest, so what was lost came after everything that it held when it was full.
-      if taken >= ReactorEvents.capacity, let event = missed.take() {
-        taken = 0
-        return event
-      }
+      if let event = gaps.take(after: taken) { return event }
       taken += 1
       return await stream.next(isolation: actor)
     }
   }
 }
 
-/// How many events a slow reader has lost since it was told last.
-private final class MissedEvents: Sendable {
-  private let state = Mutex<(count: Int, last: ReactorEvent?)>((0, nil))
-
-  func add(_ event: ReactorEvent) {
-    state.withLock { $0 = ($0.count + 1, event) }
+/// What a slow reader has lost and was not told of yet. The hub's calls do not overlap.
+private final class EventGaps: Sendable {
+  private struct Gap {
+    /// How many events were kept before it.
+    let start: Int
+    var count: Int
+    var last: ReactorEvent
   }
 
-  func take() -> ReactorEvent? {
-    let (count, last) = state.withLock { state in
-      defer { state = (0, nil) }
-      return state
+  private let state = Mutex<(kept: Int, gaps: [Gap])>((0, []))
+
+  func keep() { state.withLock { $0.kept += 1 } }
+
+  func lose(_ event: ReactorEvent) {
+    state.withLock { state in
+      var gap = Gap(start: state.kept, count: 0, last: event)
+      if let open = state.gaps.last, open.start == state.kept { gap.count = state.gaps.removeLast().count }
+      gap.count += 1
+      state.gaps.append(gap)
     }
-    return last.map { ReactorEvent(key: $0.key, model: $0.model, kind: .dropped(count)) }
+  }
+
+  /// Tells of the gap that lies behind the first `taken` events that were kept.
+  func take(after taken: Int) -> ReactorEvent? {
+    let gap = state.withLock { state -> Gap? in
+      guard let first = state.gaps.first, first.start <= taken else { return nil }
+      return state.gaps.removeFirst()
+    }
+    return gap.map { ReactorEvent(key: $0.last.key, model: $0.last.model, kind: .dropped($0.count)) }
   }
 }

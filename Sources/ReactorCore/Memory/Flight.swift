@@ -72,7 +72,7 @@ struct Flight: Sendable {
     case (.persistence, .done):
       settle(party, copy: copy, into: &actions)
     case (.persistence, .running): break
-    default: ask(for: party, isNew: true, into: &actions)
+    default: ask(for: party, isNew: true, copy: copy, into: &actions)
     }
     return finish(actions)
   }
@@ -152,16 +152,16 @@ extension Flight {
     switch decision {
     case .use: resolve(party, .use(party), into: &actions)
     case .notCached: resolve(party, .fail(party, .notCached), into: &actions)
-    case .ask: ask(for: party, isNew: false, into: &actions)
+    case .ask: ask(for: party, isNew: false, copy: copy, into: &actions)
     case .useAndRevalidate:
       resolve(party, .use(party), into: &actions)
-      revalidate(party, into: &actions)
+      revalidate(party, copy: copy, into: &actions)
     }
   }
 
   /// The layer takes the place of a party that was content with a stale copy. A stream stays itself, so that it sees
   /// the answer and can wait for connectivity.
-  private mutating func revalidate(_ party: Party, into actions: inout [Action]) {
+  private mutating func revalidate(_ party: Party, copy: Standings, into actions: inout [Action]) {
     var successor = party
     if party.kind == .caller {
       guard !hasLayer else { return }
@@ -170,20 +170,20 @@ extension Flight {
     }
     successor.waitsFor = .network
     parties.append(successor)
-    ask(for: successor, isNew: false, into: &actions)
+    ask(for: successor, isNew: false, copy: copy, into: &actions)
   }
 
-  private mutating func ask(for party: Party, isNew: Bool, into actions: inout [Action]) {
+  private mutating func ask(for party: Party, isNew: Bool, copy: Standings, into actions: inout [Action]) {
     if let index = parties.firstIndex(where: { $0.id == party.id }) { parties[index].waitsFor = .network }
     switch request {
     case .notAsked:
       request = .running
       actions.append(.request)
     case .running: break
-    case .paused where party.kind == .stream: break
+    case .paused where party.kind == .stream: showWhilePaused(party, copy: copy, into: &actions)
     case .failed(let error) where !isNew:
       // It was asked while this party waited for persistence: that was its request too.
-      resolve(party, .fail(party, error), into: &actions)
+      fall(party, error, copy: copy, into: &actions)
     case .paused, .failed:
       request = .running
       actions.append(.request)

@@ -16,15 +16,18 @@ final class FlightTask: Sendable {
 
   /// Takes over `task`, which has begun.
   func attach(_ task: Task<Void, Never>) {
-    let isCancelled = state.withLock { state in
+    let (isCancelled, priority) = state.withLock { state -> (Bool, TaskPriority?) in
       switch state {
-      case .unborn: state = .running(task)
-      case .cancelled: return true
-      case .running, .released: break
+      case .unborn(let priority):
+        state = .running(task)
+        return (false, priority)
+      case .cancelled: return (true, nil)
+      case .running, .released: return (false, nil)
       }
-      return false
     }
     if isCancelled { task.cancel() }
+    // It may have been raised since the task was made.
+    if let priority { Self.escalate(task, to: priority) }
   }
 
   func cancel() {

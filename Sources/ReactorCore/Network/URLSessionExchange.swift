@@ -12,7 +12,7 @@ final class URLSessionExchange: Sendable {
   typealias Answer = (response: HTTPResponse, body: Data)
 
   private struct State {
-    /// Waits from ``start(_:continuation:)`` until the end.
+    /// Waits from ``start(_:makeTask:)`` until the end.
     var continuation: CheckedContinuation<Answer, any Error>?
     var task: URLSessionTask?
     var outcome: Result<Answer, any Error>?
@@ -36,20 +36,27 @@ final class URLSessionExchange: Sendable {
     self.progress = progress
   }
 
-  /// Resumes `task`, unless the exchange was cancelled before.
-  func start(_ task: URLSessionTask, continuation: CheckedContinuation<Answer, any Error>) {
-    let outcome = state.withLock { state in
+  /// Makes and resumes the task, unless the exchange was cancelled before.
+  func start(_ continuation: CheckedContinuation<Answer, any Error>, makeTask: () -> URLSessionTask) {
+    let isOver = state.withLock { state in
       state.continuation = continuation
-      state.task = task
-      return state.outcome
+      return state.outcome != nil
     }
-    // Also where it is cancelled: a task that was never resumed stays in its session's registry.
+    guard !isOver else { return deliver() }
+    let task = makeTask()
+    let isOverNow = state.withLock { state in
+      state.task = task
+      return state.outcome != nil
+    }
+    // Resumed in any case: a task that never was stays in its session's registry.
     task.resume()
-    if outcome != nil { task.cancelLater() }
-    deliver()
+    if isOverNow { task.cancelLater() }
   }
 
   func cancel() { end(.failure(CancellationError())) }
+
+  /// The connection was lost, and the platform means to send the request again without its body.
+  func connectionLost() { end(.failure(URLError(.networkConnectionLost))) }
 
   func sent(_ count: Int64) {
     report { $0.transferred.sent = count }

@@ -11,15 +11,17 @@ struct URLSessionRedirect {
 
   /// The next request; `nil` where `response` is the answer.
   func next(after response: HTTPResponse) -> URLSessionRedirect? {
-    guard [301, 302, 303, 307, 308].contains(response.status.code),
-      let target = Self.target(response.headerFields[.location], from: request)
+    guard [301, 302, 303, 307, 308].contains(response.status.code), let from = request.url,
+      let location = response.headerFields[.location], !location.isEmpty,
+      let url = URL(string: location, relativeTo: from)?.absoluteURL, let origin = WebOrigin(url),
+      let parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
     else { return nil }
     var next = self
-    next.request.scheme = target.scheme
-    next.request.authority = target.authority
-    next.request.path = target.path
+    next.request.scheme = origin.scheme
+    next.request.authority = origin.authority
+    next.request.path = Self.target(parts)
     if becomesGet(response.status.code) { next.becomeGet() }
-    if Self.origin(of: request) != Self.origin(of: next.request) {
+    if WebOrigin(from) != origin {
       for name in Self.credentials { next.request.headerFields[name] = nil }
     }
     return next
@@ -40,28 +42,9 @@ struct URLSessionRedirect {
     for name in Self.contentFields { request.headerFields[name] = nil }
   }
 
-  /// Scheme, host and port: what credentials belong to.
-  private static func origin(of request: HTTPRequest) -> [String] {
-    let scheme = request.scheme?.lowercased() ?? ""
-    var authority = request.authority?.lowercased() ?? ""
-    let ownPort = scheme == "https" ? ":443" : ":80"
-    if authority.hasSuffix(ownPort) { authority.removeLast(ownPort.count) }
-    return [scheme, authority]
-  }
-
-  private static func target(
-    _ location: String?, from request: HTTPRequest
-  ) -> (scheme: String, authority: String, path: String)? {
-    guard let location, !location.isEmpty, let base = request.url,
-      let url = URL(string: location, relativeTo: base),
-      let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
-      let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
-      let host = parts.encodedHost, !host.isEmpty
-    else { return nil }
+  private static func target(_ parts: URLComponents) -> String {
     let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
-    return (
-      scheme, parts.port.map { "\(host):\($0)" } ?? host, parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
-    )
+    return parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
   }
 
   private static let credentials: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]

@@ -9,7 +9,8 @@ final class FileLimit: Sendable {
   let bytes: Int
   private let count: Int
   private let usage = Mutex(Usage())
-  /// Held while a file is renamed into its place or evicted, so that eviction never takes a record that was just saved.
+  /// Held while a file is renamed into its place or evicted, so that eviction never takes a record that was just saved
+  /// here. One that another process replaces between the look and the removal goes with the old one, and is a miss.
   private let replacing = Mutex(())
   /// In seconds: a temporary file that nobody has written to for so long is a leftover, whoever wrote it.
   private static let temporaryLifetime = 3_600

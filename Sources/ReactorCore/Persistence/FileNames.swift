@@ -30,7 +30,7 @@ final class FileNames: Sendable {
   /// The directory of a scope's records.
   func folder(of scope: Scope) throws(FilePersistenceError) -> String {
     let root = try directory()
-    if let folder = lastScope.withLock({ $0.flatMap { $0.scope.isSame(as: scope) ? $0.folder : nil } }) {
+    if let folder = lastScope.withLock({ $0.flatMap { $0.scope == scope ? $0.folder : nil } }) {
       return folder
     }
     let folder = "\(root)/\(SHA256Digest.hex(Array(scope.name.utf8)))"

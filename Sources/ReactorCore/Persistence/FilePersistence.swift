@@ -21,7 +21,8 @@ public final class FilePersistence: Persistence {
     /// written is seen and is a miss).
     case normal
     /// A power cut too: file and directory are synchronised before a save or a removal returns, which takes
-    /// milliseconds.
+    /// milliseconds. Where only the directory could not be synchronised, the save throws and yet the new record is in
+    /// its place.
     case full
   }
 

@@ -26,22 +26,17 @@ public final class MemoryPersistence: Persistence {
   public func removeAll(in scope: Scope?) async throws {
     records.withLock { records in
       guard let scope else { return records.removeAll() }
-      records = records.filter { !$0.value.key.scope.isSame(as: scope) }
+      records = records.filter { $0.value.key.scope != scope }
     }
   }
 
   public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
     let stored = records.withLock { Array($0.values) }
     return stored.compactMap { key, record in
-      guard scope.map(key.scope.isSame(as:)) ?? true, url.map({ $0.absoluteString == key.url }) ?? true else {
+      guard scope.map({ $0 == key.scope }) ?? true, url.map({ $0.absoluteString == key.url }) ?? true else {
         return nil
       }
       return RecordEntry(key: key, size: record.body.count, fetchedAt: record.head.receivedAt)
     }
   }
-}
-
-extension Scope {
-  /// Byte by byte: `==` of two strings is true for spellings of one text that differ in their bytes.
-  func isSame(as other: Scope) -> Bool { name.utf8.elementsEqual(other.name.utf8) }
 }

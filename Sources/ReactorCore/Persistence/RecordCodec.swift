@@ -40,7 +40,7 @@ enum RecordCodec {
   ///   - bytes: the record's beginning, at least ``prefixLength`` of them where it has as many.
   ///   - count: the whole record's count of bytes, which must be what the prefix says.
   static func layout(of bytes: [UInt8], count: Int) throws(RecordError) -> Layout {
-    var reader = RecordReader(bytes[...])
+    var reader = RecordReader(bytes, bytes.indices)
     guard try reader.word() == magic else { throw .corrupt("it does not begin as a record does") }
     _ = try reader.word()
     let format = try reader.word()
@@ -60,10 +60,10 @@ enum RecordCodec {
   /// The head, of the record's first `layout.bodyOffset` bytes or more.
   static func decodeHead(_ bytes: [UInt8], _ layout: Layout) throws(RecordError) -> Record.Head {
     guard bytes.count >= layout.bodyOffset else { throw .truncated }
-    var stored = RecordReader(bytes[8..<16])
+    var stored = RecordReader(bytes, 8..<16)
     let checksum = bytes.withUnsafeBytes { XXHash64.hash(UnsafeRawBufferPointer(rebasing: $0[16..<layout.bodyOffset])) }
     guard try stored.word() == checksum else { throw .corrupt("the head's checksum is wrong") }
-    var reader = RecordReader(bytes[prefixLength..<layout.bodyOffset])
+    var reader = RecordReader(bytes, prefixLength..<layout.bodyOffset)
     let head = try decodeHead(&reader)
     guard reader.isAtEnd else { throw .corrupt("the head has bytes too many") }
     return head
@@ -130,6 +130,6 @@ extension RecordCodec {
 
   private static func field(_ reader: inout RecordReader) throws(RecordError) -> HTTPField {
     guard let name = HTTPField.Name(try reader.string()) else { throw .corrupt("a field's name is not a token") }
-    return HTTPField(name: name, lenientValue: try reader.bytes())
+    return HTTPField(name: name, lenientValue: try reader.content())
   }
 }

@@ -19,7 +19,8 @@ public struct Variant: Sendable, Hashable {
         .map { $0.filter { !$0.isWhitespace }.lowercased() }
         .filter { !$0.isEmpty })
     guard !names.isEmpty else { return nil }
-    self.names = names.contains("*") ? ["*"] : names.sorted()
+    let isMatchable = names.allSatisfy { $0 != "*" && HTTPField.Name($0) != nil }
+    self.names = isMatchable ? names.sorted() : ["*"]
     digest = Self.digest(of: self.names, in: request)
   }
 
@@ -32,8 +33,11 @@ public struct Variant: Sendable, Hashable {
     var hash = SHA256Digest()
     for name in names {
       guard let name = HTTPField.Name(name) else { continue }
+      let values = request[values: name]
       hash.update(framed: name.canonicalName)
-      for value in request[values: name] { hash.update(framed: value) }
+      // So that no value is taken for the name that follows.
+      hash.update(framed: "\(values.count)")
+      for value in values { hash.update(framed: value) }
     }
     return hash.hex()
   }

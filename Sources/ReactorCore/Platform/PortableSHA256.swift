@@ -1,41 +1,55 @@
-import Foundation
-
 /// SHA-256 as FIPS 180-4 §6.2 writes it, for platforms without CryptoKit. Checked against NIST's vectors.
 struct PortableSHA256 {
   private var state: [UInt32] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
   ]
-  private var pending: [UInt8] = []
+  private var block = [UInt8](repeating: 0, count: 64)
+  /// The message schedule, kept so that a block allocates nothing.
+  private var schedule = [UInt32](repeating: 0, count: 64)
+  private var filled = 0
   private var count: UInt64 = 0
 
   mutating func update(_ bytes: some Sequence<UInt8>) {
-    for byte in bytes {
-      pending.append(byte)
-      count &+= 1
-      if pending.count == 64 {
-        compress()
-        pending.removeAll(keepingCapacity: true)
-      }
-    }
+    if bytes.withContiguousStorageIfAvailable({ add($0) }) == nil { for byte in bytes { add(byte) } }
   }
 
   mutating func finalize() -> [UInt8] {
     let bits = count &* 8
-    update(CollectionOfOne<UInt8>(0x80))
-    while pending.count != 56 { update(CollectionOfOne<UInt8>(0)) }
-    update((0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) })
+    add(0x80)
+    while filled != 56 { add(0) }
+    for shift in stride(from: 56, through: 0, by: -8) { add(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
   }
 
+  private mutating func add(_ byte: UInt8) {
+    block[filled] = byte
+    filled += 1
+    count &+= 1
+    guard filled == 64 else { return }
+    filled = 0
+    block.withUnsafeBufferPointer { Self.compress($0, &schedule, &state) }
+  }
+
+  /// Whole blocks are compressed where they lie.
+  private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var rest = bytes[...]
+    while filled != 0, let byte = rest.popFirst() { add(byte) }
+    while rest.count >= 64 {
+      Self.compress(UnsafeBufferPointer(rebasing: rest.prefix(64)), &schedule, &state)
+      count &+= 64
+      rest = rest.dropFirst(64)
+    }
+    for byte in rest { add(byte) }
+  }
+
   /// One block of 64 bytes into the state (§6.2.2).
-  private mutating func compress() {
-    var w = [UInt32](repeating: 0, count: 64)
+  private static func compress(_ block: UnsafeBufferPointer<UInt8>, _ w: inout [UInt32], _ state: inout [UInt32]) {
     for i in 0..<16 {
-      w[i] = (0..<4).reduce(0) { $0 << 8 | UInt32(pending[4 * i + $1]) }
+      let (p, q) = (UInt32(block[4 * i]) << 24, UInt32(block[4 * i + 1]) << 16)
+      w[i] = p | q | UInt32(block[4 * i + 2]) << 8 | UInt32(block[4 * i + 3])
     }
     for i in 16..<64 {
-      let x = w[i - 15]
-      let y = w[i - 2]
+      let (x, y) = (w[i - 15], w[i - 2])
       let s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >> 3)
       let s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >> 10)
       w[i] = w[i - 16] &+ s0 &+ w[i - 7] &+ s1
@@ -44,15 +58,15 @@ struct PortableSHA256 {
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     for i in 0..<64 {
       let s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
-      let t1 = h &+ s1 &+ ((e & f) ^ (~e & g)) &+ Self.constants[i] &+ w[i]
+      let t1 = h &+ s1 &+ ((e & f) ^ (~e & g)) &+ constants[i] &+ w[i]
       let s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
       let t2 = s0 &+ ((a & b) ^ (a & c) ^ (b & c))
       (h, g, f, e, d, c, b, a) = (g, f, e, d &+ t1, c, b, a, t1 &+ t2)
     }
-    for (i, value) in [a, b, c, d, e, f, g, h].enumerated() { state[i] = state[i] &+ value }
+    for (i, value) in [a, b, c, d, e, f, g, h].enumerated() { state[i] &+= value }
   }
 
-  private func rotate(_ x: UInt32, _ n: UInt32) -> UInt32 { x >> n | x << (32 - n) }
+  private static func rotate(_ x: UInt32, _ n: UInt32) -> UInt32 { x >> n | x << (32 - n) }
 
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,

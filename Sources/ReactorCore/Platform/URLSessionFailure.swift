@@ -12,6 +12,7 @@ enum URLSessionFailure {
     case .cancelled?: CancellationError()
     case .timedOut?: ReactorError.timedOut
     case .notConnectedToInternet?: ReactorError.noConnectivity
+    case .badURL?: ReactorError.invalidResource("URLSession cannot use the URL; look at its host and port")
     default: error
     }
   }

@@ -37,7 +37,7 @@ final class URLSessionOwner: Sendable {
     do {
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-          exchange.start(delegate.makeTask(urlRequest, in: session, for: exchange), continuation: continuation)
+          exchange.start(continuation) { delegate.makeTask(urlRequest, in: session, for: exchange) }
         }
       } onCancel: {
         exchange.cancel()
@@ -98,6 +98,16 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
   }
 
   #if canImport(FoundationNetworking)
+    /// Comes where a kept connection turned out to be closed: libcurl sends the request again on a new one, and asks for
+    /// the body again, for which Linux has no answer but silence.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      exchange(of: task)?.connectionLost()
+      completionHandler(nil)
+    }
+
     /// Comes after the whole of a 401 has arrived, and would wait for credentials for ever.
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,

@@ -11,7 +11,7 @@ struct CacheControl: Sendable, Hashable {
   var staleIfError: Duration?
 
   init(_ fields: HTTPFields) {
-    for directive in fields[values: .cacheControl].flatMap({ $0.split(separator: ",") }) {
+    for directive in fields[values: .cacheControl].flatMap(Self.elements) {
       let parts = directive.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
       let argument = parts.count > 1 ? parts[1].trimmingCharacters(in: CharacterSet(charactersIn: "\"")) : nil
       switch parts.first?.lowercased() {
@@ -24,6 +24,18 @@ struct CacheControl: Sendable, Hashable {
       default: break
       }
     }
+  }
+
+  /// The elements of a list: a comma inside of a quoted string separates nothing (RFC 9110 §5.6.4).
+  private static func elements(_ list: String) -> [String] {
+    var isQuoted = false
+    var isEscaped = false
+    let elements = list.unicodeScalars.split { scalar in
+      defer { isEscaped = isQuoted && scalar == "\\" && !isEscaped }
+      if scalar == "\"", !isEscaped { isQuoted.toggle() }
+      return scalar == "," && !isQuoted
+    }
+    return elements.map { String($0) }
   }
 
   /// RFC 9111 §1.2.2: what overflows is the greatest value; what is no number counts as stale (§4.2.1).

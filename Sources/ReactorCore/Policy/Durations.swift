@@ -4,7 +4,10 @@ extension Duration {
 
   /// In seconds; saturates, and ``never`` is infinity.
   var inSeconds: Double {
-    self >= .never ? .infinity : Double(components.seconds) + Double(components.attoseconds) / 1e18
+    // Beyond these, the components overflow.
+    if self >= .never { return .infinity }
+    if self <= .zero - .never { return -.infinity }
+    return Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
 
   /// From seconds; saturates at zero and ``never``, and a value that is no number is zero.
@@ -20,7 +23,6 @@ extension Duration {
 
   /// The sum, at most ``never``.
   func saturatingAdd(_ other: Duration) -> Duration {
-    guard self < .never, other < .never else { return .never }
-    return components.seconds.addingReportingOverflow(other.components.seconds).overflow ? .never : self + other
+    self < .never && other < .never ? min(self + other, .never) : .never
   }
 }

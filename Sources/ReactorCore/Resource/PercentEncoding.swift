@@ -15,6 +15,13 @@ enum PercentEncoding {
     encode(string, keepsEncoded: false) { isUnreserved($0) || Self.queryExtra.contains($0) }
   }
 
+  private static let digits = Array("0123456789ABCDEF".utf8)
+  /// Text that is to stand on one line: control characters alone are encoded.
+  static func line(_ string: String) -> String {
+    guard string.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return string }
+    return encode(string, keepsEncoded: true) { $0 >= 0x20 && $0 != 0x7f }
+  }
+
   private static let pathExtra = Set("!$&'()*+,;=:@/".utf8)
   private static let queryExtra = Set("!$'()*,:@/?".utf8)
 
@@ -39,8 +46,7 @@ enum PercentEncoding {
       if isEncoded || isAllowed(byte) {
         out.append(byte)
       } else {
-        out.append(UInt8(ascii: "%"))
-        out += Array(Hex.encode(CollectionOfOne(byte)).uppercased().utf8)
+        out += [UInt8(ascii: "%"), Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
       }
     }
     return String(decoding: out, as: UTF8.self)

@@ -30,7 +30,8 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   ) {
     self.init(
       Parts(
-        scope: scope, method: method, url: SecretQuery.redact(url, names: secretQueryItems),
+        scope: scope, method: method,
+        url: SecretQuery.redact(PercentEncoding.line(url), names: secretQueryItems),
         body: body.map { SHA256Digest.hex($0) },
         fields: Set(identityFields.map(\.name)).map { name in
           var hash = SHA256Digest()
@@ -53,7 +54,8 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   private init(_ parts: Parts) { storage = Storage(parts) }
 
   public static func == (a: RecordKey, b: RecordKey) -> Bool {
-    a.storage === b.storage || (a.storage.hash == b.storage.hash && a.storage.identity == b.storage.identity)
+    // Not by identity: strings that look alike in Unicode are equal, and are other bytes.
+    a.storage === b.storage || (a.storage.hash == b.storage.hash && a.storage.digest == b.storage.digest)
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(storage.hash) }
@@ -75,7 +77,7 @@ extension RecordKey {
       url = parts.url
       identity = parts.identity
       digest = SHA256Digest.hex(Array(identity.utf8))
-      hash = identity.hashValue
+      hash = digest.hashValue
     }
   }
 

@@ -79,7 +79,8 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringLiteral {
   }
 
   public static func == (a: Resource, b: Resource) -> Bool {
-    a.box === b.box || (a.box.hash == b.box.hash && a.box.fields == b.box.fields)
+    a.box === b.box
+      || (a.box.hash == b.box.hash && a.box.fields == b.box.fields && a.box.fields.isSpelled(as: b.box.fields))
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(box.hash) }
@@ -105,6 +106,14 @@ extension Resource {
     var freshFor: Duration?
     var isReadOnly: Bool?
     var idempotencyKey: String?
+
+    /// Whether the bytes are the same too: strings that look alike in Unicode are equal, and are other requests.
+    func isSpelled(as other: Fields) -> Bool {
+      path.utf8.elementsEqual(other.path.utf8) && query.isSpelled(as: other.query)
+        && headers.map(\.name).allSatisfy { name in
+          headers[values: name].elementsEqual(other.headers[values: name]) { $0.utf8.elementsEqual($1.utf8) }
+        }
+    }
   }
 
   /// Immutable; a change makes a new one.
@@ -115,6 +124,14 @@ extension Resource {
     init(_ fields: Fields) {
       self.fields = fields
       hash = fields.hashValue
+    }
+  }
+}
+
+extension [URLQueryItem] {
+  fileprivate func isSpelled(as other: [URLQueryItem]) -> Bool {
+    elementsEqual(other) {
+      $0.name.utf8.elementsEqual($1.name.utf8) && ($0.value ?? "").utf8.elementsEqual(($1.value ?? "").utf8)
     }
   }
 }

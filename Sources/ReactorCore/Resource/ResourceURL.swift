@@ -2,28 +2,29 @@ import Foundation
 
 /// The absolute URL of a resource: its path joined to the base URL by text, so that nothing encoded is encoded twice.
 struct ResourceURL: Hashable, Sendable {
-  let scheme: String
-  /// Host, and port where the base URL has one.
-  let authority: String
-  /// Host alone, lower-cased, without brackets.
-  let host: String
+  let origin: WebOrigin
   /// The path and query of the request line.
   let target: String
 
+  var scheme: String { origin.scheme }
+  /// Host, and port where it is not the scheme's own.
+  var authority: String { origin.authority }
+  /// Host alone, lower-cased, without brackets.
+  var host: String { origin.host }
+  /// Whether the host is this machine, for which reachability says nothing.
+  var isLoopback: Bool { origin.isLoopback }
   var absoluteString: String { "\(scheme)://\(authority)\(target)" }
 
   /// - Throws: ``ReactorError/invalidResource(_:)`` where the path is a URL of its own or leaves the base URL, or the base
-  ///   URL is not one of `http` or `https` with a host.
+  ///   URL is not one of `http` or `https` with a host, or holds a user or a password.
   init(_ resource: Resource, base: URL) throws(ReactorError) {
-    guard let parts = URLComponents(url: base, resolvingAgainstBaseURL: true),
-      let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
-      let host = parts.encodedHost, !host.isEmpty
-    else {
+    guard let parts = URLComponents(url: base, resolvingAgainstBaseURL: true), let origin = WebOrigin(base) else {
       throw .invalidResource("the base URL needs http or https and a host, as in https://api.example.com/v1")
     }
-    self.scheme = scheme
-    self.host = host.lowercased().trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
-    authority = parts.port.map { "\(host):\($0)" } ?? host
+    guard parts.user == nil, parts.password == nil else {
+      throw .invalidResource("the base URL holds a user or a password; send them as an Authorization field")
+    }
+    self.origin = origin
     let pieces = resource.path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let path = try Self.join(parts.percentEncodedPath, String(pieces.first ?? ""))
     var queries = [parts.percentEncodedQuery].compactMap(\.self)
@@ -36,14 +37,8 @@ struct ResourceURL: Hashable, Sendable {
     target = query.isEmpty ? path : "\(path)?\(query)"
   }
 
-  /// Whether the host is this machine, for which reachability says nothing.
-  var isLoopback: Bool {
-    host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
-      || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
-  }
-
   private static func join(_ base: String, _ path: String) throws(ReactorError) -> String {
-    if let scheme = path.firstMatch(of: #/^[A-Za-z][A-Za-z0-9+.\-]*:\//#) {
+    if let scheme = path.prefixMatch(of: #/[A-Za-z][A-Za-z0-9+.\-]*:\//#) {
       throw .invalidResource(
         "the path is an absolute URL (\(scheme.output)…); give a path relative to the base URL, or another base URL")
     }
@@ -62,7 +57,7 @@ struct ResourceURL: Hashable, Sendable {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     for (index, segment) in segments.enumerated() {
       let isLast = index == segments.count - 1
-      switch segment.replacing("%2e", with: ".").replacing("%2E", with: ".") {
+      switch plainDots(segment) {
       case ".":
         if isLast { kept.append("") }
       case "..":
@@ -75,5 +70,10 @@ struct ResourceURL: Hashable, Sendable {
       }
     }
     return kept.joined(separator: "/")
+  }
+
+  /// The segment with its dots decoded, where it is short enough to be a dot segment.
+  private static func plainDots(_ segment: Substring) -> String {
+    segment.utf8.count <= 6 ? segment.lowercased().replacing("%2e", with: ".") : ""
   }
 }

@@ -12,5 +12,8 @@ public struct Scope: Hashable, Sendable, ExpressibleByStringLiteral, CustomStrin
   /// The scope of a program that has no users.
   public static let shared = Scope("shared")
 
+  /// By bytes: two spellings of one text in Unicode are two scopes.
+  public static func == (a: Scope, b: Scope) -> Bool { a.name.utf8.elementsEqual(b.name.utf8) }
+
   public var description: String { name }
 }

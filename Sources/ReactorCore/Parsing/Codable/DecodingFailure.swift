@@ -8,6 +8,8 @@ struct DecodingFailure {
   var expected: String
   /// Whether the kind of what was found belongs in the message.
   var namesFound = false
+  /// The offset of the value, where it is known.
+  var offset: Int?
 
   init(_ error: any Error) {
     switch error {
@@ -22,6 +24,9 @@ struct DecodingFailure {
       namesFound = true
     case DecodingError.dataCorrupted(let context):
       self.init(.unacceptable, JSONPath(context.codingPath), context.debugDescription)
+    case let fault as JSONFault:
+      self.init(fault.reason, fault.path, fault.expected)
+      offset = fault.offset
     case let error as ParserError:
       self.init(error.reason, JSONPath(text: error.codingPath), error.expected)
     default:

@@ -11,7 +11,9 @@ extension JSONDocument {
   func pruned(_ failures: [ElementFailure]) -> [PrunedElement] {
     var positions = JSONPositions()
     return failures.map { failure in
-      let error = self.error(failure.error, index: failure.index, range: elements[failure.index], &positions)
+      // A decoder may be a user's own subclass, and count otherwise than the scanner.
+      let range = elements.indices.contains(failure.index) ? elements[failure.index] : location.range
+      let error = self.error(failure.error, index: failure.index, range: range, &positions)
       return PrunedElement(index: failure.index, error: error)
     }
   }
@@ -27,13 +29,15 @@ extension JSONDocument {
     }
     let base = path + JSONPath(index.map { [JSONPath.Component(index: $0)] } ?? [])
     return data.withUnsafeBytes { bytes in
-      var offset = range.lowerBound
-      if let hinted = DecoderHint(thrown, start: location.range.lowerBound).value(in: range, of: bytes) {
+      var offset = failure.offset ?? range.lowerBound
+      if failure.offset != nil {
+        // The scanner has said where.
+      } else if let hinted = DecoderHint(thrown, start: location.range.lowerBound).value(in: range, of: bytes) {
         failure.path = hinted.path
         failure.expected =
           hinted.token.kind == .number ? "expected a number that fits" : "expected whole surrogate pairs"
         offset = hinted.token.start
-      } else if let found = Self.locate(failure.path, in: range, of: bytes) {
+      } else if let found = locate(failure.path, in: range, of: bytes) {
         offset = found.range.lowerBound
         let isWhole = found.matched == failure.path.components.count
         if failure.namesFound, isWhole { failure.expected += ", found \(found.kind.name)" }
@@ -44,10 +48,10 @@ extension JSONDocument {
     }
   }
 
-  private static func locate(
+  private func locate(
     _ path: JSONPath, in range: Range<Int>, of bytes: UnsafeRawBufferPointer
   ) -> JSONLocator.Location? {
-    var locator = JSONLocator(path)
+    var locator = JSONLocator(path, ignoresNameStyle: hasConvertedNames)
     var scanner = JSONScanner(bytes, range: range)
     try? scanner.scan(&locator)
     return locator.location

@@ -41,7 +41,7 @@ struct JSONDecoding: Sendable {
 
   func whole<Model: Decodable>(_ type: Model.Type, in data: Data) throws(ParserError) -> Parsed<Model> {
     guard isStrict else { return Parsed(try decodeLeniently(type, from: data)) }
-    let document = try JSONDocument(data, path: path)
+    let document = try document(data)
     do {
       return Parsed(try decoder.decode(type, from: document.selected), duplicates: document.duplicates)
     } catch {
@@ -63,7 +63,7 @@ struct JSONDecoding: Sendable {
       let pruned = lossy.failures.map { PrunedElement(index: $0.index, error: DecodingFailure($0.error).error) }
       return Parsed(lossy.elements, pruned: pruned)
     }
-    let document = try JSONDocument(data, path: path)
+    let document = try document(data)
     do {
       let lossy = try decoder.decode(Lossy<Elements>.self, from: document.selected)
       let pruned = lossy.failures.isEmpty ? [] : try document.withElements().pruned(lossy.failures)
@@ -71,6 +71,12 @@ struct JSONDecoding: Sendable {
     } catch {
       throw document.error(error)
     }
+  }
+
+  private func document(_ data: Data) throws(ParserError) -> JSONDocument {
+    var document = try JSONDocument(data, path: path)
+    if case .convertFromSnakeCase = decoder.keyDecodingStrategy { document.hasConvertedNames = true }
+    return document
   }
 
   /// The decoder replaces what it cannot place by an error without a path; a second look finds more.

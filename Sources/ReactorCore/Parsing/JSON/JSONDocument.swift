@@ -9,15 +9,22 @@ struct JSONDocument {
   let elements: [Range<Int>]
   /// The coding paths of the members that stand again, each once.
   let duplicates: [String]
+  /// Whether the names in a decoder's coding paths are converted ones.
+  var hasConvertedNames = false
 
   /// - Throws: ``ParserError`` where `data` is no JSON, or has no value at `path`.
   init(_ data: Data, path: JSONPath, collectsElements: Bool = false) throws(ParserError) {
     guard !data.isEmpty else { throw ParserError.noBytes }
-    let survey = try data.withJSONBytes { bytes throws(JSONFault) in
-      var survey = JSONSurvey(path, collectsElements: collectsElements)
-      var scanner = JSONScanner(bytes)
-      try scanner.scan(&survey)
-      return survey
+    let survey: JSONSurvey
+    do throws(JSONFault) {
+      survey = try data.withJSONBytes { bytes throws(JSONFault) in
+        var survey = JSONSurvey(path, collectsElements: collectsElements)
+        var scanner = JSONScanner(bytes)
+        try scanner.scan(&survey)
+        return survey
+      }
+    } catch {
+      throw data.withUnsafeBytes { ParserError(error, in: $0) }
     }
     guard let location = survey.locator.location else {
       throw ParserError(.notJSON, expected: "expected a JSON value")
@@ -39,7 +46,9 @@ struct JSONDocument {
 
   /// The same with ``elements``, which cost a pass and are wanted only after a failure.
   func withElements() throws(ParserError) -> JSONDocument {
-    try JSONDocument(data, path: path, collectsElements: true)
+    var document = try JSONDocument(data, path: path, collectsElements: true)
+    document.hasConvertedNames = hasConvertedNames
+    return document
   }
 
   var notAnArray: ParserError {
@@ -90,16 +99,12 @@ extension ParserError {
 }
 
 extension Data {
-  /// `body` with the bytes; what it throws, with its position counted.
+  /// `withUnsafeBytes`, with the type of what `body` throws.
   func withJSONBytes<Value>(
     _ body: (UnsafeRawBufferPointer) throws(JSONFault) -> Value
-  ) throws(ParserError) -> Value {
-    let result: Result<Value, ParserError> = withUnsafeBytes { bytes in
-      do throws(JSONFault) {
-        return .success(try body(bytes))
-      } catch {
-        return .failure(ParserError(error, in: bytes))
-      }
+  ) throws(JSONFault) -> Value {
+    let result: Result<Value, JSONFault> = withUnsafeBytes { bytes in
+      Result { () throws(JSONFault) in try body(bytes) }
     }
     return try result.get()
   }

@@ -15,6 +15,7 @@ struct JSONLocator: JSONVisitor {
 
   private let path: [JSONPath.Component]
   private let collectsElements: Bool
+  private let ignoresNameStyle: Bool
   private var depth = 0
   /// How many of the open containers lead to the path's end.
   private var depthOnPath = 0
@@ -22,16 +23,18 @@ struct JSONLocator: JSONVisitor {
   private var index = 0
   private var elementStart = 0
 
-  init(_ path: JSONPath, collectsElements: Bool = false) {
+  /// - Parameter ignoresNameStyle: whether `authorName` leads to `author_name`, as where a decoder converts names.
+  init(_ path: JSONPath, collectsElements: Bool = false, ignoresNameStyle: Bool = false) {
     self.path = path.components
     self.collectsElements = collectsElements
+    self.ignoresNameStyle = ignoresNameStyle
   }
 
   mutating func visit(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) {
     guard !isFinished else { return }
     switch token.kind {
     case .key:
-      if depth == depthOnPath { nameMatches = JSONText.equals(token, path[depth - 1].name, in: bytes) }
+      if depth == depthOnPath { nameMatches = isName(path[depth - 1].name, token, in: bytes) }
     case .endObject, .endArray: end(token)
     case .beginObject, .beginArray:
       begin(token)
@@ -40,6 +43,13 @@ struct JSONLocator: JSONVisitor {
       begin(token)
       end(token, isScalar: true)
     }
+  }
+
+  private func isName(_ name: String, _ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> Bool {
+    if JSONText.equals(token, name, in: bytes) { return true }
+    guard ignoresNameStyle else { return false }
+    return JSONText.lossyString(token, in: bytes).lowercased().replacing("_", with: "")
+      == name.lowercased().replacing("_", with: "")
   }
 
   @inline(__always)

@@ -166,7 +166,7 @@ struct JSONScanner {
       case 0..<0x20: throw fault("no control character in a string")
       default:
         isASCII = false
-        try multibyte()
+        repeat { try multibyte() } while position < end && bytes[position] >= 0x80
       }
     }
   }

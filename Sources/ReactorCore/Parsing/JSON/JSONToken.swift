@@ -37,9 +37,11 @@ extension JSONVisitor {
   var isFinished: Bool { false }
 }
 
-/// Why a text is no JSON, before its position is counted.
+/// Why a text is no JSON, or a value in it cannot be held, before its position is counted.
 struct JSONFault: Error {
   var reason: ParserError.Reason
+  /// To the value that cannot be held, from the one that was read.
+  var path = JSONPath()
   var expected: String
   var offset: Int
 }

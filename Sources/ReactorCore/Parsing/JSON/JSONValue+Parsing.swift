@@ -7,18 +7,27 @@ extension JSONValue {
   /// - Throws: `.unacceptable` for a number beyond `Double`, and for an escaped surrogate without its other half.
   public init(parsing data: Data) throws(ParserError) {
     let document = try JSONDocument(data, path: JSONPath())
-    self = try document.value(in: document.location.range)
+    do throws(JSONFault) {
+      self = try document.value(in: document.location.range)
+    } catch {
+      throw document.error(error)
+    }
   }
 }
 
 extension JSONDocument {
-  func value(in range: Range<Int>) throws(ParserError) -> JSONValue {
+  /// - Throws: where a number or a string in it cannot be held.
+  func value(in range: Range<Int>) throws(JSONFault) -> JSONValue {
     try data.withJSONBytes { bytes throws(JSONFault) in
       var builder = JSONValueBuilder()
       var scanner = JSONScanner(bytes, range: range)
       try scanner.scan(&builder)
-      if let fault = builder.fault { throw fault }
-      return builder.value
+      guard var fault = builder.fault else { return builder.value }
+      var finder = JSONPathFinder(limit: 1) { token, _ in token.start == fault.offset }
+      var second = JSONScanner(bytes, range: range)
+      try second.scan(&finder)
+      fault.path = finder.found.first?.path ?? JSONPath()
+      throw fault
     }
   }
 }

@@ -19,13 +19,19 @@ public enum JSONValue: Sendable, Hashable {
 
   /// The value at a path of names and indices, `author.name` or `tags.0`; `nil` where there is none.
   public subscript(keyPath: String) -> JSONValue? {
-    JSONPath(keyPath: keyPath).components.reduce(self) { value, component in
+    var value = self
+    for component in JSONPath(keyPath: keyPath).components {
       switch value {
-      case .object(let members): members[component.name]
-      case .array(let elements): component.index.flatMap { elements.indices.contains($0) ? elements[$0] : nil }
-      default: nil
+      case .object(let members):
+        guard let member = members[component.name] else { return Optional.none }
+        value = member
+      case .array(let elements):
+        guard let index = component.index, index < elements.count else { return Optional.none }
+        value = elements[index]
+      default: return Optional.none
       }
     }
+    return value
   }
 
   /// What it is called in a message.

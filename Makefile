@@ -1,0 +1,66 @@
+# make demo     the whole flow on a real server, in a few seconds
+# make test     every test
+# make help     the rest
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test build format lint consumers doc clean system swift
+
+SWIFT_MINIMUM := 6.3
+SOURCES := git ls-files -z --cached --others --exclude-standard -- '*.swift'
+
+help: ## what there is to make
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
+
+demo: system ## the whole flow against an embedded server, each step checked
+	@if [ -f Tools/Package.swift ]; then swift run --package-path Tools reactor demo; \
+	else echo "error: this version has no command yet (Tools/ is missing)" >&2; exit 1; fi
+
+test: system ## every test
+	swift test --enable-all-traits
+	@if [ -d Tools/Tests ]; then (set -x; swift test --package-path Tools); fi
+
+build: system ## everything, tests included
+	swift build --build-tests --enable-all-traits
+	@if [ -f Tools/Package.swift ]; then (set -x; swift build --build-tests --package-path Tools); fi
+
+format: swift ## rewrite the sources in the house style
+	$(SOURCES) | xargs -0 swift format --in-place --parallel
+
+lint: swift ## check the style; fails on the first file that differs
+	$(SOURCES) | xargs -0 swift format lint --strict --parallel
+
+consumers: swift ## build and run packages that use this one, README.md's code among them
+	Tests/Consumers/check
+
+# docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
+doc: swift ## the documentation of ReactorCore, in .build/documentation
+	rm -rf .build/documentation .build/symbols && mkdir -p .build/symbols
+	swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members
+	find .build/*/symbolgraph -name 'ReactorCore*.symbols.json' ! -name 'ReactorCoreTests*' -exec cp {} .build/symbols \;
+	"$$(dirname "$$(command -v swift)")/docc" convert Sources/ReactorCore/ReactorCore.docc --output-path .build/documentation \
+	  --additional-symbol-graph-dir .build/symbols 2>.build/documentation.log
+	@! grep -A 4 -E "doesn't exist at|ambiguous at|No symbol matched|Can't resolve|not found at" .build/documentation.log
+
+clean: ## remove what was built
+	rm -rf .build Tools/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
+
+# What the machine needs. libsqlite3-dev is needed by the trait SQLite on Linux alone; elsewhere the system has it.
+system: swift
+	@if grep -q '"SQLite"' Package.swift && [ "$$(uname)" = Linux ] && [ ! -e /usr/include/sqlite3.h ]; then \
+	  if ! command -v apt-get >/dev/null; then \
+	    echo "error: the headers of SQLite are missing; install your system's package of them (sqlite-devel, sqlite3-dev)" >&2; exit 1; \
+	  elif [ "$$(id -u)" -ne 0 ]; then \
+	    echo "error: the headers of SQLite are missing; run: sudo apt-get install -y libsqlite3-dev" >&2; exit 1; \
+	  else \
+	    apt-get update && apt-get install -y libsqlite3-dev; \
+	  fi; \
+	fi
+
+swift:
+	@command -v swift >/dev/null || { echo "error: Swift $(SWIFT_MINIMUM) or newer is needed, and there is no swift in PATH; see https://www.swift.org/install" >&2; exit 1; }
+	@version="$$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9.]*\).*/\1/p')"; \
+	if [ "$$(printf '%s\n' "$(SWIFT_MINIMUM)" "$$version" | sort -V | head -n 1)" != "$(SWIFT_MINIMUM)" ]; then \
+	  echo "error: Swift $(SWIFT_MINIMUM) or newer is needed, this is $${version:-of an unknown version}; see https://www.swift.org/install" >&2; exit 1; \
+	fi

@@ -1,0 +1,38 @@
+import Foundation
+import ReactorCore
+
+/// A program that uses nothing but ReactorCore. It ends with a non-zero status unless each step is as it says.
+@main struct CoreOnly {
+  struct Note: Codable, Sendable, Equatable {
+    var text: String
+  }
+
+  struct Unexpected: Error {
+    var step: String
+  }
+
+  static func main() async throws {
+    let directory = URL.temporaryDirectory.appending(path: "reactor-core-only-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let hello = Note(text: "hello")
+
+    let first = notes(in: directory) { _ in hello }
+    try expect(first.cached("note") == nil, "memory begins empty")
+    try expect(try await first.fetch("note") == hello, "the first fetch asks the network step")
+    try expect(first.cached("note") == hello, "the second is in memory")
+
+    let second = notes(in: directory) { _ in throw Unexpected(step: "the network was asked") }
+    try expect(try await second.fetch("note") == hello, "another reactor reads it from disk")
+    print("ReactorCore alone: fetched, kept in memory, read back from disk")
+  }
+
+  private static func notes(
+    in directory: URL, network: @escaping @Sendable (Resource) async throws -> Note
+  ) -> Reactor<Note> {
+    Reactor(flow: .persisted(in: FilePersistence(directory: directory), network: network))
+  }
+
+  private static func expect(_ holds: Bool, _ step: String) throws {
+    guard holds else { throw Unexpected(step: step) }
+  }
+}

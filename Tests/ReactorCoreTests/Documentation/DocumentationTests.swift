@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+/// The Markdown of the repository is held to what the repository is.
+@Suite("Documentation") struct DocumentationTests {
+  @Test(arguments: [
+    ("Documentation/MigratingFromReactor1.md", "MigrationExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/GettingStarted.md", "GuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/FetchPolicies.md", "GuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/ImportantDefaults.md", "GuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/ReactorCore.md", "GuideExamples.swift"),
+  ])
+  func `every block of Swift stands in a file that is compiled`(document: String, examples: String) throws {
+    let compiled = try Repository.text(of: "Tests/ReactorCoreTests/Documentation/\(examples)").filter {
+      !$0.isWhitespace
+    }
+    for block in try Repository.markdown(document).blocks(of: "swift") {
+      let isCompiled = compiled.contains(block.text.filter { !$0.isWhitespace })
+      #expect(isCompiled, "\(document):\(block.line) differs from \(examples)")
+    }
+  }
+
+  @Test(arguments: try Repository.markdownFiles())
+  func `every link leads to a file, and to a heading of it`(document: String) throws {
+    for link in try Repository.markdown(document).links where !link.target.contains("://") {
+      let parts = link.target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      let path = parts[0].isEmpty ? document : Repository.path(parts[0], from: document)
+      #expect(Repository.exists(path), "\(document):\(link.line) links to \(link.target)")
+      guard parts.count == 2, path.hasSuffix(".md"), Repository.exists(path) else { continue }
+      #expect(
+        try Repository.markdown(path).anchors.contains(parts[1]), "\(document):\(link.line) links to \(link.target)")
+    }
+  }
+
+  @Test func `the README is a page, and shows code at once`() throws {
+    let readme = try Repository.markdown("README.md")
+    #expect(readme.lines.count <= 150)
+    let example = try #require(readme.blocks(of: "swift").first)
+    let length = example.text.split(separator: "\n", omittingEmptySubsequences: false).count
+    #expect(length <= 16)
+    #expect(example.line + length < 40)
+  }
+
+  @Test func `decisions are numbered without a gap`() throws {
+    let names = try Repository.markdownFiles().filter { $0.hasPrefix("Documentation/Decisions/") }
+      .compactMap { $0.split(separator: "/").last }.sorted()
+    for (index, name) in names.enumerated() {
+      #expect(Int(name.prefix(4)) == index + 1, "\(name)")
+    }
+    #expect(names.count >= 7)
+  }
+}

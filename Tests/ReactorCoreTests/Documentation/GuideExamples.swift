@@ -1,0 +1,79 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+// The Swift code of ReactorCore.docc, which a test compares with it.
+
+/// What the guides take as given.
+struct Guide {
+  struct Story: Codable, Sendable {
+    let id: Int
+    let title: String
+  }
+
+  var api: URL
+  var directory: URL
+
+  func layers() -> (ModelLayer, Reactor<[Story]>) {
+    let layer = ModelLayer(baseURL: api, persistence: FilePersistence(directory: directory))
+    let stories = layer.reactor([Story].self)
+    return (layer, stories)
+  }
+
+  func fetching(_ stories: Reactor<[Story]>) async throws -> [[Story]] {
+    let list = try await stories.fetch("stories")
+    let second = try await stories.fetch(Resource("stories", query: ["page": "2"]))
+    let newest = try await stories.fetchFromNetwork("stories")
+    let known = stories.cached("stories")
+    return [list, second, newest, known ?? []]
+  }
+
+  func failing(_ stories: Reactor<[Story]>) async {
+    do {
+      show(try await stories.fetch("stories", policy: .networkFirst))
+    } catch .noConnectivity, .timedOut {
+      showOffline()
+    } catch .server(let response, _) where response.status == .unauthorized {
+      signIn()
+    } catch {
+      report(error)
+    }
+  }
+
+  func observing(_ stories: Reactor<[Story]>) async {
+    for await state in stories.states(for: "stories") {
+      switch state.phase {
+      case .loading: showSpinner()
+      case .loaded(let stories): show(stories)
+      case .failed(let error): report(error)
+      }
+    }
+  }
+
+  func changing(_ stories: Reactor<[Story]>, in layer: ModelLayer) async throws -> Story {
+    try await stories.save([Story(id: 1, title: "Draft")], for: "stories")
+    await stories.invalidate("stories")
+    try await stories.remove("stories")
+    try await layer.removeAll()
+
+    let post = try Resource("stories", method: .post, json: Story(id: 2, title: "New"))
+    let created = try await layer.reactor(Story.self).fetch(post)
+    return created
+  }
+
+  func watching(_ layer: ModelLayer) -> EventToken {
+    let token = layer.observeEvents { event in print(event) }
+    return token
+  }
+
+  func choosing(_ stories: Reactor<[Story]>) async throws -> [Story] {
+    let shown = try await stories.fetch("stories", policy: .staleWhileRevalidate)
+    return shown
+  }
+
+  private func show(_ stories: [Story]) {}
+  private func showSpinner() {}
+  private func showOffline() {}
+  private func signIn() {}
+  private func report(_ error: ReactorError) {}
+}

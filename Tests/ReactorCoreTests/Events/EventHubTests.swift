@@ -1,0 +1,208 @@
+import HTTPTypes
+import ReactorTesting
+import Synchronization
+import Testing
+
+@testable import ReactorCore
+
+/// An event that can be told from others by its number.
+func numbered(_ number: Int, of emitter: Int = 0) -> ReactorEvent {
+  ReactorEvent(
+    key: RecordKey(method: .get, url: "https://api.example.com/\(emitter)"), model: "Note",
+    kind: .saved(bytes: number))
+}
+
+/// What an observer was told, as numbers.
+final class Told: Sendable {
+  private let events = Mutex<[ReactorEvent]>([])
+
+  func add(_ event: ReactorEvent) { events.withLock { $0.append(event) } }
+
+  var numbers: [Int] { events.withLock { $0 }.map(\.number) }
+
+  func numbers(of emitter: Int) -> [Int] {
+    events.withLock { $0 }.filter { $0.key.url.hasSuffix("/\(emitter)") }.map(\.number)
+  }
+}
+
+extension ReactorEvent {
+  /// What ``numbered(_:of:)`` gave it; a count of lost events is negative.
+  var number: Int {
+    switch kind {
+    case .saved(let bytes): bytes
+    case .dropped(let count): -count
+    default: 0
+    }
+  }
+}
+
+extension EventHub {
+  func emit(_ event: @autoclosure () -> ReactorEvent) {
+    append(event())
+    deliver()
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `A hub of events` {
+  private let hub = EventHub()
+  private let told = Told()
+
+  private func observe() -> EventToken { hub.observe { [told] in told.add($0) } }
+
+  @Test func `tells each observer of each event, in order`() {
+    let other = Told()
+    let tokens = [observe(), hub.observe { other.add($0) }]
+    for number in 1...100 { hub.emit(numbered(number)) }
+    #expect(told.numbers == Array(1...100))
+    #expect(other.numbers == Array(1...100))
+    for token in tokens { token.cancel() }
+  }
+
+  @Test func `loses nothing and keeps each emitter's order, with eight at once`() async {
+    let token = observe()
+    let isInside = Mutex(false)
+    let overlaps = Mutex(0)
+    let guardian = hub.observe { _ in
+      let wasInside = isInside.withLock { isInside in
+        defer { isInside = true }
+        return isInside
+      }
+      if wasInside { overlaps.withLock { $0 += 1 } }
+      isInside.withLock { $0 = false }
+    }
+    await withTaskGroup { group in
+      for emitter in 0..<8 {
+        group.addTask { [hub] in
+          for number in 1...500 { hub.emit(numbered(number, of: emitter)) }
+        }
+      }
+    }
+    for emitter in 0..<8 { #expect(told.numbers(of: emitter) == Array(1...500)) }
+    #expect(told.numbers.count == 4_000)
+    #expect(overlaps.withLock { $0 } == 0)
+    token.cancel()
+    guardian.cancel()
+  }
+
+  @Test func `tells an observer that causes events of them after the one it is in`() {
+    let nested = hub.observe { [hub, told] event in
+      if event.number < 3 {
+        hub.emit(numbered(event.number + 1))
+        told.add(numbered(event.number * 10))
+      }
+    }
+    let token = observe()
+    hub.emit(numbered(1))
+    #expect(told.numbers == [10, 1, 20, 2, 3])
+    nested.cancel()
+    token.cancel()
+  }
+
+  @Test func `makes no event where nobody observes`() {
+    var made = 0
+    func make() -> ReactorEvent {
+      made += 1
+      return numbered(made)
+    }
+    hub.emit(make())
+    #expect(made == 0)
+    let token = observe()
+    hub.emit(make())
+    #expect(made == 1)
+    token.cancel()
+    hub.emit(make())
+    #expect(made == 1)
+    #expect(told.numbers == [1])
+  }
+
+  @Test func `tells a new observer nothing of what was before`() {
+    let first = observe()
+    hub.append(numbered(1))
+    first.cancel()
+    let second = observe()
+    hub.emit(numbered(2))
+    #expect(told.numbers == [2])
+    second.cancel()
+  }
+
+  /// The making of an event is somebody's code, and the last observer may leave meanwhile.
+  @Test func `keeps no event for a later observer, where the last leaves while it is made`() {
+    let first = observe()
+    hub.append(
+      {
+        first.cancel()
+        return numbered(1)
+      }())
+    let second = observe()
+    hub.emit(numbered(2))
+    #expect(told.numbers == [2])
+    second.cancel()
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `A token of an observation` {
+  private let hub = EventHub()
+  private let told = Told()
+
+  @Test func `ends it when it is cancelled, and the others go on`() {
+    let cancelled = hub.observe { [told] in told.add(numbered($0.number * 10)) }
+    let other = hub.observe { [told] in told.add($0) }
+    hub.emit(numbered(1))
+    cancelled.cancel()
+    cancelled.cancel()
+    hub.emit(numbered(2))
+    #expect(told.numbers == [10, 1, 2])
+    #expect(hub.hasObservers)
+    other.cancel()
+    #expect(!hub.hasObservers)
+  }
+
+  @Test func `ends it when it is released`() {
+    var token: EventToken? = hub.observe { [told] in told.add($0) }
+    hub.emit(numbered(1))
+    #expect(token != nil)
+    token = nil
+    hub.emit(numbered(2))
+    #expect(told.numbers == [1])
+    #expect(!hub.hasObservers)
+  }
+
+  @Test func `ends it at once when it is cancelled by the observer itself, though more is to come`() {
+    let token = Mutex<EventToken?>(nil)
+    let observation = hub.observe { [told] event in
+      told.add(event)
+      token.withLock { $0 }?.cancel()
+    }
+    token.withLock { $0 = observation }
+    for number in 1...3 { hub.append(numbered(number)) }
+    hub.deliver()
+    #expect(told.numbers == [1])
+    token.withLock { $0 = nil }
+  }
+
+  @Test func `lets go of the observer where that may end another observation`() {
+    /// Cancels when it goes away, as an object that owns a token does.
+    final class Owner: Sendable {
+      let token: EventToken
+      init(_ token: EventToken) { self.token = token }
+      deinit { token.cancel() }
+    }
+    /// Its observer is all that holds the owner.
+    func observeWithOwner() -> EventToken {
+      let owner = Owner(hub.observe { [told] in told.add($0) })
+      return hub.observe { _ in _ = owner }
+    }
+    observeWithOwner().cancel()
+    hub.emit(numbered(1))
+    #expect(told.numbers == [])
+    #expect(!hub.hasObservers)
+  }
+
+  @Test func `outlives its hub`() {
+    var hub: EventHub? = EventHub()
+    let token = hub?.observe { _ in }
+    hub = nil
+    token?.cancel()
+    #expect(hub == nil)
+  }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+@testable import ReactorCore
+
+@Suite(.timeLimit(.minutes(1))) struct `A sequence of events` {
+  private let hub = EventHub()
+  private let capacity = ReactorEvents.capacity
+
+  private func emit(_ numbers: ClosedRange<Int>) {
+    for number in numbers { hub.emit(numbered(number)) }
+  }
+
+  private func read(_ count: Int, from iterator: inout ReactorEvents.Iterator) async -> [Int] {
+    var numbers: [Int] = []
+    for _ in 0..<count {
+      guard let event = await iterator.next() else { break }
+      numbers.append(event.number)
+    }
+    return numbers
+  }
+
+  @Test func `gives what happens from its iterator on, in order`() async {
+    let events = ReactorEvents(hub: hub)
+    emit(1...2)
+    #expect(!hub.hasObservers)
+    var iterator = events.makeAsyncIterator()
+    emit(3...5)
+    #expect(await read(3, from: &iterator) == [3, 4, 5])
+  }
+
+  @Test func `gives each iterator everything`() async {
+    let events = ReactorEvents(hub: hub)
+    var first = events.makeAsyncIterator()
+    var second = events.makeAsyncIterator()
+    emit(1...3)
+    #expect(await read(3, from: &first) == [1, 2, 3])
+    #expect(await read(3, from: &second) == [1, 2, 3])
+  }
+
+  @Test func `observes until its iterator is gone`() async {
+    do {
+      var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
+      emit(1...1)
+      #expect(await iterator.next()?.number == 1)
+      #expect(hub.hasObservers)
+    }
+    #expect(!hub.hasObservers)
+  }
+
+  @Test func `ends when its reader is cancelled`() async {
+    let task = Task { [hub] in
+      for await _ in ReactorEvents(hub: hub) {}
+    }
+    task.cancel()
+    await task.value
+    #expect(!hub.hasObservers)
+  }
+
+  @Test func `loses nothing up to its capacity`() async {
+    var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
+    emit(1...capacity)
+    #expect(await read(capacity, from: &iterator) == Array(1...capacity))
+    emit(7...7)
+    #expect(await iterator.next()?.number == 7)
+  }
+
+  @Test func `tells a slow reader exactly how many were lost, where they are missing`() async {
+    var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
+    emit(1...capacity + 5)
+    #expect(await read(1, from: &iterator) == [1])
+    emit(9_001...9_001)
+    #expect(await read(capacity + 1, from: &iterator) == Array(2...capacity) + [-5, 9_001])
+  }
+
+  @Test func `tells it of each gap, where it read in between`() async {
+    var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
+    emit(1...10)
+    #expect(await read(10, from: &iterator) == Array(1...10))
+    emit(11...capacity + 10 + 3)
+    #expect(await read(2, from: &iterator) == [11, 12])
+    emit(9_001...9_004)
+    #expect(await read(capacity - 2, from: &iterator) == Array(13...capacity + 10))
+    #expect(await read(4, from: &iterator) == [-3, 9_001, 9_002, -2])
+    emit(9_005...9_005)
+    #expect(await read(1, from: &iterator) == [9_005])
+  }
+
+  @Test func `tells it of what was lost though nothing comes after`() async {
+    var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
+    emit(1...capacity + 1)
+    let numbers = await read(capacity + 1, from: &iterator)
+    #expect(numbers.suffix(2) == [capacity, -1])
+  }
+}

@@ -1,0 +1,89 @@
+import HTTPTypes
+
+@testable import ReactorCore
+
+/// How a copy stands, by name: the columns of the policy table.
+enum CopyAtHand: String, Sendable, CaseIterable {
+  case none, fresh, stale, withinStaleIfError, mayNotStandIn, withinStaleWhileRevalidate
+
+  var standing: Standing? {
+    switch self {
+    case .none: nil
+    case .fresh:
+      Standing(isFresh: true, mayStandIn: true, isWithinStaleWhileRevalidate: true, isWithinStaleIfError: true)
+    case .stale: Self.outdated()
+    case .withinStaleIfError: Self.outdated(isWithinStaleIfError: true)
+    case .mayNotStandIn:
+      Self.outdated(mayStandIn: false, isWithinStaleWhileRevalidate: true, isWithinStaleIfError: true)
+    case .withinStaleWhileRevalidate: Self.outdated(isWithinStaleWhileRevalidate: true)
+    }
+  }
+
+  private static func outdated(
+    mayStandIn: Bool = true, isWithinStaleWhileRevalidate: Bool = false, isWithinStaleIfError: Bool = false
+  ) -> Standing {
+    Standing(
+      isFresh: false, mayStandIn: mayStandIn, isWithinStaleWhileRevalidate: isWithinStaleWhileRevalidate,
+      isWithinStaleIfError: isWithinStaleIfError)
+  }
+}
+
+extension Flight.Action {
+  /// One word, with the party's number where there is one.
+  var text: String {
+    switch self {
+    case .load: "load"
+    case .request: "request"
+    case .use(let party): "use \(party.id)"
+    case .fail(let party, let error): "fail \(party.id) \(error)"
+    case .end: "end"
+    }
+  }
+}
+
+/// A flight to which things happen, seen as words.
+struct FlightProbe {
+  var flight = Flight(id: 1)
+  /// How the key's copy stands now.
+  var copy = CopyAtHand.none
+
+  mutating func join(
+    _ id: UInt64, _ policy: FetchPolicy, _ kind: Flight.Party.Kind = .caller
+  ) -> [String] {
+    let copy = copy.standing
+    return flight.join(Flight.Party(id: id, kind: kind, resource: "notes", policy: policy)) { _ in copy }.map(\.text)
+  }
+
+  mutating func leave(_ id: UInt64) -> [String] { flight.leave(id).map(\.text) }
+
+  mutating func loaded(_ copy: CopyAtHand) -> [String] {
+    self.copy = copy
+    return flight.loaded { _ in copy.standing }.map(\.text)
+  }
+
+  mutating func succeeded() -> [String] {
+    copy = .fresh
+    return flight.succeeded().map(\.text)
+  }
+
+  mutating func failed(_ error: ReactorError = .timedOut) -> [String] {
+    let copy = copy.standing
+    return flight.failed(error) { _ in copy }.map(\.text)
+  }
+
+  mutating func unreachable() -> [String] {
+    let copy = copy.standing
+    return flight.unreachable { _ in copy }.map(\.text)
+  }
+
+  mutating func reconnected() -> [String] { flight.reconnected().map(\.text) }
+
+  mutating func restarted(id: UInt64) -> [String] {
+    let copy = copy.standing
+    let (flight, actions) = flight.restarted(id: id) { _ in copy }
+    self.flight = flight
+    return actions.map(\.text)
+  }
+
+  var parties: [UInt64] { flight.parties.map(\.id) }
+}

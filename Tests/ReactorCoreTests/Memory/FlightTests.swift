@@ -1,0 +1,256 @@
+import Testing
+
+@testable import ReactorCore
+
+@Suite struct `A flight` {
+  var probe = FlightProbe()
+
+  @Test mutating func `loads once and requests once, however many join`() {
+    #expect(probe.join(1, .cacheFirst) == ["load"])
+    for id in UInt64(2)...50 { #expect(probe.join(id, .cacheFirst) == []) }
+    #expect(probe.loaded(.none) == ["request"])
+    for id in UInt64(51)...99 { #expect(probe.join(id, id.isMultiple(of: 2) ? .networkOnly : .cacheFirst) == []) }
+    var expected: [String] = (1...99).map { (id: Int) -> String in "use \(id)" }
+    expected.append("end")
+    #expect(probe.succeeded() == expected)
+    #expect(probe.parties.isEmpty)
+  }
+
+  @Test mutating func `requests at once for a party of networkOnly, and loads too when one of cacheFirst joins`() {
+    #expect(probe.join(1, .networkOnly) == ["request"])
+    #expect(probe.join(2, .cacheFirst) == ["load"])
+    #expect(probe.loaded(.fresh) == ["use 2"])
+    #expect(probe.succeeded() == ["use 1", "end"])
+  }
+
+  @Test mutating func `gives everyone the network's answer, those who still wait for persistence too`() {
+    _ = probe.join(1, .cacheFirst)
+    #expect(probe.join(2, .networkOnly) == ["request"])
+    #expect(probe.succeeded() == ["use 1", "use 2", "end"])
+  }
+
+  @Test mutating func `ends once when the last party leaves, and not before`() {
+    _ = probe.join(1, .cacheFirst)
+    _ = probe.join(2, .cacheFirst, .stream)
+    #expect(probe.leave(1) == [])
+    #expect(probe.leave(1) == [])
+    #expect(probe.leave(2) == ["end"])
+  }
+
+  @Test mutating func `does not let the leaver disturb the others`() {
+    _ = probe.join(1, .cacheFirst)
+    _ = probe.join(2, .cacheFirst)
+    _ = probe.leave(1)
+    #expect(probe.loaded(.stale) == ["request"])
+    #expect(probe.succeeded() == ["use 2", "end"])
+  }
+
+  @Test mutating func `starts nothing when what was asked has answered everyone`() {
+    _ = probe.join(1, .cacheFirst)
+    _ = probe.join(2, .cacheOnly)
+    #expect(probe.loaded(.fresh) == ["use 1", "use 2", "end"])
+  }
+
+  @Test mutating func `fails a party of cacheOnly without a request, and goes on for the others`() {
+    _ = probe.join(1, .cacheOnly)
+    _ = probe.join(2, .cacheFirst)
+    #expect(probe.loaded(.none) == ["fail 1 not cached", "request"])
+    #expect(probe.join(3, .cacheOnly) == ["fail 3 not cached"])
+  }
+}
+
+@Suite struct `A flight whose network fails` {
+  var probe = FlightProbe()
+
+  @Test mutating func `fails each party with the error`() {
+    _ = probe.join(1, .networkOnly)
+    _ = probe.join(2, .networkOnly, .stream)
+    #expect(probe.failed() == ["fail 1 timed out", "fail 2 timed out", "end"])
+  }
+
+  @Test mutating func `loads for networkFirst, and what is stored stands in`() {
+    #expect(probe.join(1, .networkFirst) == ["request"])
+    #expect(probe.failed() == ["load"])
+    #expect(probe.loaded(.stale) == ["use 1", "end"])
+  }
+
+  @Test(arguments: [CopyAtHand.none, .mayNotStandIn])
+  mutating func `gives networkFirst the first error where nothing may stand in`(copy: CopyAtHand) {
+    _ = probe.join(1, .networkFirst)
+    _ = probe.failed()
+    #expect(probe.loaded(copy) == ["fail 1 timed out", "end"])
+  }
+
+  @Test mutating func `loads once for several of networkFirst, also where a load is under way`() {
+    _ = probe.join(1, .networkFirst)
+    _ = probe.join(2, .networkFirst, .stream)
+    #expect(probe.join(3, .cacheFirst) == ["load"])
+    #expect(probe.failed() == [])
+    #expect(probe.loaded(.withinStaleIfError) == ["use 1", "use 2", "use 3", "end"])
+  }
+
+  @Test mutating func `gives that failure to a party whose load ends later, without another request`() {
+    _ = probe.join(1, .networkOnly)
+    _ = probe.join(2, .cacheFirst)
+    #expect(probe.failed() == ["fail 1 timed out"])
+    #expect(probe.loaded(.stale) == ["fail 2 timed out", "end"])
+  }
+
+  @Test mutating func `lets the copy stand in for that failure, where it is loaded later and may`() {
+    _ = probe.join(1, .networkOnly)
+    _ = probe.join(2, .cacheFirst)
+    _ = probe.failed()
+    #expect(probe.loaded(.withinStaleIfError) == ["use 2", "end"])
+  }
+
+  @Test mutating func `requests again for a party that joins after the failure`() {
+    _ = probe.join(1, .networkOnly)
+    _ = probe.join(2, .cacheFirst)
+    _ = probe.failed()
+    #expect(probe.join(3, .networkOnly) == ["request"])
+    #expect(probe.succeeded() == ["use 2", "use 3", "end"])
+  }
+
+  @Test(arguments: FetchPolicy.allCases.filter { !$0.asksStoreFirst })
+  mutating func `lets nothing stand in for an error that is not the network's`(policy: FetchPolicy) {
+    probe.copy = .fresh
+    _ = probe.join(1, policy)
+    #expect(probe.failed(.cancelled) == ["fail 1 cancelled", "end"])
+  }
+
+  @Test mutating func `keeps a background revalidation's failure from the caller it was for`() {
+    _ = probe.join(1, .staleWhileRevalidate)
+    #expect(probe.loaded(.stale) == ["use 1", "request"])
+    #expect(probe.failed() == ["fail 0 timed out", "end"])
+  }
+}
+
+@Suite struct `A flight without connectivity` {
+  var probe = FlightProbe()
+
+  @Test mutating func `fails callers and the layer, and pauses streams`() {
+    _ = probe.join(1, .networkOnly, .caller)
+    _ = probe.join(2, .networkOnly, .stream)
+    _ = probe.join(0, .networkOnly, .layer)
+    #expect(probe.unreachable() == ["fail 1 no connectivity", "fail 0 no connectivity"])
+    #expect(probe.flight.isPaused)
+    #expect(probe.parties == [2])
+  }
+
+  @Test mutating func `ends where no stream waits`() {
+    _ = probe.join(1, .networkOnly)
+    #expect(probe.unreachable() == ["fail 1 no connectivity", "end"])
+    #expect(!probe.flight.isPaused)
+  }
+
+  @Test mutating func `asks once when there is connectivity again`() {
+    _ = probe.join(1, .networkOnly, .stream)
+    _ = probe.join(2, .networkOnly, .stream)
+    _ = probe.unreachable()
+    #expect(probe.reconnected() == ["request"])
+    #expect(probe.reconnected() == [])
+    #expect(probe.succeeded() == ["use 1", "use 2", "end"])
+  }
+
+  @Test mutating func `never fires while it is paused with nobody waiting`() {
+    _ = probe.join(1, .networkOnly, .stream)
+    _ = probe.unreachable()
+    #expect(probe.leave(1) == ["end"])
+  }
+
+  @Test mutating func `asks nothing on reconnection unless it is paused`() {
+    #expect(probe.reconnected() == [])
+    _ = probe.join(1, .networkOnly, .stream)
+    #expect(probe.reconnected() == [])
+  }
+
+  @Test mutating func `stays paused when another stream joins, and tries again for a caller`() {
+    _ = probe.join(1, .networkOnly, .stream)
+    _ = probe.unreachable()
+    #expect(probe.join(2, .networkOnly, .stream) == [])
+    #expect(probe.join(3, .networkOnly) == ["request"])
+    #expect(!probe.flight.isPaused)
+    #expect(probe.unreachable() == ["fail 3 no connectivity"])
+    #expect(probe.flight.isPaused)
+  }
+
+  @Test mutating func `shows streams what stands in, and keeps them`() {
+    probe.copy = .withinStaleIfError
+    _ = probe.join(1, .cacheFirst, .stream)
+    #expect(probe.loaded(.withinStaleIfError) == ["request"])
+    #expect(probe.unreachable() == ["use 1"])
+    #expect(probe.parties == [1])
+  }
+
+  @Test mutating func `shows a stream that joins while it is paused what stands in`() {
+    _ = probe.join(1, .cacheFirst, .stream)
+    _ = probe.loaded(.withinStaleIfError)
+    _ = probe.unreachable()
+    #expect(probe.join(2, .cacheFirst, .stream) == ["use 2"])
+    #expect(probe.parties == [1, 2])
+  }
+
+  @Test mutating func `loads for a stream of networkFirst, shows it what is stored, and keeps it`() {
+    _ = probe.join(1, .networkFirst, .stream)
+    #expect(probe.unreachable() == ["load"])
+    #expect(probe.loaded(.stale) == ["use 1"])
+    #expect(probe.parties == [1])
+    #expect(probe.reconnected() == ["request"])
+  }
+
+  @Test mutating func `keeps who waits for persistence`() {
+    _ = probe.join(1, .networkOnly)
+    _ = probe.join(2, .cacheFirst)
+    #expect(probe.unreachable() == ["fail 1 no connectivity"])
+    #expect(probe.loaded(.fresh) == ["use 2", "end"])
+  }
+}
+
+@Suite struct `A flight that begins again` {
+  @Test func `keeps its parties in their order, under another number`() {
+    var probe = FlightProbe()
+    _ = probe.join(1, .cacheFirst, .stream)
+    _ = probe.join(2, .networkOnly)
+    _ = probe.join(0, .networkOnly, .layer)
+    #expect(probe.restarted(id: 7) == ["load", "request"])
+    #expect(probe.flight.id == 7)
+    #expect(probe.parties == [1, 2, 0])
+    #expect(probe.flight.hasLayer)
+    #expect(probe.succeeded() == ["use 1", "use 2", "use 0", "end"])
+  }
+
+  @Test func `asks persistence again for those who were past it`() {
+    var probe = FlightProbe()
+    _ = probe.join(1, .cacheFirst)
+    _ = probe.loaded(.stale)
+    #expect(probe.restarted(id: 2) == ["load"])
+    #expect(probe.loaded(.fresh) == ["use 1", "end"])
+  }
+}
+
+@Suite struct `A flight for a stale copy that may be shown` {
+  var probe = FlightProbe()
+
+  @Test mutating func `goes on once in the background for many callers`() {
+    _ = probe.join(1, .staleWhileRevalidate)
+    _ = probe.join(2, .staleWhileRevalidate)
+    #expect(probe.loaded(.stale) == ["use 1", "request", "use 2"])
+    #expect(probe.parties == [0])
+    #expect(probe.join(3, .staleWhileRevalidate) == ["use 3"])
+    #expect(probe.succeeded() == ["use 0", "end"])
+  }
+
+  @Test mutating func `shows it to a stream, which stays and sees the answer`() {
+    _ = probe.join(1, .staleWhileRevalidate, .stream)
+    #expect(probe.loaded(.stale) == ["use 1", "request"])
+    #expect(probe.parties == [1])
+    #expect(!probe.flight.hasLayer)
+    #expect(probe.succeeded() == ["use 1", "end"])
+  }
+
+  @Test mutating func `asks the network for the layer, to which it is no answer`() {
+    _ = probe.join(0, .staleWhileRevalidate, .layer)
+    #expect(probe.loaded(.stale) == ["request"])
+    #expect(probe.parties == [0])
+  }
+}

@@ -1,0 +1,172 @@
+import Testing
+
+@testable import ReactorCore
+
+/// Random events, as the shell may send them, with the invariants checked at each step.
+@Suite struct `A flight to which anything happens` {
+  @Test(arguments: 1...4) func `resolves each party once and never asks twice at a time`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    for number in 0..<5_000 {
+      var walk = FlightWalk(random: random)
+      for _ in 0..<14 {
+        walk.step()
+        if let fault = walk.fault {
+          Issue.record("seed \(seed), walk \(number): \(fault)\n\(walk.story.joined(separator: "\n"))")
+          return
+        }
+      }
+      random = walk.random
+    }
+  }
+}
+
+/// SplitMix64, by Steele, Lea and Flood: the same numbers for a seed everywhere.
+struct SplitMix64: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+/// A flight and what a shell would know of it.
+private struct FlightWalk {
+  var random: SplitMix64
+  private(set) var story: [String] = []
+  private(set) var fault: String?
+
+  private var flight = Flight(id: 1)
+  /// Who has joined and was neither resolved nor has left.
+  private var waiting: [UInt64: Flight.Party.Kind] = [:]
+  private var lastID: UInt64 = 0
+  private var loads = 0
+  private var isLoading = false
+  private var isRequesting = false
+  private var wantsNetwork = false
+
+  init(random: SplitMix64) { self.random = random }
+
+  mutating func step() {
+    let copy = CopyAtHand.allCases.randomElement(using: &random)?.standing
+    let event = Event.allCases.filter(isPossible).randomElement(using: &random) ?? .join
+    let actions = perform(event) { _ in copy }
+    story.append("\(event) → \(actions.map(\.text).joined(separator: ", ")); parties \(flight.parties.map(\.id))")
+    note(actions)
+    if fault == nil { fault = brokenInvariant(actions) }
+    if waiting.isEmpty { beginAnew() }
+  }
+
+  private enum Event: CaseIterable {
+    case join, joinAgain, leave, loaded, succeeded, failed, unreachable, reconnected, restarted
+  }
+
+  private func isPossible(_ event: Event) -> Bool {
+    switch event {
+    case .join, .joinAgain: true
+    case .leave, .reconnected, .restarted: !waiting.isEmpty
+    case .loaded: isLoading
+    case .succeeded, .failed, .unreachable: isRequesting
+    }
+  }
+
+  private mutating func perform(_ event: Event, copy: (Resource) -> Standing?) -> [Flight.Action] {
+    switch event {
+    case .join, .joinAgain: return flight.join(newParty(), copy: copy)
+    case .leave:
+      guard let id = waiting.keys.sorted().randomElement(using: &random) else { return [] }
+      waiting[id] = nil
+      return flight.leave(id)
+    case .loaded:
+      isLoading = false
+      return flight.loaded(copy: copy)
+    case .succeeded:
+      isRequesting = false
+      return flight.succeeded()
+    case .failed:
+      isRequesting = false
+      return flight.failed(Bool.random(using: &random) ? .timedOut : .cancelled, copy: copy)
+    case .unreachable:
+      isRequesting = false
+      return flight.unreachable(copy: copy)
+    case .reconnected: return flight.reconnected()
+    case .restarted:
+      let (next, actions) = flight.restarted(id: flight.id + 1, copy: copy)
+      flight = next
+      (loads, isLoading, isRequesting) = (0, false, false)
+      return actions
+    }
+  }
+
+  private mutating func newParty() -> Flight.Party {
+    lastID += 1
+    let kinds: [Flight.Party.Kind] = flight.hasLayer ? [.caller, .stream] : [.caller, .stream, .layer]
+    let kind = kinds.randomElement(using: &random) ?? .caller
+    let policy = FetchPolicy.allCases.randomElement(using: &random) ?? .cacheFirst
+    if policy != .cacheOnly { wantsNetwork = true }
+    let party = Flight.Party(id: kind == .layer ? 0 : lastID, kind: kind, resource: "notes", policy: policy)
+    waiting[party.id] = kind
+    return party
+  }
+
+  /// Does the book-keeping of a shell, and finds what no shell could do.
+  private mutating func note(_ actions: [Flight.Action]) {
+    var shown: Set<UInt64> = []
+    for action in actions {
+      switch action {
+      case .load:
+        loads += 1
+        if loads > 1 { fault = "a second load" }
+        isLoading = true
+      case .request:
+        if isRequesting { fault = "a second request at the same time" }
+        if !wantsNetwork { fault = "a request for cacheOnly" }
+        isRequesting = true
+      // A stream that is shown a copy may stay, or fail behind it.
+      case .use(let party) where party.kind == .stream: shown.insert(party.id)
+      case .use(let party), .fail(let party, _): resolve(party)
+      case .end: break
+      }
+    }
+    for id in shown where !flight.parties.contains(where: { $0.id == id }) { waiting[id] = nil }
+    // A caller that is content with a stale copy leaves the layer in its place.
+    if flight.hasLayer { waiting[0] = .layer }
+  }
+
+  private mutating func resolve(_ party: Flight.Party) {
+    // The layer may have come and gone within one step.
+    if waiting[party.id] == nil, party.kind != .layer { fault = "party \(party.id) is resolved twice" }
+    waiting[party.id] = nil
+  }
+
+  private func brokenInvariant(_ actions: [Flight.Action]) -> String? {
+    let texts = actions.map(\.text)
+    let ends = texts.count { $0 == "end" }
+    if flight.parties.map(\.id).sorted() != waiting.keys.sorted() {
+      return "somebody was forgotten or is kept: \(waiting.keys.sorted()) should wait"
+    }
+    if waiting.isEmpty {
+      if ends != 1 || texts.last != "end" { return "an empty flight does not end once" }
+      if texts.contains("load") || texts.contains("request") { return "an empty flight starts something" }
+      return nil
+    }
+    if ends > 0 { return "it ends though somebody waits" }
+    if flight.isPaused, isRequesting { return "it is paused while a request is under way" }
+    if !isLoading, !isRequesting {
+      if !flight.isPaused { return "somebody waits and nothing is under way" }
+      if waiting.values.contains(where: { $0 != .stream }) { return "somebody but a stream is paused" }
+    }
+    return nil
+  }
+
+  private mutating func beginAnew() {
+    flight = Flight(id: flight.id + 1)
+    (loads, isLoading, isRequesting, wantsNetwork) = (0, false, false, false)
+    story.append("—")
+  }
+}

@@ -1,0 +1,109 @@
+import HTTPTypes
+import Testing
+
+@testable import ReactorCore
+
+@Suite struct `The generations of a layer` {
+  private let generations = Generations()
+  private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
+  private let other = RecordKey(method: .get, url: "https://api.example.com/others")
+
+  @Test func `number what is begun in order, over all keys`() {
+    let tickets = [generations.begin(key), generations.begin(other), generations.fence(key), generations.begin(key)]
+    #expect(tickets.map(\.number) == tickets.map(\.number).sorted())
+    #expect(Set(tickets.map(\.number)).count == 4)
+  }
+
+  @Test func `drop an answer when a later flight's was committed`() {
+    let early = generations.begin(key)
+    let late = generations.begin(key)
+    #expect(late.commit())
+    #expect(!early.commit())
+  }
+
+  @Test func `commit an earlier answer that nothing has overtaken, and the later after it`() {
+    let early = generations.begin(key)
+    let late = generations.begin(key)
+    #expect(early.commit())
+    #expect(late.commit())
+    #expect(!early.commit())
+  }
+
+  @Test func `commit a thing twice`() {
+    let ticket = generations.begin(key)
+    #expect(ticket.commit())
+    #expect(ticket.commit())
+  }
+
+  @Test func `fence what was begun before, and not what is begun after`() {
+    let early = generations.begin(key)
+    let fence = generations.fence(key)
+    let late = generations.begin(key)
+    #expect(!early.commit())
+    #expect(fence.commit())
+    #expect(late.commit())
+  }
+
+  @Test func `keep a fence up after who set it has gone, while something earlier is under way`() {
+    let early = generations.begin(key)
+    _ = generations.fence(key)
+    #expect(!early.commit())
+  }
+
+  @Test func `drop a write that a later one has fenced`() {
+    let first = generations.fence(key)
+    let second = generations.fence(key)
+    #expect(!first.commit())
+    #expect(second.commit())
+  }
+
+  @Test func `leave other keys alone`() {
+    let elsewhere = generations.begin(other)
+    let fence = generations.fence(key)
+    #expect(fence.commit())
+    #expect(elsewhere.commit())
+  }
+
+  @Test func `fence every key at once, those without anything begun too`() {
+    let early = [generations.begin(key), generations.begin(other), generations.fence(key)]
+    generations.fenceAll()
+    #expect(early.allSatisfy { !$0.commit() })
+    #expect(generations.begin(key).commit())
+    #expect(generations.begin(other).commit())
+  }
+
+  @Test func `forget a key when nothing is under way for it`() {
+    var tickets = [generations.begin(key), generations.fence(key), generations.begin(other)]
+    #expect(generations.activeKeys == 2)
+    tickets.removeFirst()
+    #expect(generations.activeKeys == 2)
+    tickets.removeFirst()
+    #expect(generations.activeKeys == 1)
+    tickets.removeFirst()
+    #expect(generations.activeKeys == 0)
+  }
+
+  @Test func `tell what is being removed until the last removal of it ends`() {
+    generations.beginRemoving(key)
+    generations.beginRemoving(key)
+    #expect(generations.isBeingRemoved(key))
+    #expect(!generations.isBeingRemoved(other))
+    generations.endRemoving(key)
+    #expect(generations.isBeingRemoved(key))
+    generations.endRemoving(key)
+    #expect(!generations.isBeingRemoved(key))
+  }
+
+  @Test func `tell of every key while all is removed`() {
+    generations.beginRemoving(nil)
+    generations.beginRemoving(key)
+    generations.endRemoving(nil)
+    #expect(generations.isBeingRemoved(key))
+    generations.beginRemoving(nil)
+    #expect(generations.isBeingRemoved(other))
+    generations.endRemoving(nil)
+    generations.endRemoving(key)
+    #expect(!generations.isBeingRemoved(key))
+    #expect(!generations.isBeingRemoved(other))
+  }
+}

@@ -1,0 +1,244 @@
+import HTTPTypes
+import Testing
+
+@testable import ReactorCore
+
+private final class Held: MemoryEntry {
+  let key: RecordKey
+  var holdsModel: Bool
+  var cost: Int
+  var isPinned = false
+  var use = MemoryUse()
+
+  init(_ name: String, cost: Int, holdsModel: Bool) {
+    key = RecordKey(method: .get, url: "https://api.example.com/\(name)")
+    self.cost = cost
+    self.holdsModel = holdsModel
+  }
+}
+
+extension ModelMemory<Held> {
+  /// Puts an entry in as the engine does.
+  @discardableResult
+  fileprivate mutating func add(
+    _ name: String, cost: Int = 1, at time: Duration = .zero, holdsModel: Bool = true
+  ) -> Held {
+    let held = Held(name, cost: cost, holdsModel: holdsModel)
+    insert(held, as: Resource(name))
+    if holdsModel { account(models: 1, bytes: cost) }
+    touch(held, at: time)
+    return held
+  }
+
+  fileprivate func holds(_ names: String...) -> Bool {
+    Set(entries.keys.map(\.url)) == Set(names.map { "https://api.example.com/\($0)" })
+  }
+}
+
+extension [RecordKey] {
+  fileprivate var names: [String] { map { String($0.url.split(separator: "/").last ?? "") } }
+}
+
+@Suite struct `A memory of models` {
+  private var memory = ModelMemory<Held>(limit: MemoryLimit(models: 3, bytes: 100), keepUnusedFor: .seconds(10))
+
+  @Test mutating func `finds an entry by resource and by key`() {
+    let entry = memory.add("a")
+    #expect(memory.entry(of: "a") === entry)
+    #expect(memory.entry(of: "b") == nil)
+    #expect(memory.entry(of: entry.key, as: "?a") === entry)
+    #expect(memory.entry(of: "?a") === entry)
+    #expect(memory.entry(of: RecordKey(method: .get, url: "https://api.example.com/b"), as: "b") == nil)
+  }
+
+  @Test mutating func `forgets every name of an entry that is removed`() {
+    let entry = memory.add("a")
+    _ = memory.entry(of: entry.key, as: "/a")
+    memory.remove(entry.key)
+    memory.remove(entry.key)
+    #expect(memory.entry(of: "a") == nil)
+    #expect(memory.entry(of: "/a") == nil)
+    #expect(memory.models == 0)
+    #expect(memory.bytes == 0)
+  }
+
+  @Test mutating func `keeps the last eight names of an entry, and finds it by key under any`() {
+    let entry = memory.add("a")
+    for number in 1...8 { _ = memory.entry(of: entry.key, as: Resource("a?\(number)")) }
+    #expect(entry.use.aliases.count == 8)
+    #expect(memory.entry(of: "a") == nil)
+    #expect(memory.entry(of: "a?1") === entry)
+    #expect(memory.entry(of: "a?8") === entry)
+    #expect(memory.entry(of: entry.key, as: "a") === entry)
+    #expect(memory.entry(of: "a?1") == nil)
+  }
+}
+
+@Suite struct `A full memory` {
+  private func memory(models: Int = .max, bytes: Int = .max) -> ModelMemory<Held> {
+    ModelMemory(limit: MemoryLimit(models: models, bytes: bytes), keepUnusedFor: .never)
+  }
+
+  @Test func `removes nothing up to its limits`() {
+    var memory = memory(models: 2, bytes: 10)
+    memory.add("a", cost: 5)
+    memory.add("b", cost: 5)
+    #expect(memory.trim() == [])
+    #expect(memory.holds("a", "b"))
+  }
+
+  @Test func `removes the least recently used beyond the count`() {
+    var memory = memory(models: 2)
+    for name in ["a", "b", "c"] { memory.add(name) }
+    _ = memory.entry(of: "a")
+    #expect(memory.trim().names == ["b"])
+    #expect(memory.holds("a", "c"))
+  }
+
+  @Test func `removes the least recently used beyond the bytes`() {
+    var memory = memory(bytes: 10)
+    memory.add("a", cost: 6)
+    memory.add("b", cost: 1)
+    memory.add("c", cost: 8)
+    #expect(memory.trim().names == ["a"])
+    #expect(memory.bytes == 9)
+  }
+
+  @Test func `counts being stored anew as a use`() {
+    var memory = memory(models: 1)
+    let first = memory.add("a")
+    memory.add("b")
+    memory.touch(first, at: .zero)
+    #expect(memory.trim().names == ["b"])
+  }
+
+  @Test func `removes a sixteenth at once`() {
+    var memory = memory(models: 32)
+    for number in 0..<33 { memory.add("\(number)") }
+    #expect(memory.trim().names == ["0", "1", "2"])
+    #expect(memory.models == 30)
+  }
+
+  @Test func `keeps what is pinned, beyond the limit too`() {
+    var memory = memory(models: 1)
+    for name in ["a", "b", "c"] { memory.add(name).isPinned = name != "b" }
+    #expect(memory.trim().names == ["b"])
+    #expect(memory.holds("a", "c"))
+    #expect(memory.trim() == [])
+  }
+
+  @Test func `removes what is larger than all of it`() {
+    var memory = memory(bytes: 10)
+    memory.add("a", cost: 11)
+    #expect(memory.trim().names == ["a"])
+    #expect(memory.bytes == 0)
+  }
+
+  @Test func `holds nothing where the limit is zero`() {
+    var memory = memory(models: 0)
+    memory.add("a")
+    #expect(memory.trim().names == ["a"])
+  }
+
+  @Test func `leaves entries without a model alone`() {
+    var memory = memory(models: 1)
+    memory.add("a", holdsModel: false)
+    memory.add("b")
+    memory.add("c")
+    #expect(memory.trim().names == ["b"])
+    #expect(memory.holds("a", "c"))
+  }
+
+  @Test(arguments: 1...5) func `accounts for what it holds, whatever happens`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var memory = ModelMemory<Held>(limit: MemoryLimit(models: 20, bytes: 200), keepUnusedFor: .seconds(5))
+    for time in 0..<2_000 {
+      let name = "\(Int.random(in: 0..<40, using: &random))"
+      let cost = Int.random(in: 0..<30, using: &random)
+      if let held = memory.entry(of: Resource(name)) {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: memory.remove(held.key)
+        case 1:
+          memory.account(models: held.holdsModel ? 0 : 1, bytes: cost - (held.holdsModel ? held.cost : 0))
+          (held.cost, held.holdsModel) = (cost, true)
+          memory.touch(held, at: .seconds(time))
+        case 2: held.isPinned.toggle()
+        default:
+          memory.account(models: held.holdsModel ? -1 : 0, bytes: held.holdsModel ? -held.cost : 0)
+          (held.cost, held.holdsModel) = (0, false)
+        }
+      } else {
+        memory.add(name, cost: cost, at: .seconds(time))
+      }
+      if time.isMultiple(of: 7) { _ = memory.sweep(at: .seconds(time)) }
+      _ = memory.trim()
+      let held = memory.entries.values.filter(\.holdsModel)
+      let isWithin = memory.models <= 20 && memory.bytes <= 200
+      guard memory.models == held.count, memory.bytes == held.map(\.cost).reduce(0, +),
+        isWithin || held.allSatisfy(\.isPinned)
+      else {
+        Issue.record("seed \(seed), step \(time): \(memory.models) models of \(memory.bytes) bytes")
+        return
+      }
+    }
+  }
+}
+
+@Suite struct `A sweep of the memory` {
+  private var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .seconds(10))
+
+  @Test mutating func `removes what was unused for the time, and says when the next is due`() {
+    memory.add("a", at: .seconds(0))
+    memory.add("b", at: .seconds(4))
+    let (gone, next) = memory.sweep(at: .seconds(10))
+    #expect(gone.names == ["a"])
+    #expect(next == .seconds(14))
+    #expect(memory.models == 1)
+  }
+
+  @Test mutating func `removes nothing before`() {
+    memory.add("a", at: .seconds(0))
+    let (gone, next) = memory.sweep(at: .seconds(9.999))
+    #expect(gone == [])
+    #expect(next == .seconds(10))
+  }
+
+  @Test mutating func `gives what was read one more period, not two`() {
+    memory.add("a", at: .seconds(0))
+    _ = memory.entry(of: "a")
+    let first = memory.sweep(at: .seconds(10))
+    #expect(first.gone == [])
+    #expect(first.next == .seconds(20))
+    #expect(memory.sweep(at: .seconds(19)).gone == [])
+    #expect(memory.sweep(at: .seconds(20)).gone.names == ["a"])
+  }
+
+  @Test mutating func `leaves what is pinned, and has nothing to wait for`() {
+    memory.add("a", at: .seconds(0)).isPinned = true
+    let (gone, next) = memory.sweep(at: .seconds(1_000))
+    #expect(gone == [])
+    #expect(next == nil)
+    #expect(memory.models == 1)
+  }
+
+  @Test mutating func `finds nothing to wait for once all is gone`() {
+    memory.add("a")
+    #expect(memory.sweep(at: .seconds(10)).next == nil)
+    #expect(memory.entry(of: "a") == nil)
+    #expect(memory.bytes == 0)
+  }
+
+  @Test func `never removes where models are kept for ever`() {
+    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .never)
+    memory.add("a")
+    let (gone, next) = memory.sweep(at: .seconds(Int64.max / 2))
+    #expect(gone == [])
+    #expect(next == nil)
+  }
+
+  @Test func `removes at once where nothing is kept`() {
+    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .zero)
+    memory.add("a", at: .seconds(3))
+    #expect(memory.sweep(at: .seconds(3)).gone.names == ["a"])
+  }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Testing
+
+@testable import ReactorCore
+
+@Suite struct `Codable models` {
+  static let envelope = #"""
+    {"meta": {"next": 2},
+     "data": {"articles": [
+       {"id": 1, "title": "One", "writer": {"name": "Ann"}},
+       {"id": 2, "title": 3},
+       {"id": "x", "title": "Three"},
+       null,
+       {"id": 5, "title": "Five", "writer": {}},
+       {"id": 1e400, "title": "Six"},
+       {"id": 7, "title": "\ud83d"},
+       {"id": 8, "title": "Eight"}
+     ]}}
+    """#.data
+
+  @Test func `that are malformed are left out, each with its index, its path and its place`() throws {
+    let parsed = try Parser<[Story]>.json(keyPath: "data.articles").parse(Self.envelope)
+    #expect(parsed.model.map(\.id) == [1, 8])
+    #expect(parsed.pruned.map(\.index) == [1, 2, 3, 4, 5, 6])
+    #expect(
+      parsed.pruned.map(\.error.codingPath) == [
+        "data.articles[1].title", "data.articles[2].id", "data.articles[3]", "data.articles[4].writer.name",
+        "data.articles[5].id", "data.articles[6].title",
+      ])
+    #expect(
+      parsed.pruned.map(\.error.reason) == [
+        .wrongType, .wrongType, .wrongType, .missing, .unacceptable, .unacceptable,
+      ])
+    #expect(parsed.pruned.map(\.error.position?.line) == [4, 5, 6, 7, 8, 9])
+    #expect(
+      parsed.pruned.map { $0.error.excerpt?.prefix(4) } == ["3},\\", "\"x\",", "null", "{}},", "1e40", "\"\\ud"])
+    #expect(parsed.pruned[1].error.expected == "expected an integer (Int), found a string")
+    for pruned in parsed.pruned {
+      let position = try #require(pruned.error.position)
+      let lines = Self.envelope.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      let before = lines.prefix(position.line - 1).reduce(0) { $0 + $1.count + 1 }
+      #expect(position.offset == before + position.column - 1)
+    }
+  }
+
+  @Test func `fail the whole with the first that is malformed where parsing is strict`() throws {
+    let parser = Parser<[Story]>.json(keyPath: "data.articles", mode: .strict)
+    let error = try #require(throws: ParserError.self) { try parser.parse(Self.envelope) }
+    #expect(error.codingPath == "data.articles[1].title")
+    #expect(error.position?.line == 4)
+    #expect(try parser.parse(#"{"data":{"articles":[]}}"#.data).model == [])
+  }
+
+  @Test func `fail with the element's path where the decoder itself loses it`() throws {
+    let error = try #require(throws: ParserError.self) {
+      try Parser<[Story]>.json(mode: .strict).parse(#"[{"id":1,"title":""},{"id":1e400,"title":""}]"#.data)
+    }
+    #expect(error.codingPath == "[1].id")
+    #expect(error.reason == .unacceptable)
+    #expect(error.position?.offset == 27)
+  }
+
+  @Test func `all bad differ from none`() throws {
+    #expect(try Parser<[Story]>.json().parse("[]".data).pruned.isEmpty)
+    #expect(try Parser<[Story]>.json().parse("[1,2]".data).pruned.count == 2)
+  }
+
+  @Test func `keep what they threw, and where`() throws {
+    struct Letter: Codable, Sendable { var to: Address }
+    let parsed = try Parser<[Letter]>.json(keyPath: "a").parse(#"{"a":[{"to":"x@y"},{"to":"nobody"}]}"#.data)
+    #expect(parsed.model.count == 1)
+    #expect(parsed.pruned.map(\.index) == [1])
+    #expect(parsed.pruned[0].error.expected == "nobody is no address")
+    #expect(parsed.pruned[0].error.codingPath == "a[1]")
+    #expect(parsed.pruned[0].error.position?.offset == 19)
+    let error = try #require(throws: ParserError.self) { try Parser<Letter>.json().parse(#"{"to":"nobody"}"#.data) }
+    #expect(error.expected == "nobody is no address")
+    #expect(error.reason == .unacceptable)
+  }
+
+  @Test func `keep the path of a ParserError that they threw`() throws {
+    struct Wrapped: Decodable, Sendable {
+      init(from decoder: any Decoder) throws {
+        _ = try JSONValue(from: decoder).model("writer", as: MappedWriter.self)
+      }
+    }
+    let parsed = try Parser<[Wrapped]>.json().parse(#"[{"writer":{"name":1}}]"#.data)
+    #expect(parsed.pruned[0].error.codingPath == "[0].writer.name")
+    #expect(parsed.pruned[0].error.position?.offset == 19)
+  }
+
+  @Test func `say which members stand twice and take the first`() throws {
+    let text = #"{"id":1,"id":2,"title":"a","t\u0069tle":"b","x":[{"é":1,"e\#u{301}":2}],"id":3}"#
+    let parsed = try Parser<Story>.json().parse(text.data)
+    #expect(parsed.model == Story(id: 1, title: "a"))
+    #expect(Set(parsed.duplicates) == ["id", "title", "x[0].é"])
+    let many = "{" + (0..<40).map { #""k\#($0)":1,"k\#($0)":2"# }.joined(separator: ",") + "}"
+    #expect(try Parser<[String: Int]>.json().parse(many.data).duplicates.count == 16)
+    #expect(try Parser<[String: Int]>.json().parse(many.data).model.values.allSatisfy { $0 == 1 })
+  }
+
+  @Test(
+    arguments: [
+      (nil, #"{"id":1,"title":"a"}"#), ("data", #"{"data":{"id":1,"title":"a"}}"#),
+      ("a.0.b", #"{"a":[{"b":{"id":1,"title":"a"}}]}"#), ("0", #"{"0":{"id":1,"title":"a"}}"#),
+      ("q\"\\é", #"{"q\"\\é":{"id":1,"title":"a"}}"#),
+    ] as [(String?, String)])
+  func `are read from what was written, envelope included`(_ keyPath: String?, _ text: String) throws {
+    let parser = Parser<Story>.json(keyPath: keyPath)
+    let story = try parser.parse(text.data).model
+    let data = try #require(try parser.encode(story))
+    #expect(story == Story(id: 1, title: "a"))
+    #expect(try parser.parse(data).model == story)
+    #expect(try Parser<[Story]>.json(keyPath: keyPath).roundTrip([story, story]) == [story, story])
+  }
+
+  @Test func `that are only Decodable cannot be encoded`() throws {
+    struct Reading: Decodable, Sendable { var id: Int }
+    let parser = Parser<Reading>.json()
+    let reading = try parser.parse(#"{"id":1}"#.data).model
+    let error = try #require(throws: ParserError.self) { try parser.encode(reading) }
+    #expect(error.reason == .unsupported)
+  }
+
+  @Test func `that decode from what has special rules keep them`() throws {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    let text = #"["2026-01-01T00:00:00Z", "never"]"#.data
+    let parsed = try Parser<[Date]>.json(decoder: decoder).parse(text)
+    #expect(parsed.model == [Date(timeIntervalSince1970: 1_767_225_600)])
+    #expect(parsed.pruned.map(\.error.codingPath) == ["[1]"])
+    #expect(throws: ParserError.self) { try Parser<Date>.json(decoder: decoder).parse(#""never""#.data) }
+  }
+
+  @Test func `are placed where the decoder converts names`() throws {
+    struct Page: Codable, Sendable { var pageNumber: Int }
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let error = try #require(throws: ParserError.self) {
+      try Parser<Page>.json(keyPath: "the_page", decoder: decoder).parse(#"{"the_page":{"page_number":"x"}}"#.data)
+    }
+    #expect(error.codingPath == "the_page.pageNumber")
+    #expect(error.position?.offset == 27)
+    #expect(error.expected == "expected an integer (Int), found a string")
+  }
+
+  @Test func `are read from looser JSON where the decoder allows it`() throws {
+    let decoder = JSONDecoder()
+    decoder.allowsJSON5 = true
+    let text = "{data: [0, {id: +1, title: 'a'}, {id: 2},], }".data
+    let parsed = try Parser<Story>.json(keyPath: "data.1", decoder: decoder).parse(text)
+    #expect(parsed.model == Story(id: 1, title: "a"))
+    let all = try Parser<[Story]>.json(keyPath: "data", decoder: decoder).parse(text)
+    #expect(all.model.count == 1)
+    #expect(all.pruned.map(\.index) == [0, 2])
+    #expect(all.pruned.last?.error.codingPath == "data[2].title")
+    #expect(throws: ParserError.self) { try Parser<Story>.json(keyPath: "dat", decoder: decoder).parse(text) }
+    #expect(throws: ParserError.self) { try Parser<Story>.json(keyPath: "data.9", decoder: decoder).parse(text) }
+    let top = JSONDecoder()
+    top.assumesTopLevelDictionary = true
+    #expect(try Parser<Story>.json(decoder: top).parse(#""id": 1, "title": "a""#.data).model.id == 1)
+  }
+
+  @Test func `may come as a slice, with a byte order mark`() throws {
+    let data = ("xxx\u{FEFF}[{\"id\":1,\"title\":\"a\"},3]".data).dropFirst(3)
+    let parsed = try Parser<[Story]>.json().parse(data)
+    #expect(parsed.model.count == 1)
+    #expect(parsed.pruned[0].error.position?.offset == 25)
+  }
+}
+
+extension Parser {
+  fileprivate func roundTrip(_ model: Model) throws -> Model? {
+    try encode(model).map { try parse($0).model }
+  }
+}

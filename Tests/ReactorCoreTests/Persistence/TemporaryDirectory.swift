@@ -1,0 +1,58 @@
+import Foundation
+import HTTPTypes
+
+@testable import ReactorCore
+
+/// Calls `body` with the URL of a directory that does not exist yet, and removes it afterwards.
+func withTemporaryDirectory<Value>(_ body: (URL) async throws -> Value) async rethrows -> Value {
+  let url = FileManager.default.temporaryDirectory.appending(path: "reactor-\(UUID().uuidString)")
+  defer { try? FileManager.default.removeItem(at: url) }
+  return try await body(url)
+}
+
+/// What a directory holds, at any depth.
+func files(in directory: URL, suffix: String = "") -> [URL] {
+  let names = FileManager.default.enumerator(atPath: directory.path(percentEncoded: false))
+  return (names?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(suffix) }.sorted()
+    .map { directory.appending(path: $0) }
+}
+
+/// The last part of the path.
+func name(of url: URL) -> String { url.lastPathComponent }
+
+func attribute(_ key: FileAttributeKey, of url: URL) throws -> Any? {
+  try FileManager.default.attributesOfItem(atPath: url.path(percentEncoded: false))[key]
+}
+
+func setUsed(_ date: Date, _ url: URL) throws {
+  try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: url.path(percentEncoded: false))
+}
+
+extension RecordKey {
+  static func sample(_ path: String = "articles", scope: Scope = .shared) -> RecordKey {
+    RecordKey(method: .get, url: "https://api.example.com/\(path)", scope: scope)
+  }
+}
+
+extension Record {
+  static func sample(_ key: RecordKey, _ body: String = "[1]") -> Record {
+    Record(
+      head: Head(
+        identity: key.identity, status: .ok, fields: [.contentType: "application/json"],
+        requestedAt: Date(timeIntervalSinceReferenceDate: 1), receivedAt: Date(timeIntervalSinceReferenceDate: 2)),
+      body: Data(body.utf8))
+  }
+}
+
+/// A sequence that a seed decides (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

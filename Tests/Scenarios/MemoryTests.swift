@@ -1,0 +1,133 @@
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// What stays in memory, and for how long.
+@Suite("Memory of a reactor")
+struct MemoryTests {
+  @Test func `an unused model leaves memory after keepUnusedFor, and stays on disk`() async throws {
+    let bench = Bench { $0.keepUnusedFor = .seconds(300) }
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    _ = try await bench.notes.fetch("note")
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(299))
+    #expect(bench.notes.states(for: "note").current.value != nil)
+    bench.clock.advance(by: .seconds(1))
+    await bench.log.wait(for: "evicted")
+    #expect(bench.notes.cached("note") == nil)
+    #expect(try await bench.notes.fetch("note", policy: .cacheOnly).text == "one")
+  }
+
+  @Test func `what is observed stays, and leaves keepUnusedFor after its last observer`() async throws {
+    let bench = Bench { $0.keepUnusedFor = .seconds(300) }
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    _ = await states?.first { $0.fetchStatus == .idle }
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(1_000))
+    try await bench.clock.waitForSleepers()
+    #expect(bench.notes.cached("note") != nil)
+    states = nil
+    bench.clock.advance(by: .seconds(299))
+    #expect(bench.log.count("evicted") == 0)
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(1_000))
+    await bench.log.wait(for: "evicted")
+  }
+
+  @Test func `beyond the limit the least recently used leaves first, and never what is observed`() async throws {
+    let bench = Bench { $0.memoryLimit = MemoryLimit(models: 2) }
+    for name in ["a", "b", "c", "d"] {
+      bench.transport.answer("/v1/\(name)", with: .json(Note(1, name).json))
+    }
+    _ = try await bench.notes.fetch("a")
+    _ = try await bench.notes.fetch("b")
+    _ = try await bench.notes.fetch("a")
+    _ = try await bench.notes.fetch("c")
+    #expect(bench.notes.cached("b") == nil)
+    #expect(bench.notes.cached("a") != nil && bench.notes.cached("c") != nil)
+    var states = bench.notes.states(for: "a", policy: .cacheOnly).makeAsyncIterator()
+    _ = await states.next()
+    _ = bench.notes.cached("c")
+    _ = try await bench.notes.fetch("d")
+    #expect(bench.notes.cached("a") != nil && bench.notes.cached("c") == nil)
+    _ = states
+  }
+
+  @Test func `the limit counts bytes of payload too`() async throws {
+    let one = Note(1, String(repeating: "x", count: 1_000))
+    let bench = Bench { $0.memoryLimit = MemoryLimit(bytes: 2_500) }
+    for name in ["a", "b", "c"] {
+      bench.transport.answer("/v1/\(name)", with: .json(one.json))
+      _ = try await bench.notes.fetch(Resource(name))
+    }
+    #expect(bench.notes.cached("a") == nil)
+    #expect(bench.notes.cached("b") != nil && bench.notes.cached("c") != nil)
+  }
+
+  @Test func `two resources of one key share what is in memory`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
+    _ = try await bench.notes.fetch("note")
+    var traced: Resource = "/note"
+    traced.headers[.userAgent] = "trace"
+    traced.freshFor = .seconds(1_000)
+    #expect(try await bench.notes.fetch(traced).text == "one")
+    _ = try await bench.notes.fetchFromNetwork(traced)
+    #expect(bench.notes.cached("note")?.text == "two")
+    try await bench.notes.remove("note")
+    #expect(bench.notes.cached(traced) == nil)
+  }
+
+  @Test func `a released reactor leaves nothing that sleeps`() async throws {
+    let clock = TestClock()
+    do {
+      let bench = Bench(clock: clock) { $0.keepUnusedFor = .seconds(300) }
+      bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+      _ = try await bench.notes.fetch("note")
+      try await clock.waitForSleepers()
+    }
+    try await clock.waitUntilNobodySleeps()
+    #expect(clock.sleeperCount == 0)
+  }
+}
+
+@Suite("A layer")
+struct LayerTests {
+  @Test func `it has one reactor of each type`() {
+    let bench = Bench()
+    #expect(bench.layer.reactor(Note.self) === bench.layer.reactor(Note.self))
+    #expect(bench.layer.reactor(Note.self) !== bench.layer.reactor(Note.self, parser: .json()))
+  }
+
+  @Test func `removeAll forgets what every reactor has, and on disk`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    bench.transport.answer("/v1/notes", with: .json("[\(Note(1, "one").json)]"))
+    let lists = bench.layer.reactor([Note].self)
+    _ = try await bench.notes.fetch("note")
+    _ = try await lists.fetch("notes")
+    var states = lists.states(for: "notes").makeAsyncIterator()
+    #expect(await states.next()?.value != nil)
+    try await bench.layer.removeAll()
+    #expect(bench.notes.cached("note") == nil && lists.cached("notes") == nil)
+    #expect(await states.next()?.value == nil)
+    #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
+    #expect(bench.transport.requestCount == 2)
+  }
+
+  @Test func `its events are a sequence too`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    var events = bench.layer.events.makeAsyncIterator()
+    _ = try await bench.notes.fetch("note")
+    var lines: [String] = []
+    while lines.last?.hasPrefix("saved") != true, let event = await events.next(isolation: nil) {
+      lines.append(event.kind.description)
+      #expect(event.key.description == "GET https://api.example.com/v1/note" && event.model == "Note")
+    }
+    #expect(lines.first == "memory miss" && lines.count == 6)
+  }
+}
