@@ -9,7 +9,7 @@ struct Fetch: Sendable {
   private let resource: Resource
   private let policy: FetchPolicy
   private let parser: Parser<Data>
-  private let transport: any Transport
+  private let timeout: Duration
   private let store: URL?
   private let isOffline: Bool
   private let scope: Scope
@@ -32,9 +32,8 @@ struct Fetch: Sendable {
     policy = command.policy.policy
     parser = .jsonBytes(
       keyPath: command.keyPath, requiring: command.require, mode: command.strict ? .strict : .prune)
-    transport =
-      if command.offline { OfflineTransport() } else { URLSessionTransport(timeout: command.timeout) }
-    store = command.store.map { URL(filePath: $0, directoryHint: .isDirectory) }
+    store = command.store
+    timeout = command.timeout
     isOffline = command.offline
     scope = CredentialScope.scope(of: headers)
     isTraced = command.trace
@@ -43,12 +42,12 @@ struct Fetch: Sendable {
   /// - Returns: the exit code.
   func run() async -> Int32 {
     let layer = ModelLayer(
-      baseURL: url, transport: transport, persistence: store.map { FilePersistence(directory: $0) },
-      reachability: isOffline ? NeverReachable() : AlwaysReachable(), scope: scope, configuration: configuration)
+      baseURL: url, transport: URLSessionTransport(timeout: timeout),
+      persistence: store.map { FilePersistence(directory: $0) }, scope: scope, configuration: configuration)
     let token = isTraced ? layer.observeEvents { StandardStream.error.writeLine(TraceLine.text($0)) } : nil
     defer { token?.cancel() }
     do {
-      let reactor = layer.reactor(Data.self, parser: parser)
+      let reactor = reactor(layer)
       let status = print(try await reactor.fetch(resource, policy: policy))
       await waitForRevalidation(reactor)
       return status
@@ -57,6 +56,13 @@ struct Fetch: Sendable {
       status.report()
       return status.code
     }
+  }
+
+  private func reactor(_ layer: ModelLayer) -> Reactor<Data> {
+    var flow = layer.flow(Data.self, parser: parser)
+    // Reachability would not do: a loopback host is never asked about it.
+    if isOffline { flow.network = { _, _ in throw ReactorError.noConnectivity } }
+    return Reactor(flow: flow)
   }
 
   /// A stale copy may have been returned while a request goes on; without it the process would end before the answer is saved.

@@ -13,8 +13,10 @@ struct FetchCommand: AsyncParsableCommand {
   @Argument(help: "What to fetch: an http or https URL.", transform: URLArgument.parse)
   var url: URL
 
-  @Option(help: ArgumentHelp("Keep records in this directory, and look there first.", valueName: "dir"))
-  var store: String?
+  @Option(
+    help: ArgumentHelp("Keep records in this directory, and look there first.", valueName: "dir"),
+    transform: StoreArgument.parse)
+  var store: URL?
 
   @Option(help: "Which copy answers, and when the network is asked.")
   var policy: PolicyArgument = .cacheFirst

@@ -1,9 +1,11 @@
 import ArgumentParser
+import Foundation
 
 /// Members' names as they are written on the command line: `id,title`.
 enum RequireArgument {
   static func parse(_ text: String) throws -> [String] {
-    let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    let names = text.split(separator: ",", omittingEmptySubsequences: false)
+      .map { $0.trimmingCharacters(in: .whitespaces) }
     guard names.allSatisfy({ !$0.isEmpty }) else {
       throw ValidationError("members are written id,title: names with one comma between them")
     }

@@ -11,6 +11,7 @@ enum URLArgument {
     guard parts.user == nil, parts.password == nil else {
       throw ValidationError("a URL holds no credentials here; send them with --header 'Authorization: …'")
     }
+    guard (0...65_535).contains(parts.port ?? 0) else { throw ValidationError("a port is at most 65535") }
     parts.fragment = nil
     guard let url = parts.url else { throw ValidationError("it is no URL (RFC 3986)") }
     return url

@@ -11,8 +11,8 @@ enum ChildProcess {
 
   /// Runs `executable`; what it prints goes to files in `directory`, so that no full pipe can stop it.
   ///
-  /// A child may inherit blocked signals from the thread that starts it, so only SIGKILL is sure to end any program.
-  /// Returns only when the process has ended. Cancelling the task sends `cancelSignal`, `deadline` ends it (SIGKILL).
+  /// Returns only when the process has ended. Cancelling the task sends `cancelSignal`, `deadline` ends it (SIGKILL). A
+  /// child inherits the blocked signals of the thread that starts it, so only SIGKILL is sure to end any program.
   static func run(
     _ executable: URL, _ arguments: [String], directory: URL, deadline: Duration = .seconds(30),
     cancelSignal: Int32 = SIGKILL

@@ -16,24 +16,38 @@ struct DemoCommand: AsyncParsableCommand {
           try await Self.walk()
           return ExitCode.success.rawValue
         } catch {
-          let status = ExitStatus(code: ExitStatus.failed, text: "the demo is not as claimed: \(error)")
+          let status = Task.isCancelled ? ExitStatus(.cancelled) : Self.status(of: error)
           status.report()
           return status.code
         }
       })
   }
 
+  static func status(of error: any Error) -> ExitStatus {
+    ExitStatus(code: ExitStatus.failed, text: "the demo is not as claimed: \(error)")
+  }
+
   private static func walk() async throws {
+    // The server is on this machine; a proxy in the environment could not reach it.
+    for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] { unsetenv(name) }
     try await TemporaryDirectory.use { directory in
       let server = try await DemoServer.start()
+      let walk = DemoWalk(server: server, directory: directory)
       do {
-        let walk = DemoWalk(server: server, directory: directory)
         try await walk.run()
       } catch {
-        await server.stop()
+        await end(walk, server)
         throw error
       }
-      await server.stop()
+      await end(walk, server)
     }
+  }
+
+  /// In a task of its own, since the one that walks may be cancelled.
+  private static func end(_ walk: DemoWalk, _ server: DemoServer) async {
+    await Task {
+      await walk.close()
+      await server.stop()
+    }.value
   }
 }

@@ -27,7 +27,8 @@ struct DemoReport: Sendable {
     try require(value == claimed, "\(what): \(claimed) was claimed, \(value) was seen")
   }
 
-  private static func text(_ duration: Duration) -> String {
+  /// In milliseconds, or microseconds where that is less than one.
+  static func text(_ duration: Duration) -> String {
     let milliseconds = Double(duration.components.seconds) * 1e3 + Double(duration.components.attoseconds) / 1e15
     return milliseconds < 1
       ? "\(Int((milliseconds * 1e3).rounded())) µs" : "\(Double((milliseconds * 10).rounded()) / 10) ms"

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import ServiceLifecycle
 import Synchronization
 
 /// The news API on a free loopback port, with a count of the requests that it received.
@@ -11,32 +12,31 @@ import Synchronization
 /// - `GET /envelope`: the same array in `{"data": {"articles": […]}}`, with an `ETag` and `Cache-Control: max-age=60`.
 final class DemoServer: Sendable {
   private let count: RequestCount
+  private let services: ServiceGroup
   private let running: Task<Void, any Error>
   let url: URL
 
-  /// Starts the server; returns once it listens.
+  /// Starts the server; returns once it listens, in a cancelled task too.
   static func start() async throws -> DemoServer {
-    let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let count = RequestCount()
-    var logger = Logger(label: "demo")
-    logger.logLevel = .critical
-    let application = Application(
-      router: router(count), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-      onServerRunning: { channel in port.yield(channel.localAddress?.port ?? 0) }, logger: logger)
+    let (ports, port) = AsyncStream.makeStream(of: Int.self)
+    let services = ServiceGroup(services: [application(count, port)], logger: logger)
     let running = Task {
       defer { port.finish() }
-      try await application.run()
+      try await services.run()
     }
-    for await number in ports {
-      guard let url = URL(string: "http://127.0.0.1:\(number)") else { continue }
-      return DemoServer(count: count, running: running, url: url)
+    // In a task of its own: in one that is cancelled, the stream would end before there is a port.
+    let number = await Task { await ports.first { _ in true } }.value
+    guard let number, let url = URL(string: "http://127.0.0.1:\(number)") else {
+      try await running.value
+      throw CancellationError()
     }
-    try await running.value
-    throw CancellationError()
+    return DemoServer(count: count, services: services, running: running, url: url)
   }
 
-  private init(count: RequestCount, running: Task<Void, any Error>, url: URL) {
+  private init(count: RequestCount, services: ServiceGroup, running: Task<Void, any Error>, url: URL) {
     self.count = count
+    self.services = services
     self.running = running
     self.url = url
   }
@@ -46,8 +46,23 @@ final class DemoServer: Sendable {
 
   /// Ends the server and its connections; returns when nothing listens any more.
   func stop() async {
-    running.cancel()
+    // Not by cancelling: a connection that has just been accepted would be let go unfinished, which SwiftNIO traps on.
+    await services.triggerGracefulShutdown()
     _ = await running.result
+  }
+
+  private static var logger: Logger {
+    var logger = Logger(label: "demo")
+    logger.logLevel = .critical
+    return logger
+  }
+
+  private static func application(_ count: RequestCount, _ port: AsyncStream<Int>.Continuation) -> some Service {
+    Application(
+      router: router(count), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+      onServerRunning: { channel in
+        if let number = channel.localAddress?.port { port.yield(number) } else { port.finish() }
+      }, logger: logger)
   }
 
   private static func router(_ count: RequestCount) -> Router<BasicRequestContext> {

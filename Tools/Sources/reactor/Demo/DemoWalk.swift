@@ -5,7 +5,7 @@ import ReactorCore
 struct DemoWalk {
   let server: DemoServer
   let directory: URL
-  let report = DemoReport { StandardStream.output.writeLine($0) }
+  private let report: DemoReport
   private let clock = DemoClock()
   private let log = EventLog()
   private let configuration: ReactorConfiguration
@@ -14,7 +14,10 @@ struct DemoWalk {
 
   private static let good = NewsAPI.articleCount - NewsAPI.malformed.count
 
-  init(server: DemoServer, directory: URL) {
+  init(
+    server: DemoServer, directory: URL, report: DemoReport = DemoReport { StandardStream.output.writeLine($0) }
+  ) {
+    self.report = report
     self.server = server
     self.directory = directory
     var configuration = ReactorConfiguration()
@@ -27,8 +30,11 @@ struct DemoWalk {
     token = layer.observeEvents { [log] in log.add($0) }
   }
 
+  /// Takes every step; the last ones stop the server.
+  ///
   /// - Throws: at the first step that is not as claimed.
   func run() async throws {
+    let start = ContinuousClock.now
     report.write(
       "A news API runs on \(server.url): \(NewsAPI.articleCount) articles, \(NewsAPI.malformed.count) malformed.")
     report.write("Models are kept in memory, records in a temporary directory, each fresh for five minutes.")
@@ -40,8 +46,11 @@ struct DemoWalk {
     try await prune()
     try await parseStrictly()
     try await fetchWithoutServer(articles)
-    report.write("\nAll as claimed. The server is stopped, the temporary directory removed.")
+    report.write("\nAll as claimed, in \(DemoReport.text(ContinuousClock.now - start)).")
   }
+
+  /// Ends what a step may have left under way: a save, which would make the removed directory again.
+  func close() async { try? await layer.removeAll() }
 
   private func fetchFromNetwork(_ articles: Reactor<[Article]>) async throws {
     try await report.step("1. The first fetch comes from the network.") {

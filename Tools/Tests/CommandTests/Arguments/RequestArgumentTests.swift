@@ -52,10 +52,10 @@ import Testing
   }
 
   @Test func `has members with commas between them`() throws {
-    #expect(try RequireArgument.parse("id,title") == ["id", "title"])
+    #expect(try RequireArgument.parse("id, title") == ["id", "title"])
   }
 
-  @Test(arguments: ["", ",", "id,", "id,,title"]) func `refuses members without a name`(text: String) {
+  @Test(arguments: ["", ",", "id,", "id, ,title"]) func `refuses members without a name`(text: String) {
     #expect(throws: (any Error).self) { try RequireArgument.parse(text) }
   }
 
@@ -64,7 +64,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "articles", "/articles", "ftp://h/a", "http://", "http:///a", "file:///etc/passwd", "http://u:p@h/",
+    "", "articles", "/articles", "ftp://h/a", "http://", "http:///a", "file:///etc/passwd", "http://h:65536/",
+    "http://u:p@h/",
   ])
   func `refuses what cannot be requested`(text: String) {
     #expect(throws: (any Error).self) { try URLArgument.parse(text) }

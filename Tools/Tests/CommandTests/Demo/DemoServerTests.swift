@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import Synchronization
 import Testing
 
 @testable import reactor
@@ -34,6 +35,16 @@ import Testing
     await server.stop()
   }
 
+  @Test func `starts and stops in a task that is cancelled`() async throws {
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      let server = try await DemoServer.start()
+      await server.stop()
+      return server.requestCount
+    }
+    #expect(try await task.value == 0)
+  }
+
   @Test func `is gone when it was stopped`() async throws {
     let server = try await DemoServer.start()
     _ = try await get(server.url, "/articles")
@@ -58,11 +69,25 @@ import Testing
   }
 }
 
-@Suite struct `A step of the demo` {
-  @Test func `that is not as claimed says both`() {
-    let error = #expect(throws: DemoReport.NotAsClaimed.self) {
-      try DemoReport.requireEqual(2, 1, "requests at the server")
+@Suite(.timeLimit(.minutes(1))) struct `A demo that is not as claimed` {
+  @Test func `stops at the step that is not, and says what was seen`() async throws {
+    let server = try await DemoServer.start()
+    let told = Mutex<[String]>([])
+    let error = try await TemporaryDirectory.use { directory in
+      // One request more than the demo knows of.
+      _ = try await Reactor<[Article]>(baseURL: server.url).fetch("articles")
+      let walk = DemoWalk(
+        server: server, directory: directory, report: DemoReport { line in told.withLock { $0.append(line) } })
+      return await #expect(throws: DemoReport.NotAsClaimed.self) { try await walk.run() }
     }
+    await server.stop()
     #expect(error?.description == "requests at the server: 1 was claimed, 2 was seen")
+    #expect(told.withLock { $0.last } == "\n1. The first fetch comes from the network.")
+  }
+
+  @Test func `ends with a status that is no success`() {
+    let status = DemoCommand.status(of: DemoReport.NotAsClaimed(description: "2 was seen"))
+    #expect(status.code == 1)
+    #expect(status.text.contains("2 was seen"))
   }
 }

@@ -28,6 +28,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(name: "no query item", arguments: ["--query", "q"], status: 64, error: "name=value"),
     BadInput(name: "no method", arguments: ["--method", "GET /"], status: 64, error: "no method"),
     BadInput(name: "no such flag", arguments: ["--quickly"], status: 64, error: "--quickly"),
+    BadInput(name: "no store", arguments: ["--store", ""], status: 64, error: "has a name"),
     BadInput(name: "HTML", answer: .response(body: "<html>"), status: 65, error: "line 1, column 1"),
     BadInput(name: "truncated JSON", answer: .response(body: #"{"a": [1,"#), status: 65, error: "byte 9"),
     BadInput(name: "nothing", answer: .response("204 No Content"), status: 65, error: "cannot be parsed"),
@@ -75,6 +76,51 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     let result = try await Command.run("fetch", url)
     #expect(result.status == 69)
     #expect(result.error.contains("nobody listens"))
+  }
+
+  @Test(arguments: [0, 0.5]) func `in the store is a miss, and said in the trace`(part: Double) async throws {
+    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    try await TemporaryDirectory.use { directory in
+      let fetch = ["fetch", server.url("/a"), "--trace", "--store", directory.path(percentEncoded: false)]
+      _ = try await Command.run(fetch)
+      for file in try files(in: directory) {
+        let bytes = try Data(contentsOf: file)
+        try bytes.prefix(Int(Double(bytes.count) * part)).write(to: file)
+      }
+      let result = try await Command.run(fetch)
+      #expect(result.status == 0)
+      #expect(result.output == "1\n")
+      #expect(result.trace.contains { $0.hasPrefix("load failed, persistence: ") })
+      #expect(server.requests.count == 2)
+      #expect(try await Command.run(fetch).trace.contains { $0.hasPrefix("persistence hit, fresh") })
+    }
+    try await server.stop()
+  }
+
+  private func files(in directory: URL) throws -> [URL] {
+    try FileManager.default.subpathsOfDirectory(atPath: directory.path(percentEncoded: false))
+      .map { directory.appending(path: $0) }
+      .filter { try $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true }
+  }
+
+  @Test func `with a member twice is used, and said in the trace`() async throws {
+    let server = try await CannedServer.start(["/a": .response(body: #"{"id": 1, "id": 2}"#)])
+    let result = try await Command.run("fetch", server.url("/a"), "--trace")
+    try await server.stop()
+    #expect(result.status == 0)
+    #expect(result.trace.contains { $0.hasPrefix("duplicate members") && $0.contains("id") })
+  }
+
+  @Test func `on standard output, a full disk, is 74`() async throws {
+    guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
+    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    try await TemporaryDirectory.use { directory in
+      let script = "exec '\(Command.executable.path(percentEncoded: false))' fetch '\(server.url("/a"))' > /dev/full"
+      let result = try await ChildProcess.run(URL(filePath: "/bin/sh"), ["-c", script], directory: directory)
+      #expect(result.status == 74)
+      #expect(result.error == "reactor: standard output cannot be written to\n")
+    }
+    try await server.stop()
   }
 
   @Test func `leaves what was stored before as it was`() async throws {
