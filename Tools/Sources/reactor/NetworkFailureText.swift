@@ -15,6 +15,7 @@ enum NetworkFailureText {
       case .cannotFindHost, .dnsLookupFailed: "the host's name does not resolve"
       case .networkConnectionLost: "the connection was lost before the answer was complete"
       case .httpTooManyRedirects: "too many redirects"
+      case .badURL: "the system's URLSession refuses this URL; on Linux an IPv6 address is one"
       case .badServerResponse, .cannotParseResponse: "the answer is no HTTP"
       case .secureConnectionFailed: "the secure connection failed"
       default: nil
