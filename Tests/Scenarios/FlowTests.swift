@@ -149,7 +149,8 @@ struct FlowTests {
     let next = bench.restarted()
     #expect(try await next.notes.fetch("note", policy: .cacheOnly).text == "mine")
     #expect(next.notes.states(for: "note").current.origin == .local)
-    #expect(await error { try await next.layer.reactor(Title.self).fetch("note", policy: .cacheOnly) }?.isNotCached == true)
+    #expect(
+      await error { try await next.layer.reactor(Title.self).fetch("note", policy: .cacheOnly) }?.isNotCached == true)
     #expect(try await next.layer.reactor(Title.self).fetch("note") == Title(text: "server's"))
   }
 
