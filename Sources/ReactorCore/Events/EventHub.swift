@@ -55,12 +55,13 @@ final class EventHub: Sendable {
   }
 
   private func remove(_ id: UInt64) {
-    state.withLock { state in
-      state.observers[id] = nil
-      if state.observers.isEmpty {
-        isListening.store(false, ordering: .relaxed)
-        state.queue = []
-      }
+    // What is removed ends after the lock: it is its user's.
+    _ = state.withLock { state in
+      let observer = state.observers.removeValue(forKey: id)
+      guard state.observers.isEmpty else { return (observer, [] as [ReactorEvent]) }
+      isListening.store(false, ordering: .relaxed)
+      defer { state.queue = [] }
+      return (observer, state.queue)
     }
   }
 }

@@ -26,7 +26,6 @@ struct ReactorEvents: AsyncSequence, Sendable {
     fileprivate var stream: AsyncStream<ReactorEvent>.AsyncIterator
     fileprivate let missed: MissedEvents
     fileprivate let token: EventToken
-    private var taken = 0
 
     fileprivate init(stream: AsyncStream<ReactorEvent>.AsyncIterator, missed: MissedEvents, token: EventToken) {
       self.stream = stream
@@ -37,30 +36,43 @@ struct ReactorEvents: AsyncSequence, Sendable {
     mutating func next() async -> ReactorEvent? { await next(isolation: #isolation) }
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> ReactorEvent? {
-      // The buffer keeps the oldest, so what was lost came after everything that it held when it was full.
-      if taken >= ReactorEvents.capacity, let event = missed.take() {
-        taken = 0
-        return event
-      }
-      taken += 1
-      return await stream.next(isolation: actor)
+      if let event = missed.take() { return event }
+      let event = await stream.next(isolation: actor)
+      missed.noteTaken()
+      return event
     }
   }
 }
 
-/// How many events a slow reader has lost since it was told last.
+/// How many events a slow reader has lost since it was told last, and when to tell it.
 private final class MissedEvents: Sendable {
-  private let state = Mutex<(count: Int, last: ReactorEvent?)>((0, nil))
-
-  func add(_ event: ReactorEvent) {
-    state.withLock { $0 = ($0.count + 1, event) }
+  private struct State {
+    var count = 0
+    var last: ReactorEvent?
+    /// How many buffered events come before the loss: the buffer keeps the oldest, so all that it held when it was full.
+    var before = 0
   }
 
-  func take() -> ReactorEvent? {
-    let (count, last) = state.withLock { state in
-      defer { state = (0, nil) }
-      return state
+  private let state = Mutex(State())
+
+  func add(_ event: ReactorEvent) {
+    state.withLock { state in
+      if state.count == 0 { state.before = ReactorEvents.capacity }
+      state.count += 1
+      state.last = event
     }
-    return last.map { ReactorEvent(key: $0.key, model: $0.model, kind: .dropped(count)) }
+  }
+
+  func noteTaken() {
+    state.withLock { if $0.before > 0 { $0.before -= 1 } }
+  }
+
+  /// The loss, once everything before it was taken.
+  func take() -> ReactorEvent? {
+    state.withLock { state in
+      guard state.before == 0, let last = state.last else { return nil }
+      defer { state = State() }
+      return ReactorEvent(key: last.key, model: last.model, kind: .dropped(state.count))
+    }
   }
 }

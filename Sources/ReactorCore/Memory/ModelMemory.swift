@@ -4,6 +4,8 @@
 struct ModelMemory<Entry: MemoryEntry> {
   private(set) var entries: [RecordKey: Entry] = [:]
   private var byResource: [Resource: Entry] = [:]
+  /// Removed while the lock is held, to be released after it.
+  private var removed: [Entry] = []
   private var order: UInt64 = 0
   /// Of the entries that hold a model; kept up to date by ``account(models:bytes:)``.
   private(set) var models = 0
@@ -19,9 +21,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   /// The entry that `resource` has led to before; marks it used.
   mutating func entry(of resource: Resource) -> Entry? {
     guard let entry = byResource[resource] else { return nil }
-    order &+= 1
-    entry.use.order = order
-    entry.use.wasTouched = true
+    markUsed(entry)
     return entry
   }
 
@@ -29,7 +29,14 @@ struct ModelMemory<Entry: MemoryEntry> {
   mutating func entry(of key: RecordKey, as resource: Resource) -> Entry? {
     guard let entry = entries[key] else { return nil }
     link(entry, resource)
+    markUsed(entry)
     return entry
+  }
+
+  private mutating func markUsed(_ entry: Entry) {
+    order &+= 1
+    entry.use.order = order
+    entry.use.wasTouched = true
   }
 
   mutating func insert(_ entry: Entry, as resource: Resource) {
@@ -41,7 +48,16 @@ struct ModelMemory<Entry: MemoryEntry> {
     guard let entry = entries.removeValue(forKey: key) else { return }
     for alias in entry.use.aliases { byResource[alias] = nil }
     entry.use.aliases = []
-    if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
+    guard entry.holdsModel else { return }
+    account(models: -1, bytes: -entry.cost)
+    removed.append(entry)
+  }
+
+  /// The entries that were removed with a model, for the caller to release once it holds no lock.
+  mutating func takeRemoved() -> [Entry] {
+    guard !removed.isEmpty else { return [] }
+    defer { removed = [] }
+    return removed
   }
 
   /// Marks `entry` used at `time`: it was stored, or its last observer left.
