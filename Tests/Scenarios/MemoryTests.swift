@@ -94,8 +94,8 @@ struct MemoryTests {
   }
 }
 
-@Suite("A layer")
-struct LayerTests {
+@Suite("A model layer")
+struct ModelLayerTests {
   @Test func `it has one reactor of each type`() {
     let bench = Bench()
     #expect(bench.layer.reactor(Note.self) === bench.layer.reactor(Note.self))
