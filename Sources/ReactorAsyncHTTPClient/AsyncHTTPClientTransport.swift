@@ -3,6 +3,7 @@
   public import Foundation
   public import HTTPTypes
   import NIOCore
+  import NIOHTTPCompression
   public import ReactorCore
 
   /// Sends requests with swift-server's async-http-client, on SwiftNIO.
@@ -11,14 +12,24 @@
   /// let layer = ModelLayer(baseURL: url, transport: AsyncHTTPClientTransport(timeout: .seconds(15)))
   /// ```
   ///
-  /// Connections, TLS, proxies, decompression and redirects are the client's, as it is configured; it stays open. The
-  /// shared one follows 20 redirects, and leaves `Authorization` and `Cookie` behind at another origin. Fields
-  /// that occur several times come as they were sent.
+  /// Connections, TLS, proxies, decompression and redirects are the client's, as it is configured; it stays open. Where it
+  /// follows redirects, it leaves `Authorization` and `Cookie` behind at another origin. Fields that occur several
+  /// times come as they were sent.
   ///
   /// It throws `CancellationError`, ``ReactorCore/ReactorError/timedOut``,
   /// ``ReactorCore/ReactorError/invalidResource(_:)``, ``ReactorCore/TransportError``, and for the rest the client's
   /// errors: a body that ends early is one, never a short success.
   public struct AsyncHTTPClientTransport: Transport {
+    /// What is used where no client is given: `HTTPClient.shared`, but that a connection that cannot be made fails at once.
+    /// The shared one tries again until the deadline, so that a server that is gone is a timeout.
+    public static let defaultClient: HTTPClient = {
+      var configuration = HTTPClient.Configuration.singletonConfiguration
+      configuration.connectionPool.retryConnectionEstablishment = false
+      // maximumResponseSize bounds what is decoded; JSON may well be more than 25 times its compressed size.
+      configuration.decompression = .enabled(limit: .none)
+      return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     private let client: HTTPClient
     private let timeout: Duration
     private let maximumResponseSize: Int
@@ -31,7 +42,7 @@
     ///   - maximumResponseSize: in bytes of the decoded body. The exchange is stopped as soon as it is known to exceed it.
     ///   - clock: by which `timeout` is measured.
     public init(
-      client: HTTPClient = .shared, timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20,
+      client: HTTPClient = defaultClient, timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20,
       clock: any Clock<Duration> = ContinuousClock()
     ) {
       self.client = client
@@ -57,6 +68,8 @@
       _ request: HTTPClientRequest, of method: HTTPRequest.Method, bodySize: Int,
       progress: @Sendable (TransferProgress) -> Void
     ) async throws -> (HTTPResponse, Data) {
+      // The client sends what is cancelled already, where it is quick enough.
+      try Task.checkCancellation()
       // The client's deadline ends with the response's head; ours counts the body too.
       let received = try await client.execute(request, deadline: .distantFuture)
       let response = try received.converted()

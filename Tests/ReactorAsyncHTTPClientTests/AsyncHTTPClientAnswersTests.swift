@@ -105,6 +105,23 @@
       }
     }
 
+    @Test func `a body may be a hundred times its compressed size, and the limit is that of the decoded one`()
+      async throws
+    {
+      // 10,000 zero bytes by gzip.
+      let gzipped = try #require(
+        Data(base64Encoded: "H4sIAAAAAAACA+3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAAODfAC7KO00QJwAA"))
+      try await LoopbackServer.run { _ in
+        .status(200, fields: [("Content-Encoding", "gzip")], body: gzipped)
+      } body: { server async throws in
+        let transport = AsyncHTTPClientTransport(maximumResponseSize: 10_000)
+        #expect(try await transport.send(server.request()).1 == Data(count: 10_000))
+        await #expect(throws: TransportError.responseTooLarge(limit: 9_999)) {
+          try await AsyncHTTPClientTransport(maximumResponseSize: 9_999).send(server.request())
+        }
+      }
+    }
+
     @Test func `a compressed body of a client that decodes nothing stays as it is`() async throws {
       let gzipped = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA=="))
       try await withClient { client in
