@@ -19,7 +19,8 @@ let sqlite: [Target.Dependency] = [
 ]
 let asyncHTTPClient: [Target.Dependency] =
   [
-    .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["AsyncHTTPClient"]))
+    .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["AsyncHTTPClient"])),
+    .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["AsyncHTTPClient"])),
   ]
   + ["NIOCore", "NIOHTTP1"].map { name in
     .product(name: name, package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"]))
@@ -45,6 +46,7 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.20.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
   ],
   targets: [
     .target(name: "ReactorCore", dependencies: httpTypes, swiftSettings: settings),
