@@ -29,7 +29,9 @@
     @concurrent public func load(_ key: RecordKey) async throws -> ReactorCore.Record? {
       let columns = try database.read(.load) { try Self.columns(of: key, $0) }
       guard let columns else { return nil }
-      guard let head = columns.head, let body = columns.body else { throw RecordError.corrupt("a column is no blob") }
+      guard let head = columns.head, let body = columns.body else {
+        throw ReactorCore.RecordError.corrupt("a column is no blob")
+      }
       let bytes = Array(head)
       let layout = try RecordCodec.layout(of: bytes, count: head.count + body.count)
       let record = ReactorCore.Record(head: try RecordCodec.decodeHead(bytes, layout), body: body)
@@ -39,7 +41,7 @@
 
     /// - Throws: ``ReactorCore/RecordError/wrongKey``, ``SQLitePersistenceError``.
     @concurrent public func save(_ record: ReactorCore.Record, for key: RecordKey) async throws {
-      guard record.belongs(to: key) else { throw RecordError.wrongKey }
+      guard record.belongs(to: key) else { throw ReactorCore.RecordError.wrongKey }
       let head = Data(RecordCodec.encodeHead(of: record))
       try database.write(.save) { db in
         try db.cachedStatement(
@@ -126,8 +128,6 @@
     fileprivate var blob: Data { Data(name.utf8) }
   }
 #else
-  public import ReactorCore
-
   /// Records in an SQLite database. It is there with the trait `SQLite` alone.
   @available(
     *, unavailable,
