@@ -84,7 +84,7 @@
         transferred.received = Int64(data.count)
         progress(transferred)
       }
-      // A sequence of a cancelled task may just end.
+      // Whatever the sequence makes of a cancellation, it is no short body.
       try Task.checkCancellation()
       return (response.decoded(data), data)
     }

@@ -43,7 +43,8 @@
       configuration.busyMode = .timeout(10)
       do {
         let pool = try DatabasePool(path: path, configuration: configuration)
-        guard try !pool.unsafeRead(SQLiteSchema.migrator.hasBeenSuperseded) else {
+        // In a transaction: GRDB looks twice, and another may be making the table.
+        guard try !pool.read(SQLiteSchema.migrator.hasBeenSuperseded) else {
           throw SQLitePersistenceError.newerSchema(path: path)
         }
         try SQLiteSchema.migrate(pool)
