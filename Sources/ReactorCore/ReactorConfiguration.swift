@@ -16,7 +16,7 @@ public struct ReactorConfiguration: Sendable {
   /// What the server's `stale-if-error` says goes before.
   public var staleIfError: Duration = .zero
 
-  /// Whether open streams request a value anew when it becomes stale. Default: `false`.
+  /// Whether open streams request a value anew when it becomes stale. Default: `false`. Not implemented yet: it has no effect.
   public var revalidatesWhenStale: Bool = false
 
   /// Whether a fetch returns only when its record is saved. Default: `true`.
