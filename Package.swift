@@ -13,20 +13,49 @@ let httpTypes: [Target.Dependency] = [
   .product(name: "HTTPTypesFoundation", package: "swift-http-types"),
 ]
 
+// Without its trait, none of a list is resolved.
+let sqlite: [Target.Dependency] = [
+  .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+]
+let asyncHTTPClient: [Target.Dependency] =
+  [
+    .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["AsyncHTTPClient"])),
+    .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["AsyncHTTPClient"])),
+  ]
+  + ["NIOCore", "NIOHTTP1"].map { name in
+    .product(name: name, package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"]))
+  }
+
 let package = Package(
   name: "Reactor",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
+    .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),
+    .library(name: "ReactorAsyncHTTPClient", targets: ["ReactorAsyncHTTPClient"]),
+  ],
+  traits: [
+    .trait(name: "SQLite", description: "SQLitePersistence, in ReactorSQLite, on GRDB"),
+    .trait(
+      name: "AsyncHTTPClient",
+      description: "AsyncHTTPClientTransport, in ReactorAsyncHTTPClient, on async-http-client"),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0")
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.20.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
   ],
   targets: [
     .target(name: "ReactorCore", dependencies: httpTypes, swiftSettings: settings),
     .target(
       name: "ReactorTesting", dependencies: ["ReactorCore"] + httpTypes, swiftSettings: settings),
+    .target(name: "ReactorSQLite", dependencies: ["ReactorCore"] + sqlite, swiftSettings: settings),
+    .target(
+      name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
+      swiftSettings: settings),
     .target(
       name: "TestSupport", dependencies: ["ReactorCore", "ReactorTesting"] + httpTypes, path: "Tests/Support",
       swiftSettings: settings),
@@ -35,6 +64,14 @@ let package = Package(
       .testTarget(
         name: name, dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
         path: "Tests/\(name)", swiftSettings: settings)
-    },
+    } + [
+      .testTarget(
+        name: "ReactorSQLiteTests",
+        dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting"] + sqlite + httpTypes, swiftSettings: settings),
+      .testTarget(
+        name: "ReactorAsyncHTTPClientTests",
+        dependencies: ["ReactorAsyncHTTPClient", "ReactorCore", "TestSupport"] + asyncHTTPClient + httpTypes,
+        swiftSettings: settings),
+    ],
   swiftLanguageModes: [.v6]
 )

@@ -5,6 +5,8 @@ public struct FetchContext<Model: Sendable>: Sendable {
   public var stale: Snapshot<Model>?
   /// To be told how far the transfer has come; streams show it.
   public var progress: @Sendable (TransferProgress) -> Void
+  /// Whether persistence was asked in this flight; then ``stale`` is what it had, and it need not be asked again.
+  var hasAskedPersistence = false
 
   public init(
     stale: Snapshot<Model>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }

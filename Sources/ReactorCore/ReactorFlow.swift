@@ -17,9 +17,13 @@ import Foundation
 /// ``ReactorError/persistence(_:)``. They are cancelled with the flight, when its last party leaves.
 public struct ReactorFlow<Model: Sendable>: Sendable {
   /// Asks the network and parses. To say "unchanged", it returns ``FetchContext/stale`` with a new `fetchedAt`.
-  public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>
+  public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model> {
+    didSet { decoded = DecodedModels() }
+  }
   /// What is persisted; `nil` where nothing is. What it throws is a miss, and an event.
-  public var loadFromPersistence: @Sendable (Resource) async throws -> Snapshot<Model>?
+  public var loadFromPersistence: @Sendable (Resource) async throws -> Snapshot<Model>? {
+    didSet { decoded = DecodedModels() }
+  }
   /// Persists a model that came from the network or, with no ``Snapshot/record``, was written locally.
   public var saveToPersistence: @Sendable (Snapshot<Model>, Resource) async throws -> Void
   /// Forgets what is persisted. Default: nothing.
@@ -32,7 +36,8 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
   /// Whether ``saveToPersistence`` saves at all.
   var isPersistent: Bool
-  /// Lets the steps use a model that is in memory instead of parsing its bytes again.
+  /// Lets the steps use a model that is in memory instead of parsing its bytes again. Not with a step that was replaced: it may
+  /// make another model of the bytes.
   var decoded = DecodedModels<Model>()
 
   /// A flow with all three steps.

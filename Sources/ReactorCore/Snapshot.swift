@@ -29,13 +29,11 @@ public struct Snapshot<Model: Sendable>: Sendable {
 
   /// By what its freshness is judged. A step that says "unchanged" has given it a new ``fetchedAt``; then that counts.
   var freshness: Freshness {
-    guard let head, head.receivedAt == fetchedAt || head.localModel != nil else {
-      guard let head else { return Freshness(since: fetchedAt) }
-      var freshness = Freshness(head)
-      freshness.since = fetchedAt
-      freshness.invalidatedAt = nil
-      return freshness
-    }
-    return Freshness(head)
+    guard let head else { return Freshness(since: fetchedAt) }
+    var freshness = Freshness(head)
+    guard head.receivedAt != fetchedAt else { return freshness }
+    freshness.since = fetchedAt
+    freshness.invalidatedAt = nil
+    return freshness
   }
 }

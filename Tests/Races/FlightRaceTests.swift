@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Who waits for a flight, and who leaves it: each order forced step by step.
-@Suite("Races of flights and cancellation")
+@Suite("Races of flights and cancellation", .timeLimit(.minutes(5)))
 struct FlightRaceTests {
   @Test func `a caller that leaves gets cancelled at once, and the others their answer`() async throws {
     let bench = Bench()

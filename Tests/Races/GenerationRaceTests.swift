@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A write, an invalidation, a removal against an answer that is under way: the later begun wins, in memory and on disk.
-@Suite("Races of generations")
+@Suite("Races of generations", .timeLimit(.minutes(5)))
 struct GenerationRaceTests {
   @Test func `a local write survives the fetch that was under way, in memory and on disk`() async throws {
     let bench = Bench()

@@ -54,7 +54,9 @@ struct BadInputTests {
     Bad("a number beyond Double", #"{"id":1e999,"text":"one"}"#, .unacceptable, at: 6, path: "id"),
     Bad("a member missing", #"{"id":1}"#, .missing, path: "text"),
     Bad("a 200 without a body", "", .empty),
-    Bad("a 204 without a body", .status(204)) { if case .parser(let error) = $0 { error.reason == .empty } else { false } },
+    Bad("a 204 without a body", .status(204)) {
+      if case .parser(let error) = $0 { error.reason == .empty } else { false }
+    },
   ]
 
   static let exchanges: [Bad] = [
@@ -63,7 +65,11 @@ struct BadInputTests {
     Bad("closed before an answer", .close) { $0.isNetwork },
     Bad("a redirect loop", .redirect(to: "/v1/note")) { $0.isNetwork },
     Bad("larger than the limit", .status(200, body: Data(repeating: 0x20, count: 40_000))) { error in
-      if case .network(let cause) = error { cause as? TransportError == .responseTooLarge(limit: 32_768) } else { false }
+      if case .network(let cause) = error {
+        cause as? TransportError == .responseTooLarge(limit: 32_768)
+      } else {
+        false
+      }
     },
     Bad("a refusal with a body", .status(404, body: Data("no such note".utf8))) { error in
       if case .server(let response, let body) = error {
@@ -122,7 +128,9 @@ struct BadInputTests {
     }
   }
 
-  @Test(arguments: ["https://elsewhere.example/x", "//elsewhere.example/x", "../up", "a/../../up", "%2e%2E/up", "file:/x"])
+  @Test(arguments: [
+    "https://elsewhere.example/x", "//elsewhere.example/x", "../up", "a/../../up", "%2e%2E/up", "file:/x",
+  ])
   func `a path that is no path below the base is refused before anything is sent`(path: String) async throws {
     let bench = Bench()
     let resource = Resource(path)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Where things run: a memory hit stays with its caller, disk and parsing never do.
-@Suite("Executors")
+@Suite("Executors", .timeLimit(.minutes(5)))
 struct ExecutorTests {
   @Test func `a memory hit enqueues no job: it returns on the caller's own executor`() async throws {
     let bench = Bench()

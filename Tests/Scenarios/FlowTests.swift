@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Flows of one's own: closures, wrapped steps, a typed store.
-@Suite("Flows of one's own")
+@Suite("Flows of one's own", .timeLimit(.minutes(5)))
 struct FlowTests {
   @Test func `a closure is a whole flow: memory and flights come with it`() async throws {
     let tick = Tick()
@@ -149,7 +149,8 @@ struct FlowTests {
     let next = bench.restarted()
     #expect(try await next.notes.fetch("note", policy: .cacheOnly).text == "mine")
     #expect(next.notes.states(for: "note").current.origin == .local)
-    #expect(await error { try await next.layer.reactor(Title.self).fetch("note", policy: .cacheOnly) }?.isNotCached == true)
+    #expect(
+      await error { try await next.layer.reactor(Title.self).fetch("note", policy: .cacheOnly) }?.isNotCached == true)
     #expect(try await next.layer.reactor(Title.self).fetch("note") == Title(text: "server's"))
   }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The axioms of the flow, by their number in the design. Each test fails when its axiom is broken.
-@Suite("Invariants of the flow")
+@Suite("Invariants of the flow", .timeLimit(.minutes(5)))
 struct InvariantTests {
   @Test func `1 fetch asks memory, then persistence, and the network only when they have nothing usable`() async throws
   {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The table of the fetch policies, each cell, for a copy in memory and one on disk.
-@Suite("Policy table")
+@Suite("Policy table", .timeLimit(.minutes(5)))
 struct PolicyTableTests {
   enum Stored: CaseIterable, Sendable { case nothing, fresh, stale }
   enum Place: CaseIterable, Sendable { case memory, disk }

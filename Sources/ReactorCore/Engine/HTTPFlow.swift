@@ -68,8 +68,9 @@ extension HTTPFlow {
   private func storedRecord(
     _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> Record? {
-    guard resource.readsOnly else { return nil }
+    guard resource.readsOnly, !core.generations.isBeingRemoved(key) else { return nil }
     if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }
+    guard !context.hasAskedPersistence else { return nil }
     do {
       let record = try await core.cache.lookUp(key, for: resource.headers)
       return record?.head.localModel == nil ? record : nil

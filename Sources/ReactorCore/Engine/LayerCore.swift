@@ -34,6 +34,11 @@ final class LayerCore: Sendable {
     for member in others { member.layerChanged(change) }
   }
 
+  /// The keys of a URL that its reactors know.
+  func keys(of url: String) -> [RecordKey] {
+    members.withLock { $0.compactMap(\.member) }.flatMap { $0.keys(of: url) }
+  }
+
   /// Forgets all that the scope has, in memory and on disk; what answers later is dropped.
   @concurrent func removeAll() async throws(ReactorError) {
     generations.beginRemoving(nil)
@@ -60,6 +65,8 @@ enum LayerChange: Sendable {
 /// A reactor, as its layer sees it.
 protocol LayerMember: AnyObject, Sendable {
   func layerChanged(_ change: LayerChange)
+  /// The keys of a URL that it knows, whatever their method and their identity fields.
+  func keys(of url: String) -> [RecordKey]
 }
 
 private struct WeakMember: Sendable {

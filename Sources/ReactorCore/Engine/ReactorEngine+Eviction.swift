@@ -28,9 +28,9 @@ extension ReactorEngine {
     return transact { state, effects in
       let (gone, next) = state.memory.sweep(at: time)
       for key in gone { append(key, .evicted) }
-      if state.memory.entries.isEmpty { state.sweeper = nil }
-      return state.sweeper == nil
-        ? nil : next.map { max($0 - time, .milliseconds(1)) } ?? flow.configuration.keepUnusedFor
+      // With nothing to wait for, or only what is observed: the next change of an entry begins anew.
+      if next == nil { state.sweeper = nil }
+      return next.map { max($0 - time, .milliseconds(1)) }
     }
   }
 }

@@ -92,7 +92,7 @@ extension ReactorEngine {
     let now = now
     transact { [loaded, failure] state, effects in
       guard let entry = current(work, state) else { return }
-      if let loaded { adopt(loaded, entry, &state, &effects) }
+      if let loaded { adopt(loaded, entry, for: work.resource, at: now, &state, &effects) }
       let copy = { self.standing(entry.copy, for: $0, at: now) }
       if let failure {
         append(work.key, .loadFailed(failure))
@@ -100,21 +100,24 @@ extension ReactorEngine {
         append(
           work.key, loaded == nil ? .persistenceMiss : .persistenceHit(isFresh: copy(work.resource)?.isFresh ?? false))
       }
-      apply(entry.flight?.loaded(copy: copy) ?? [], to: entry, loaded: loaded, &effects)
+      apply(entry.flight?.loaded(copy: copy) ?? [], to: entry, loaded: Persisted(snapshot: loaded), &effects)
       settle(entry, &state, &effects)
     }
   }
 
-  private func request(_ work: Work<Model>, _ loaded: Snapshot<Model>?) async {
+  private func request(_ work: Work<Model>, _ loaded: Persisted<Model>?) async {
     guard flow.isReachable(work.resource) else { return unreachable(work) }
-    var context = FetchContext(stale: loaded ?? state.withLock { current(work, $0)?.copy?.snapshot })
-    context.progress = { [weak self] in self?.advance(work, to: $0) }
+    let known = loaded?.snapshot ?? state.withLock { current(work, $0)?.copy?.snapshot }
+    var context = FetchContext(stale: known?.isSelected(by: work.resource) == true ? known : nil)
+    context.hasAskedPersistence = loaded != nil
+    // Who keeps the closure must keep neither the generation nor the task.
+    context.progress = { [weak self, key = work.key, flight = work.flight] in self?.advance(key, flight, to: $0) }
     do {
       let snapshot = try await flow.network(work.resource, context)
       let waits = flow.configuration.waitsForSave
       if waits {
         switch await save(snapshot, work.resource, work.ticket) {
-        case .saved, .outrun: break
+        case .saved, .notEncoded, .outrun: break
         case .failed(let error):
           guard !flow.configuration.failsWhenSaveFails else { return fail(work, error) }
         }
@@ -130,14 +133,18 @@ extension ReactorEngine {
 
   /// The entry whose flight `work` belongs to; `nil` where that is over, or another.
   private func current(_ work: Work<Model>, _ state: borrowing State) -> Entry? {
-    guard let entry = state.memory.entries[work.key], entry.flight?.id == work.flight else { return nil }
+    current(work.key, work.flight, state)
+  }
+
+  private func current(_ key: RecordKey, _ flight: UInt64, _ state: borrowing State) -> Entry? {
+    guard let entry = state.memory.entries[key], entry.flight?.id == flight else { return nil }
     return entry
   }
 
   private func unreachable(_ work: Work<Model>) {
     let now = now
-    transact { state, effects in
-      guard let entry = current(work, state) else { return }
+    let isPaused = transact { state, effects in
+      guard let entry = current(work, state) else { return false }
       let actions = entry.flight?.unreachable { standing(entry.copy, for: $0, at: now) } ?? []
       if entry.flight?.isPaused == true {
         append(work.key, .paused)
@@ -147,7 +154,10 @@ extension ReactorEngine {
       }
       apply(actions, to: entry, &effects)
       settle(entry, &state, &effects)
+      return entry.flight?.isPaused == true
     }
+    // It may have come back after it was looked at, and before anything waited for it.
+    if isPaused, flow.isReachable(work.resource) { reconnected(refreshes: false) }
   }
 
   private func fail(_ work: Work<Model>, _ error: ReactorError) {
@@ -167,25 +177,31 @@ extension ReactorEngine {
     return transact { state, effects in
       guard let entry = current(work, state) else { return false }
       guard work.ticket.commit() else {
-        restart(entry, at: now, &state, &effects)
+        supersede(entry, at: now, &state, &effects)
         settle(entry, &state, &effects)
         return false
       }
       work.task.release()
       let cost = snapshot.record?.body.count ?? entry.copy?.cost
-      setCopy(Copy(snapshot, origin: .network, cost: cost), of: entry, &state, &effects)
+      let copy = Copy(snapshot, origin: .network, cost: cost)
+      setCopy(copy, of: entry, &state, &effects)
       entry.error = nil
       entry.invalidatedBefore = nil
       entry.showToAll()
-      apply(entry.flight?.succeeded() ?? [], to: entry, &effects)
+      // A request with the same fields is answered, whatever the step says that the answer varies on.
+      let actions = entry.flight?.succeeded { resource in
+        resource.headers == work.resource.headers || !copy.isAnotherVariant(for: resource)
+      }
+      apply(actions ?? [], to: entry, &effects)
+      restart(entry, at: now, &state, &effects)
       settle(entry, &state, &effects)
       return true
     }
   }
 
-  private func advance(_ work: Work<Model>, to progress: TransferProgress) {
+  private func advance(_ key: RecordKey, _ flight: UInt64, to progress: TransferProgress) {
     transact { state, effects in
-      guard let entry = current(work, state), entry.progress != progress else { return }
+      guard let entry = current(key, flight, state), entry.progress != progress else { return }
       entry.progress = progress
       settle(entry, &state, &effects)
     }
@@ -193,7 +209,8 @@ extension ReactorEngine {
 
   /// Takes over what persistence had, unless memory has something newer.
   private func adopt(
-    _ loaded: Snapshot<Model>, _ entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]
+    _ loaded: Snapshot<Model>, _ entry: Entry, for resource: Resource, at now: Date, _ state: inout State,
+    _ effects: inout [Effect<Model>]
   ) {
     var copy = Copy(loaded, origin: .persistence)
     if let date = entry.invalidatedBefore, copy.fetchedAt <= date { copy = copy.invalidated(at: date) }
@@ -205,5 +222,6 @@ extension ReactorEngine {
       }
     }
     setCopy(copy, of: entry, &state, &effects)
+    if standing(copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
   }
 }

@@ -45,13 +45,14 @@ extension ReactorEngine {
         return
       }
       if let continuation = subscriber.continuation { effects.append(.deliver(continuation, nil)) }
+      if let copy = subscriber.ownVariant { effects.append(.release([copy])) }
       state.subscriberCount -= 1
       if state.subscriberCount == 0, let watcher = state.watcher {
         effects.append(.cancel([watcher]))
         state.watcher = nil
       }
       depart(id, entry, &state, &effects)
-      state.memory.touch(entry, at: elapsed())
+      state.memory.touch(entry, at: state.time)
       settle(entry, &state, &effects)
     }
   }
@@ -96,7 +97,7 @@ extension ReactorEngine {
       case .cacheFirst: standing?.isFresh ?? false
       case .networkOnly, .networkFirst: false
       }
-    return Subscriber(resource: resource, policy: policy, initialCopy: entry.copy, showsValue: showsValue)
+    return Subscriber(resource: resource, policy: policy, showsValue: showsValue)
   }
 
   private func loadState(_ snapshot: KeySnapshot<Model>, for resource: Resource) -> LoadState<Model> {
@@ -109,25 +110,32 @@ extension ReactorEngine {
 
 extension ReactorEngine {
   /// Joins each stream of `entry` that is not a party yet and whose copy is not fresh.
-  func refresh(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
-    for (id, subscriber) in entry.subscribers where subscriber.policy != .cacheOnly {
+  ///
+  /// - Parameter isStored: whether a newer record has just been stored, so that reading it is enough under every policy.
+  func refresh(
+    _ entry: Entry, isStored: Bool = false, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]
+  ) {
+    for (id, subscriber) in entry.subscribers where isStored || subscriber.policy != .cacheOnly {
       guard entry.flight?.parties.contains(where: { $0.id == id }) != true,
         standing(entry.copy, for: subscriber.resource, at: now)?.isFresh != true
       else { continue }
-      let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: subscriber.policy)
+      let policy = isStored && subscriber.policy != .cacheOnly ? .cacheFirst : subscriber.policy
+      let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: policy)
       join(party, entry, at: now, &state, &effects)
     }
   }
 
-  /// Connectivity is back: what is paused goes on, and what is observed and stale is asked for, once.
-  private func reconnected() {
+  /// There is connectivity: what is paused goes on and, if there was none before, what is observed and stale is asked for.
+  func reconnected(refreshes: Bool) {
     let now = now
     transact { state, effects in
       for entry in state.memory.entries.values where !entry.subscribers.isEmpty {
-        if entry.flight != nil {
+        if entry.flight?.isPaused == true {
           apply(entry.flight?.reconnected() ?? [], to: entry, &effects)
-        } else {
+        } else if refreshes, entry.flight == nil {
           refresh(entry, at: now, &state, &effects)
+        } else {
+          continue
         }
         settle(entry, &state, &effects)
       }
@@ -147,7 +155,8 @@ extension ReactorEngine {
       spawn(on: flow.configuration.taskExecutor) { [weak self] in
         var wasReachable = true
         for await isReachable in reachability.changes {
-          if isReachable, !wasReachable { self?.reconnected() }
+          // The first value too: a flight may have been paused before the changes were watched.
+          if isReachable { self?.reconnected(refreshes: !wasReachable) }
           wasReachable = isReachable
         }
       })

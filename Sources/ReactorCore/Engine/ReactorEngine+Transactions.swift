@@ -10,6 +10,13 @@ enum Effect<Model: Sendable>: Sendable {
   case escalate([FlightTask], TaskPriority)
   case sweep(FlightTask)
   case watch(FlightTask)
+  /// Models that memory has let go of: they end here, since a user's `deinit` may call the reactor.
+  case release([Copy<Model>])
+}
+
+/// What persistence had when it was asked.
+struct Persisted<Model: Sendable>: Sendable {
+  var snapshot: Snapshot<Model>?
 }
 
 /// One step of a flight, to be run by a task.
@@ -17,7 +24,7 @@ struct Work<Model: Sendable>: Sendable {
   enum Step: Sendable {
     case load
     /// With what persistence had, if it was asked in this flight.
-    case request(Snapshot<Model>?)
+    case request(Persisted<Model>?)
   }
 
   let step: Step
@@ -35,9 +42,13 @@ extension ReactorEngine {
   func transact<Result: Sendable>(
     _ change: (inout State, inout [Effect<Model>]) -> Result
   ) -> Result {
+    let time = elapsed()
     let (result, effects) = state.withLock { state in
       var effects: [Effect<Model>] = []
+      state.time = max(state.time, time)
       let result = change(&state, &effects)
+      let released = state.memory.takeRemoved().compactMap(\.copy)
+      if !released.isEmpty { effects.append(.release(released)) }
       return (result, effects)
     }
     core.events.deliver()
@@ -54,6 +65,7 @@ extension ReactorEngine {
     case .escalate(let tasks, let priority): for task in tasks { task.escalate(to: priority) }
     case .sweep(let task): startSweeping(task)
     case .watch(let task): startWatching(task)
+    case .release: break
     }
   }
 
@@ -61,7 +73,7 @@ extension ReactorEngine {
   ///
   /// - Parameter loaded: what persistence had, for the request that follows.
   func apply(
-    _ actions: [Flight.Action], to entry: Entry, loaded: Snapshot<Model>? = nil, _ effects: inout [Effect<Model>]
+    _ actions: [Flight.Action], to entry: Entry, loaded: Persisted<Model>? = nil, _ effects: inout [Effect<Model>]
   ) {
     for action in actions {
       switch action {
@@ -112,12 +124,18 @@ extension ReactorEngine {
     entry.progress = nil
   }
 
+  /// Drops what the flight would have brought, and begins it again.
+  func supersede(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
+    guard entry.flight != nil else { return }
+    append(entry.key, .superseded)
+    restart(entry, at: now, &state, &effects)
+  }
+
   /// Begins the flight again under a new generation, for the parties that wait.
   func restart(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
     guard let old = entry.flight else { return }
     let priority = entry.priority
     endFlight(of: entry, &effects)
-    append(entry.key, .superseded)
     entry.ticket = core.generations.begin(entry.key)
     entry.priority = priority
     let (flight, actions) = old.restarted(id: state.nextID()) { standing(entry.copy, for: $0, at: now) }
@@ -147,10 +165,12 @@ extension ReactorEngine {
 
   /// Gives `entry` another copy, keeps the memory within its bounds, and sees to its eviction.
   func setCopy(_ copy: Copy<Model>?, of entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
+    let released = [entry.copy].compactMap(\.self) + entry.subscribers.values.compactMap(\.ownVariant)
+    if !released.isEmpty { effects.append(.release(released)) }
     let (models, bytes) = entry.setCopy(copy)
     state.memory.account(models: models, bytes: bytes)
     guard copy != nil else { return }
-    state.memory.touch(entry, at: elapsed())
+    state.memory.touch(entry, at: state.time)
   }
 
   /// Tells the streams, and lets go of what is neither known nor wanted. Ends each change of an entry.
@@ -172,7 +192,7 @@ extension ReactorEngine {
     if let entry = state.memory.entry(of: key, as: resource) { return entry }
     let entry = Entry(key: key)
     state.memory.insert(entry, as: resource)
-    state.memory.touch(entry, at: elapsed())
+    state.memory.touch(entry, at: state.time)
     return entry
   }
 }

@@ -18,7 +18,6 @@ extension ReactorEngine {
           spawn(on: flow.configuration.taskExecutor, priority: task.priority) {
             answer.give(await self.exchange(resource, key))
           })
-        if Task.isCancelled { answer.give(.failure(.cancelled)) }
       }
     } onCancel: {
       answer.give(.failure(.cancelled))
@@ -43,16 +42,14 @@ extension ReactorEngine {
 
   private func invalidateURL(of key: RecordKey) async {
     let date = now
-    var keys = Set([RecordKey.get(key)])
+    var keys = Set([RecordKey.get(key)] + core.keys(of: key.url))
     if let url = URL(string: key.url), let stored = try? await core.cache.keys(of: url, in: core.scope) {
       keys.formUnion(stored)
     }
     for key in keys {
       let ticket = core.generations.fence(key)
       core.announce(.invalidated(key, date))
-      try? await core.gate.with(key) {
-        if ticket.commit() { try await flow.invalidateInPersistence(key, date) }
-      }
+      await invalidateOnDisk(ticket, date)
     }
   }
 }
@@ -79,7 +76,14 @@ private final class Answer<Model: Sendable>: Sendable {
     return outcome == nil
   }
 
-  func cancels(_ task: FlightTask) { state.withLock { $0.task = task } }
+  /// From here on, a cancellation of the waiter cancels `task`; one that has come already does so now.
+  func cancels(_ task: FlightTask) {
+    let isOver = state.withLock { state in
+      state.task = task
+      return state.outcome != nil
+    }
+    if isOver { task.cancel() }
+  }
 
   func give(_ outcome: Outcome) {
     let (continuation, task) = state.withLock { state in

@@ -1,9 +1,12 @@
 import Foundation
 import HTTPTypes
+import Synchronization
 
 extension ReactorEngine {
   enum SaveResult: Sendable {
     case saved
+    /// There is nothing to save: it is in memory only.
+    case notEncoded
     /// Something newer was saved, or the key was removed.
     case outrun
     case failed(ReactorError)
@@ -20,7 +23,7 @@ extension ReactorEngine {
         return .saved
       } catch let error as NotEncoded {
         append(ticket.key, .notEncoded(error.reason))
-        return .saved
+        return .notEncoded
       } catch {
         return .failed(ReactorError(error, wrap: ReactorError.persistence))
       }
@@ -29,7 +32,7 @@ extension ReactorEngine {
     case .saved where flow.isPersistent && !snapshot.freshness.isNoStore:
       append(ticket.key, .saved(bytes: snapshot.record?.body.count ?? 0))
     case .failed(let error): append(ticket.key, .saveFailed(error))
-    case .saved, .outrun: break
+    case .saved, .notEncoded, .outrun: break
     }
     core.events.deliver()
     return result
@@ -38,9 +41,10 @@ extension ReactorEngine {
   /// A local write: memory and streams have it at once, whoever waits gets it, and then it is persisted.
   func write(_ model: Model, for resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
-    let ticket = core.generations.fence(key)
     let snapshot = Snapshot(model: model, fetchedAt: now)
-    transact { state, effects in
+    let ticket = transact { state, effects in
+      // In one step with the change of memory: whatever is begun later finds the value there.
+      let ticket = core.generations.fence(key)
       let entry = entry(of: key, as: resource, &state)
       setCopy(Copy(snapshot, origin: .local), of: entry, &state, &effects)
       entry.error = nil
@@ -49,6 +53,7 @@ extension ReactorEngine {
       append(key, .savedLocally)
       apply(entry.flight?.succeeded() ?? [], to: entry, &effects)
       settle(entry, &state, &effects)
+      return ticket
     }
     let result = await save(snapshot, resource, ticket)
     if case .failed(let error) = result, flow.configuration.failsWhenSaveFails { throw error }
@@ -66,7 +71,7 @@ extension ReactorEngine {
     await invalidateOnDisk(ticket, date)
   }
 
-  @concurrent private func invalidateOnDisk(_ ticket: Generations.Ticket, _ date: Date) async {
+  @concurrent func invalidateOnDisk(_ ticket: Generations.Ticket, _ date: Date) async {
     do {
       try await core.gate.with(ticket.key) {
         if ticket.commit() { try await flow.invalidateInPersistence(ticket.key, date) }
@@ -81,7 +86,7 @@ extension ReactorEngine {
     entry.invalidatedBefore = date
     if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry, &state, &effects) }
     append(entry.key, .invalidated)
-    restart(entry, at: date, &state, &effects)
+    supersede(entry, at: date, &state, &effects)
     refresh(entry, at: date, &state, &effects)
     settle(entry, &state, &effects)
   }
@@ -148,11 +153,15 @@ extension ReactorEngine: LayerMember {
       // Another type's reactor has stored a newer record: this one's model is of an older. It is on disk to be read.
       guard flow.isPersistent else { return }
       transact { state, effects in
-        guard let entry = state.memory.entries[key], let copy = entry.copy else { return }
-        setCopy(copy.invalidated(at: now), of: entry, &state, &effects)
-        if entry.flight == nil { refresh(entry, at: now, &state, &effects) }
+        guard let entry = state.memory.entries[key] else { return }
+        if let copy = entry.copy { setCopy(copy.invalidated(at: now), of: entry, &state, &effects) }
+        if entry.flight == nil { refresh(entry, isStored: true, at: now, &state, &effects) }
         settle(entry, &state, &effects)
       }
     }
+  }
+
+  func keys(of url: String) -> [RecordKey] {
+    state.withLock { $0.memory.entries.keys.filter { $0.url == url } }
   }
 }

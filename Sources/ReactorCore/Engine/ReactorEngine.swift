@@ -21,6 +21,8 @@ final class ReactorEngine<Model: Sendable>: Sendable {
 
   struct State {
     var memory: ModelMemory<Entry>
+    /// What ``ReactorEngine/elapsed`` said before the lock was taken: the clock is its user's.
+    var time: Duration = .zero
     var lastID: UInt64 = 0
     var revision: UInt64 = 0
     /// Set while models wait for their eviction.

@@ -51,8 +51,16 @@ final class Copy<Model: Sendable>: Sendable {
   var snapshot: Snapshot<Model> { Snapshot(model: model, fetchedAt: fetchedAt, head: head) }
 
   /// Whether a resource with these header fields is answered by it (RFC 9111 §4.1).
-  func isSelected(by resource: Resource) -> Bool {
-    guard let variant = head?.variant else { return true }
-    return variant.matches(resource.headers)
+  func isSelected(by resource: Resource) -> Bool { head?.variant?.matches(resource.headers) ?? true }
+
+  /// Whether it is known to be another variant than the one that `resource` asks for. With `Vary: *` it never is: whoever
+  /// waits or watches while it arrives may have it.
+  func isAnotherVariant(for resource: Resource) -> Bool {
+    head?.variant?.names != ["*"] && !isSelected(by: resource)
   }
+}
+
+extension Snapshot {
+  /// Whether a resource with these header fields is answered by it (RFC 9111 §4.1).
+  func isSelected(by resource: Resource) -> Bool { head?.variant?.matches(resource.headers) ?? true }
 }

@@ -98,9 +98,13 @@ struct Flight: Sendable {
   }
 
   /// The network has answered; its model is the key's copy by now.
-  mutating func succeeded() -> [Action] {
-    defer { parties = [] }
-    return parties.map { .use($0) } + [.end]
+  ///
+  /// - Parameter answers: whether it is what the resource asks for. The parties for whom it is another variant stay: the
+  ///   flight is to be begun again for them.
+  mutating func succeeded(answers: (Resource) -> Bool = { _ in true }) -> [Action] {
+    let answered = parties.filter { answers($0.resource) }
+    parties.removeAll { party in answered.contains { $0.id == party.id } }
+    return finish(answered.map { .use($0) })
   }
 
   /// The network has failed.

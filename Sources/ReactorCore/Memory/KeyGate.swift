@@ -5,8 +5,16 @@ import Synchronization
 /// It is passed by whoever is inside already (a step that writes or removes through its own reactor), so that it cannot wait
 /// for itself.
 final class KeyGate: Sendable {
-  /// The gates that the current task is inside of.
-  @TaskLocal private static var entered: Set<ObjectIdentifier> = []
+  /// By what the current task is inside of gates.
+  @TaskLocal private static var passes: [Pass] = []
+
+  /// Being inside; over when the step is, also for a task that the step has left behind.
+  private final class Pass: Sendable {
+    let gate: ObjectIdentifier
+    let isValid = Atomic<Bool>(true)
+
+    init(_ gate: KeyGate) { self.gate = ObjectIdentifier(gate) }
+  }
 
   private let state = Mutex(State())
 
@@ -47,11 +55,16 @@ final class KeyGate: Sendable {
   func with<Result, Failure: Error>(
     _ key: RecordKey?, _ body: () async throws(Failure) -> Result
   ) async throws(Failure) -> Result {
-    if Self.entered.contains(ObjectIdentifier(self)) { return try await body() }
+    if Self.passes.contains(where: { $0.gate == ObjectIdentifier(self) && $0.isValid.load(ordering: .acquiring) }) {
+      return try await body()
+    }
     await enter(key)
-    defer { leave(key) }
-    let entered = Self.entered.union([ObjectIdentifier(self)])
-    let result = await Self.$entered.withValue(entered) { () async -> Swift.Result<Result, Failure> in
+    let pass = Pass(self)
+    defer {
+      pass.isValid.store(false, ordering: .releasing)
+      leave(key)
+    }
+    let result = await Self.$passes.withValue(Self.passes + [pass]) { () async -> Swift.Result<Result, Failure> in
       do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }
     }
     return try result.get()
@@ -59,7 +72,7 @@ final class KeyGate: Sendable {
 
   /// Runs `body` as a task that is inside of no gate, whatever task made it.
   static func outside(_ body: () async -> Void) async {
-    await $entered.withValue([]) { await body() }
+    await $passes.withValue([]) { await body() }
   }
 
   private func enter(_ key: RecordKey?) async {

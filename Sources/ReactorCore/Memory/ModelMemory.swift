@@ -4,6 +4,8 @@
 struct ModelMemory<Entry: MemoryEntry> {
   private(set) var entries: [RecordKey: Entry] = [:]
   private var byResource: [Resource: Entry] = [:]
+  /// Removed while the lock is held, to be released after it.
+  private var removed: [Entry] = []
   private var order: UInt64 = 0
   /// Of the entries that hold a model; kept up to date by ``account(models:bytes:)``.
   private(set) var models = 0
@@ -19,9 +21,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   /// The entry that `resource` has led to before; marks it used.
   mutating func entry(of resource: Resource) -> Entry? {
     guard let entry = byResource[resource] else { return nil }
-    order &+= 1
-    entry.use.order = order
-    entry.use.wasTouched = true
+    markUsed(entry)
     return entry
   }
 
@@ -29,7 +29,14 @@ struct ModelMemory<Entry: MemoryEntry> {
   mutating func entry(of key: RecordKey, as resource: Resource) -> Entry? {
     guard let entry = entries[key] else { return nil }
     link(entry, resource)
+    markUsed(entry)
     return entry
+  }
+
+  private mutating func markUsed(_ entry: Entry) {
+    order &+= 1
+    entry.use.order = order
+    entry.use.wasTouched = true
   }
 
   mutating func insert(_ entry: Entry, as resource: Resource) {
@@ -41,7 +48,16 @@ struct ModelMemory<Entry: MemoryEntry> {
     guard let entry = entries.removeValue(forKey: key) else { return }
     for alias in entry.use.aliases { byResource[alias] = nil }
     entry.use.aliases = []
-    if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
+    guard entry.holdsModel else { return }
+    account(models: -1, bytes: -entry.cost)
+    removed.append(entry)
+  }
+
+  /// The entries that were removed with a model, for the caller to release once it holds no lock.
+  mutating func takeRemoved() -> [Entry] {
+    guard !removed.isEmpty else { return [] }
+    defer { removed = [] }
+    return removed
   }
 
   /// Marks `entry` used at `time`: it was stored, or its last observer left.
@@ -69,8 +85,7 @@ struct ModelMemory<Entry: MemoryEntry> {
 }
 
 extension ModelMemory {
-  /// Removes the least recently used entries until the limit holds, and those that hold nothing; gives the keys whose
-  /// model went. What is pinned stays.
+  /// Removes the least recently used entries until the limit holds; gives the keys whose model went. What is pinned stays.
   ///
   /// Beyond the limit it removes a sixteenth at once, so that a full memory does not sort itself at each insertion.
   mutating func trim() -> [RecordKey] {
@@ -87,7 +102,7 @@ extension ModelMemory {
     return gone
   }
 
-  /// Removes what has been unused for `keepUnusedFor` at `time`; gives the keys, and when to look again.
+  /// Removes what has been unused for `keepUnusedFor` at `time`; gives the keys whose model went, and when to look again.
   mutating func sweep(at time: Duration) -> (gone: [RecordKey], next: Duration?) {
     guard keepUnusedFor < .never else { return ([], nil) }
     var gone: [RecordKey] = []
@@ -104,7 +119,8 @@ extension ModelMemory {
         gone.append(entry.key)
       }
     }
+    let models = gone.filter { entries[$0]?.holdsModel == true }
     for key in gone { remove(key) }
-    return (gone, next)
+    return (models, next)
   }
 }

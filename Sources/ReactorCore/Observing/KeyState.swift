@@ -34,9 +34,14 @@ final class KeyState<Model: Sendable>: MemoryEntry {
     return flight.isPaused ? .paused : .fetching
   }
 
-  /// Replaces the copy; gives by how much the memory's count changes.
+  /// Replaces the copy; gives by how much the memory's count changes. A stream for which it is another variant keeps its own.
   func setCopy(_ new: Copy<Model>?) -> (models: Int, bytes: Int) {
     defer { copy = new }
+    for (id, subscriber) in subscribers {
+      let keepsOwn = subscriber.showsValue && new?.isAnotherVariant(for: subscriber.resource) == true
+      subscribers[id]?.ownVariant = keepsOwn ? self.copy(for: subscriber) : nil
+      subscribers[id]?.sawItArrive = true
+    }
     return ((new == nil ? 0 : 1) - (copy == nil ? 0 : 1), (new?.cost ?? 0) - (copy?.cost ?? 0))
   }
 
@@ -67,13 +72,16 @@ final class KeyState<Model: Sendable>: MemoryEntry {
     }
   }
 
-  func snapshot(for subscriber: Subscriber<Model>?) -> KeySnapshot<Model> {
-    let shows = subscriber?.showsValue ?? true
-    let wasThere = copy != nil && copy === subscriber?.initialCopy && copy?.origin != .local
+  func snapshot(for subscriber: Subscriber<Model>) -> KeySnapshot<Model> {
+    let copy = subscriber.showsValue ? copy(for: subscriber) : nil
+    let wasThere = copy != nil && !subscriber.sawItArrive && copy?.origin != .local
     return KeySnapshot(
-      copy: shows ? copy : nil, error: error ?? (subscriber?.isNotCached == true && copy == nil ? .notCached : nil),
-      fetchStatus: fetchStatus, progress: progress,
-      origin: shows ? (wasThere ? .memory : copy?.origin) : nil, revision: revision)
+      copy: copy, error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
+      fetchStatus: fetchStatus, progress: progress, origin: wasThere ? .memory : copy?.origin, revision: revision)
+  }
+
+  private func copy(for subscriber: Subscriber<Model>) -> Copy<Model>? {
+    copy?.isAnotherVariant(for: subscriber.resource) == true ? subscriber.ownVariant : copy
   }
 }
 
@@ -81,10 +89,12 @@ final class KeyState<Model: Sendable>: MemoryEntry {
 struct Subscriber<Model: Sendable> {
   let resource: Resource
   let policy: FetchPolicy
-  /// What was in memory when it subscribed: to it, that comes from memory.
-  let initialCopy: Copy<Model>?
   /// Whether its policy lets it show what the key has.
   var showsValue: Bool
+  /// Whether the copy has come since it subscribed; one that was there comes, to it, from memory.
+  var sawItArrive = false
+  /// Its latest copy, where the key's is another variant (RFC 9111 §4.1).
+  var ownVariant: Copy<Model>?
   /// Whether it was told that nothing is cached, which concerns no other stream.
   var isNotCached = false
   /// The revision that it was given last.

@@ -4,7 +4,7 @@ import Synchronization
 /// One record per file, in a directory that several processes may share.
 ///
 /// ```swift
-/// let persistence = FilePersistence(directory: .cachesDirectory.appending(path: "api"))
+/// let persistence = FilePersistence(directory: .temporaryDirectory.appending(path: "api"))
 /// ```
 ///
 /// A record is written to a file of its own and then renamed over the old one, so a reader sees the old or the new

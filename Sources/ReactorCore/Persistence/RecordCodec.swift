@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import HTTPTypes
 
 /// A record as bytes: a prefix of 48, the head, the body as it is.
@@ -6,13 +6,13 @@ import HTTPTypes
 /// The prefix, in words of eight bytes, little-endian: the magic; the checksum of all that follows up to the body; the
 /// format; the head's length; the body's length; the body's checksum. So the head can be read and trusted without the
 /// body. Magic and format keep their place in every future format.
-enum RecordCodec {
+package enum RecordCodec {
   static let formatVersion: UInt64 = 1
   static let prefixLength = 48
   private static let magic = UInt64(littleEndian: 0x0A44_5243_5452_5889)  // 89 'X' 'R' 'T' 'C' 'R' 'D' 0A
 
   /// Where the parts are, and what the body's checksum must be.
-  struct Layout: Equatable {
+  package struct Layout: Equatable {
     var headLength: Int
     var bodyLength: Int
     var bodyChecksum: UInt64
@@ -22,7 +22,7 @@ enum RecordCodec {
   }
 
   /// The prefix and the head. The record's bytes are these and then its body.
-  static func encodeHead(of record: Record) -> [UInt8] {
+  package static func encodeHead(of record: Record) -> [UInt8] {
     let head = encode(record.head)
     var checked = RecordWriter()
     checked.write(formatVersion)
@@ -39,7 +39,7 @@ enum RecordCodec {
   /// - Parameters:
   ///   - bytes: the record's beginning, at least ``prefixLength`` of them where it has as many.
   ///   - count: the whole record's count of bytes, which must be what the prefix says.
-  static func layout(of bytes: [UInt8], count: Int) throws(RecordError) -> Layout {
+  package static func layout(of bytes: [UInt8], count: Int) throws(RecordError) -> Layout {
     var reader = RecordReader(bytes, bytes.indices)
     guard try reader.word() == magic else { throw .corrupt("it does not begin as a record does") }
     _ = try reader.word()
@@ -58,7 +58,7 @@ enum RecordCodec {
   }
 
   /// The head, of the record's first `layout.bodyOffset` bytes or more.
-  static func decodeHead(_ bytes: [UInt8], _ layout: Layout) throws(RecordError) -> Record.Head {
+  package static func decodeHead(_ bytes: [UInt8], _ layout: Layout) throws(RecordError) -> Record.Head {
     guard bytes.count >= layout.bodyOffset else { throw .truncated }
     var stored = RecordReader(bytes, 8..<16)
     let checksum = bytes.withUnsafeBytes { XXHash64.hash(UnsafeRawBufferPointer(rebasing: $0[16..<layout.bodyOffset])) }
@@ -69,7 +69,7 @@ enum RecordCodec {
     return head
   }
 
-  static func check(body: Data, _ layout: Layout) throws(RecordError) {
+  package static func check(body: Data, _ layout: Layout) throws(RecordError) {
     guard body.count == layout.bodyLength else { throw .truncated }
     guard body.withUnsafeBytes({ XXHash64.hash($0) }) == layout.bodyChecksum else {
       throw .corrupt("the body's checksum is wrong")

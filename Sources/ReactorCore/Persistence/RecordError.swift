@@ -24,5 +24,5 @@ extension RecordError: CustomStringConvertible {
 
 extension Record {
   /// Whether it was made for `key`. Compared byte by byte: two names that are equal as text may differ in their bytes.
-  func belongs(to key: RecordKey) -> Bool { head.identity.utf8.elementsEqual(key.identity.utf8) }
+  package func belongs(to key: RecordKey) -> Bool { head.identity.utf8.elementsEqual(key.identity.utf8) }
 }

@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("States of a resource")
+@Suite("States of a resource", .timeLimit(.minutes(5)))
 struct LoadStatesTests {
   @Test func `nothing happens until the sequence is iterated`() async throws {
     let bench = Bench()

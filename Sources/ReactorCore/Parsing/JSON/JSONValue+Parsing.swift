@@ -3,7 +3,7 @@ public import Foundation
 extension JSONValue {
   /// The value that `data`, one JSON text in UTF-8, holds.
   ///
-  /// Where a member stands twice, the first wins. An integer beyond `Int64` is a ``number(_:)``.
+  /// Where a member stands twice, the first wins. An integer beyond `Int64` is a `number`.
   /// - Throws: `.unacceptable` for a number beyond `Double`, and for an escaped surrogate without its other half.
   public init(parsing data: Data) throws(ParserError) {
     let document = try JSONDocument(data, path: JSONPath())

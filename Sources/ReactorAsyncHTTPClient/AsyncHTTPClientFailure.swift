@@ -1,0 +1,28 @@
+#if AsyncHTTPClient
+  import AsyncHTTPClient
+  import NIOCore
+  import ReactorCore
+
+  /// The client's errors in the words of ``ReactorCore/Transport``.
+  enum AsyncHTTPClientFailure {
+    static func mapped(_ error: any Error) -> any Error {
+      switch error {
+      case let error as HTTPClientError: mapped(error)
+      case ChannelError.connectTimeout: ReactorError.timedOut
+      default: error
+      }
+    }
+
+    private static func mapped(_ error: HTTPClientError) -> any Error {
+      switch error {
+      case .cancelled: CancellationError()
+      case .deadlineExceeded, .connectTimeout, .readTimeout, .writeTimeout, .tlsHandshakeTimeout,
+        .socksHandshakeTimeout, .httpProxyHandshakeTimeout, .getConnectionFromPoolTimeout:
+        ReactorError.timedOut
+      case .invalidURL, .emptyHost, .emptyScheme, .traceRequestWithBody:
+        ReactorError.invalidResource("async-http-client cannot send the request: \(error.shortDescription)")
+      default: error
+      }
+    }
+  }
+#endif

@@ -1,0 +1,71 @@
+#if AsyncHTTPClient
+  import AsyncHTTPClient
+  import Foundation
+  import HTTPTypes
+  import NIOCore
+  import NIOHTTP1
+  import ReactorCore
+
+  extension HTTPClientRequest {
+    /// - Throws: ``ReactorCore/ReactorError/invalidResource(_:)`` for what has no address. The client knows other schemes too, to
+    ///   sockets of this machine; they are refused.
+    init(_ request: HTTPRequest, body: Data?) throws(ReactorError) {
+      guard let scheme = request.scheme?.lowercased(), scheme == "http" || scheme == "https",
+        let authority = request.authority, !authority.isEmpty, let path = request.path, path.hasPrefix("/"),
+        let url = URL(string: "\(scheme)://\(authority)\(path)"), url.host()?.isEmpty == false,
+        (0...65_535).contains(url.port ?? 0)
+      else { throw .invalidResource("the request needs http or https, a host and a path") }
+      self.init(url: "\(scheme)://\(authority)\(path)")
+      method = HTTPMethod(rawValue: request.method.rawValue)
+      for field in request.headerFields { headers.add(name: field.name.rawName, value: field.value) }
+      if let body, !body.isEmpty { self.body = .bytes(ByteBuffer(bytes: body)) }
+    }
+  }
+
+  extension HTTPClientResponse {
+    /// Status and fields, in their order and with their duplicates.
+    func converted() throws -> HTTPResponse {
+      guard (0...999).contains(status.code) else { throw HTTPParserError.invalidStatus }
+      var response = HTTPResponse(status: .init(code: Int(status.code), reasonPhrase: status.reasonPhrase))
+      for field in headers {
+        if let name = HTTPField.Name(field.name) {
+          response.headerFields.append(HTTPField(name: name, value: field.value))
+        }
+      }
+      return response
+    }
+  }
+
+  extension HTTPResponse {
+    /// The size of the body to come; `nil` where none is announced, or it is that of something else.
+    var announcedLength: Int? {
+      guard status != .noContent, status != .notModified, headerFields[.transferEncoding] == nil,
+        codings.allSatisfy({ $0 == "identity" })
+      else { return nil }
+      return headerFields[.contentLength].flatMap { Int($0) }
+    }
+
+    /// The response without what described the coded body, where the client has decoded it. It does not say whether it has:
+    /// a body that is still coded begins as its coding does (RFC 1952 §2.3.1, RFC 1950 §2.2).
+    func decoded(_ body: Data) -> HTTPResponse {
+      let start = body.prefix(2).reduce(0) { $0 << 8 | Int($1) }
+      let isDecoded =
+        switch codings {
+        case ["gzip"], ["x-gzip"]: start != 0x1F8B
+        case ["deflate"]: start >> 8 & 0xF != 8 || !start.isMultiple(of: 31)
+        default: false
+        }
+      guard isDecoded else { return self }
+      var response = self
+      response.headerFields[.contentEncoding] = nil
+      response.headerFields[.contentLength] = nil
+      return response
+    }
+
+    private var codings: [String] {
+      (headerFields[.contentEncoding] ?? "").split(separator: ",").map {
+        $0.trimmingCharacters(in: .whitespaces).lowercased()
+      }
+    }
+  }
+#endif
