@@ -69,7 +69,8 @@ final class SystemReachabilityMonitor: Sendable {
 }
 
 extension AsyncStream<Bool> {
-  fileprivate func withoutRepeats() -> AsyncStream<Bool> {
+  /// The stream without what equals the element before; for one reader.
+  func withoutRepeats() -> AsyncStream<Bool> {
     let last = Mutex<Bool?>(nil)
     return AsyncStream {
       var iterator = self.makeAsyncIterator()
