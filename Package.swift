@@ -49,7 +49,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
   ],
   targets: [
-    .target(name: "ReactorCore", dependencies: httpTypes, swiftSettings: settings),
+    .target(
+      name: "ReactorCore",
+      dependencies: httpTypes + [.target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))],
+      swiftSettings: settings),
+    .target(name: "CReactorNetlink"),
     .target(
       name: "ReactorTesting", dependencies: ["ReactorCore"] + httpTypes, swiftSettings: settings),
     .target(name: "ReactorSQLite", dependencies: ["ReactorCore"] + sqlite, swiftSettings: settings),

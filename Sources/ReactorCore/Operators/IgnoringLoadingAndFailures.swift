@@ -1,0 +1,54 @@
+import Foundation
+
+extension AsyncSequence {
+  /// The states of this sequence; once there was a value, without those that only say that it loads again or failed to.
+  ///
+  /// So a screen keeps the last good value and does not blink. A state passes after the first value if it has a value and is
+  /// neither loading nor failed, or if its value is newer: fetched at another time, or from elsewhere. A state that is idle with
+  /// neither value nor error says that the value was removed: it passes, and what follows is as before the first value. Failure,
+  /// end and cancellation are passed on. Runs on the caller's executor.
+  public func ignoringLoadingAndFailuresAfterSuccess<Value>() -> IgnoringLoadingAndFailures<Self, Value>
+  where Element == LoadState<Value> {
+    IgnoringLoadingAndFailures(base: self)
+  }
+}
+
+/// Load states that keep the last good value; see
+/// ``_Concurrency/AsyncSequence/ignoringLoadingAndFailuresAfterSuccess()``.
+public struct IgnoringLoadingAndFailures<Base: AsyncSequence, Value>: AsyncSequence
+where Base.Element == LoadState<Value> {
+  public typealias Element = LoadState<Value>
+  public typealias Failure = Base.Failure
+
+  let base: Base
+
+  public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    var base: Base.AsyncIterator
+    /// Of the value that was given last; `nil` before the first.
+    private var given: (fetchedAt: Date?, origin: Origin?)?
+
+    init(base: Base.AsyncIterator) { self.base = base }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(Base.Failure) -> Element? {
+      while let state = try await base.next(isolation: actor) {
+        if passes(state) { return state }
+      }
+      return nil
+    }
+
+    private mutating func passes(_ state: Element) -> Bool {
+      let isSettled = state.fetchStatus == .idle && state.error == nil
+      guard state.value != nil else {
+        if isSettled { given = nil }
+        return given == nil
+      }
+      if !isSettled, let given, given == (state.fetchedAt, state.origin) { return false }
+      given = (state.fetchedAt, state.origin)
+      return true
+    }
+  }
+}
+
+extension IgnoringLoadingAndFailures: Sendable where Base: Sendable {}

@@ -1,0 +1,82 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+@Suite("Operators: keeping the last good value")
+struct IgnoringLoadingAndFailuresTests {
+  typealias State = LoadState<String>
+
+  static let early = Date(timeIntervalSince1970: 1)
+  static let late = Date(timeIntervalSince1970: 2)
+  static let loading = State(fetchStatus: .fetching)
+  static let failed = State(error: .timedOut)
+  static let loaded = State(value: "a", origin: .network, fetchedAt: early)
+
+  /// The first state of each is followed by the second; whether that passes.
+  static let rows: [(String, State, State, Bool)] = [
+    ("loading, then failed", loading, failed, true),
+    ("failed, then loading", failed, loading, true),
+    ("failed, then loaded", failed, loaded, true),
+    ("loaded, then loaded", loaded, State(value: "b", origin: .network, fetchedAt: late), true),
+    ("loaded, then loading", loaded, loading, false),
+    ("loaded, then failed", loaded, failed, false),
+    (
+      "loaded, then loading with the same value", loaded,
+      State(value: "a", fetchStatus: .fetching, origin: .network, fetchedAt: early), false
+    ),
+    (
+      "loaded, then waiting with the same value", loaded,
+      State(value: "a", fetchStatus: .paused, origin: .network, fetchedAt: early), false
+    ),
+    (
+      "loaded, then failed with the same value", loaded,
+      State(value: "a", error: .timedOut, origin: .network, fetchedAt: early), false
+    ),
+    (
+      "loaded, then loading with a newer value", loaded,
+      State(value: "b", fetchStatus: .fetching, origin: .network, fetchedAt: late), true
+    ),
+    (
+      "loaded, then failed with a value written at the same time", loaded,
+      State(value: "b", error: .timedOut, origin: .local, fetchedAt: early), true
+    ),
+    ("loaded, then removed", loaded, State(), true),
+    ("loaded of no known time, then loading", State(value: "a"), State(value: "a", fetchStatus: .fetching), false),
+    ("loaded of no known time, then loaded", State(value: "a"), State(value: "b"), true),
+  ]
+
+  @Test(arguments: rows)
+  func `what passes after a state`(name: String, first: State, second: State, passes: Bool) async throws {
+    let kept = try await elements([first, second]).ignoringLoadingAndFailuresAfterSuccess().collect()
+    #expect(kept.count == (passes ? 2 : 1), "\(name)")
+  }
+
+  @Test func `after a removal it is as at the beginning`() async throws {
+    let states = [Self.loaded, Self.failed, State(), Self.loading, Self.failed, Self.loaded, Self.failed]
+    let kept = try await elements(states).ignoringLoadingAndFailuresAfterSuccess().collect()
+    #expect(kept.map(\.value) == ["a", nil, nil, nil, "a"])
+  }
+
+  @Test func `the failure of the sequence itself is passed on`() async throws {
+    let states = elements([Self.loaded, Self.failed], thenThrow: Broken()).ignoringLoadingAndFailuresAfterSuccess()
+    await #expect(throws: Broken.self) { try await states.collect() }
+  }
+
+  @Test func `a screen over a reactor sees each value once and no failure`() async throws {
+    let bench = Bench { $0.freshFor = .zero }
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json), .response(.serviceUnavailable), .json(Note(1, "two").json))
+    var states = bench.notes.states(for: "note").ignoringLoadingAndFailuresAfterSuccess().makeAsyncIterator()
+    #expect(await states.first { $0.value != nil }?.value?.text == "one")
+    let failure = await error { try await bench.notes.fetchFromNetwork("note") }
+    #expect(failure?.status == 503)
+    bench.clock.advance(by: .seconds(1))
+    _ = try await bench.notes.fetchFromNetwork("note")
+    let next = await states.next(isolation: nil)
+    #expect(next?.value?.text == "two" && next?.error == nil)
+    #expect(bench.stillWaiting.isEmpty)
+  }
+}

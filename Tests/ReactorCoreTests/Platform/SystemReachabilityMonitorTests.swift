@@ -1,0 +1,91 @@
+import Synchronization
+import Testing
+
+@testable import ReactorCore
+
+@Suite(.timeLimit(.minutes(1))) struct `A monitor of reachability` {
+  /// The system, as the test plays it.
+  final class System: Sendable {
+    private let report = Mutex<(@Sendable (Bool) -> Void)?>(nil)
+    private let stops = Mutex(0)
+    var timesStopped: Int { stops.withLock { $0 } }
+
+    func say(_ isReachable: Bool) { report.withLock { $0 }?(isReachable) }
+
+    var source: SystemReachabilityMonitor.Source {
+      { report in
+        self.report.withLock { $0 = report }
+        report(false)
+        return { self.stops.withLock { $0 += 1 } }
+      }
+    }
+  }
+
+  let system = System()
+
+  @Test func `knows the first report at once, then the latest`() {
+    let monitor = SystemReachabilityMonitor(source: system.source)
+    #expect(!monitor.isReachable)
+    system.say(true)
+    #expect(monitor.isReachable)
+  }
+
+  @Test func `gives each stream the current value first, then the changes, none twice`() async {
+    let monitor = SystemReachabilityMonitor(source: system.source)
+    var first = monitor.changes.makeAsyncIterator()
+    #expect(await first.next() == false)
+    system.say(true)
+    system.say(true)
+    var second = monitor.changes.makeAsyncIterator()
+    #expect([await first.next(), await second.next()] == [true, true])
+    system.say(false)
+    #expect([await first.next(), await second.next()] == [false, false])
+  }
+
+  @Test(arguments: [999, 1_000])
+  func `keeps the last change and no repetition for a reader that fell behind`(count: Int) async {
+    let monitor = SystemReachabilityMonitor(source: system.source)
+    var reader = monitor.changes.makeAsyncIterator()
+    var read = [await reader.next()]
+    for number in 1...count { system.say(!number.isMultiple(of: 2)) }
+    let last = monitor.isReachable
+    repeat { read.append(await reader.next()) } while read.last != last || read.count < 3 && last == false
+    #expect(zip(read, read.dropFirst()).allSatisfy { $0 != $1 })
+    #expect(read.count <= 3)
+  }
+
+  @Test func `forgets a stream that was let go`() {
+    let monitor = SystemReachabilityMonitor(source: system.source)
+    _ = monitor.changes
+    #expect(monitor.openStreams == 0)
+  }
+
+  @Test func `lives as long as a stream, when its owner has gone before`() async {
+    var monitor: SystemReachabilityMonitor? = SystemReachabilityMonitor(source: system.source)
+    var iterator = monitor?.changes.makeAsyncIterator()
+    monitor = nil
+    #expect(await iterator?.next() == false)
+    system.say(true)
+    #expect(await iterator?.next() == true)
+    iterator = nil
+    #expect(system.timesStopped == 1)
+  }
+
+  @Test func `ends with its owner`() {
+    var monitor: SystemReachabilityMonitor? = SystemReachabilityMonitor(source: system.source)
+    #expect(monitor?.isReachable == false)
+    monitor = nil
+    #expect(system.timesStopped == 1)
+  }
+
+  @Test func `is one for all of the process`() {
+    let (first, second) = (SystemReachability(), SystemReachability())
+    #expect(first.started() === second.started())
+  }
+
+  @Test func `answers on this machine, and its stream begins with the same`() async {
+    let reachability = SystemReachability()
+    var iterator = reachability.changes.makeAsyncIterator()
+    #expect(await iterator.next() == reachability.isReachable)
+  }
+}
