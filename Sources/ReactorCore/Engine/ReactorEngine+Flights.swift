@@ -214,14 +214,16 @@ extension ReactorEngine {
   ) {
     var copy = Copy(loaded, origin: .persistence)
     if let date = entry.invalidatedBefore, copy.fetchedAt <= date { copy = copy.invalidated(at: date) }
+    var isNewValue = true
     if let old = entry.copy {
       if old.fetchedAt > copy.fetchedAt { return }
       if old.fetchedAt == copy.fetchedAt {
         guard let date = copy.freshness.invalidatedAt else { return }
         copy = old.invalidated(at: date)
+        isNewValue = false
       }
     }
-    setCopy(copy, of: entry, &state, &effects)
+    setCopy(copy, of: entry, isNewValue: isNewValue, &state, &effects)
     if standing(copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
   }
 }

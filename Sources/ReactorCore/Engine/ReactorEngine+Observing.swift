@@ -104,7 +104,8 @@ extension ReactorEngine {
     let isStale = snapshot.copy.map { !(standing($0, for: resource, at: now)?.isFresh ?? false) } ?? false
     return LoadState(
       value: snapshot.copy?.model, error: snapshot.error, fetchStatus: snapshot.fetchStatus, origin: snapshot.origin,
-      fetchedAt: snapshot.copy?.fetchedAt, isStale: isStale, progress: snapshot.progress, revision: snapshot.revision)
+      fetchedAt: snapshot.copy?.fetchedAt, isStale: isStale, progress: snapshot.progress, revision: snapshot.revision,
+      valueRevision: snapshot.valueRevision)
   }
 }
 

@@ -164,10 +164,13 @@ extension ReactorEngine {
   }
 
   /// Gives `entry` another copy, keeps the memory within its bounds, and sees to its eviction.
-  func setCopy(_ copy: Copy<Model>?, of entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
+  func setCopy(
+    _ copy: Copy<Model>?, of entry: Entry, isNewValue: Bool = true, _ state: inout State,
+    _ effects: inout [Effect<Model>]
+  ) {
     let released = [entry.copy].compactMap(\.self) + entry.subscribers.values.compactMap(\.ownVariant)
     if !released.isEmpty { effects.append(.release(released)) }
-    let (models, bytes) = entry.setCopy(copy)
+    let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
     state.memory.account(models: models, bytes: bytes)
     guard copy != nil else { return }
     state.memory.touch(entry, at: state.time)

@@ -84,7 +84,7 @@ extension ReactorEngine {
 
   func markInvalid(_ entry: Entry, at date: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
     entry.invalidatedBefore = date
-    if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry, &state, &effects) }
+    if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry, isNewValue: false, &state, &effects) }
     append(entry.key, .invalidated)
     supersede(entry, at: date, &state, &effects)
     refresh(entry, at: date, &state, &effects)
@@ -154,7 +154,7 @@ extension ReactorEngine: LayerMember {
       guard flow.isPersistent else { return }
       transact { state, effects in
         guard let entry = state.memory.entries[key] else { return }
-        if let copy = entry.copy { setCopy(copy.invalidated(at: now), of: entry, &state, &effects) }
+        if let copy = entry.copy { setCopy(copy.invalidated(at: now), of: entry, isNewValue: false, &state, &effects) }
         if entry.flight == nil { refresh(entry, isStored: true, at: now, &state, &effects) }
         settle(entry, &state, &effects)
       }

@@ -22,6 +22,9 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   var invalidatedBefore: Date?
   /// Of the latest change that was published.
   private(set) var revision: UInt64 = 0
+  /// Of the one that the copy's model came with.
+  private var valueRevision: UInt64 = 0
+  private var hasNewValue = false
 
   init(key: RecordKey) { self.key = key }
 
@@ -35,8 +38,11 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   }
 
   /// Replaces the copy; gives by how much the memory's count changes. A stream for which it is another variant keeps its own.
-  func setCopy(_ new: Copy<Model>?) -> (models: Int, bytes: Int) {
+  ///
+  /// - Parameter isNewValue: whether it holds another model than the last.
+  func setCopy(_ new: Copy<Model>?, isNewValue: Bool) -> (models: Int, bytes: Int) {
     defer { copy = new }
+    if isNewValue { hasNewValue = true }
     for (id, subscriber) in subscribers {
       let keepsOwn = subscriber.showsValue && new?.isAnotherVariant(for: subscriber.resource) == true
       subscribers[id]?.ownVariant = keepsOwn ? self.copy(for: subscriber) : nil
@@ -48,6 +54,8 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   /// Makes a new revision of what is known now, and gives the streams that were waiting for one.
   func publish(revision: UInt64) -> [(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)] {
     self.revision = revision
+    if hasNewValue { valueRevision = revision }
+    hasNewValue = false
     var due: [(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)] = []
     for id in subscribers.keys {
       guard let continuation = subscribers[id]?.continuation, let snapshot = take(for: id) else { continue }
@@ -77,7 +85,8 @@ final class KeyState<Model: Sendable>: MemoryEntry {
     let wasThere = copy != nil && !subscriber.sawItArrive && copy?.origin != .local
     return KeySnapshot(
       copy: copy, error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
-      fetchStatus: fetchStatus, progress: progress, origin: wasThere ? .memory : copy?.origin, revision: revision)
+      fetchStatus: fetchStatus, progress: progress, origin: wasThere ? .memory : copy?.origin, revision: revision,
+      valueRevision: valueRevision)
   }
 
   private func copy(for subscriber: Subscriber<Model>) -> Copy<Model>? {
@@ -111,4 +120,5 @@ struct KeySnapshot<Model: Sendable>: Sendable {
   var progress: TransferProgress?
   var origin: Origin?
   var revision: UInt64
+  var valueRevision: UInt64
 }

@@ -18,10 +18,13 @@ public struct LoadState<Value> {
   public var progress: TransferProgress?
   /// Counts up with each change of the reactor's knowledge; a stream gives none twice.
   public var revision: UInt64
+  /// The ``revision`` at which ``value`` became what it is: two states that have a value and agree in this have the same one.
+  public var valueRevision: UInt64
 
   public init(
     value: Value? = nil, error: ReactorError? = nil, fetchStatus: FetchStatus = .idle, origin: Origin? = nil,
-    fetchedAt: Date? = nil, isStale: Bool = false, progress: TransferProgress? = nil, revision: UInt64 = 0
+    fetchedAt: Date? = nil, isStale: Bool = false, progress: TransferProgress? = nil, revision: UInt64 = 0,
+    valueRevision: UInt64 = 0
   ) {
     self.value = value
     self.error = error
@@ -31,6 +34,7 @@ public struct LoadState<Value> {
     self.isStale = isStale
     self.progress = progress
     self.revision = revision
+    self.valueRevision = valueRevision
   }
 
   /// What a simple screen switches on: the value if there is one, else the error, else loading.

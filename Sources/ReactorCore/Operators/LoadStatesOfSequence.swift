@@ -30,7 +30,8 @@ public struct LoadStatesOfSequence<Base: AsyncSequence>: AsyncSequence {
       guard let latest else { return give(LoadState(fetchStatus: .fetching)) }
       do {
         if let value = try await base?.next(isolation: actor) {
-          return give(LoadState(value: value, revision: latest.revision + 1))
+          let revision = latest.revision + 1
+          return give(LoadState(value: value, revision: revision, valueRevision: revision))
         }
         base = nil
         return nil
@@ -38,7 +39,9 @@ public struct LoadStatesOfSequence<Base: AsyncSequence>: AsyncSequence {
         base = nil
         if Task.isCancelled { return nil }
         let error = ReactorError(error) { .network($0) }
-        return give(LoadState(value: latest.value, error: error, revision: latest.revision + 1))
+        return give(
+          LoadState(
+            value: latest.value, error: error, revision: latest.revision + 1, valueRevision: latest.valueRevision))
       }
     }
 
