@@ -1,0 +1,46 @@
+public import ReactorCore
+import Synchronization
+
+/// Low power as the test sets it.
+public final class ScriptedPowerSaving: PowerSaving {
+  private struct State {
+    var isOn: Bool
+    var nextID = 0
+    var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
+  }
+
+  private let state: Mutex<State>
+
+  public init(_ isOn: Bool = false) { state = Mutex(State(isOn: isOn)) }
+
+  public var isOn: Bool { state.withLock { $0.isOn } }
+
+  /// How many streams of ``updates`` are open: neither cancelled nor let go.
+  public var openStreams: Int { state.withLock { $0.listeners.count } }
+
+  /// Sets it; every open stream gets it, unless it is what was known before.
+  public func set(_ isOn: Bool) {
+    state.withLock { state in
+      guard state.isOn != isOn else { return }
+      state.isOn = isOn
+      // Under the lock, so that every stream sees the changes in their order; to yield runs nobody's code.
+      for listener in state.listeners.values { listener.yield(isOn) }
+    }
+  }
+
+  public var updates: AsyncStream<Bool> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
+    let id = state.withLock { state in
+      state.nextID += 1
+      state.listeners[state.nextID] = continuation
+      continuation.yield(state.isOn)
+      return state.nextID
+    }
+    continuation.onTermination = { [weak self] _ in self?.close(id) }
+    return stream
+  }
+
+  private func close(_ id: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
+
+  deinit { state.withLock { Array($0.listeners.values) }.forEach { $0.finish() } }
+}

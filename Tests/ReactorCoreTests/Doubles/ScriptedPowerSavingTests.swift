@@ -1,0 +1,44 @@
+import ReactorTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `Scripted power saving` {
+  let powerSaving = ScriptedPowerSaving()
+
+  @Test func `is off until it is set`() {
+    #expect(!powerSaving.isOn)
+    powerSaving.set(true)
+    #expect(powerSaving.isOn)
+  }
+
+  @Test func `gives each stream the current value first, then the changes`() async {
+    var first = powerSaving.updates.makeAsyncIterator()
+    powerSaving.set(true)
+    var second = powerSaving.updates.makeAsyncIterator()
+    powerSaving.set(true)
+    powerSaving.set(false)
+    #expect([await first.next(), await first.next(), await first.next()] == [false, true, false])
+    #expect([await second.next(), await second.next()] == [true, false])
+  }
+
+  @Test func `forgets a stream that was cancelled`() async {
+    let updates = powerSaving.updates
+    #expect(powerSaving.openStreams == 1)
+    let task = Task { for await _ in updates {} }
+    task.cancel()
+    await task.value
+    #expect(powerSaving.openStreams == 0)
+  }
+
+  @Test func `forgets a stream that was let go`() {
+    _ = powerSaving.updates
+    #expect(powerSaving.openStreams == 0)
+  }
+
+  @Test func `ends its streams with its own life`() async {
+    var powerSaving: ScriptedPowerSaving? = ScriptedPowerSaving(true)
+    var iterator = powerSaving?.updates.makeAsyncIterator()
+    #expect(await iterator?.next() == true)
+    powerSaving = nil
+    #expect(await iterator?.next() == nil)
+  }
+}
