@@ -72,6 +72,20 @@ public final class Reactor<Model: Sendable>: Sendable {
     LoadStates(engine: engine, resource: resource, policy: policy)
   }
 
+  /// The same, and the network is asked every `interval` while somebody watches, whatever is stored.
+  ///
+  /// The interval, on the configuration's clock, counts from the end of the latest attempt, whoever made it: requests never
+  /// overlap, and many that poll one resource make one request an interval, the shortest of theirs. It is
+  /// ``ReactorConfiguration/pollingFactorInLowPower`` times as long while power is saved. A failure is shown, and the next is
+  /// tried all the same; without connectivity it waits for that. What is removed is not asked for until somebody brings it back.
+  ///
+  /// - Parameter interval: of zero or less, and of ``Swift/Duration/never``: no polling. ``FetchPolicy/cacheOnly`` never polls.
+  public func states(
+    for resource: Resource, policy: FetchPolicy = .staleWhileRevalidate, polling interval: Duration
+  ) -> LoadStates<Model> {
+    LoadStates(engine: engine, resource: resource, policy: policy, polling: interval)
+  }
+
   /// A local write, before the server knows of it: observers and waiting callers get `model` at once, an answer to an
   /// earlier request no longer replaces it, and the next success of the network does.
   ///

@@ -16,8 +16,16 @@ public struct ReactorConfiguration: Sendable {
   /// What the server's `stale-if-error` says goes before.
   public var staleIfError: Duration = .zero
 
-  /// Whether open streams request a value anew when it becomes stale. Default: `false`. Not implemented yet: it has no effect.
+  /// Whether open streams request a value anew when it becomes stale. Default: `false`. One request, however many watch; where
+  /// it fails, the next invalidation or reconnection asks again. ``FetchPolicy/cacheOnly`` never asks.
   public var revalidatesWhenStale: Bool = false
+
+  /// By how much intervals of polling are stretched while power is saved. Default: 4. From 1 to 1,000; what is outside counts as
+  /// the nearer end.
+  public var pollingFactorInLowPower: Int = 4
+
+  /// Whether power is to be saved; followed only while somebody polls. Default: what the system says.
+  public var powerSaving: any PowerSaving = SystemPowerSaving()
 
   /// Whether a fetch returns only when its record is saved. Default: `true`.
   public var waitsForSave: Bool = true
@@ -41,7 +49,7 @@ public struct ReactorConfiguration: Sendable {
     "token",
   ]
 
-  /// What waits: for eviction and, where a step waits, for that. Default: `ContinuousClock`.
+  /// What waits: for eviction, polling and, where a step waits, for that. Default: `ContinuousClock`.
   public var clock: any Clock<Duration> = ContinuousClock()
 
   /// The wall clock, by which freshness is judged. Default: `Date()`.

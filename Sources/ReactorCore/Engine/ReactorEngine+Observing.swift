@@ -17,7 +17,11 @@ extension ReactorEngine {
   }
 
   /// Begins a stream: it joins a flight as the policy says.
-  func subscribe(_ resource: Resource, _ policy: FetchPolicy) throws(ReactorError) -> (RecordKey, Flight.PartyID) {
+  ///
+  /// - Parameter polling: of zero or less, and of ``Swift/Duration/never``: none.
+  func subscribe(
+    _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil
+  ) throws(ReactorError) -> (RecordKey, Flight.PartyID) {
     if let error = unobservable(resource) { throw error }
     let key = try flow.key(resource)
     let now = now
@@ -25,9 +29,16 @@ extension ReactorEngine {
     return transact { state, effects in
       let id = state.nextID()
       let entry = entry(of: key, as: resource, &state)
-      entry.subscribers[id] = subscriber(resource, policy, entry, now)
+      let interval = polling.flatMap { $0 > .zero && $0 < .never && policy != .cacheOnly ? $0 : nil }
+      let subscriber = subscriber(resource, policy, entry, now, polling: interval, since: state.time)
+      entry.subscribers[id] = subscriber
       state.subscriberCount += 1
-      watchReachability(&state, &effects)
+      if interval != nil {
+        entry.pollers += 1
+        state.pollerCount += 1
+      }
+      watch(&state, &effects)
+      if let due = due(subscriber, entry, state), due < entry.wakeup?.at ?? .never { entry.wakeupIsOutdated = true }
       let decision = FetchDecision(policy, copy: standing(entry.copy, for: resource, at: now))
       if decision != .use {
         let party = Flight.Party(id: id, kind: .stream, resource: resource, policy: policy)
@@ -47,14 +58,24 @@ extension ReactorEngine {
       if let continuation = subscriber.continuation { effects.append(.deliver(continuation, nil)) }
       if let copy = subscriber.ownVariant { effects.append(.release([copy])) }
       state.subscriberCount -= 1
-      if state.subscriberCount == 0, let watcher = state.watcher {
-        effects.append(.cancel([watcher]))
-        state.watcher = nil
+      if subscriber.polling != nil {
+        entry.pollers -= 1
+        state.pollerCount -= 1
       }
+      if entry.subscribers.isEmpty || (subscriber.polling != nil && entry.pollers == 0) {
+        entry.wakeupIsOutdated = true
+      }
+      stopWatching(&state, &effects)
       depart(id, entry, &state, &effects)
       state.memory.touch(entry, at: state.time)
       settle(entry, &state, &effects)
     }
+  }
+
+  /// What the stream has not seen yet; `nil` where there is nothing new.
+  func latest(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) -> LoadState<Model>? {
+    let snapshot = state.withLock { $0.memory.entries[key]?.take(for: id) }
+    return snapshot.map { loadState($0, for: resource) }
   }
 
   /// The next revision that the stream has not seen; `nil` once it has ended, by cancellation too.
@@ -88,7 +109,8 @@ extension ReactorEngine {
   }
 
   private func subscriber(
-    _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date
+    _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date, polling: Duration? = nil,
+    since: Duration = .zero
   ) -> Subscriber<Model> {
     let standing = standing(entry.copy, for: resource, at: now)
     let showsValue =
@@ -97,7 +119,8 @@ extension ReactorEngine {
       case .cacheFirst: standing?.isFresh ?? false
       case .networkOnly, .networkFirst: false
       }
-    return Subscriber(resource: resource, policy: policy, showsValue: showsValue)
+    return Subscriber(
+      resource: resource, policy: policy, polling: polling, since: since, showsValue: showsValue)
   }
 
   private func loadState(_ snapshot: KeySnapshot<Model>, for resource: Resource) -> LoadState<Model> {
@@ -116,50 +139,14 @@ extension ReactorEngine {
   func refresh(
     _ entry: Entry, isStored: Bool = false, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]
   ) {
-    for (id, subscriber) in entry.subscribers where isStored || subscriber.policy != .cacheOnly {
-      guard entry.flight?.parties.contains(where: { $0.id == id }) != true,
+    let subscribers = entry.subscribers.filter { isStored || $1.policy != .cacheOnly }
+    for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
+      guard entry.flight?.parties.contains(id) != true,
         standing(entry.copy, for: subscriber.resource, at: now)?.isFresh != true
       else { continue }
       let policy = isStored && subscriber.policy != .cacheOnly ? .cacheFirst : subscriber.policy
       let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: policy)
       join(party, entry, at: now, &state, &effects)
     }
-  }
-
-  /// There is connectivity: what is paused goes on and, if there was none before, what is observed and stale is asked for.
-  func reconnected(refreshes: Bool) {
-    let now = now
-    transact { state, effects in
-      for entry in state.memory.entries.values where !entry.subscribers.isEmpty {
-        if entry.flight?.isPaused == true {
-          apply(entry.flight?.reconnected() ?? [], to: entry, &effects)
-        } else if refreshes, entry.flight == nil {
-          refresh(entry, at: now, &state, &effects)
-        } else {
-          continue
-        }
-        settle(entry, &state, &effects)
-      }
-    }
-  }
-
-  private func watchReachability(_ state: inout State, _ effects: inout [Effect<Model>]) {
-    guard state.watcher == nil, flow.configuration.checksReachability, core.backend != nil else { return }
-    let watcher = FlightTask(priority: nil)
-    state.watcher = watcher
-    effects.append(.watch(watcher))
-  }
-
-  func startWatching(_ watcher: FlightTask) {
-    guard let reachability = core.backend?.reachability else { return }
-    watcher.attach(
-      spawn(on: flow.configuration.taskExecutor) { [weak self] in
-        var wasReachable = true
-        for await isReachable in reachability.changes {
-          // The first value too: a flight may have been paused before the changes were watched.
-          if isReachable { self?.reconnected(refreshes: !wasReachable) }
-          wasReachable = isReachable
-        }
-      })
   }
 }

@@ -9,7 +9,9 @@ enum Effect<Model: Sendable>: Sendable {
   case cancel([FlightTask])
   case escalate([FlightTask], TaskPriority)
   case sweep(FlightTask)
-  case watch(FlightTask)
+  case watchReachability(FlightTask)
+  case watchPower(FlightTask)
+  case wakeUp(FlightTask, RecordKey, after: Duration)
   /// Models that memory has let go of: they end here, since a user's `deinit` may call the reactor.
   case release([Copy<Model>])
 }
@@ -43,9 +45,11 @@ extension ReactorEngine {
     _ change: (inout State, inout [Effect<Model>]) -> Result
   ) -> Result {
     let time = elapsed()
+    let date = flow.configuration.revalidatesWhenStale ? now : nil
     let (result, effects) = state.withLock { state in
       var effects: [Effect<Model>] = []
       state.time = max(state.time, time)
+      state.date = date
       let result = change(&state, &effects)
       let released = state.memory.takeRemoved().compactMap(\.copy)
       if !released.isEmpty { effects.append(.release(released)) }
@@ -64,7 +68,9 @@ extension ReactorEngine {
     case .cancel(let tasks): for task in tasks { task.cancel() }
     case .escalate(let tasks, let priority): for task in tasks { task.escalate(to: priority) }
     case .sweep(let task): startSweeping(task)
-    case .watch(let task): startWatching(task)
+    case .watchReachability(let task): startWatchingReachability(task)
+    case .watchPower(let task): startWatchingPower(task)
+    case .wakeUp(let task, let key, let wait): startWakeup(task, key, after: wait)
     case .release: break
     }
   }
@@ -97,10 +103,7 @@ extension ReactorEngine {
   }
 
   private func use(_ party: Flight.Party, _ entry: Entry, _ effects: inout [Effect<Model>]) {
-    guard party.kind == .caller else {
-      entry.subscribers[party.id]?.showsValue = true
-      return
-    }
+    guard party.kind == .caller else { return entry.show(to: party.id) }
     guard let waiter = entry.waiters.removeValue(forKey: party.id) else { return }
     guard let copy = entry.copy else { return effects.append(.resume(waiter, .failure(.notCached))) }
     effects.append(.resume(waiter, .success(copy)))
@@ -109,7 +112,7 @@ extension ReactorEngine {
   private func fail(
     _ party: Flight.Party, _ error: ReactorError, _ entry: Entry, _ effects: inout [Effect<Model>]
   ) {
-    if case .notCached = error { entry.subscribers[party.id]?.isNotCached = true }
+    if case .notCached = error { entry.denyCached(to: party.id) }
     guard let waiter = entry.waiters.removeValue(forKey: party.id) else { return }
     effects.append(.resume(waiter, .failure(error)))
   }
@@ -148,6 +151,7 @@ extension ReactorEngine {
     _ party: Flight.Party, _ entry: Entry, at now: Date, priority: TaskPriority? = nil, _ state: inout State,
     _ effects: inout [Effect<Model>]
   ) {
+    entry.isForgotten = false
     if entry.flight == nil {
       entry.flight = Flight(id: state.nextID())
       entry.ticket = core.generations.begin(entry.key)
@@ -181,10 +185,13 @@ extension ReactorEngine {
     if entry.copy?.freshness.isNoStore == true, entry.subscribers.isEmpty {
       setCopy(nil, of: entry, &state, &effects)
     }
-    state.revision += 1
-    for (continuation, snapshot) in entry.publish(revision: state.revision) {
-      effects.append(.deliver(continuation, snapshot))
+    if entry.hasNews {
+      state.revision += 1
+      for (continuation, snapshot) in entry.publish(revision: state.revision) {
+        effects.append(.deliver(continuation, snapshot))
+      }
     }
+    setWakeup(entry, &state, &effects)
     if !entry.isPinned, entry.copy == nil, entry.invalidatedBefore == nil { state.memory.remove(entry.key) }
     for key in state.memory.trim() { append(key, .evicted) }
     scheduleSweep(&state, &effects)
@@ -193,7 +200,7 @@ extension ReactorEngine {
   /// The entry of `key`, made if there is none.
   func entry(of key: RecordKey, as resource: Resource, _ state: inout State) -> Entry {
     if let entry = state.memory.entry(of: key, as: resource) { return entry }
-    let entry = Entry(key: key)
+    let entry = Entry(key: key, revision: state.revision)
     state.memory.insert(entry, as: resource)
     state.memory.touch(entry, at: state.time)
     return entry

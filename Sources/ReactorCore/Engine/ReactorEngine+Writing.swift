@@ -131,6 +131,7 @@ extension ReactorEngine {
         setCopy(nil, of: entry, &state, &effects)
         entry.error = nil
         entry.invalidatedBefore = nil
+        entry.isForgotten = true
         append(key, .removed)
         settle(entry, &state, &effects)
       }

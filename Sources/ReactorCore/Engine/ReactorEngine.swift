@@ -27,9 +27,15 @@ final class ReactorEngine<Model: Sendable>: Sendable {
     var revision: UInt64 = 0
     /// Set while models wait for their eviction.
     var sweeper: FlightTask?
+    /// What the wall clock said then; `nil` where nobody needs to know.
+    var date: Date?
     /// Set while somebody subscribes.
-    var watcher: FlightTask?
+    var reachabilityWatcher: FlightTask?
     var subscriberCount = 0
+    /// Set while somebody polls.
+    var powerWatcher: FlightTask?
+    var pollerCount = 0
+    var isSavingPower = false
 
     mutating func nextID() -> UInt64 {
       lastID += 1
@@ -54,7 +60,8 @@ final class ReactorEngine<Model: Sendable>: Sendable {
   deinit {
     state.withLock { state in
       state.sweeper?.cancel()
-      state.watcher?.cancel()
+      state.reachabilityWatcher?.cancel()
+      state.powerWatcher?.cancel()
     }
   }
 
@@ -100,6 +107,12 @@ extension ReactorEngine {
     guard let copy, copy.isSelected(by: resource) else { return nil }
     return copy.freshness.standing(
       at: now, freshFor: resource.freshFor?.inSeconds, fallback: defaultLifetime, staleIfError: staleIfError)
+  }
+
+  /// Seconds for which a copy is fresh from now on; `nil` where it is stale, or is none for `resource`.
+  func freshness(_ copy: Copy<Model>?, for resource: Resource, at now: Date) -> Double? {
+    guard let copy, copy.isSelected(by: resource) else { return nil }
+    return copy.freshness.rest(at: now, freshFor: resource.freshFor?.inSeconds, fallback: defaultLifetime)
   }
 
   func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {

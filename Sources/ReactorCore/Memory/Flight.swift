@@ -43,9 +43,12 @@ struct Flight: Sendable {
 
   /// Tells this flight from an earlier one of the key: answers to that one are not its.
   let id: UInt64
-  private(set) var parties: [Party] = []
+  private(set) var parties = FlightParties()
   private var load = Load.notAsked
   private var request = Request.notAsked
+
+  /// The layer's number as a party.
+  static let layer: PartyID = 0
 
   init(id: UInt64) { self.id = id }
 
@@ -55,7 +58,7 @@ struct Flight: Sendable {
   }
 
   /// Whether a background revalidation is under way.
-  var hasLayer: Bool { parties.contains { $0.kind == .layer } }
+  var hasLayer: Bool { parties.contains(Self.layer) }
 
   /// How the copy at hand stands for a resource.
   typealias Standings = (Resource) -> Standing?
@@ -78,7 +81,7 @@ struct Flight: Sendable {
   }
 
   mutating func leave(_ id: PartyID) -> [Action] {
-    parties.removeAll { $0.id == id }
+    parties.remove(id)
     return finish([])
   }
 
@@ -86,7 +89,7 @@ struct Flight: Sendable {
   mutating func loaded(copy: Standings) -> [Action] {
     load = .done
     var actions: [Action] = []
-    for party in parties {
+    for party in parties.inOrder {
       switch party.waitsFor {
       case .persistence: settle(party, copy: copy, into: &actions)
       case .standIn(let error): fall(party, error, copy: copy, into: &actions)
@@ -102,8 +105,8 @@ struct Flight: Sendable {
   /// - Parameter answers: whether it is what the resource asks for. The parties for whom it is another variant stay: the
   ///   flight is to be begun again for them.
   mutating func succeeded(answers: (Resource) -> Bool = { _ in true }) -> [Action] {
-    let answered = parties.filter { answers($0.resource) }
-    parties.removeAll { party in answered.contains { $0.id == party.id } }
+    let answered = parties.inOrder.filter { answers($0.resource) }
+    for party in answered { parties.remove(party.id) }
     return finish(answered.map { .use($0) })
   }
 
@@ -111,7 +114,7 @@ struct Flight: Sendable {
   mutating func failed(_ error: ReactorError, copy: Standings) -> [Action] {
     request = .failed(error)
     var actions: [Action] = []
-    for party in parties {
+    for party in parties.inOrder {
       if case .network = party.waitsFor { fall(party, error, copy: copy, into: &actions) }
     }
     return finish(actions)
@@ -119,12 +122,12 @@ struct Flight: Sendable {
 
   /// There is no connectivity: streams wait for it, the others fail now.
   mutating func unreachable(copy: Standings) -> [Action] {
-    let streams = parties.filter { $0.kind == .stream && $0.isWaitingForNetwork }
-    parties.removeAll { party in streams.contains { $0.id == party.id } }
+    let streams = parties.inOrder.filter { $0.kind == .stream && $0.isWaitingForNetwork }
+    for party in streams { parties.remove(party.id) }
     var actions = failed(.noConnectivity, copy: copy)
     guard !streams.isEmpty else { return actions }
     if case .end? = actions.last { actions.removeLast() }
-    parties += streams
+    for party in streams { parties.append(party) }
     request = .paused
     for party in streams { showWhilePaused(party, copy: copy, into: &actions) }
     return actions
@@ -141,7 +144,7 @@ struct Flight: Sendable {
   func restarted(id: UInt64, copy: Standings) -> (Flight, [Action]) {
     var flight = Flight(id: id)
     var actions: [Action] = []
-    for party in parties { actions += flight.join(party, copy: copy) }
+    for party in parties.inOrder { actions += flight.join(party, copy: copy) }
     return (flight, actions)
   }
 }
@@ -169,7 +172,7 @@ extension Flight {
     var successor = party
     if party.kind == .caller {
       guard !hasLayer else { return }
-      successor.id = 0
+      successor.id = Self.layer
       successor.kind = .layer
     }
     successor.waitsFor = .network
@@ -178,7 +181,7 @@ extension Flight {
   }
 
   private mutating func ask(for party: Party, isNew: Bool, copy: Standings, into actions: inout [Action]) {
-    if let index = parties.firstIndex(where: { $0.id == party.id }) { parties[index].waitsFor = .network }
+    parties.update(party.id) { $0.waitsFor = .network }
     switch request {
     case .notAsked:
       request = .running
@@ -198,7 +201,7 @@ extension Flight {
     if FetchDecision.standsIn(copy(party.resource), for: error, under: party.policy) {
       resolve(party, .use(party), into: &actions)
     } else if party.policy == .networkFirst, error.isNetworkFailure, load != .done {
-      if let index = parties.firstIndex(where: { $0.id == party.id }) { parties[index].waitsFor = .standIn(error) }
+      parties.update(party.id) { $0.waitsFor = .standIn(error) }
       guard load == .notAsked else { return }
       load = .running
       actions.append(.load)
@@ -218,7 +221,7 @@ extension Flight {
   }
 
   private mutating func resolve(_ party: Party, _ action: Action, into actions: inout [Action]) {
-    parties.removeAll { $0.id == party.id }
+    parties.remove(party.id)
     actions.append(action)
   }
 

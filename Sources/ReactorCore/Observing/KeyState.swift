@@ -8,25 +8,42 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   var use = MemoryUse()
   private(set) var copy: Copy<Model>?
   /// Of the latest attempt.
-  var error: ReactorError?
+  var error: ReactorError? { didSet { if oldValue != nil || error != nil { hasChanged = true } } }
   var flight: Flight?
   /// What ``flight`` was begun under.
   var ticket: Generations.Ticket?
   /// What runs for ``flight``.
   var tasks: [FlightTask] = []
   var priority: TaskPriority?
-  var progress: TransferProgress?
+  var progress: TransferProgress? { didSet { if progress != oldValue { hasChanged = true } } }
   var waiters: [Flight.PartyID: CheckedContinuation<Outcome, Never>] = [:]
   var subscribers: [Flight.PartyID: Subscriber<Model>] = [:]
   /// What was fetched until then is stale, also if persistence does not know.
   var invalidatedBefore: Date?
+  /// When it is asked for again by itself.
+  var wakeup: Wakeup?
+  /// Whether ``wakeup`` is to be looked at, because what it was set by has changed.
+  var wakeupIsOutdated = false
+  var pollers = 0
+  /// Whether it was removed, and nobody has brought it back.
+  var isForgotten = false
+  /// Whether a flight was under way when ``wakeup`` was looked at last.
+  var isAttempting = false
+  /// The clock's time at which the latest flight ended.
+  var attemptedAt: Duration?
   /// Of the latest change that was published.
-  private(set) var revision: UInt64 = 0
+  private(set) var revision: UInt64
+  private var hasChanged = false
+  private var publishedStatus = FetchStatus.idle
   /// Of the one that the copy's model came with.
   private var valueRevision: UInt64 = 0
   private var hasNewValue = false
 
-  init(key: RecordKey) { self.key = key }
+  /// - Parameter revision: the reactor's latest.
+  init(key: RecordKey, revision: UInt64) {
+    self.key = key
+    self.revision = revision
+  }
 
   var holdsModel: Bool { copy != nil }
   var cost: Int { copy?.cost ?? 0 }
@@ -42,6 +59,9 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   /// - Parameter isNewValue: whether it holds another model than the last.
   func setCopy(_ new: Copy<Model>?, isNewValue: Bool) -> (models: Int, bytes: Int) {
     defer { copy = new }
+    if copy != nil || new != nil { hasChanged = true }
+    if new != nil { isForgotten = false }
+    wakeupIsOutdated = true
     if isNewValue { hasNewValue = true }
     for (id, subscriber) in subscribers {
       let keepsOwn = subscriber.showsValue && new?.isAnotherVariant(for: subscriber.resource) == true
@@ -51,13 +71,18 @@ final class KeyState<Model: Sendable>: MemoryEntry {
     return ((new == nil ? 0 : 1) - (copy == nil ? 0 : 1), (new?.cost ?? 0) - (copy?.cost ?? 0))
   }
 
-  /// Makes a new revision of what is known now, and gives the streams that were waiting for one.
+  /// Whether streams would see another state than the one that was published last.
+  var hasNews: Bool { hasChanged || publishedStatus != fetchStatus }
+
+  /// Makes a new revision of what is known now, and gives the streams that were waiting for one, in the order of their numbers.
   func publish(revision: UInt64) -> [(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)] {
     self.revision = revision
+    hasChanged = false
+    publishedStatus = fetchStatus
     if hasNewValue { valueRevision = revision }
     hasNewValue = false
     var due: [(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)] = []
-    for id in subscribers.keys {
+    for id in subscribers.filter({ $1.continuation != nil }).keys.sorted() {
       guard let continuation = subscribers[id]?.continuation, let snapshot = take(for: id) else { continue }
       subscribers[id]?.continuation = nil
       due.append((continuation, snapshot))
@@ -74,10 +99,22 @@ final class KeyState<Model: Sendable>: MemoryEntry {
 
   /// A value that arrives is shown under every policy.
   func showToAll() {
-    for id in subscribers.keys {
-      subscribers[id]?.showsValue = true
-      subscribers[id]?.isNotCached = false
-    }
+    for id in subscribers.keys { show(to: id) }
+  }
+
+  /// From now on the stream shows what the key has.
+  func show(to id: Flight.PartyID) {
+    guard let subscriber = subscribers[id], !subscriber.showsValue || subscriber.isNotCached else { return }
+    subscribers[id]?.showsValue = true
+    subscribers[id]?.isNotCached = false
+    hasChanged = true
+  }
+
+  /// The stream is told that nothing is cached.
+  func denyCached(to id: Flight.PartyID) {
+    guard subscribers[id] != nil else { return }
+    subscribers[id]?.isNotCached = true
+    hasChanged = true
   }
 
   func snapshot(for subscriber: Subscriber<Model>) -> KeySnapshot<Model> {
@@ -92,33 +129,4 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   private func copy(for subscriber: Subscriber<Model>) -> Copy<Model>? {
     copy?.isAnotherVariant(for: subscriber.resource) == true ? subscriber.ownVariant : copy
   }
-}
-
-/// One open stream.
-struct Subscriber<Model: Sendable> {
-  let resource: Resource
-  let policy: FetchPolicy
-  /// Whether its policy lets it show what the key has.
-  var showsValue: Bool
-  /// Whether the copy has come since it subscribed; one that was there comes, to it, from memory.
-  var sawItArrive = false
-  /// Its latest copy, where the key's is another variant (RFC 9111 §4.1).
-  var ownVariant: Copy<Model>?
-  /// Whether it was told that nothing is cached, which concerns no other stream.
-  var isNotCached = false
-  /// The revision that it was given last.
-  var delivered: UInt64?
-  /// Set while it waits for the next revision.
-  var continuation: CheckedContinuation<KeySnapshot<Model>?, Never>?
-}
-
-/// What one stream may know of a key at one revision; a ``LoadState`` is made of it outside the lock.
-struct KeySnapshot<Model: Sendable>: Sendable {
-  var copy: Copy<Model>?
-  var error: ReactorError?
-  var fetchStatus: FetchStatus
-  var progress: TransferProgress?
-  var origin: Origin?
-  var revision: UInt64
-  var valueRevision: UInt64
 }

@@ -10,13 +10,16 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
   let engine: ReactorEngine<Model>
   let resource: Resource
   let policy: FetchPolicy
+  var polling: Duration?
 
   /// What memory knows now, synchronously and without subscribing.
   public var current: LoadState<Model> { engine.current(resource, policy) }
 
   public func makeAsyncIterator() -> Iterator {
-    Iterator(subscription: Subscription(engine, resource, policy))
+    Iterator(subscription: subscribe())
   }
+
+  func subscribe() -> Subscription<Model> { Subscription(engine, resource, policy, polling: polling) }
 
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let subscription: Subscription<Model>
@@ -25,34 +28,6 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> LoadState<Model>? {
       await subscription.next()
-    }
-  }
-}
-
-/// One open stream; it ends with this object.
-private final class Subscription<Model: Sendable>: Sendable {
-  private let engine: ReactorEngine<Model>
-  private let resource: Resource
-  private let place: Result<(RecordKey, Flight.PartyID), ReactorError>
-  private let invalid = Gone()
-
-  init(_ engine: ReactorEngine<Model>, _ resource: Resource, _ policy: FetchPolicy) {
-    self.engine = engine
-    self.resource = resource
-    do { place = .success(try engine.subscribe(resource, policy)) } catch { place = .failure(error) }
-  }
-
-  deinit {
-    if case .success((let key, let id)) = place { engine.unsubscribe(key, id) }
-  }
-
-  func next() async -> LoadState<Model>? {
-    switch place {
-    case .success((let key, let id)): return await engine.next(key, id, of: resource)
-    case .failure(let error):
-      if invalid.isFirst { return LoadState(error: error) }
-      await invalid.untilCancelled()
-      return nil
     }
   }
 }

@@ -47,8 +47,7 @@ struct Freshness: Sendable, Hashable {
   func standing(at now: Date, freshFor: Double?, fallback: Double, staleIfError: Double) -> Standing? {
     guard !isNoStore else { return nil }
     let age = now.timeIntervalSince(since)
-    var lifetime = freshFor ?? self.lifetime ?? fallback
-    if let invalidatedAt { lifetime = min(lifetime, invalidatedAt.timeIntervalSince(since)) }
+    let lifetime = lifetime(freshFor: freshFor, fallback: fallback)
     // A record from the future, or a clock set back: stale, and never longer alive for it.
     let isFresh = age >= 0 && age < lifetime
     let overdue = age >= 0 ? age - lifetime : .infinity
@@ -57,6 +56,21 @@ struct Freshness: Sendable, Hashable {
       mayStandIn: !isNoCache && !(isMustRevalidate && !isFresh),
       isWithinStaleWhileRevalidate: overdue < self.staleWhileRevalidate ?? 0,
       isWithinStaleIfError: overdue < self.staleIfError ?? staleIfError)
+  }
+}
+
+extension Freshness {
+  /// Seconds from `now` until the copy is stale; `nil` where it is, or may not be kept. The parameters are those of
+  /// ``standing(at:freshFor:fallback:staleIfError:)``.
+  func rest(at now: Date, freshFor: Double?, fallback: Double) -> Double? {
+    let age = now.timeIntervalSince(since)
+    let lifetime = lifetime(freshFor: freshFor, fallback: fallback)
+    return !isNoStore && age >= 0 && age < lifetime ? lifetime - age : nil
+  }
+
+  private func lifetime(freshFor: Double?, fallback: Double) -> Double {
+    let lifetime = freshFor ?? self.lifetime ?? fallback
+    return invalidatedAt.map { min(lifetime, $0.timeIntervalSince(since)) } ?? lifetime
   }
 }
 

@@ -85,5 +85,5 @@ struct FlightProbe {
     return actions.map(\.text)
   }
 
-  var parties: [UInt64] { flight.parties.map(\.id) }
+  var parties: [UInt64] { flight.parties.inOrder.map(\.id) }
 }

@@ -56,7 +56,8 @@ private struct FlightWalk {
     let copy = CopyAtHand.allCases.randomElement(using: &random)?.standing
     let event = Event.allCases.filter(isPossible).randomElement(using: &random) ?? .join
     let actions = perform(event) { _ in copy }
-    story.append("\(event) → \(actions.map(\.text).joined(separator: ", ")); parties \(flight.parties.map(\.id))")
+    story.append(
+      "\(event) → \(actions.map(\.text).joined(separator: ", ")); parties \(flight.parties.inOrder.map(\.id))")
     note(actions)
     if fault == nil { fault = brokenInvariant(actions) }
     if waiting.isEmpty { beginAnew() }
@@ -133,7 +134,7 @@ private struct FlightWalk {
       case .end: break
       }
     }
-    for id in shown where !flight.parties.contains(where: { $0.id == id }) { waiting[id] = nil }
+    for id in shown where !flight.parties.contains(id) { waiting[id] = nil }
     // A caller that is content with a stale copy leaves the layer in its place.
     if flight.hasLayer { waiting[0] = .layer }
   }
@@ -147,7 +148,7 @@ private struct FlightWalk {
   private func brokenInvariant(_ actions: [Flight.Action]) -> String? {
     let texts = actions.map(\.text)
     let ends = texts.count { $0 == "end" }
-    if flight.parties.map(\.id).sorted() != waiting.keys.sorted() {
+    if flight.parties.inOrder.map(\.id).sorted() != waiting.keys.sorted() {
       return "somebody was forgotten or is kept: \(waiting.keys.sorted()) should wait"
     }
     if waiting.isEmpty {

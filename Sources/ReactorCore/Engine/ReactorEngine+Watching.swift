@@ -1,0 +1,71 @@
+extension ReactorEngine {
+  /// Follows the system's state while there are streams whom it concerns.
+  func watch(_ state: inout State, _ effects: inout [Effect<Model>]) {
+    if state.reachabilityWatcher == nil, flow.configuration.checksReachability, core.backend != nil {
+      let watcher = FlightTask(priority: nil)
+      state.reachabilityWatcher = watcher
+      effects.append(.watchReachability(watcher))
+    }
+    if state.powerWatcher == nil, state.pollerCount > 0 {
+      let watcher = FlightTask(priority: nil)
+      state.powerWatcher = watcher
+      effects.append(.watchPower(watcher))
+    }
+  }
+
+  /// Stops what the last stream needed.
+  func stopWatching(_ state: inout State, _ effects: inout [Effect<Model>]) {
+    if state.subscriberCount == 0, let watcher = state.reachabilityWatcher.take() { effects.append(.cancel([watcher])) }
+    if state.pollerCount == 0, let watcher = state.powerWatcher.take() { effects.append(.cancel([watcher])) }
+  }
+
+  func startWatchingReachability(_ watcher: FlightTask) {
+    guard let reachability = core.backend?.reachability else { return }
+    watcher.attach(
+      spawn(on: flow.configuration.taskExecutor) { [weak self] in
+        var wasReachable = true
+        for await isReachable in reachability.changes {
+          // The first value too: a flight may have been paused before the changes were watched.
+          if isReachable { self?.reconnected(refreshes: !wasReachable) }
+          wasReachable = isReachable
+        }
+      })
+  }
+
+  func startWatchingPower(_ watcher: FlightTask) {
+    let power = flow.configuration.powerSaving
+    watcher.attach(
+      spawn(on: flow.configuration.taskExecutor) { [weak self] in
+        for await isOn in power.updates { self?.savePower(isOn) }
+      })
+  }
+
+  private func savePower(_ isOn: Bool) {
+    transact { state, effects in
+      guard state.isSavingPower != isOn else { return }
+      state.isSavingPower = isOn
+      for entry in state.memory.entries.values where entry.pollers > 0 {
+        entry.wakeupIsOutdated = true
+        setWakeup(entry, &state, &effects)
+      }
+    }
+  }
+
+  /// There is connectivity: what is paused goes on and, if there was none before, what is observed and stale is asked for,
+  /// but for what was removed.
+  func reconnected(refreshes: Bool) {
+    let now = now
+    transact { state, effects in
+      for entry in state.memory.entries.values where !entry.subscribers.isEmpty {
+        if entry.flight?.isPaused == true {
+          apply(entry.flight?.reconnected() ?? [], to: entry, &effects)
+        } else if refreshes, entry.flight == nil, !entry.isForgotten {
+          refresh(entry, at: now, &state, &effects)
+        } else {
+          continue
+        }
+        settle(entry, &state, &effects)
+      }
+    }
+  }
+}

@@ -1,0 +1,141 @@
+public import Observation
+
+/// The state of a resource for a screen: `Observable`, so that SwiftUI, AppKit, UIKit and `Observations` follow it as it is.
+///
+/// ```swift
+/// @State private var articles = Live(api.articles, "articles")
+///
+/// var body: some View {
+///   List(articles.value ?? []) { Text($0.title) }
+///     .overlay { if articles.isLoading { ProgressView() } }
+///     .refreshable { await articles.refresh() }
+/// }
+/// ```
+///
+/// Nothing happens until a property is read: then it subscribes, asks as the policy says, and follows each change until it is
+/// released. Who reads ``value`` alone is told only of other values, not of requests that come and go. It never keeps itself alive;
+/// when it is gone the subscription is, and a request that nobody else waits for is cancelled.
+@MainActor
+public final class Live<Model: Sendable>: Observable {
+  private let registrar = ObservationRegistrar()
+  private let paths = LivePaths<Model>()
+  private let states: LiveStates<Model>
+  /// Its end is the subscription's.
+  private var following: LiveFollowing<Model>?
+  private var isFollowing = false
+  private var latest = LoadState<Model>()
+
+  public convenience init(
+    _ reactor: Reactor<Model>, _ resource: Resource, policy: FetchPolicy = .staleWhileRevalidate
+  ) {
+    self.init(reactor.states(for: resource, policy: policy))
+  }
+
+  /// Follows the states of a resource, polling if they do. ``refresh()`` asks the network.
+  public init(_ states: LoadStates<Model>) {
+    self.states = LiveStates(states)
+  }
+
+  /// Follows any states: mapped, dependent, or made of other sequences.
+  ///
+  /// - Parameter refresh: what ``refresh()`` does.
+  public init<States: AsyncSequence<LoadState<Model>, Never> & Sendable>(
+    _ states: States, refresh: @escaping @Sendable () async -> Void = {}
+  ) {
+    self.states = LiveStates(states, refresh: refresh)
+  }
+
+  /// What is known now, and what is being done about it. The first is there at once, from memory.
+  public var state: LoadState<Model> {
+    follow()
+    registrar.access(self, keyPath: paths.state)
+    return latest
+  }
+
+  /// ``LoadState/value``.
+  public var value: Model? {
+    follow()
+    registrar.access(self, keyPath: paths.value)
+    return latest.value
+  }
+
+  /// ``LoadState/error``.
+  public var error: ReactorError? {
+    follow()
+    registrar.access(self, keyPath: paths.error)
+    return latest.error
+  }
+
+  /// Whether it is being fetched, with a value to show or without.
+  public var isLoading: Bool {
+    follow()
+    registrar.access(self, keyPath: paths.isLoading)
+    return latest.fetchStatus == .fetching
+  }
+
+  /// Asks the network, whatever is stored; returns when ``state`` says how it went. A request under way is joined. Without
+  /// connectivity it fails at once. When the caller is cancelled it returns, and the request ends unless somebody else waits for it.
+  public func refresh() async {
+    follow()
+    await states.refresh()
+    if let state = following?.latest() { show(state) }
+  }
+}
+
+extension Live {
+  private func follow() {
+    guard !isFollowing else { return }
+    // Before it subscribes: who observes events may read this, now.
+    isFollowing = true
+    let following = states.follow { [weak self] state in
+      await MainActor.run { self?.show(state) }
+    }
+    self.following = following
+    if let state = following.latest() { show(state) }
+  }
+
+  private func show(_ state: LoadState<Model>) {
+    // What was fetched by hand may have overtaken it.
+    guard !states.areRevised || state.revision > latest.revision || latest.revision == 0 else { return }
+    let news = News(from: latest, to: state)
+    registrar.willSet(self, keyPath: paths.state)
+    if news.hasValue { registrar.willSet(self, keyPath: paths.value) }
+    if news.hasError { registrar.willSet(self, keyPath: paths.error) }
+    if news.hasLoading { registrar.willSet(self, keyPath: paths.isLoading) }
+    latest = state
+    if news.hasLoading { registrar.didSet(self, keyPath: paths.isLoading) }
+    if news.hasError { registrar.didSet(self, keyPath: paths.error) }
+    if news.hasValue { registrar.didSet(self, keyPath: paths.value) }
+    registrar.didSet(self, keyPath: paths.state)
+  }
+
+  /// What two states differ in.
+  private struct News {
+    let hasValue: Bool
+    let hasError: Bool
+    let hasLoading: Bool
+
+    init(from old: LoadState<Model>, to new: LoadState<Model>) {
+      let isKnownSame = old.valueRevision == new.valueRevision && new.valueRevision > 0
+      hasValue = (old.value == nil) != (new.value == nil) || (new.value != nil && !isKnownSame)
+      hasError = old.error != nil || new.error != nil
+      hasLoading = (old.fetchStatus == .fetching) != (new.fetchStatus == .fetching)
+    }
+  }
+}
+
+/// Each key path costs far more to make than to use.
+@MainActor
+private struct LivePaths<Model: Sendable> {
+  let state: KeyPath<Live<Model>, LoadState<Model>>
+  let value: KeyPath<Live<Model>, Model?>
+  let error: KeyPath<Live<Model>, ReactorError?>
+  let isLoading: KeyPath<Live<Model>, Bool>
+
+  init() {
+    state = \.state
+    value = \.value
+    error = \.error
+    isLoading = \.isLoading
+  }
+}

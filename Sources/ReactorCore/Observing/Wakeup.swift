@@ -1,0 +1,6 @@
+/// When a key is asked for again without anybody's doing, and the task that sleeps until then.
+struct Wakeup {
+  let task: FlightTask
+  /// On the reactor's clock, since it was made.
+  let at: Duration
+}
