@@ -16,7 +16,7 @@ public final class ModelLayer: Sendable {
 
   public convenience init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
-    reachability: any Reachability = AlwaysReachable(), scope: Scope = .shared,
+    reachability: any Reachability = SystemReachability(), scope: Scope = .shared,
     configuration: ReactorConfiguration = .init()
   ) {
     self.init(

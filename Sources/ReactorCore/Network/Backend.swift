@@ -14,7 +14,7 @@ public struct Backend: Sendable {
 
   public init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), middlewares: [any TransportMiddleware] = [],
-    reachability: any Reachability = AlwaysReachable()
+    reachability: any Reachability = SystemReachability()
   ) {
     self.baseURL = baseURL
     self.transport = transport
