@@ -15,8 +15,7 @@ import Testing
   }
 
   @Test func `is one element for who has not looked`() async {
-    var activity: ScriptedAppActivity? = activity
-    activity = ScriptedAppActivity()
+    var activity: ScriptedAppActivity? = ScriptedAppActivity()
     var iterator = activity?.becameActive.makeAsyncIterator()
     for _ in 0..<1_000 { activity?.becomeActive() }
     activity = nil

@@ -88,10 +88,14 @@ import Testing
 
   @Test(arguments: [Duration.zero, .seconds(-1), .zero - .never])
   func `of no time expires all at once, in their order`(duration: Duration) async throws {
-    let activities = ["a", "b", "c"].map(begin)
-    await grace.end(within: duration)
-    #expect(expired.value == ["a", "b", "c"])
-    for activity in activities { activity.end() }
+    for clock in [clock, ContinuousClock(), SuspendingClock()] as [any Clock<Duration>] {
+      let expired = Shared<[String]>([])
+      let grace = GracePeriod(clock: clock)
+      let activities = ["a", "b", "c"].map { name in grace.begin(name) { expired.change { $0.append(name) } } }
+      await grace.end(within: duration)
+      #expect(expired.value == ["a", "b", "c"])
+      for activity in activities { activity.end() }
+    }
     try clock.checkNobodySleeps()
   }
 
