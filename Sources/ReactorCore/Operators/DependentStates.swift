@@ -57,7 +57,7 @@ where Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
   init<Outer: AsyncSequence & Sendable, Value: Sendable>(
     _ outer: Outer, _ make: @escaping @Sendable (Value) -> Inner
   ) where Outer.Element == LoadState<Value>, Outer.Failure == Never {
-    let iterator = Handover(outer.makeAsyncIterator())
+    let iterator = Parcel(outer.makeAsyncIterator())
     // The task holds the follower, not this object, so that it ends with this object.
     task = spawn(on: nil) { [follower] in
       if let iterator = iterator.take() { await follower.follow(iterator, make) }
@@ -81,7 +81,7 @@ where Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
 }
 
 /// Passes a value to the one task that takes it.
-private final class Handover<Value>: Sendable {
+private final class Parcel<Value>: Sendable {
   private let value: Mutex<Value?>
 
   init(_ value: sending Value) { self.value = Mutex(value) }
