@@ -50,21 +50,23 @@ final class ApplicationListModel {
 }
 
 @MainActor @Observable
-final class Screen {
+final class ApplicationScreen {
   var isVisible = false
-  private(set) var title = "Applications"
+  private(set) var selected: Application?
 
-  func show(_ application: Application) { title = application.name }
+  func select(_ application: Application) { selected = application }
 }
 
 struct NoApplications: Error {}
-
 struct OutOfTime: Error {}
 
 /// What the examples of the page take as given.
 struct Fabric {
+  typealias States<Value> = AsyncSequence<LoadState<Value>, Never> & Sendable
+  typealias Flags = AsyncSequence<Bool, Never> & Sendable
+
   var api: FabricAPI
-  var clock: any Clock<Duration> & Sendable = ContinuousClock()
+  var clock: any Clock<Duration> = ContinuousClock()
 
   func applications() async throws -> [Application] {
     let applications = try await api.applications.fetch("projects")
@@ -79,35 +81,114 @@ struct Fabric {
     return newest
   }
 
-  func names() -> some AsyncSequence<LoadState<[String]>, Never> & Sendable {
+  func names() -> some States<[String]> {
     let names = api.applications.states(for: "projects").mapValues { $0.map(\.name) }
     return names
   }
 
-  func materialized() -> some AsyncSequence<LoadState<[Application]>, Never> & Sendable {
+  @MainActor
+  func observed(_ show: (LoadState<[Application]>) -> Void) async {
+    for await state in api.applications.states(for: "projects") { show(state) }
+  }
+
+  func materialized() -> some States<[Application]> {
     let states = api.applications.fetches("projects", policy: .networkOnly).loadStates()
     return states
   }
 
-  func steady() -> some AsyncSequence<LoadState<[Application]>, Never> & Sendable {
+  func steady() -> some States<[Application]> {
     let states = api.applications.states(for: "projects").ignoringLoadingAndFailuresAfterSuccess()
     return states
   }
 
-  func showing(_ model: ApplicationListModel) async -> String {
-    let text =
-      switch await model.applications.state.phase {
-      case .loading: "Loading…"
-      case .failed: "Error loading applications!"
-      case .loaded(let applications): "\(applications.count) applications"
-      }
-    return text
+  @MainActor
+  func text(_ model: ApplicationListModel) -> String {
+    switch model.applications.state.phase {
+    case .loading: "Loading…"
+    case .failed: "Error loading applications!"
+    case .loaded(let applications): "\(applications.count) applications"
+    }
   }
 
-  func following(_ model: ApplicationListModel, _ show: @MainActor (LoadState<[Application]>) -> Void) async {
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      let states = Observations { @MainActor in model.applications.state }
-      for await state in states { await show(state) }
+  @MainActor @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  func visibility(_ screen: ApplicationScreen) -> some Flags {
+    let isOnScreen = Observations { screen.isVisible }
+    return isOnScreen
+  }
+
+  func started<Selections: AsyncSequence<Application, Never> & Sendable>(
+    _ selections: Selections, placeholder: Application
+  ) -> (some AsyncSequence<Application, Never> & Sendable, some AsyncSequence<Application?, Never> & Sendable) {
+    let shown = selections.startWith(placeholder)
+    let selected = selections.startWithNil()
+    return (shown, selected)
+  }
+
+  func withoutErrors() -> some AsyncSequence<[Application], Never> & Sendable {
+    let applications = api.applications.fetches("projects").ignoringErrors(replacement: [])
+    return applications
+  }
+
+  func flaky(seed: UInt64) -> some States<[Application]> {
+    let states = api.applications.fetches("projects", policy: .networkOnly)
+      .failRandomly(with: ReactorError.timedOut, probability: 1 / 3, using: SeededGenerator(seed: seed))
+      .loadStates()
+    return states
+  }
+
+  func lowPower() -> some Flags {
+    let isInLowPowerMode = LowPowerMode.updates
+    return isInLowPowerMode
+  }
+
+  func reloading(
+    _ isOnScreen: some Flags, _ isInLowPowerMode: some Flags
+  ) -> some States<[Application]> {
+    let shouldReload = combineLatest(isOnScreen, isInLowPowerMode).map { $0 && !$1 }
+    let states = api.applications.fetches("projects", policy: .networkOnly).loadStates()
+      .reloadPeriodically(every: .seconds(30), while: shouldReload, clock: clock)
+      .ignoringLoadingAndFailuresAfterSuccess()
+    return states
+  }
+
+  func polled() -> LoadStates<[Application]> {
+    let states = api.applications.states(for: "projects", polling: .seconds(30))
+    return states
+  }
+
+  func ticking(on clock: some Clock<Duration>) async {
+    for await _ in AsyncTimerSequence(interval: .seconds(30), clock: clock) {
+      await api.applications.invalidate("projects")
     }
+  }
+
+  func searching(
+    _ queries: AsyncStream<String>, on clock: some Clock<Duration>
+  ) -> some States<[Application]> {
+    let results = queries.removeDuplicates().debounce(for: .milliseconds(300), clock: clock).flatMapLatest { query in
+      api.applications.fetches(Resource("projects", query: ["q": query])).loadStates()
+    }
+    return results
+  }
+
+  func dependent() -> some States<[Crash]> {
+    let crashes = api.applications.states(for: "projects").dependentStates { applications in
+      api.crashes.states(for: Resource("projects/\(applications.first?.id ?? 0)/crashes"))
+    }
+    return crashes
+  }
+
+  func repeated(_ appearances: AsyncStream<Void>, _ activity: any AppActivity) -> some States<[Application]> {
+    let states = api.applications.fetches("projects", policy: .networkOnly).loadStates()
+      .repeated(on: merge(appearances, activity.becameActive), throttle: .seconds(60), clock: clock)
+    return states
+  }
+
+  func inBackground(
+    _ backgroundTime: any BackgroundTime
+  ) -> some AsyncSequence<[Application], any Error> & Sendable {
+    let applications = api.applications.fetches("projects", policy: .networkOnly)
+      .continuingInBackground(named: "applications", timeoutError: OutOfTime(), using: backgroundTime)
+    return applications
   }
 }
