@@ -1,0 +1,33 @@
+import Foundation
+
+/// When the app becomes active, as the operating system tells.
+///
+/// - On Apple platforms: the notification of `UIApplication`, `NSApplication` or `WKApplication`.
+/// - Elsewhere, where programs do not become active: never. Its stream only ends with its reader.
+public struct SystemAppActivity: AppActivity {
+  public init() {}
+
+  #if canImport(Darwin)
+    // By their values, so that a program without a user interface loads no framework for one.
+    #if os(macOS)
+      private static let name = Notification.Name("NSApplicationDidBecomeActiveNotification")
+    #elseif os(watchOS)
+      private static let name = Notification.Name("WKApplicationDidBecomeActiveNotification")
+    #else
+      private static let name = Notification.Name("UIApplicationDidBecomeActiveNotification")
+    #endif
+
+    public var becameActive: AsyncStream<Void> {
+      let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      let task = spawn(on: nil) {
+        for await _ in NotificationCenter.default.notifications(named: Self.name).map({ _ in () }) {
+          continuation.yield()
+        }
+      }
+      continuation.onTermination = { _ in task.cancel() }
+      return stream
+    }
+  #else
+    public var becameActive: AsyncStream<Void> { AsyncStream { _ in } }
+  #endif
+}

@@ -1,0 +1,40 @@
+import ReactorTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `Scripted app activity` {
+  let activity = ScriptedAppActivity()
+
+  @Test func `tells each stream that is open`() async {
+    var first = activity.becameActive.makeAsyncIterator()
+    activity.becomeActive()
+    var second = activity.becameActive.makeAsyncIterator()
+    #expect(await first.next() != nil)
+    activity.becomeActive()
+    #expect(await first.next() != nil)
+    #expect(await second.next() != nil)
+  }
+
+  @Test func `is one element for who has not looked`() async {
+    var activity: ScriptedAppActivity? = ScriptedAppActivity()
+    var iterator = activity?.becameActive.makeAsyncIterator()
+    for _ in 0..<1_000 { activity?.becomeActive() }
+    activity = nil
+    #expect(await iterator?.next() != nil)
+    #expect(await iterator?.next() == nil)
+  }
+
+  @Test func `forgets a stream that was cancelled`() async {
+    let stream = activity.becameActive
+    #expect(activity.openStreams == 1)
+    let task = Task { for await _ in stream {} }
+    task.cancel()
+    await task.value
+    #expect(activity.openStreams == 0)
+  }
+
+  @Test func `forgets a stream that was let go`() {
+    _ = activity.becameActive
+    #expect(activity.openStreams == 0)
+    activity.becomeActive()
+  }
+}
