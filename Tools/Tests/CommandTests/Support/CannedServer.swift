@@ -20,6 +20,7 @@ final class CannedServer: Sendable {
     }
   }
 
+  let port: Int
   private let channel: any Channel
   private let log: RequestLog
 
@@ -49,13 +50,12 @@ final class CannedServer: Sendable {
 
   private init(channel: any Channel, log: RequestLog) {
     self.channel = channel
+    port = channel.localAddress?.port ?? 0
     self.log = log
   }
 
   /// The requests received, as text: head and body.
   var requests: [String] { log.requests.withLock { $0 } }
-
-  var port: Int { channel.localAddress?.port ?? 0 }
 
   func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
