@@ -39,14 +39,13 @@ import Testing
     var server = try await CannedServer.startOnOwnPort(["/a": .response(body: "1")])
     let arguments = ["fetch", server.url("/a"), "--watch", "--every", "200ms"]
     try await RunningCommand.run(arguments) { command in
-      #expect(try await command.line(with: #""value":1,"#) == line(value: "1", origin: "network"))
+      _ = try await command.line(with: line(value: "1", origin: "network"))
       try await server.stop()
       let failed = try await command.line(with: #""error":{"kind":"network","#)
       #expect(failed.hasPrefix(#"{"value":1,"#))
       #expect(failed.hasSuffix(#","origin":"network","isStale":false}"#))
       server = try await CannedServer.start(["/a": .response(body: "2")], port: server.port)
-      let new = try await command.line(with: #""value":2,"#)
-      #expect(new == line(value: "2", origin: "network"))
+      _ = try await command.line(with: line(value: "2", origin: "network"))
       #expect(try await command.end().status == 130)
     }
     try await server.stop()
