@@ -124,6 +124,13 @@ import Testing
     try await server.stop()
   }
 
+  @Test func `ends with 64 where there is nothing that can be requested`() async throws {
+    let result = try await Command.run("fetch", "http://127.0.0.1/", "--watch", "--header", "Host: h")
+    #expect(result.status == 64)
+    #expect(result.error.contains("set by the transport"))
+    #expect(!result.output.contains("kind"))
+  }
+
   @Test func `traces to standard error only`() async throws {
     let server = try await CannedServer.start(["/a": .response(body: "1")])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch", "--trace"]) { command in
@@ -176,13 +183,24 @@ import Testing
     try await server.stop()
   }
 
+  private static let large = "\"" + String(repeating: "x", count: 2_000_000) + "\""
+
   @Test func `that is full does not keep a signal from ending it`() async throws {
-    let large = "\"" + String(repeating: "x", count: 2_000_000) + "\""
-    let server = try await CannedServer.start(["/a": .response(body: large)])
+    let server = try await CannedServer.start(["/a": .response(body: Self.large)])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch"], signal: SIGTERM) { command in
       // Its beginning is there, and the rest does not fit into the pipe.
       try await command.beginning(with: "xxx")
       #expect(try await command.end().status == 143)
+    }
+    try await server.stop()
+  }
+
+  @Test func `that is left in the middle of a line ends it, and not by SIGPIPE`() async throws {
+    let server = try await CannedServer.start(["/a": .response(body: Self.large)])
+    try await RunningCommand.run(["fetch", server.url("/a"), "--watch"]) { command in
+      try await command.beginning(with: "xxx")
+      try command.close()
+      #expect(try await command.ended().status == 74)
     }
     try await server.stop()
   }
