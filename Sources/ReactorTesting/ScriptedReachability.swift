@@ -11,6 +11,8 @@ public final class ScriptedReachability: Reachability {
   }
 
   private let state: Mutex<State>
+  /// Counts down with each stream, and up with its end.
+  private let closed = Tally()
 
   public init(_ isReachable: Bool = true) { state = Mutex(State(isReachable: isReachable)) }
 
@@ -25,6 +27,11 @@ public final class ScriptedReachability: Reachability {
   public var timesAsked: Int { state.withLock { $0.timesAsked } }
   /// How many streams of ``changes`` are open: neither cancelled nor let go.
   public var openStreams: Int { state.withLock { $0.listeners.count } }
+
+  /// Returns once no stream is open: at once where none is.
+  ///
+  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  public func waitUntilNobodyListens() async throws { try await closed.wait(for: 0) }
 
   /// Sets connectivity; every open stream gets it, unless it is what was known before.
   public func set(_ isReachable: Bool) {
@@ -44,11 +51,15 @@ public final class ScriptedReachability: Reachability {
       continuation.yield(state.isReachable)
       return state.nextID
     }
+    closed.add(-1)
     continuation.onTermination = { [weak self] _ in self?.close(id) }
     return stream
   }
 
-  private func close(_ id: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
+  private func close(_ id: Int) {
+    let wasOpen = state.withLock { $0.listeners.removeValue(forKey: id) != nil }
+    if wasOpen { closed.add(1) }
+  }
 
   deinit { state.withLock { Array($0.listeners.values) }.forEach { $0.finish() } }
 }

@@ -33,6 +33,8 @@ public final class ScriptedTransport: Transport {
   private let state = Mutex(State())
   private let arrivals = Tally()
   private let cancellations = Tally()
+  /// Counts down with each request, and up with its end.
+  private let ended = Tally()
   private let handler: Handler?
 
   /// A transport that answers what ``answer(_:with:)`` scripts, and throws ``Unscripted`` for the rest.
@@ -69,12 +71,21 @@ public final class ScriptedTransport: Transport {
   /// - Throws: `CancellationError`, at once when the task is cancelled.
   public func waitForCancellations(count: Int = 1) async throws { try await cancellations.wait(for: count) }
 
+  /// Returns once no request is unanswered: at once where none is.
+  ///
+  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  public func waitUntilIdle() async throws { try await ended.wait(for: 0) }
+
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
     let scripted = state.withLock { $0.receive(Received(request: request, body: body)) }
+    ended.add(-1)
     arrivals.add(1)
-    defer { state.withLock { $0.inFlight -= 1 } }
+    defer {
+      state.withLock { $0.inFlight -= 1 }
+      ended.add(1)
+    }
     return try await withTaskCancellationHandler {
       let answer = if let scripted { scripted } else { try await unscripted(request, body) }
       try await pass(answer)

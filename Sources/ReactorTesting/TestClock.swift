@@ -50,6 +50,8 @@ public final class TestClock: Clock {
     var nextID = 0
     /// By deadline, then by arrival.
     var sleepers: [Sleeper] = []
+    /// By the deadline that somebody waits for.
+    var awaited: [Instant: Tally] = [:]
   }
 
   private let state: Mutex<State>
@@ -110,6 +112,20 @@ public final class TestClock: Clock {
   /// - Throws: `CancellationError`, at once when the task is cancelled.
   public func waitForSleepers(count: Int = 1) async throws { try await sleeping.wait(for: count) }
 
+  /// Returns once somebody sleeps until just `deadline`; at once where somebody does.
+  ///
+  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  public func waitForSleeper(until deadline: Instant) async throws {
+    let tally = state.withLock { state in
+      let tally = state.awaited[deadline] ?? Tally()
+      state.awaited[deadline] = tally
+      if state.sleepers.contains(where: { $0.deadline == deadline }) { tally.add(1) }
+      return tally
+    }
+    try await tally.wait(for: 1)
+    state.withLock { $0.awaited[deadline] = nil }
+  }
+
   /// Returns once nobody sleeps: at once where nobody does.
   ///
   /// - Throws: `CancellationError`, at once when the task is cancelled.
@@ -133,7 +149,9 @@ public final class TestClock: Clock {
       state.insert(sleeper)
       return nil
     }
-    if let result { sleeper.continuation.resume(with: result) } else { count(1) }
+    if let result { return sleeper.continuation.resume(with: result) }
+    count(1)
+    state.withLock { $0.awaited[sleeper.deadline] }?.add(1)
   }
 
   private func wake(_ sleepers: [Sleeper]) {

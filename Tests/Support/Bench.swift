@@ -7,6 +7,7 @@ public final class Bench: Sendable {
   public let clock: TestClock
   public let transport: ScriptedTransport
   public let reachability: ScriptedReachability
+  public let power: ScriptedPowerSaving
   public let persistence: (any Persistence)?
   public let layer: ModelLayer
   public let log: EventLog
@@ -18,10 +19,12 @@ public final class Bench: Sendable {
     transport: ScriptedTransport = ScriptedTransport(), scope: Scope = .shared,
     configure: (inout ReactorConfiguration) -> Void = { _ in }
   ) {
+    power = ScriptedPowerSaving()
     var configuration = ReactorConfiguration()
     configuration.clock = clock
     configuration.now = clock.wallClock
     configuration.keepUnusedFor = .never
+    configuration.powerSaving = power
     configure(&configuration)
     self.clock = clock
     self.transport = transport
@@ -49,6 +52,16 @@ extension Bench {
     var waiting: [String] = []
     if transport.inFlight > 0 { waiting.append("\(transport.inFlight) requests") }
     if clock.sleeperCount > 0 { waiting.append("\(clock.sleeperCount) sleepers") }
+    if reachability.openStreams > 0 { waiting.append("\(reachability.openStreams) watchers of connectivity") }
+    if power.openStreams > 0 { waiting.append("\(power.openStreams) watchers of power") }
     return waiting
+  }
+
+  /// Returns once nothing is under way, as the end of a test proves.
+  public func waitUntilNothingWaits() async throws {
+    try await transport.waitUntilIdle()
+    try await clock.waitUntilNobodySleeps()
+    try await reachability.waitUntilNobodyListens()
+    try await power.waitUntilNobodyListens()
   }
 }

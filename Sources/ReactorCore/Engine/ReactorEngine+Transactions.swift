@@ -11,7 +11,7 @@ enum Effect<Model: Sendable>: Sendable {
   case sweep(FlightTask)
   case watchReachability(FlightTask)
   case watchPower(FlightTask)
-  case wakeUp(FlightTask, RecordKey, after: Duration)
+  case wakeUp(FlightTask, RecordKey, at: Duration)
   /// Models that memory has let go of: they end here, since a user's `deinit` may call the reactor.
   case release([Copy<Model>])
 }
@@ -70,7 +70,7 @@ extension ReactorEngine {
     case .sweep(let task): startSweeping(task)
     case .watchReachability(let task): startWatchingReachability(task)
     case .watchPower(let task): startWatchingPower(task)
-    case .wakeUp(let task, let key, let wait): startWakeup(task, key, after: wait)
+    case .wakeUp(let task, let key, let time): startWakeup(task, key, at: time)
     case .release: break
     }
   }

@@ -19,7 +19,7 @@ extension ReactorEngine {
     guard let due else { return }
     let task = FlightTask(priority: nil)
     entry.wakeup = Wakeup(task: task, at: due)
-    effects.append(.wakeUp(task, entry.key, after: max(due - state.time, .zero)))
+    effects.append(.wakeUp(task, entry.key, at: due))
   }
 
   private func earliestDue(_ entry: Entry, _ state: borrowing State) -> Duration? {
@@ -56,11 +56,10 @@ extension ReactorEngine {
   /// 100 years: an instant beyond what a clock can count to would trap.
   private static var longest: Duration { .seconds(100 * 365 * 86_400) }
 
-  func startWakeup(_ task: FlightTask, _ key: RecordKey, after wait: Duration) {
-    let clock = flow.configuration.clock
+  func startWakeup(_ task: FlightTask, _ key: RecordKey, at time: Duration) {
     task.attach(
-      spawn(on: flow.configuration.taskExecutor) { [weak self] in
-        do { try await clock.sleep(for: wait) } catch { return }
+      spawn(on: flow.configuration.taskExecutor) { [weak self, sleep] in
+        do { try await sleep(time) } catch { return }
         self?.wakeUp(key, task)
       })
   }

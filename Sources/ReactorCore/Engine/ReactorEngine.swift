@@ -14,6 +14,8 @@ final class ReactorEngine<Model: Sendable>: Sendable {
   let core: LayerCore
   /// The clock's time since the reactor was made.
   let elapsed: @Sendable () -> Duration
+  /// Sleeps until that time.
+  let sleep: @Sendable (_ until: Duration) async throws -> Void
   private let defaultLifetime: Double
   private let staleIfError: Double
   /// Guards everything that changes.
@@ -47,7 +49,7 @@ final class ReactorEngine<Model: Sendable>: Sendable {
     self.flow = flow
     core = flow.core
     let configuration = flow.configuration
-    elapsed = Self.stopwatch(configuration.clock)
+    (elapsed, sleep) = Self.stopwatch(configuration.clock)
     defaultLifetime = configuration.freshFor.inSeconds
     staleIfError = configuration.staleIfError.inSeconds
     state = Mutex(
@@ -65,9 +67,11 @@ final class ReactorEngine<Model: Sendable>: Sendable {
     }
   }
 
-  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+  private static func stopwatch<C: Clock<Duration>>(
+    _ clock: C
+  ) -> (elapsed: @Sendable () -> Duration, sleep: @Sendable (Duration) async throws -> Void) {
     let start = clock.now
-    return { start.duration(to: clock.now) }
+    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
   var now: Date { flow.configuration.now() }

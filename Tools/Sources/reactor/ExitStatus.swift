@@ -30,6 +30,8 @@ struct ExitStatus: Hashable, Sendable {
   /// What a shell reports of a process that SIGINT ended.
   static let interrupted: Int32 = 130
 
+  static let unwritableOutput = ExitStatus(code: inputOutput, text: "standard output cannot be written to")
+
   init(code: Int32, text: String, body: Data = Data()) {
     self.code = code
     self.text = text

@@ -15,12 +15,13 @@ struct Fetch: Sendable {
   private let scope: Scope
   private let configuration: ReactorConfiguration
   private let isTraced: Bool
+  private let isWatch: Bool
+  private let interval: Duration?
 
   init(_ command: FetchCommand) {
     let headers = HTTPFields(command.headers)
     // The URL is the base itself, so that its path is sent as it was written.
-    var resource = Resource(
-      "", method: command.method ?? (command.body == nil ? .get : .post), headers: headers, body: command.body)
+    var resource = Resource("", method: command.effectiveMethod, headers: headers, body: command.body)
     resource.query = command.query
     resource.identityHeaders = CredentialScope.identityHeaders(of: headers)
     var configuration = ReactorConfiguration()
@@ -37,6 +38,8 @@ struct Fetch: Sendable {
     isOffline = command.offline
     scope = CredentialScope.scope(of: headers)
     isTraced = command.trace
+    isWatch = command.watch
+    interval = command.every
   }
 
   /// - Returns: the exit code.
@@ -46,8 +49,11 @@ struct Fetch: Sendable {
       persistence: store.map { FilePersistence(directory: $0) }, scope: scope, configuration: configuration)
     let token = isTraced ? layer.observeEvents { StandardStream.error.writeLine(TraceLine.text($0)) } : nil
     defer { token?.cancel() }
+    let reactor = reactor(layer)
+    guard !isWatch else {
+      return await Watch(reactor: reactor, resource: resource, policy: policy, interval: interval).run()
+    }
     do {
-      let reactor = reactor(layer)
       let status = print(try await reactor.fetch(resource, policy: policy))
       await waitForRevalidation(reactor)
       return status
@@ -67,7 +73,7 @@ struct Fetch: Sendable {
 
   /// A stale copy may have been returned while a request goes on; without it the process would end before the answer is saved.
   private func waitForRevalidation(_ reactor: Reactor<Data>) async {
-    guard resource.method == .get || resource.method == .head else { return }
+    guard resource.method.readsOnly else { return }
     for await state in reactor.states(for: resource, policy: .cacheOnly) where state.fetchStatus == .idle { return }
   }
 
@@ -76,9 +82,8 @@ struct Fetch: Sendable {
       try StandardStream.output.write(bytes + Data("\n".utf8))
       return ExitCode.success.rawValue
     } catch {
-      let status = ExitStatus(code: ExitStatus.inputOutput, text: "standard output cannot be written to")
-      status.report()
-      return status.code
+      ExitStatus.unwritableOutput.report()
+      return ExitStatus.unwritableOutput.code
     }
   }
 }

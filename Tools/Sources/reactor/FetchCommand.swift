@@ -3,12 +3,18 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// `reactor fetch`: one fetch, its JSON on standard output.
+/// `reactor fetch`: one fetch, its JSON on standard output; or a watch, each state on a line of its own.
 struct FetchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fetch",
     abstract: "Fetches one URL and prints its JSON as it was received.",
-    discussion: "Durations are written 500ms, 1s, 5m, 2h.")
+    discussion: """
+      Durations are written 500ms, 1s, 5m, 2h.
+
+      With --watch it prints each new state on a line of its own, as a JSON object with the members value, error, \
+      fetchStatus, origin and isStale, until it is interrupted. --policy says what is shown first and asked for, \
+      cache-first as without --watch.
+      """)
 
   @Argument(help: "What to fetch: an http or https URL.", transform: URLArgument.parse)
   var url: URL
@@ -68,8 +74,26 @@ struct FetchCommand: AsyncParsableCommand {
   @Flag(help: "Act as if there were no connectivity, for a loopback host too.")
   var offline = false
 
+  @Flag(help: "Print each new state of a GET or HEAD as one line of JSON, until interrupted.")
+  var watch = false
+
+  @Option(
+    help: ArgumentHelp("With --watch: ask the server again this long after each answer.", valueName: "duration"),
+    transform: DurationArgument.parsePositive)
+  var every: Duration?
+
   @Flag(help: "Tell each event in one line on standard error.")
   var trace = false
+
+  /// The method that is sent.
+  var effectiveMethod: HTTPRequest.Method { method ?? (body == nil ? .get : .post) }
+
+  func validate() throws {
+    guard every == nil || watch else { throw ValidationError("--every needs --watch") }
+    guard !watch || effectiveMethod.readsOnly else {
+      throw ValidationError("--watch is for GET and HEAD; \(effectiveMethod.rawValue) is not read-only")
+    }
+  }
 
   func run() async throws {
     let fetch = Fetch(self)

@@ -10,3 +10,8 @@ enum MethodArgument {
     return method
   }
 }
+
+extension HTTPRequest.Method {
+  /// Whether a request by it can be coalesced, stored and watched.
+  var readsOnly: Bool { self == .get || self == .head }
+}

@@ -11,10 +11,12 @@ enum ChildProcess {
 
   /// Runs `executable`; what it prints goes to files in `directory`, so that no full pipe can stop it.
   ///
+  /// With `pipe`, its output goes there instead, for somebody who reads while it runs.
+  ///
   /// Returns only when the process has ended. Cancelling the task sends `cancelSignal`, `deadline` ends it (SIGKILL). A
   /// child inherits the blocked signals of the thread that starts it, so only SIGKILL is sure to end any program.
   static func run(
-    _ executable: URL, _ arguments: [String], directory: URL, deadline: Duration = .seconds(30),
+    _ executable: URL, _ arguments: [String], directory: URL, pipe: Pipe? = nil, deadline: Duration = .seconds(30),
     cancelSignal: Int32 = SIGKILL
   ) async throws -> Result {
     let output = directory.appending(path: "child-output")
@@ -23,7 +25,7 @@ enum ChildProcess {
     process.executableURL = executable
     process.arguments = arguments
     process.standardInput = FileHandle.nullDevice
-    process.standardOutput = try fileHandle(output)
+    process.standardOutput = if let pipe { pipe } else { try fileHandle(output) }
     process.standardError = try fileHandle(error)
     let identifier = ProcessIdentifier()
     let watchdog = Task {
@@ -37,7 +39,7 @@ enum ChildProcess {
       identifier.send(cancelSignal)
     }
     return Result(
-      status: status, output: try Data(contentsOf: output),
+      status: status, output: pipe == nil ? try Data(contentsOf: output) : Data(),
       error: String(decoding: try Data(contentsOf: error), as: UTF8.self))
   }
 

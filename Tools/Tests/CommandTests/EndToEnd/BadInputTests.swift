@@ -23,6 +23,15 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(name: "a duration without a unit", arguments: ["--timeout", "5"], status: 64, error: "unit is missing"),
     BadInput(name: "a duration of no time", arguments: ["--timeout", "0s"], status: 64, error: "more than zero"),
     BadInput(name: "no duration", arguments: ["--fresh-for", "soon"], status: 64, error: "whole number"),
+    BadInput(name: "an interval without a watch", arguments: ["--every", "1s"], status: 64, error: "needs --watch"),
+    BadInput(
+      name: "an interval of no time", arguments: ["--watch", "--every", "0s"], status: 64, error: "more than zero"),
+    BadInput(
+      name: "a negative interval", arguments: ["--watch", "--every=-1s"], status: 64,
+      error: "begins with a whole number"),
+    BadInput(
+      name: "a watch of POST", arguments: ["--watch", "--method", "post"], status: 64, error: "POST is not read-only"),
+    BadInput(name: "a watch with a body", arguments: ["--watch", "--body", "{}"], status: 64, error: "not read-only"),
     BadInput(name: "no policy", arguments: ["--policy", "fastest"], status: 64, error: "cache-first"),
     BadInput(name: "no such file", arguments: ["--body", "@/nowhere/at/all"], status: 64, error: "/nowhere/at/all"),
     BadInput(name: "no query item", arguments: ["--query", "q"], status: 64, error: "name=value"),

@@ -10,6 +10,8 @@ final class CannedServer: Sendable {
     case bytes(String)
     /// Nothing, until the client hangs up.
     case silence
+    /// The bytes, once the future has succeeded.
+    case held(until: EventLoopFuture<Void>, String)
 
     /// A whole response with the content's length.
     static func response(_ status: String = "200 OK", fields: [String] = [], body: String = "") -> Answer {
@@ -18,10 +20,22 @@ final class CannedServer: Sendable {
     }
   }
 
+  let port: Int
   private let channel: any Channel
   private let log: RequestLog
 
-  static func start(_ answers: [String: Answer]) async throws -> CannedServer {
+  /// A server that can be stopped and started again: its port is one that the system gives to nobody by itself.
+  static func startOnOwnPort(_ answers: [String: Answer]) async throws -> CannedServer {
+    while true {
+      do {
+        return try await start(answers, port: .random(in: 10_000..<32_000))
+      } catch let error as IOError where error.errnoCode == EADDRINUSE {
+        continue
+      }
+    }
+  }
+
+  static func start(_ answers: [String: Answer], port: Int = 0) async throws -> CannedServer {
     let log = RequestLog()
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -30,19 +44,20 @@ final class CannedServer: Sendable {
           try channel.pipeline.syncOperations.addHandler(CannedHandler(answers: answers, log: log))
         }
       }
-      .bind(host: "127.0.0.1", port: 0).get()
+      .bind(host: "127.0.0.1", port: port).get()
     return CannedServer(channel: channel, log: log)
   }
 
   private init(channel: any Channel, log: RequestLog) {
     self.channel = channel
+    port = channel.localAddress?.port ?? 0
     self.log = log
   }
 
   /// The requests received, as text: head and body.
   var requests: [String] { log.requests.withLock { $0 } }
 
-  func url(_ path: String) -> String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)\(path)" }
+  func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
   /// Returns once a request has arrived.
   func waitForRequest() async { for await _ in log.arrivals.stream { return } }
@@ -81,10 +96,13 @@ private final class CannedHandler: ChannelInboundHandler {
     let target = received.split(separator: " ").dropFirst().first.map(String.init) ?? ""
     switch answers[target] ?? answers[String(target.prefix { $0 != "?" })] ?? .response("404 Not Found") {
     case .silence: return
-    case .bytes(let text):
-      let channel = context.channel
-      channel.writeAndFlush(ByteBuffer(string: text)).whenComplete { _ in channel.close(promise: nil) }
+    case .bytes(let text): Self.send(text, on: context.channel)
+    case .held(let future, let text): future.whenSuccess { [channel = context.channel] in Self.send(text, on: channel) }
     }
+  }
+
+  private static func send(_ text: String, on channel: any Channel) {
+    channel.writeAndFlush(ByteBuffer(string: text)).whenComplete { _ in channel.close(promise: nil) }
   }
 
   private var isComplete: Bool {

@@ -1,0 +1,72 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import Testing
+
+@testable import reactor
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct `A state's line` {
+  private func line(_ state: LoadState<Data>) -> String { String(decoding: StateLine.bytes(state), as: UTF8.self) }
+
+  @Test func `has its members in a fixed order, and the value as received`() {
+    let state = LoadState(
+      value: Data("{\"n\": 1.10,\n \"s\": \"a b\"}\n".utf8), error: .noConnectivity, fetchStatus: .paused,
+      origin: .network, isStale: true, revision: 7)
+    #expect(
+      line(state) == #"{"value":{"n":1.10,"s":"a b"},"error":{"kind":"noConnectivity","#
+        + #""message":"no connectivity; nothing was sent"},"fetchStatus":"paused","origin":"network","isStale":true}"#
+        + "\n")
+  }
+
+  @Test func `has null for what there is not`() {
+    #expect(
+      line(LoadState()) == #"{"value":null,"error":null,"fetchStatus":"idle","origin":null,"isStale":false}"# + "\n")
+  }
+
+  @Test(arguments: [
+    (Origin.memory, "memory"), (.persistence, "persistence"), (.network, "network"), (.local, "local"),
+  ])
+  func `names the origin`(origin: Origin, name: String) {
+    #expect(line(LoadState(value: Data("1".utf8), origin: origin)).contains(#""origin":"\#(name)","#))
+  }
+
+  @Test(arguments: [(FetchStatus.idle, "idle"), (.fetching, "fetching"), (.paused, "paused")])
+  func `names what is being done`(status: FetchStatus, name: String) {
+    #expect(line(LoadState(fetchStatus: status)).contains(#""fetchStatus":"\#(name)","#))
+  }
+
+  @Test(arguments: [
+    (ReactorError.noConnectivity, "noConnectivity", "no connectivity; nothing was sent"),
+    (.cancelled, "cancelled", "interrupted"), (.timedOut, "timedOut", "timed out"),
+    (.notCached, "notCached", "not cached: the store has nothing for this request"),
+    (.invalidResource("why"), "invalidResource", "why"),
+    (
+      .network(URLError(.cannotConnectToHost)), "network",
+      "network: nobody listens at that host and port (URLError -1004)"
+    ),
+    (.parser(ParserError(.notJSON, expected: "a value")), "parser", "cannot be parsed: a value"),
+    (.persistence(CocoaError(.fileWriteOutOfSpace)), "persistence", "persistence: NSCocoaErrorDomain 640"),
+  ])
+  func `names the error, and tells it in words`(error: ReactorError, kind: String, message: String) {
+    #expect(line(LoadState(error: error)).contains(#""error":{"kind":"\#(kind)","message":"\#(message)"},"#))
+  }
+
+  @Test func `has the server's status, and not what it said`() {
+    let state = LoadState<Data>(error: .server(HTTPResponse(status: .notFound), body: Data("gone".utf8)))
+    #expect(
+      line(state).contains(#""error":{"kind":"server","status":404,"message":"the server answered 404"},"#))
+    #expect(!line(state).contains("gone"))
+  }
+
+  @Test(arguments: ["a \"quote\"", "a \\ b", "\"\u{301}", "a\nb\u{2028}c\u{1B}[31m\u{85}", "Grüße 👋", ""])
+  func `stays one line of JSON, whatever an error says`(text: String) throws {
+    let bytes = StateLine.bytes(LoadState(error: .invalidResource(text)))
+    let value = try JSONValue(parsing: bytes)
+    #expect(value["error.message"] == .string(TraceLine.oneLine(text)))
+    #expect(bytes.filter { $0 < 0x20 } == Data("\n".utf8))
+  }
+}
