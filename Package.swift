@@ -43,6 +43,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+    .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.20.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
@@ -64,11 +65,18 @@ let package = Package(
       name: "TestSupport", dependencies: ["ReactorCore", "ReactorTesting"] + httpTypes, path: "Tests/Support",
       swiftSettings: settings),
   ]
-    + ["ReactorCoreTests", "Scenarios", "Races"].map { name in
+    + ["Scenarios", "Races"].map { name in
       .testTarget(
         name: name, dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
         path: "Tests/\(name)", swiftSettings: settings)
     } + [
+      .testTarget(
+        name: "ReactorCoreTests",
+        dependencies: [
+          "ReactorCore", "ReactorTesting", "TestSupport",
+          .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+        ] + httpTypes,
+        swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",
         dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting"] + sqlite + httpTypes, swiftSettings: settings),

@@ -31,3 +31,10 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
     }
   }
 }
+
+/// Equal where they are the states of one resource of one reactor under one policy.
+extension LoadStates: Equatable {
+  public static func == (a: LoadStates, b: LoadStates) -> Bool {
+    a.engine === b.engine && a.resource == b.resource && a.policy == b.policy && a.polling == b.polling
+  }
+}

@@ -1,12 +1,10 @@
-import Foundation
-
 extension AsyncSequence {
   /// The states of this sequence; once there was a value, without those that only say that it loads again or failed to.
   ///
   /// So a screen keeps the last good value and does not blink. A state passes after the first value if it has a value and is
-  /// neither loading nor failed, or if its value is newer: fetched at another time, or from elsewhere. A state that is idle with
-  /// neither value nor error says that the value was removed: it passes, and what follows is as before the first value. Failure,
-  /// end and cancellation are passed on. Runs on the caller's executor.
+  /// neither loading nor failed, or if its value is another (``LoadState/valueRevision`` tells). A state that is idle with neither
+  /// value nor error says that the value was removed: it passes, and what follows is as before the first value. Failure, end
+  /// and cancellation are passed on. Runs on the caller's executor.
   public func ignoringLoadingAndFailuresAfterSuccess<Value>() -> IgnoringLoadingAndFailures<Self, Value>
   where Element == LoadState<Value> {
     IgnoringLoadingAndFailures(base: self)
@@ -26,8 +24,9 @@ where Base.Element == LoadState<Value> {
 
   public struct Iterator: AsyncIteratorProtocol {
     var base: Base.AsyncIterator
-    /// Of the value that was given last; `nil` before the first.
-    private var given: (fetchedAt: Date?, origin: Origin?)?
+    private var follower = ValueFollower()
+    /// Whether there was a value, and it was not removed.
+    private var hasValue = false
 
     init(base: Base.AsyncIterator) { self.base = base }
 
@@ -39,14 +38,16 @@ where Base.Element == LoadState<Value> {
     }
 
     private mutating func passes(_ state: Element) -> Bool {
-      let isSettled = state.fetchStatus == .idle && state.error == nil
-      guard state.value != nil else {
-        if isSettled { given = nil }
-        return given == nil
+      switch follower.follow(state) {
+      case .new:
+        hasValue = true
+        return true
+      case .same: return state.fetchStatus == .idle && state.error == nil
+      case .absent: return !hasValue
+      case .lost:
+        hasValue = false
+        return true
       }
-      if !isSettled, let given, given == (state.fetchedAt, state.origin) { return false }
-      given = (state.fetchedAt, state.origin)
-      return true
     }
   }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
@@ -9,43 +8,44 @@ import Testing
 struct IgnoringLoadingAndFailuresTests {
   typealias State = LoadState<String>
 
-  static let early = Date(timeIntervalSince1970: 1)
-  static let late = Date(timeIntervalSince1970: 2)
   static let loading = State(fetchStatus: .fetching)
   static let failed = State(error: .timedOut)
-  static let loaded = State(value: "a", origin: .network, fetchedAt: early)
+  static let loaded = State.loaded("a", 1)
 
   /// The first state of each is followed by the second; whether that passes.
   static let rows: [(String, State, State, Bool)] = [
     ("loading, then failed", loading, failed, true),
     ("failed, then loading", failed, loading, true),
     ("failed, then loaded", failed, loaded, true),
-    ("loaded, then loaded", loaded, State(value: "b", origin: .network, fetchedAt: late), true),
+    ("loaded, then loaded", loaded, .loaded("b", 2), true),
     ("loaded, then loading", loaded, loading, false),
     ("loaded, then failed", loaded, failed, false),
+    ("loaded, then idle with the same value", loaded, State(value: "a", revision: 2, valueRevision: 1), true),
     (
       "loaded, then loading with the same value", loaded,
-      State(value: "a", fetchStatus: .fetching, origin: .network, fetchedAt: early), false
+      State(value: "a", fetchStatus: .fetching, revision: 2, valueRevision: 1), false
     ),
     (
       "loaded, then waiting with the same value", loaded,
-      State(value: "a", fetchStatus: .paused, origin: .network, fetchedAt: early), false
+      State(value: "a", fetchStatus: .paused, revision: 2, valueRevision: 1), false
     ),
     (
       "loaded, then failed with the same value", loaded,
-      State(value: "a", error: .timedOut, origin: .network, fetchedAt: early), false
+      State(value: "a", error: .timedOut, revision: 2, valueRevision: 1), false
     ),
     (
-      "loaded, then loading with a newer value", loaded,
-      State(value: "b", fetchStatus: .fetching, origin: .network, fetchedAt: late), true
+      "loaded, then loading with another value", loaded,
+      State(value: "b", fetchStatus: .fetching, revision: 2, valueRevision: 2), true
     ),
     (
-      "loaded, then failed with a value written at the same time", loaded,
-      State(value: "b", error: .timedOut, origin: .local, fetchedAt: early), true
+      "loaded, then failed with another value", loaded,
+      State(value: "b", error: .timedOut, revision: 2, valueRevision: 2), true
     ),
     ("loaded, then removed", loaded, State(), true),
-    ("loaded of no known time, then loading", State(value: "a"), State(value: "a", fetchStatus: .fetching), false),
-    ("loaded of no known time, then loaded", State(value: "a"), State(value: "b"), true),
+    (
+      "loaded, then loading after a removal that was missed", loaded,
+      State(fetchStatus: .fetching, revision: 3, valueRevision: 2), true
+    ),
   ]
 
   @Test(arguments: rows)
@@ -78,5 +78,20 @@ struct IgnoringLoadingAndFailuresTests {
     let next = await states.next(isolation: nil)
     #expect(next?.value?.text == "two" && next?.error == nil)
     #expect(bench.stillWaiting.isEmpty)
+  }
+
+  @Test func `two local writes at the same instant are two values`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "theirs").json).held(at: Gate()))
+    try await bench.notes.save(Note(1, "one"), for: "note")
+    var states = bench.notes.states(for: "note").ignoringLoadingAndFailuresAfterSuccess().makeAsyncIterator()
+    let first = await states.next(isolation: nil)
+    try await bench.notes.save(Note(1, "two"), for: "note")
+    // It loads again before the reader has seen the second.
+    await bench.notes.invalidate("note")
+    let second = await states.next(isolation: nil)
+    #expect(first?.value?.text == "one" && second?.value?.text == "two")
+    #expect(first?.fetchedAt == second?.fetchedAt && first?.origin == .local && second?.origin == .local)
+    #expect(second?.fetchStatus == .fetching)
   }
 }
