@@ -12,7 +12,7 @@ struct ContinuingInBackgroundTests {
 
   private var sequence: ContinuingInBackground<Watched<Signals<Int>>> {
     Watched(base: base, ended: life)
-      .continuingInBackground(named: "upload", timeoutError: OutOfTime(), using: time)
+      .continuingInBackground(named: "upload", timeoutError: Expired(), using: time)
   }
 
   @Test func `the elements and the end pass, and the time is held from the beginning to the end`() async throws {
@@ -37,7 +37,7 @@ struct ContinuingInBackgroundTests {
 
   @Test func `its own failure passes, once`() async throws {
     var iterator = elements([1], thenThrow: Broken())
-      .continuingInBackground(named: "upload", timeoutError: OutOfTime(), using: time).makeAsyncIterator()
+      .continuingInBackground(named: "upload", timeoutError: Expired(), using: time).makeAsyncIterator()
     #expect(try await iterator.next() == 1)
     let outcome = await iterator.outcome()
     #expect(throws: Broken.self) { try outcome.get() }
@@ -54,7 +54,7 @@ struct ContinuingInBackgroundTests {
       }
     }
     let sequence = Watched(base: base, ended: life)
-      .continuingInBackground(named: "count", timeoutError: OutOfTime(), using: time)
+      .continuingInBackground(named: "count", timeoutError: Expired(), using: time)
     var iterator = Optional(sequence.makeAsyncIterator())
     for count in 1...3 { #expect(try await iterator?.next() == count) }
     iterator = nil
@@ -68,17 +68,17 @@ struct ContinuingInBackgroundTests {
     var iterator = sequence.makeAsyncIterator()
     time.expire()
     let outcome = await iterator.outcome()
-    #expect(throws: OutOfTime.self) { try outcome.get() }
+    #expect(throws: Expired.self) { try outcome.get() }
     #expect(try await iterator.next() == nil)
   }
 
   @Test func `expired before it has begun, it fails and does not run`() async throws {
     let begun = Latch()
     let sequence = Watched(base: base, begun: begun, ended: life)
-      .continuingInBackground(named: "", timeoutError: OutOfTime(), using: ScriptedBackgroundTime(isGiven: false))
+      .continuingInBackground(named: "", timeoutError: Expired(), using: ScriptedBackgroundTime(isGiven: false))
     var iterator = Optional(sequence.makeAsyncIterator())
     let outcome = await iterator?.outcome()
-    #expect(throws: OutOfTime.self) { try outcome?.get() }
+    #expect(throws: Expired.self) { try outcome?.get() }
     iterator = nil
     #expect(!begun.isOpen)
   }
@@ -91,7 +91,7 @@ struct ContinuingInBackgroundTests {
     }
     try await base.haveArrived()
     time.expire()
-    await #expect(throws: OutOfTime.self) { try await reader.next() }
+    await #expect(throws: Expired.self) { try await reader.next() }
     #expect(time.names == [])
     try await base.ended.wait()
     try await life.wait()
@@ -103,7 +103,7 @@ struct ContinuingInBackgroundTests {
     #expect(try await iterator.next() == 1)
     time.expire()
     let outcome = await iterator.outcome()
-    #expect(throws: OutOfTime.self) { try outcome.get() }
+    #expect(throws: Expired.self) { try outcome.get() }
     #expect(try await iterator.next() == nil)
     try await life.wait()
   }
@@ -111,7 +111,7 @@ struct ContinuingInBackgroundTests {
   @Test func `expired after the end, it has ended`() async throws {
     let time = RecordingBackgroundTime()
     var iterator = elements([Int]())
-      .continuingInBackground(named: "", timeoutError: OutOfTime(), using: time).makeAsyncIterator()
+      .continuingInBackground(named: "", timeoutError: Expired(), using: time).makeAsyncIterator()
     #expect(try await iterator.next() == nil)
     time.expireEvenWhatHasEnded()
     #expect(try await iterator.next() == nil)
@@ -127,11 +127,11 @@ struct ContinuingInBackgroundTests {
     }
     let reader = Reader(
       Watched(base: stubborn, ended: life)
-        .continuingInBackground(named: "", timeoutError: OutOfTime(), using: time))
+        .continuingInBackground(named: "", timeoutError: Expired(), using: time))
     try await gate.waitForArrival()
     if expires {
       time.expire()
-      await #expect(throws: OutOfTime.self) { try await reader.next() }
+      await #expect(throws: Expired.self) { try await reader.next() }
     } else {
       await reader.cancel()
       await #expect(throws: CancellationError.self) { try await reader.next() }
@@ -192,7 +192,7 @@ struct ContinuingInBackgroundTests {
         }
       let kept = Deinitializing(released)
       let iterator = Watched(base: base, ended: life, kept: kept)
-        .continuingInBackground(named: "", timeoutError: OutOfTime(), using: time).makeAsyncIterator()
+        .continuingInBackground(named: "", timeoutError: Expired(), using: time).makeAsyncIterator()
       run = iterator.run
       let elements = iterator.run.elements
       switch ending {
@@ -216,7 +216,7 @@ struct ContinuingInBackgroundTests {
   @Test func `the time of a grace period is time`() async throws {
     let clock = TestClock()
     let grace = GracePeriod(clock: clock)
-    let reader = Reader(base.continuingInBackground(named: "", timeoutError: OutOfTime(), using: grace))
+    let reader = Reader(base.continuingInBackground(named: "", timeoutError: Expired(), using: grace))
     try await base.haveArrived()
     let end = Task { await grace.end(within: .seconds(30)) }
     try await clock.waitForSleepers()
@@ -224,7 +224,7 @@ struct ContinuingInBackgroundTests {
     #expect(try await reader.next() == 1)
     clock.advance(by: .seconds(30))
     await end.value
-    await #expect(throws: OutOfTime.self) { try await reader.next() }
+    await #expect(throws: Expired.self) { try await reader.next() }
     try await base.ended.wait()
     #expect(grace.activityCount == 0)
     try clock.checkNobodySleeps()
@@ -232,7 +232,7 @@ struct ContinuingInBackgroundTests {
 
   #if !canImport(Darwin)
     @Test func `by default it takes the system's time, which has no end here`() async throws {
-      let sequence = elements([1, 2]).continuingInBackground(named: "", timeoutError: OutOfTime())
+      let sequence = elements([1, 2]).continuingInBackground(named: "", timeoutError: Expired())
       #expect(try await sequence.collect() == [1, 2])
     }
   #endif
@@ -240,7 +240,7 @@ struct ContinuingInBackgroundTests {
   @Test func `expiry, cancellation and an element at once end it one way or another`() async throws {
     for _ in 0..<300 {
       let (time, base) = (ScriptedBackgroundTime(), Signals<Int>())
-      let sequence = base.continuingInBackground(named: "", timeoutError: OutOfTime(), using: time)
+      let sequence = base.continuingInBackground(named: "", timeoutError: Expired(), using: time)
       let reading = Task { try await sequence.collect() }
       try await base.haveArrived()
       await withTaskGroup(of: Void.self) { group in
@@ -253,7 +253,7 @@ struct ContinuingInBackgroundTests {
       }
       switch await reading.result {
       case .success(let elements): #expect(elements == [1])
-      case .failure(let error): #expect(error is OutOfTime || error is CancellationError)
+      case .failure(let error): #expect(error is Expired || error is CancellationError)
       }
       #expect(time.names == [])
       try await base.ended.wait()
@@ -261,7 +261,7 @@ struct ContinuingInBackgroundTests {
   }
 }
 
-private struct OutOfTime: Error {}
+private struct Expired: Error {}
 
 extension AsyncIteratorProtocol where Element: Sendable {
   fileprivate mutating func outcome() async -> Result<Element?, any Error> {

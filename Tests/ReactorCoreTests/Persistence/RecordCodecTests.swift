@@ -103,7 +103,7 @@ import Testing
 
   /// The checksums are made right, so that the decoder itself meets the bad bytes.
   @Test func `a head of random bytes never traps`() {
-    var generator = SeededGenerator(state: 2)
+    var generator = SeededGenerator(seed: 2)
     let head = Array(RecordCodec.encodeHead(of: full).dropFirst(RecordCodec.prefixLength))
     for _ in 0..<5_000 {
       var changed = head

@@ -84,7 +84,7 @@ import Testing
 
   @Test func `random damage is never a crash and never a wrong record`() async throws {
     try await withTemporaryDirectory { directory in
-      var generator = SeededGenerator(state: 1)
+      var generator = SeededGenerator(seed: 1)
       let record = Record.sample(key, String(repeating: "payload ", count: 20))
       let persistence = FilePersistence(directory: directory)
       try await persistence.save(record, for: key)
