@@ -52,8 +52,6 @@ extension Bench {
     var waiting: [String] = []
     if transport.inFlight > 0 { waiting.append("\(transport.inFlight) requests") }
     if clock.sleeperCount > 0 { waiting.append("\(clock.sleeperCount) sleepers") }
-    if reachability.openStreams > 0 { waiting.append("\(reachability.openStreams) watchers of connectivity") }
-    if power.openStreams > 0 { waiting.append("\(power.openStreams) watchers of power") }
     return waiting
   }
 
