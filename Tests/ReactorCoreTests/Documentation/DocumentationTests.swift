@@ -8,7 +8,9 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/GettingStarted.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/FetchPolicies.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ImportantDefaults.md", "GuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/StatesOfAResource.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ReactorCore.md", "GuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/BuildingFabric.md", "FabricExamples.swift"),
   ])
   func `every block of Swift stands in a file that is compiled`(document: String, examples: String) throws {
     let compiled = try Repository.text(of: "Tests/ReactorCoreTests/Documentation/\(examples)").filter {

@@ -28,10 +28,14 @@ struct BearerToken: TransportMiddleware {
 struct FabricAPI: Sendable {
   private let layer: ModelLayer
 
-  init(user: String, token: String, backend: Backend, persistence: any Persistence) {
+  init(
+    user: String, token: String, backend: Backend, persistence: any Persistence,
+    configuration: ReactorConfiguration = .init()
+  ) {
     var backend = backend
     backend.middlewares.append(BearerToken(token: token))
-    layer = ModelLayer(backend: backend, persistence: persistence, scope: Scope(user))
+    layer = ModelLayer(
+      backend: backend, persistence: persistence, scope: Scope(user), configuration: configuration)
   }
 
   var applications: Reactor<[Application]> { layer.reactor() }
@@ -57,11 +61,11 @@ final class ApplicationScreen {
   func select(_ application: Application) { selected = application }
 }
 
-struct NoApplications: Error {}
-struct OutOfTime: Error {}
-
 /// What the examples of the page take as given.
 struct Fabric {
+  struct NoApplications: Error {}
+  struct OutOfTime: Error {}
+
   typealias States<Value> = AsyncSequence<LoadState<Value>, Never> & Sendable
   typealias Flags = AsyncSequence<Bool, Never> & Sendable
 

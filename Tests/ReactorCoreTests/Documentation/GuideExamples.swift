@@ -50,6 +50,16 @@ struct Guide {
     }
   }
 
+  func showing(_ articles: Reactor<[Story]>) async {
+    for await state in articles.states(for: "articles") {
+      switch state.phase {
+      case .loading: showSpinner()
+      case .loaded(let list): show(list, isRefreshing: state.fetchStatus == .fetching, failure: state.error)
+      case .failed(let error): report(error)
+      }
+    }
+  }
+
   func changing(_ stories: Reactor<[Story]>, in layer: ModelLayer) async throws -> Story {
     try await stories.save([Story(id: 1, title: "Draft")], for: "stories")
     await stories.invalidate("stories")
@@ -72,6 +82,7 @@ struct Guide {
   }
 
   private func show(_ stories: [Story]) {}
+  private func show(_ stories: [Story], isRefreshing: Bool, failure: ReactorError?) {}
   private func showSpinner() {}
   private func showOffline() {}
   private func signIn() {}
