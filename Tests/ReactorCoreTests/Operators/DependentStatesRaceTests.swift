@@ -1,9 +1,10 @@
 import HTTPTypes
-import ReactorCore
 import ReactorTesting
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import ReactorCore
 
 @Suite("Operators: switching what depends on a value", .timeLimit(.minutes(1)))
 struct DependentStatesRaceTests {
@@ -33,6 +34,39 @@ struct DependentStatesRaceTests {
     let revisions = seen.compactMap { $0?.revision }
     #expect(revisions == Array(Set(revisions)).sorted())
     #expect(Set(seen.map { $0?.valueRevision }).count == 3)
+  }
+
+  @Test func `a state that its task hands in after the switch is dropped, before and after the new one has begun`()
+    throws
+  {
+    var machine = DependentSwitch<String, Int>()
+    guard case .begin("old", let old)? = machine.begin("old").first,
+      case .cancel? = machine.begin("new").first
+    else { return #expect(Bool(false), "the old one is not cancelled") }
+    #expect(machine.receive(.loaded(1, 1), from: old).isEmpty)
+    guard case .give(let switched) = machine.next() else { return #expect(Bool(false), "nothing to give") }
+    #expect(switched.value == nil && switched.fetchStatus == .fetching)
+    guard case .begin("new", let new)? = machine.endInner().first else {
+      return #expect(Bool(false), "the new one does not begin")
+    }
+    #expect(machine.receive(.loaded(1, 2), from: old).isEmpty)
+    guard case .wait = machine.next() else { return #expect(Bool(false), "there is something to give") }
+    _ = machine.receive(.loaded(2, 1), from: new)
+    guard case .give(let state) = machine.next() else { return #expect(Bool(false), "nothing to give") }
+    #expect(state.value == 2 && state.revision > switched.revision)
+  }
+
+  @Test func `a sequence that gives states without end and heeds no cancellation is left all the same`() async throws {
+    let outer = ScriptedStates<Int>()
+    let inner = [ScriptedStates<String>("0", endless: .loaded("old", 1)), ScriptedStates<String>("1")]
+    var states = outer.dependentStates { inner[$0] }.makeAsyncIterator()
+    outer.send(.loaded(0, 1))
+    #expect(await states.first { $0.value != nil }?.value == "old")
+    outer.send(.loaded(1, 2))
+    try await inner[1].begun().wait()
+    #expect(await states.first { $0.value != "old" }?.fetchStatus == .fetching)
+    inner[1].send(.loaded("new", 1))
+    #expect(await states.first { $0.value != nil }?.value == "new")
   }
 
   @Test func `a reader that was woken for the old one's state gets none of it after the switch`() async throws {

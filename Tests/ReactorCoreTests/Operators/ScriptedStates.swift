@@ -19,11 +19,15 @@ struct ScriptedStates<Value: Sendable>: AsyncSequence, Sendable, Equatable {
   let name: String
   private let open = Shared(Open())
   private let late: (gate: Gate, state: Element)?
+  private let endless: Element?
 
-  /// - Parameter late: what an iteration gives after it was cancelled, once the gate is open.
-  init(_ name: String = "", late: (gate: Gate, state: Element)? = nil) {
+  /// - Parameters:
+  ///   - late: what an iteration gives after it was cancelled, once the gate is open.
+  ///   - endless: what an iteration gives again and again, cancelled or not.
+  init(_ name: String = "", late: (gate: Gate, state: Element)? = nil, endless: Element? = nil) {
     self.name = name
     self.late = late
+    self.endless = endless
   }
 
   static func == (a: Self, b: Self) -> Bool { a.name == b.name }
@@ -60,15 +64,17 @@ struct ScriptedStates<Value: Sendable>: AsyncSequence, Sendable, Equatable {
       open.change { $0.isOpen -= 1 }
       over.open()
     }
-    return Iterator(stream: stream.makeAsyncIterator(), late: late, token: token)
+    return Iterator(stream: stream.makeAsyncIterator(), late: late, endless: endless, token: token)
   }
 
   struct Iterator: AsyncIteratorProtocol {
     var stream: AsyncStream<Element>.Iterator
     var late: (gate: Gate, state: Element)?
+    let endless: Element?
     let token: Token
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      if let endless { return endless }
       if let state = await stream.next(isolation: actor) { return state }
       guard Task.isCancelled, let (gate, state) = late.take() else { return nil }
       await gate.waitIgnoringCancellation()
