@@ -72,9 +72,9 @@ extension ReactorEngine {
     }
   }
 
-  /// What the stream has not seen yet; `nil` where there is nothing new.
+  /// What the stream may know now, whether it has seen it or not; `nil` after its end.
   func latest(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) -> LoadState<Model>? {
-    let snapshot = state.withLock { $0.memory.entries[key]?.take(for: id) }
+    let snapshot = state.withLock { $0.memory.entries[key]?.snapshot(for: id) }
     return snapshot.map { loadState($0, for: resource) }
   }
 

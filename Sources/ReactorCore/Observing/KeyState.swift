@@ -92,7 +92,12 @@ final class KeyState<Model: Sendable>: MemoryEntry {
 
   /// What subscriber `id` has not been given yet; `nil` if it has it.
   func take(for id: Flight.PartyID) -> KeySnapshot<Model>? {
-    guard let subscriber = subscribers[id], subscriber.delivered != revision else { return nil }
+    subscribers[id]?.delivered == revision ? nil : snapshot(for: id)
+  }
+
+  /// What subscriber `id` may know now, which counts as given; `nil` if there is none.
+  func snapshot(for id: Flight.PartyID) -> KeySnapshot<Model>? {
+    guard let subscriber = subscribers[id] else { return nil }
     subscribers[id]?.delivered = revision
     return snapshot(for: subscriber)
   }

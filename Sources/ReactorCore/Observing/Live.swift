@@ -95,7 +95,7 @@ extension Live {
   }
 
   private func show(_ state: LoadState<Model>) {
-    // What was fetched by hand may have overtaken it.
+    // What was taken here may have overtaken what is on its way.
     guard !states.areRevised || state.revision > latest.revision || latest.revision == 0 else { return }
     let news = News(from: latest, to: state)
     registrar.willSet(self, keyPath: paths.state)

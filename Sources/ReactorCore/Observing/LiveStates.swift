@@ -54,6 +54,6 @@ final class LiveFollowing<Model: Sendable>: Sendable {
     task.cancel()
   }
 
-  /// What the task has not taken yet; `nil` where there is nothing new.
+  /// What is known now, also where the task is on its way with it; `nil` where only the task can tell.
   func latest() -> LoadState<Model>? { subscription?.latest() }
 }

@@ -21,18 +21,18 @@ final class Subscription<Model: Sendable>: Sendable {
   func next() async -> LoadState<Model>? {
     switch place {
     case .success((let key, let id)): return await engine.next(key, id, of: resource)
-    case .failure:
-      if let state = latest() { return state }
+    case .failure(let error):
+      if invalid.isFirst { return LoadState(error: error) }
       await invalid.untilCancelled()
       return nil
     }
   }
 
-  /// What was not given yet; `nil` where there is nothing new.
+  /// What is known now, given before or not; `nil` after the end. ``next()`` gives what is newer.
   func latest() -> LoadState<Model>? {
     switch place {
     case .success((let key, let id)): engine.latest(key, id, of: resource)
-    case .failure(let error): invalid.isFirst ? LoadState(error: error) : nil
+    case .failure(let error): LoadState(error: error)
     }
   }
 

@@ -46,6 +46,8 @@ final class TransitionBench {
   /// How many requests have been caused.
   private var requests = 0
   private var stream: Subscription<Note>?
+  /// Of the state that was seen last.
+  private var revision: UInt64?
   private var others: [Subscription<Note>] = []
 
   init() {
@@ -121,13 +123,14 @@ final class TransitionBench {
   /// Reads until the stream shows `state`; `false` where it ends before.
   @discardableResult func see(_ state: String) async -> Bool {
     while let seen = await stream?.next() {
+      revision = seen.revision
       if "\(ShownState(seen))" == state { return true }
     }
     return false
   }
 
-  /// Whether there is nothing to read, without waiting.
-  var showsNothing: Bool { stream?.latest() == nil }
+  /// Whether there is nothing to read after what was seen, without waiting.
+  var showsNothing: Bool { stream?.latest()?.revision == revision }
 
   func close() {
     stream = nil

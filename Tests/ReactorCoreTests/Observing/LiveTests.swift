@@ -1,0 +1,152 @@
+import Foundation
+import HTTPTypes
+import Observation
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+@MainActor
+@Suite("A live model", .timeLimit(.minutes(1)))
+struct LiveTests {
+  /// Returns once `isMet`; `change` is what it looks at.
+  private func wait<Model: Sendable>(_ live: Live<Model>, until isMet: (LoadState<Model>) -> Bool) async {
+    while !isMet(live.state) {
+      await withCheckedContinuation { continuation in
+        withObservationTracking { _ = live.state } onChange: { continuation.resume() }
+      }
+      // What tells of a change is called before it; the change is made by the job that runs now.
+      await Task { @MainActor in }.value
+    }
+  }
+
+  @Test func `nothing happens until it is read, and then the first state is there at once`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    try await bench.notes.save(Note(0, "known"), for: "note")
+    var live: Live<Note>? = Live(bench.notes, "note")
+    #expect(bench.reachability.openStreams == 0)
+    #expect(live?.value?.text == "known")
+    #expect(live?.state.origin == .memory || live?.state.origin == .local)
+    live = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `it goes from loading to loaded, and follows what others do`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    var live: Live<Note>? = Live(bench.notes, "note")
+    #expect(live?.isLoading == true && live?.value == nil && live?.error == nil)
+    if let live { await wait(live) { $0.fetchStatus == .idle } }
+    #expect(live?.value?.text == "one" && live?.isLoading == false)
+    try await bench.notes.save(Note(2, "mine"), for: "note")
+    if let live { await wait(live) { $0.value?.text == "mine" } }
+    try await bench.notes.remove("note")
+    if let live { await wait(live) { $0.value == nil } }
+    live = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `refresh returns when the state says how it went`() async throws {
+    let bench = Bench()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json), .response(.serviceUnavailable))
+    var live: Live<Note>? = Live(bench.notes, "note", policy: .cacheOnly)
+    await live?.refresh()
+    #expect(live?.value?.text == "one" && live?.error == nil)
+    await live?.refresh()
+    #expect(live?.value?.text == "two")
+    await live?.refresh()
+    #expect(live?.value?.text == "two" && live?.error?.status == 503)
+    bench.reachability.set(false)
+    await live?.refresh()
+    #expect(live?.error?.isNoConnectivity == true && live?.isLoading == false)
+    live = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `what changes something on the server has no states, and refresh does not send it`() async {
+    let bench = Bench()
+    let live = Live(bench.notes, Resource("note", method: .post))
+    #expect(live.error?.isInvalidResource == true)
+    await live.refresh()
+    #expect(bench.transport.requestCount == 0)
+  }
+
+  @Test func `who reads the value alone is not told of requests that come and go`() async throws {
+    let bench = Bench { $0.freshFor = .never }
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json), .response(.serviceUnavailable).held(at: gate),
+      .json(Note(1, "two").json))
+    var live: Live<Note>? = Live(bench.notes, "note")
+    if let live { await wait(live) { $0.fetchStatus == .idle } }
+    let told = Shared(0)
+    withObservationTracking { _ = live?.value } onChange: { told.change { $0 += 1 } }
+    let refresh = Task { [live] in await live?.refresh() }
+    if let live { await wait(live) { $0.fetchStatus == .fetching } }
+    gate.open()
+    await refresh.value
+    #expect(live?.error?.status == 503 && told.value == 0)
+    await live?.refresh()
+    #expect(live?.value?.text == "two" && told.value == 1)
+    live = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `Observations follow it with no adapter`() async throws {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
+    var live: Live<Note>? = Live(bench.notes, "note")
+    let followed = live
+    var texts = Observations { followed?.value?.text }.makeAsyncIterator()
+    var seen: [String] = []
+    while seen.last != "one", let text = await texts.next() { if let text { seen.append(text) } }
+    await live?.refresh()
+    while seen.last != "two", let text = await texts.next() { if let text { seen.append(text) } }
+    #expect(seen == ["one", "two"])
+    live = nil
+  }
+
+  @Test func `released, it leaves, and a request that nobody else waits for is cancelled`() async throws {
+    let bench = Bench()
+    let gate = Gate()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
+    var live: Live<Note>? = Live(bench.notes, "note")
+    weak let released = live
+    #expect(live?.isLoading == true)
+    try await gate.waitForArrival()
+    live = nil
+    #expect(released == nil)
+    try await bench.transport.waitForCancellations()
+    try await bench.waitUntilNothingWaits()
+    await bench.notes.invalidate("note")
+    #expect(bench.transport.requestCount == 1)
+  }
+
+  @Test func `it may be released from inside its own observer`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let holder = Shared<Live<Note>?>(Live(bench.notes, "note"))
+    weak let released = holder.value
+    await withCheckedContinuation { continuation in
+      withObservationTracking { _ = holder.value?.value } onChange: {
+        holder.change { $0 = nil }
+        continuation.resume()
+      }
+    }
+    try await bench.waitUntilNothingWaits()
+    await Task { @MainActor in }.value
+    #expect(released == nil)
+  }
+
+  @Test func `it follows states of any making`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    var live: Live<Int>? = Live(bench.notes.states(for: "note").mapValues { $0.text.count })
+    if let live { await wait(live) { $0.value == 3 && $0.fetchStatus == .idle } }
+    live = nil
+    try await bench.waitUntilNothingWaits()
+  }
+}
