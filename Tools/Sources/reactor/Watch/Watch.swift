@@ -16,12 +16,6 @@ struct Watch: Sendable {
     let status = await withTaskGroup(of: ExitStatus?.self) { group in
       group.addTask { await printStates() }
       group.addTask { await StandardStream.output.untilNobodyReads() ? .unwritableOutput : nil }
-      if let interval {
-        group.addTask {
-          await poll(every: interval)
-          return nil
-        }
-      }
       // The first to end ends the watch: without a reader, no further state might come whose line could not be written.
       let status = await group.next()
       group.cancelAll()
@@ -34,7 +28,7 @@ struct Watch: Sendable {
   /// - Returns: why it ended; `nil` where it was cancelled.
   private func printStates() async -> ExitStatus? {
     var last: Data?
-    for await state in reactor.states(for: resource, policy: policy) {
+    for await state in reactor.states(for: resource, policy: policy, polling: interval ?? .never) {
       // It cannot be requested, now or later.
       if let error = state.error, case .invalidResource = error { return ExitStatus(error) }
       let line = StateLine.bytes(state)
@@ -43,12 +37,5 @@ struct Watch: Sendable {
       do { try await StandardStream.output.writeUnlessCancelled(line) } catch { return .unwritableOutput }
     }
     return nil
-  }
-
-  /// Asks the server again and again; a failure is a state like another.
-  private func poll(every interval: Duration) async {
-    // About a century: the clock cannot add the largest durations to now.
-    let interval = min(interval, .seconds(3_000_000_000))
-    while (try? await Task.sleep(for: interval)) != nil { _ = try? await reactor.fetchFromNetwork(resource) }
   }
 }
