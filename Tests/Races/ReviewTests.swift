@@ -188,7 +188,7 @@ struct ObjectEndTests {
 
   @Test func `a transport that keeps its progress closure holds no generation`() async throws {
     let keeper = Keeper()
-    let notes = ModelLayer(baseURL: Bench.url, transport: keeper).reactor(Note.self)
+    let notes = ModelLayer(baseURL: Bench.url, transport: keeper, reachability: AlwaysReachable()).reactor(Note.self)
     _ = try await notes.fetch("note")
     // The task that ran the flight ends after its callers have their answer.
     for _ in 0..<10_000 where notes.engine.core.generations.activeKeys > 0 { await Task.yield() }

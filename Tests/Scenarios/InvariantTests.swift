@@ -136,7 +136,8 @@ struct InvariantTests {
       let n = served.next()
       return .json("[\(Note(n, "v\(n)").json),\(Note(n, "v\(n)").json)]")
     }
-    let layer = ModelLayer(baseURL: Bench.url, transport: transport, persistence: MemoryPersistence())
+    let layer = ModelLayer(
+      baseURL: Bench.url, transport: transport, persistence: MemoryPersistence(), reachability: AlwaysReachable())
     let reactor = layer.reactor([Note].self)
     try await withThrowingTaskGroup { group in
       for _ in 0..<8 {

@@ -232,7 +232,8 @@ struct LoadStatesTests {
     do {
       let kept = Probe(transport)
       probe = kept
-      let made = Reactor<Note>(baseURL: Bench.url, transport: kept)
+      // A loopback host, so that the machine's connectivity does not matter.
+      let made = Reactor<Note>(baseURL: try #require(URL(string: "http://localhost/v1")), transport: kept)
       reactor = made
       states = made.states(for: "note").makeAsyncIterator()
     }
