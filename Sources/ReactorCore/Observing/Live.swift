@@ -17,13 +17,14 @@ public import Observation
 /// when it is gone the subscription is, and a request that nobody else waits for is cancelled.
 @MainActor
 public final class Live<Model: Sendable>: Observable {
-  private let registrar = ObservationRegistrar()
-  private let paths = LivePaths<Model>()
+  // What a read needs is inlined where it is read: a view reads often, and knows its model.
+  @usableFromInline let registrar = ObservationRegistrar()
+  @usableFromInline let paths = LivePaths<Model>()
+  @usableFromInline private(set) var isFollowing = false
+  @usableFromInline private(set) var latest = LoadState<Model>()
   private let states: LiveStates<Model>
   /// Its end is the subscription's.
   private var following: LiveFollowing<Model>?
-  private var isFollowing = false
-  private var latest = LoadState<Model>()
 
   public convenience init(
     _ reactor: Reactor<Model>, _ resource: Resource, policy: FetchPolicy = .staleWhileRevalidate
@@ -46,28 +47,28 @@ public final class Live<Model: Sendable>: Observable {
   }
 
   /// What is known now, and what is being done about it. The first is there at once, from memory.
-  public var state: LoadState<Model> {
+  @inlinable public var state: LoadState<Model> {
     follow()
     registrar.access(self, keyPath: paths.state)
     return latest
   }
 
   /// ``LoadState/value``.
-  public var value: Model? {
+  @inlinable public var value: Model? {
     follow()
     registrar.access(self, keyPath: paths.value)
     return latest.value
   }
 
   /// ``LoadState/error``.
-  public var error: ReactorError? {
+  @inlinable public var error: ReactorError? {
     follow()
     registrar.access(self, keyPath: paths.error)
     return latest.error
   }
 
   /// Whether it is being fetched, with a value to show or without.
-  public var isLoading: Bool {
+  @inlinable public var isLoading: Bool {
     follow()
     registrar.access(self, keyPath: paths.isLoading)
     return latest.fetchStatus == .fetching
@@ -83,8 +84,11 @@ public final class Live<Model: Sendable>: Observable {
 }
 
 extension Live {
-  private func follow() {
-    guard !isFollowing else { return }
+  @inlinable func follow() {
+    if !isFollowing { beginToFollow() }
+  }
+
+  @usableFromInline func beginToFollow() {
     // Before it subscribes: who observes events may read this, now.
     isFollowing = true
     let following = states.follow { [weak self] state in
@@ -125,12 +129,12 @@ extension Live {
 }
 
 /// Each key path costs far more to make than to use.
-@MainActor
-private struct LivePaths<Model: Sendable> {
-  let state: KeyPath<Live<Model>, LoadState<Model>>
-  let value: KeyPath<Live<Model>, Model?>
-  let error: KeyPath<Live<Model>, ReactorError?>
-  let isLoading: KeyPath<Live<Model>, Bool>
+@MainActor @usableFromInline
+struct LivePaths<Model: Sendable> {
+  @usableFromInline let state: KeyPath<Live<Model>, LoadState<Model>>
+  @usableFromInline let value: KeyPath<Live<Model>, Model?>
+  @usableFromInline let error: KeyPath<Live<Model>, ReactorError?>
+  @usableFromInline let isLoading: KeyPath<Live<Model>, Bool>
 
   init() {
     state = \.state
