@@ -13,7 +13,11 @@ struct LiveTests {
   private func wait<Model: Sendable>(_ live: Live<Model>, until isMet: (LoadState<Model>) -> Bool) async {
     while !isMet(live.state) {
       await withCheckedContinuation { continuation in
-        withObservationTracking { _ = live.state } onChange: { continuation.resume() }
+        withObservationTracking {
+          _ = live.state
+        } onChange: {
+          continuation.resume()
+        }
       }
       // What tells of a change is called before it; the change is made by the job that runs now.
       await Task { @MainActor in }.value
@@ -82,7 +86,11 @@ struct LiveTests {
     var live: Live<Note>? = Live(bench.notes, "note")
     if let live { await wait(live) { $0.fetchStatus == .idle } }
     let told = Shared(0)
-    withObservationTracking { _ = live?.value } onChange: { told.change { $0 += 1 } }
+    withObservationTracking {
+      _ = live?.value
+    } onChange: {
+      told.change { $0 += 1 }
+    }
     let refresh = Task { [live] in await live?.refresh() }
     if let live { await wait(live) { $0.fetchStatus == .fetching } }
     gate.open()
@@ -131,7 +139,9 @@ struct LiveTests {
     let holder = Shared<Live<Note>?>(Live(bench.notes, "note"))
     weak let released = holder.value
     await withCheckedContinuation { continuation in
-      withObservationTracking { _ = holder.value?.value } onChange: {
+      withObservationTracking {
+        _ = holder.value?.value
+      } onChange: {
         holder.change { $0 = nil }
         continuation.resume()
       }
