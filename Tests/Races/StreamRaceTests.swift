@@ -7,7 +7,8 @@ import Testing
 @Suite("Races of streams", .timeLimit(.minutes(1)))
 struct StreamRaceTests {
   /// The event is told after the state has been changed and before it is delivered: there the reader is cancelled.
-  @Test func `leaving while a state is being delivered ends the stream, and delivers at most that state`() async throws {
+  @Test func `leaving while a state is being delivered ends the stream, and delivers at most that state`() async throws
+  {
     let bench = Bench()
     let notes = bench.notes
     try await notes.save(Note(1, "one"), for: "note")
