@@ -150,6 +150,7 @@ extension ReactorEngine {
         append(work.key, .paused)
       } else {
         entry.error = .noConnectivity
+        entry.attemptedAt = state.time
         append(work.key, .failed(.noConnectivity))
       }
       apply(actions, to: entry, &effects)
@@ -165,8 +166,11 @@ extension ReactorEngine {
     transact { state, effects in
       guard let entry = current(work, state) else { return }
       if case .cancelled = error {} else { entry.error = error }
+      entry.attemptedAt = state.time
       append(work.key, .failed(error))
+      let wasStoredMeanwhile = entry.wasStoredMeanwhile
       apply(entry.flight?.failed(error) { standing(entry.copy, for: $0, at: now) } ?? [], to: entry, &effects)
+      if wasStoredMeanwhile { refresh(entry, isStored: true, at: now, &state, &effects) }
       settle(entry, &state, &effects)
     }
   }
@@ -186,6 +190,7 @@ extension ReactorEngine {
       let copy = Copy(snapshot, origin: .network, cost: cost)
       setCopy(copy, of: entry, &state, &effects)
       entry.error = nil
+      entry.attemptedAt = state.time
       entry.invalidatedBefore = nil
       entry.showToAll()
       // A request with the same fields is answered, whatever the step says that the answer varies on.

@@ -27,6 +27,8 @@ extension ReactorEngine {
     let now = now
     let priority = Task.currentPriority
     return transact { state, effects in
+      // One date decides whether it is stale now, and when it will be.
+      let now = state.date ?? now
       let id = state.nextID()
       let entry = entry(of: key, as: resource, &state)
       let interval = polling.flatMap { $0 > .zero && $0 < .never && policy != .cacheOnly ? $0 : nil }
@@ -89,6 +91,8 @@ extension ReactorEngine {
           if let snapshot = entry.take(for: id) {
             effects.append(.deliver(continuation, snapshot))
           } else {
+            // Of two that ask at once, which no iterator is made for, the earlier gets the end.
+            if let earlier = entry.subscribers[id]?.continuation { effects.append(.deliver(earlier, nil)) }
             entry.subscribers[id]?.continuation = continuation
           }
         }
@@ -142,7 +146,7 @@ extension ReactorEngine {
     let subscribers = entry.subscribers.filter { isStored || $1.policy != .cacheOnly }
     for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
       guard entry.flight?.parties.contains(id) != true,
-        standing(entry.copy, for: subscriber.resource, at: now)?.isFresh != true
+        standing(entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh != true
       else { continue }
       let policy = isStored && subscriber.policy != .cacheOnly ? .cacheFirst : subscriber.policy
       let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: policy)

@@ -12,8 +12,8 @@ enum Effect<Model: Sendable>: Sendable {
   case watchReachability(FlightTask)
   case watchPower(FlightTask)
   case wakeUp(FlightTask, RecordKey, at: Duration)
-  /// Models that memory has let go of: they end here, since a user's `deinit` may call the reactor.
-  case release([Copy<Model>])
+  /// What the state has let go of: it ends here, since a user's `deinit` may call the reactor.
+  case release([any Sendable])
 }
 
 /// What persistence had when it was asked.
@@ -51,8 +51,7 @@ extension ReactorEngine {
       state.time = max(state.time, time)
       state.date = date
       let result = change(&state, &effects)
-      let released = state.memory.takeRemoved().compactMap(\.copy)
-      if !released.isEmpty { effects.append(.release(released)) }
+      for entry in state.memory.takeRemoved() { effects.append(.release(entry.belongings)) }
       return (result, effects)
     }
     core.events.deliver()
@@ -120,8 +119,10 @@ extension ReactorEngine {
   /// Nobody waits any more: what still runs is cancelled, unless it is past that.
   func endFlight(of entry: Entry, _ effects: inout [Effect<Model>]) {
     if !entry.tasks.isEmpty { effects.append(.cancel(entry.tasks)) }
+    if let flight = entry.flight { effects.append(.release([flight])) }
     entry.tasks = []
     entry.flight = nil
+    entry.wasStoredMeanwhile = false
     entry.ticket = nil
     entry.priority = nil
     entry.progress = nil
@@ -151,7 +152,7 @@ extension ReactorEngine {
     _ party: Flight.Party, _ entry: Entry, at now: Date, priority: TaskPriority? = nil, _ state: inout State,
     _ effects: inout [Effect<Model>]
   ) {
-    entry.isForgotten = false
+    if party.policy != .cacheOnly { entry.isForgotten = false }
     if entry.flight == nil {
       entry.flight = Flight(id: state.nextID())
       entry.ticket = core.generations.begin(entry.key)
@@ -192,6 +193,8 @@ extension ReactorEngine {
       }
     }
     setWakeup(entry, &state, &effects)
+    let errors = entry.takeReplacedErrors()
+    if !errors.isEmpty { effects.append(.release(errors)) }
     if !entry.isPinned, entry.copy == nil, entry.invalidatedBefore == nil { state.memory.remove(entry.key) }
     for key in state.memory.trim() { append(key, .evicted) }
     scheduleSweep(&state, &effects)

@@ -2,18 +2,14 @@ import Foundation
 
 /// What asks again by itself while somebody watches: polling and, where the configuration says so, becoming stale.
 extension ReactorEngine {
-  /// Sets, moves or ends the wait of `entry`. While a flight is under way there is none: its end sets the next.
+  /// Sets, moves or ends the wait of `entry`.
   func setWakeup(_ entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
-    if entry.flight != nil {
-      entry.isAttempting = true
-    } else if entry.isAttempting {
-      entry.isAttempting = false
-      entry.attemptedAt = state.time
-      entry.wakeupIsOutdated = true
-    }
-    guard entry.wakeupIsOutdated || (entry.isAttempting && entry.wakeup != nil) else { return }
+    let hasFlight = entry.flight != nil
+    if hasFlight != entry.hadFlight { entry.wakeupIsOutdated = true }
+    entry.hadFlight = hasFlight
+    guard entry.wakeupIsOutdated else { return }
     entry.wakeupIsOutdated = false
-    let due = entry.isAttempting ? nil : earliestDue(entry, state)
+    let due = earliestDue(entry, state)
     guard due != entry.wakeup?.at else { return }
     if let wakeup = entry.wakeup.take() { effects.append(.cancel([wakeup.task])) }
     guard let due else { return }
@@ -38,16 +34,20 @@ extension ReactorEngine {
     return min(poll, staleness)
   }
 
+  /// An interval after the latest attempt; where that was longer ago when the stream subscribed, after the subscription. While a
+  /// flight is under way there is no next: its end sets it.
   private func poll(_ subscriber: Subscriber<Model>, _ entry: Entry, _ state: borrowing State) -> Duration? {
-    guard let interval = subscriber.polling else { return nil }
+    guard let interval = subscriber.polling, entry.flight == nil else { return nil }
     let factor = state.isSavingPower ? max(flow.configuration.pollingFactorInLowPower, 1) : 1
-    let since = max(subscriber.since, entry.attemptedAt ?? .zero)
-    return since + min(interval, Self.longest) * min(factor, 1_000)
+    let wait = min(interval, Self.longest) * min(factor, 1_000)
+    if let attemptedAt = entry.attemptedAt, attemptedAt + wait > subscriber.since { return attemptedAt + wait }
+    return subscriber.since + wait
   }
 
   private func staleness(_ subscriber: Subscriber<Model>, _ entry: Entry, _ state: borrowing State) -> Duration? {
     guard let date = state.date, subscriber.policy != .cacheOnly,
-      let rest = freshness(entry.copy, for: subscriber.resource, at: date), rest < Self.longest.inSeconds
+      let rest = freshness(entry.copy(for: subscriber), for: subscriber.resource, at: date),
+      rest < Self.longest.inSeconds
     else { return nil }
     // Up to the next millisecond: a `Date` is too coarse to say that the very moment has come.
     return state.time + .milliseconds((rest * 1_000).rounded(.up) + 1)
@@ -68,11 +68,13 @@ extension ReactorEngine {
     let now = now
     transact { state, effects in
       guard let entry = state.memory.entries[key], entry.wakeup?.task === task else { return }
+      // One date decides whether it is stale now, and when it will be.
+      let now = state.date ?? now
       entry.wakeup = nil
       entry.wakeupIsOutdated = true
       let time = state.time
-      for (id, subscriber) in entry.subscribers.sorted(by: { $0.key < $1.key }) {
-        guard let due = poll(subscriber, entry, state), due <= time else { continue }
+      let due = entry.subscribers.filter { poll($1, entry, state).map { $0 <= time } ?? false }
+      for (id, subscriber) in due.sorted(by: { $0.key < $1.key }) {
         let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: .networkOnly)
         join(party, entry, at: now, &state, &effects)
       }

@@ -36,13 +36,14 @@ extension ReactorEngine {
     let power = flow.configuration.powerSaving
     watcher.attach(
       spawn(on: flow.configuration.taskExecutor) { [weak self] in
-        for await isOn in power.updates { self?.savePower(isOn) }
+        for await isOn in power.updates { self?.savePower(isOn, watcher) }
       })
   }
 
-  private func savePower(_ isOn: Bool) {
+  private func savePower(_ isOn: Bool, _ watcher: FlightTask) {
     transact { state, effects in
-      guard state.isSavingPower != isOn else { return }
+      // One that was stopped may be late.
+      guard state.powerWatcher === watcher, state.isSavingPower != isOn else { return }
       state.isSavingPower = isOn
       for entry in state.memory.entries.values where entry.pollers > 0 {
         entry.wakeupIsOutdated = true
@@ -59,7 +60,8 @@ extension ReactorEngine {
       for entry in state.memory.entries.values where !entry.subscribers.isEmpty {
         if entry.flight?.isPaused == true {
           apply(entry.flight?.reconnected() ?? [], to: entry, &effects)
-        } else if refreshes, entry.flight == nil, !entry.isForgotten {
+        } else if refreshes, !entry.isForgotten {
+          // A flight that is under way may be a caller's that found no connectivity, or leaves: the streams join it.
           refresh(entry, at: now, &state, &effects)
         } else {
           continue

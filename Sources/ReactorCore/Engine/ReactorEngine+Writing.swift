@@ -97,7 +97,7 @@ extension ReactorEngine {
     core.generations.beginRemoving(key)
     defer { core.generations.endRemoving(key) }
     let ticket = core.generations.fence(key)
-    forget { $0 == key }
+    forget(key)
     core.announce(.removed(key), except: self)
     try await removeFromDisk(resource, ticket)
   }
@@ -121,10 +121,11 @@ extension ReactorEngine {
     return try flow.key(resource)
   }
 
-  /// Forgets the keys that pass: their flights end, their callers are cancelled, their streams show nothing.
-  private func forget(_ isForgotten: (RecordKey) -> Bool) {
+  /// Forgets `key`, or all: their flights end, their callers are cancelled, their streams show nothing.
+  private func forget(_ key: RecordKey?) {
     transact { state, effects in
-      for (key, entry) in state.memory.entries where isForgotten(key) {
+      let forgotten = key.map { [state.memory.entries[$0]].compactMap(\.self) } ?? Array(state.memory.entries.values)
+      for entry in forgotten {
         for waiter in entry.waiters.values { effects.append(.resume(waiter, .failure(.cancelled))) }
         entry.waiters = [:]
         endFlight(of: entry, &effects)
@@ -132,7 +133,7 @@ extension ReactorEngine {
         entry.error = nil
         entry.invalidatedBefore = nil
         entry.isForgotten = true
-        append(key, .removed)
+        append(entry.key, .removed)
         settle(entry, &state, &effects)
       }
     }
@@ -143,8 +144,8 @@ extension ReactorEngine: LayerMember {
   func layerChanged(_ change: LayerChange) {
     let now = now
     switch change {
-    case .removedAll: forget { _ in true }
-    case .removed(let key): forget { $0 == key }
+    case .removedAll: forget(nil)
+    case .removed(let key): forget(key)
     case .invalidated(let key, let date):
       transact { state, effects in
         guard let entry = state.memory.entries[key] else { return }
@@ -156,7 +157,12 @@ extension ReactorEngine: LayerMember {
       transact { state, effects in
         guard let entry = state.memory.entries[key] else { return }
         if let copy = entry.copy { setCopy(copy.invalidated(at: now), of: entry, isNewValue: false, &state, &effects) }
-        if entry.flight == nil { refresh(entry, isStored: true, at: now, &state, &effects) }
+        switch entry.flight?.isPaused {
+        case nil: refresh(entry, isStored: true, at: now, &state, &effects)
+        // What it waits for is on disk.
+        case true?: restart(entry, at: now, &state, &effects)
+        case false?: entry.wasStoredMeanwhile = true
+        }
         settle(entry, &state, &effects)
       }
     }

@@ -122,14 +122,15 @@ struct Flight: Sendable {
 
   /// There is no connectivity: streams wait for it, the others fail now.
   mutating func unreachable(copy: Standings) -> [Action] {
-    let streams = parties.inOrder.filter { $0.kind == .stream && $0.isWaitingForNetwork }
+    // Those too that wait for persistence: they may have to ask next.
+    let streams = parties.inOrder.filter { $0.kind == .stream }
     for party in streams { parties.remove(party.id) }
     var actions = failed(.noConnectivity, copy: copy)
     guard !streams.isEmpty else { return actions }
     if case .end? = actions.last { actions.removeLast() }
     for party in streams { parties.append(party) }
     request = .paused
-    for party in streams { showWhilePaused(party, copy: copy, into: &actions) }
+    for party in streams where party.isWaitingForNetwork { showWhilePaused(party, copy: copy, into: &actions) }
     return actions
   }
 

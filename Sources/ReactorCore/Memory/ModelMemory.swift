@@ -48,12 +48,11 @@ struct ModelMemory<Entry: MemoryEntry> {
     guard let entry = entries.removeValue(forKey: key) else { return }
     for alias in entry.use.aliases { byResource[alias] = nil }
     entry.use.aliases = []
-    guard entry.holdsModel else { return }
-    account(models: -1, bytes: -entry.cost)
     removed.append(entry)
+    if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
   }
 
-  /// The entries that were removed with a model, for the caller to release once it holds no lock.
+  /// The entries that were removed, for the caller to release once it holds no lock.
   mutating func takeRemoved() -> [Entry] {
     guard !removed.isEmpty else { return [] }
     defer { removed = [] }

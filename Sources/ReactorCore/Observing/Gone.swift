@@ -21,11 +21,13 @@ final class Gone: Sendable {
   func untilCancelled() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let isCancelled = state.withLock { state in
-          if !state.isCancelled { state.waiter = continuation }
-          return state.isCancelled
+        // Of two that wait at once, which no iterator is made for, the earlier gets the end.
+        let due: CheckedContinuation<Void, Never>? = state.withLock { state in
+          if state.isCancelled { return continuation }
+          defer { state.waiter = continuation }
+          return state.waiter
         }
-        if isCancelled { continuation.resume() }
+        due?.resume()
       }
     } onCancel: {
       let waiter = state.withLock { state in

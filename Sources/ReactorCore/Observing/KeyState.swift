@@ -8,7 +8,14 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   var use = MemoryUse()
   private(set) var copy: Copy<Model>?
   /// Of the latest attempt.
-  var error: ReactorError? { didSet { if oldValue != nil || error != nil { hasChanged = true } } }
+  var error: ReactorError? {
+    didSet {
+      if oldValue != nil || error != nil { hasChanged = true }
+      if let oldValue { replacedErrors.append(oldValue) }
+    }
+  }
+  /// To be released after the lock: an error may hold its user's objects.
+  private var replacedErrors: [ReactorError] = []
   var flight: Flight?
   /// What ``flight`` was begun under.
   var ticket: Generations.Ticket?
@@ -28,14 +35,18 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   /// Whether it was removed, and nobody has brought it back.
   var isForgotten = false
   /// Whether a flight was under way when ``wakeup`` was looked at last.
-  var isAttempting = false
-  /// The clock's time at which the latest flight ended.
+  var hadFlight = false
+  /// The clock's time at which the network was asked for it last: answered, failed, or could not be reached.
   var attemptedAt: Duration?
+  /// Whether another reactor has stored a newer record since the flight began.
+  var wasStoredMeanwhile = false
   /// Of the latest change that was published.
   private(set) var revision: UInt64
   private var hasChanged = false
+  /// The streams that would see something else, where the others would not.
+  private var changed: Set<Flight.PartyID> = []
   private var publishedStatus = FetchStatus.idle
-  /// Of the one that the copy's model came with.
+  /// Of the copy's model.
   private var valueRevision: UInt64 = 0
   private var hasNewValue = false
 
@@ -43,6 +54,14 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   init(key: RecordKey, revision: UInt64) {
     self.key = key
     self.revision = revision
+  }
+
+  /// What may hold objects of its user.
+  var belongings: [any Sendable] { [copy as any Sendable, error as any Sendable, flight as any Sendable] }
+
+  func takeReplacedErrors() -> [ReactorError] {
+    defer { replacedErrors = [] }
+    return replacedErrors
   }
 
   var holdsModel: Bool { copy != nil }
@@ -72,17 +91,29 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   }
 
   /// Whether streams would see another state than the one that was published last.
-  var hasNews: Bool { hasChanged || publishedStatus != fetchStatus }
+  var hasNews: Bool { hasChanged || publishedStatus != fetchStatus || !changed.isEmpty }
 
-  /// Makes a new revision of what is known now, and gives the streams that were waiting for one, in the order of their numbers.
-  func publish(revision: UInt64) -> [(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)] {
+  typealias Delivery = (CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)
+
+  /// Makes a new revision of what is known now, and gives the streams that it concerns and that were waiting for one, in the
+  /// order of their numbers.
+  func publish(revision: UInt64) -> [Delivery] {
+    defer { changed = [] }
+    guard hasChanged || publishedStatus != fetchStatus else {
+      for id in changed { subscribers[id]?.revision = revision }
+      return deliver(to: changed)
+    }
     self.revision = revision
     hasChanged = false
     publishedStatus = fetchStatus
-    if hasNewValue { valueRevision = revision }
+    if hasNewValue { valueRevision = ValueRevision.next() }
     hasNewValue = false
-    var due: [(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)] = []
-    for id in subscribers.filter({ $1.continuation != nil }).keys.sorted() {
+    return deliver(to: subscribers.keys)
+  }
+
+  private func deliver(to ids: some Collection<Flight.PartyID>) -> [Delivery] {
+    var due: [Delivery] = []
+    for id in ids.filter({ subscribers[$0]?.continuation != nil }).sorted() {
       guard let continuation = subscribers[id]?.continuation, let snapshot = take(for: id) else { continue }
       subscribers[id]?.continuation = nil
       due.append((continuation, snapshot))
@@ -92,13 +123,16 @@ final class KeyState<Model: Sendable>: MemoryEntry {
 
   /// What subscriber `id` has not been given yet; `nil` if it has it.
   func take(for id: Flight.PartyID) -> KeySnapshot<Model>? {
-    subscribers[id]?.delivered == revision ? nil : snapshot(for: id)
+    guard let subscriber = subscribers[id], subscriber.delivered != revision(for: subscriber) else { return nil }
+    return snapshot(for: id)
   }
+
+  private func revision(for subscriber: Subscriber<Model>) -> UInt64 { max(revision, subscriber.revision) }
 
   /// What subscriber `id` may know now, which counts as given; `nil` if there is none.
   func snapshot(for id: Flight.PartyID) -> KeySnapshot<Model>? {
     guard let subscriber = subscribers[id] else { return nil }
-    subscribers[id]?.delivered = revision
+    subscribers[id]?.delivered = revision(for: subscriber)
     return snapshot(for: subscriber)
   }
 
@@ -112,14 +146,14 @@ final class KeyState<Model: Sendable>: MemoryEntry {
     guard let subscriber = subscribers[id], !subscriber.showsValue || subscriber.isNotCached else { return }
     subscribers[id]?.showsValue = true
     subscribers[id]?.isNotCached = false
-    hasChanged = true
+    changed.insert(id)
   }
 
   /// The stream is told that nothing is cached.
   func denyCached(to id: Flight.PartyID) {
     guard subscribers[id] != nil else { return }
     subscribers[id]?.isNotCached = true
-    hasChanged = true
+    changed.insert(id)
   }
 
   func snapshot(for subscriber: Subscriber<Model>) -> KeySnapshot<Model> {
@@ -127,11 +161,13 @@ final class KeyState<Model: Sendable>: MemoryEntry {
     let wasThere = copy != nil && !subscriber.sawItArrive && copy?.origin != .local
     return KeySnapshot(
       copy: copy, error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
-      fetchStatus: fetchStatus, progress: progress, origin: wasThere ? .memory : copy?.origin, revision: revision,
+      fetchStatus: fetchStatus, progress: progress, origin: wasThere ? .memory : copy?.origin,
+      revision: revision(for: subscriber),
       valueRevision: valueRevision)
   }
 
-  private func copy(for subscriber: Subscriber<Model>) -> Copy<Model>? {
+  /// The key's copy or, where that is another variant, the stream's own.
+  func copy(for subscriber: Subscriber<Model>) -> Copy<Model>? {
     copy?.isAnotherVariant(for: subscriber.resource) == true ? subscriber.ownVariant : copy
   }
 }

@@ -18,7 +18,8 @@ public struct LoadState<Value> {
   public var progress: TransferProgress?
   /// Counts up with each change of the reactor's knowledge; a stream gives none twice.
   public var revision: UInt64
-  /// The ``revision`` at which ``value`` became what it is: two states that have a value and agree in this have the same one.
+  /// Grows with each value that the library comes to know, in the whole process: two states that have a value and agree in this have
+  /// the same one, whatever sequences they are from. 0: not known, as in a state that was made by hand.
   public var valueRevision: UInt64
 
   public init(

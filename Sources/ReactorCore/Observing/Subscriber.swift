@@ -16,6 +16,8 @@ struct Subscriber<Model: Sendable> {
   var ownVariant: Copy<Model>?
   /// Whether it was told that nothing is cached, which concerns no other stream.
   var isNotCached = false
+  /// Of the latest change that concerned it alone.
+  var revision: UInt64 = 0
   /// The revision that it was given last.
   var delivered: UInt64?
   /// Set while it waits for the next revision.

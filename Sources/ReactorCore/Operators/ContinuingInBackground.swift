@@ -6,7 +6,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// ```
   ///
   /// The background time is held from `makeAsyncIterator()` on, until the end or failure of this sequence, the cancellation of
-  /// its reader, or the end of the iterator's life. When it expires before that, this sequence is cancelled and `timeoutError` is
+  /// its reader while it waits for an element (or when it asks for the next), or the end of the iterator's life. When it expires before that, this sequence is cancelled and `timeoutError` is
   /// thrown at once, even where this sequence does not heed its cancellation; where the system then puts the app to sleep, the
   /// reader sees the error when the app runs again. A reader that is cancelled gets a `CancellationError` at once, so that what was
   /// cut short does not look complete.

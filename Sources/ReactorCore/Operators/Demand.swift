@@ -7,9 +7,13 @@ final class Demand: Sendable {
 
   init<Signals: AsyncSequence & Sendable>(_ signals: Signals, isWanted: @escaping @Sendable (Signals.Element) -> Bool)
   where Signals.Failure == Never {
+    // Made here, so that what is signalled from now on is not missed.
+    let iterator = Parcel(signals.makeAsyncIterator())
     // The task holds the state, not this object, so that it ends with this object.
     task = spawn(on: nil) { [state] in
-      for await signal in signals { state.set(isWanted(signal)) }
+      if var iterator = iterator.take() {
+        while !Task.isCancelled, let signal = await iterator.next(isolation: nil) { state.set(isWanted(signal)) }
+      }
       state.end()
     }
   }

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension AsyncSequence where Self: Sendable, Failure == Never {
   /// The states of what depends on the value of this sequence.
   ///
@@ -78,13 +76,4 @@ where Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
     follower.cancel()
     task.cancel()
   }
-}
-
-/// Passes a value to the one task that takes it.
-private final class Parcel<Value>: Sendable {
-  private let value: Mutex<Value?>
-
-  init(_ value: sending Value) { self.value = Mutex(value) }
-
-  func take() -> sending Value? { value.withLock { $0.take() } }
 }

@@ -160,7 +160,7 @@ extension DependentSwitch {
 
   private mutating func publish() -> [Action] {
     revision += 1
-    if hasNewValue { valueRevision = revision }
+    if hasNewValue { valueRevision = ValueRevision.next() }
     hasNewValue = false
     return wake()
   }

@@ -6,8 +6,7 @@ extension AsyncSequence {
   /// It never throws: a failure is one last state, with the error and the last value kept, and then the end. An error that is no
   /// ``ReactorError`` becomes ``ReactorError/network(_:)``, a `CancellationError` ``ReactorError/cancelled``. Where the task is
   /// cancelled, whatever the sequence throws ends this one with no state. ``LoadState/origin`` and ``LoadState/fetchedAt`` are not
-  /// known, so `nil`; ``LoadState/revision`` counts from 0, and on from one iteration to the next, so that states that are repeated
-  /// tell a new value from an old one. Iterating begins the sequence before the loading state is given. Runs on the caller's
+  /// known, so `nil`; ``LoadState/revision`` counts from 0, and on from one iteration to the next. Iterating begins the sequence before the loading state is given. Runs on the caller's
   /// executor.
   public func loadStates() -> LoadStatesOfSequence<Self> { LoadStatesOfSequence(base: self) }
 }
@@ -53,7 +52,7 @@ public struct LoadStatesOfSequence<Base: AsyncSequence>: AsyncSequence {
     private mutating func give(_ state: Element) -> Element {
       var state = state
       state.revision = revisions.next()
-      if state.value != nil, state.error == nil { state.valueRevision = state.revision }
+      if state.value != nil, state.error == nil { state.valueRevision = ValueRevision.next() }
       latest = state
       return state
     }

@@ -7,17 +7,18 @@ struct Pace {
 
   /// - Parameter interval: capped at 100 years, since an instant beyond what a clock can count to would trap.
   init(interval: Duration, clock: any Clock<Duration>) {
-    self.interval = min(interval, .seconds(100 * 365 * 86_400))
+    self.interval = min(max(interval, .zero), .seconds(100 * 365 * 86_400))
     self.clock = clock
   }
 
   mutating func begin() { elapsed = Self.stopwatch(clock) }
 
   /// Returns once the interval has passed since the run began; `false` where the task is cancelled.
-  func wait() async -> Bool {
+  mutating func wait() async -> Bool {
     while true {
-      // A clock that was set back makes the wait no longer than the interval.
-      let rest = interval - max(elapsed(), .zero)
+      // On a clock that was set back the run begins to count anew, so that the wait is no longer than the interval.
+      if elapsed() < .zero { begin() }
+      let rest = interval - elapsed()
       guard rest > .zero else { return !Task.isCancelled }
       do { try await clock.sleep(for: rest) } catch { return false }
     }

@@ -5,7 +5,8 @@ extension AsyncSequence {
   /// the next. What falls due while the condition is false, or a run takes longer, is done as soon as it may be, once: so coming
   /// back to a screen reloads at once what is older than the interval, and a condition that flickers does not reload more often.
   /// While the condition is false at most the pause that had begun is slept out. `conditions` is followed from
-  /// `makeAsyncIterator()` on; before its first element it is false, and after its end it stays what it was.
+  /// `makeAsyncIterator()` on; before its first element it is false, and after its end it stays what it was. Conditions that can be
+  /// iterated only once, as an `AsyncStream`, reload the first iteration alone.
   ///
   /// - Parameters:
   ///   - interval: on `clock`. Of zero or less, and of ``Swift/Duration/never`` or more, it runs once.

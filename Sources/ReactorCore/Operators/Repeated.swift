@@ -7,7 +7,8 @@ extension AsyncSequence {
   ///
   /// It runs at once, without a trigger. Runs never overlap: what triggers while one is under way, or less than `throttle` after it
   /// began, leads to one more run, later; so a sequence that does not end is not repeated. `triggers` is followed from
-  /// `makeAsyncIterator()` on, until the end of the iterator.
+  /// `makeAsyncIterator()` on, until the end of the iterator. Triggers that can be iterated only once, as an `AsyncStream`, repeat the
+  /// first iteration alone.
   ///
   /// - Parameters:
   ///   - throttle: the least time from the beginning of one run to that of the next, on `clock`. Of zero or less: none. Of
@@ -90,7 +91,7 @@ where Signals.Failure == Never {
     }
 
     /// Returns once the next run may begin; `false` where it never may.
-    private func isDue(_ demand: Demand, isolation actor: isolated (any Actor)?) async -> Bool {
+    private mutating func isDue(_ demand: Demand, isolation actor: isolated (any Actor)?) async -> Bool {
       // A run may have become unwanted during the pause.
       repeat {
         guard await demand.wait(), await pace.wait() else { return false }

@@ -1,7 +1,7 @@
 extension AsyncSequence {
   /// The elements of this sequence after `element`, which is there at once.
   ///
-  /// Iterating begins this sequence too, before `element` is given, so that nothing is missed. Its failure, its end and its
+  /// The iterator of this sequence is made before `element` is given: one that subscribes then misses nothing. Its failure, its end and its
   /// cancellation are passed on; a cancelled task still gets `element`. Runs on the caller's executor.
   public func startWith(_ element: Element) -> StartWith<Self, Element> {
     StartWith(base: self, first: element) { $0 }

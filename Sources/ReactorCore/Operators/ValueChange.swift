@@ -18,7 +18,8 @@ struct ValueFollower {
   mutating func follow<Value>(_ state: LoadState<Value>) -> ValueChange {
     guard state.value == nil else {
       defer { revision = state.valueRevision }
-      return revision == state.valueRevision ? .same : .new
+      // States that were made by hand may not number their values.
+      return revision == state.valueRevision && state.valueRevision > 0 ? .same : .new
     }
     let isSettled = state.fetchStatus == .idle && state.error == nil
     // A slow reader may have missed the state that said so.

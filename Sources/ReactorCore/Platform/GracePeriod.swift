@@ -17,11 +17,13 @@ public final class GracePeriod: BackgroundTime {
     var nextID = 0
     /// What to call when they expire.
     var activities: [Int: @Sendable () -> Void] = [:]
-    /// They finish when no activity runs.
+    /// They finish when no activity runs: then it is over.
     var waiters: [AsyncStream<Never>.Continuation] = []
 
     mutating func takeReady() -> [AsyncStream<Never>.Continuation] {
-      guard activities.isEmpty else { return [] }
+      guard activities.isEmpty, !waiters.isEmpty else { return [] }
+      // In one step: what begins between the end of the last and the return of who waits does not go on alone.
+      isOver = true
       defer { waiters = [] }
       return waiters
     }
@@ -36,7 +38,7 @@ public final class GracePeriod: BackgroundTime {
   /// How many activities run: begun, and neither ended nor expired.
   public var activityCount: Int { state.withLock(\.activities.count) }
 
-  /// Where ``end(within:)`` has returned, the activity expires before this method returns.
+  /// Where ``end(within:)`` has nothing left to wait for, the activity expires before this method returns.
   public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> BackgroundActivity {
     let id: Int? = state.withLock { state in
       if state.isOver { return nil }
@@ -53,7 +55,7 @@ public final class GracePeriod: BackgroundTime {
 
   /// Returns once no activity runs; those that still run after `duration` expire.
   ///
-  /// What begins meanwhile is waited for, too; what begins afterwards expires at once. When its task is cancelled, it waits no
+  /// What begins while another runs is waited for, too; what begins when none does any more expires at once. When its task is cancelled, it waits no
   /// longer. Several may wait: the first whose time is over ends it for all.
   ///
   /// - Parameter duration: of zero or less: all expire at once. Of more than 100 years, ``Swift/Duration/never`` included: 100

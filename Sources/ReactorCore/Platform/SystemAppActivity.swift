@@ -19,10 +19,11 @@ public struct SystemAppActivity: AppActivity {
 
     public var becameActive: AsyncStream<Void> {
       let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      // Made here, so that what happens from now on is not missed.
+      let iterator = Parcel(NotificationCenter.default.notifications(named: Self.name).makeAsyncIterator())
       let task = spawn(on: nil) {
-        for await _ in NotificationCenter.default.notifications(named: Self.name).map({ _ in () }) {
-          continuation.yield()
-        }
+        guard var iterator = iterator.take() else { return }
+        while await iterator.next(isolation: nil) != nil { continuation.yield() }
       }
       continuation.onTermination = { _ in task.cancel() }
       return stream

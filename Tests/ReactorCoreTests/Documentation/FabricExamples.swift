@@ -169,9 +169,10 @@ struct Fabric {
   func searching(
     _ queries: AsyncStream<String>, on clock: some Clock<Duration>
   ) -> some States<[Application]> {
-    let results = queries.removeDuplicates().debounce(for: .milliseconds(300), clock: clock).flatMapLatest { query in
-      api.applications.fetches(Resource("projects", query: ["q": query])).loadStates()
-    }
+    let results = queries.removeDuplicates().debounce(for: .milliseconds(300), clock: clock).loadStates()
+      .dependentStates { query in
+        api.applications.states(for: Resource("projects", query: ["q": query]))
+      }
     return results
   }
 

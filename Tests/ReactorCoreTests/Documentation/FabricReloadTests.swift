@@ -103,9 +103,16 @@ import Testing
     while values.isEmpty, let state = try await reader.next() { values += state.value.map { [$0] } ?? [] }
     #expect(values.first?.map(\.name) == ["Reactor"])
     #expect(transport.requests.map(\.path) == ["/v1/projects?q=re", "/v1/projects?q=reactor"])
-    continuation.finish()
+    // The reader leaves while a request is under way and more queries may come.
+    transport.answer("/v1/projects?q=react", with: .json("[]").held(at: Gate()))
+    continuation.yield("react")
+    try await clock.waitForSleepers()
+    clock.advance(by: .milliseconds(300))
+    try await transport.waitForRequests(count: 3)
     await reader.cancel()
+    try await transport.waitForCancellations(count: 2)
     try await clock.waitUntilNobodySleeps()
+    continuation.finish()
   }
 
   @Test func `what depends on another value switches with it`() async throws {

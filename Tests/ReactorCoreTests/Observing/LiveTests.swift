@@ -159,4 +159,25 @@ struct LiveTests {
     live = nil
     try await bench.waitUntilNothingWaits()
   }
+
+  @Test func `a value is told of, also where its states come from another sequence than the last`() async throws {
+    let states = AsyncStream<LoadState<Int>>.makeStream()
+    let live = Live(states.stream)
+    for value in [1, 2] {
+      let single = AsyncStream<Int> { continuation in
+        continuation.yield(value)
+        continuation.finish()
+      }
+      let told = Shared(false)
+      withObservationTracking {
+        _ = live.value
+      } onChange: {
+        told.change { $0 = true }
+      }
+      for await state in single.loadStates() where state.value != nil { states.continuation.yield(state) }
+      await wait(live) { $0.value == value }
+      #expect(told.value)
+    }
+    states.continuation.finish()
+  }
 }

@@ -141,6 +141,21 @@ struct MappedValuesTests {
     #expect(await texts.next(isolation: nil)?.value == nil)
     #expect(bench.stillWaiting.isEmpty)
   }
+
+  @Test func `states made by hand, which do not number their values, are each derived from`() async throws {
+    let states = elements([State(value: 1), State(value: 2), State(value: 2, fetchStatus: .fetching)])
+    let derived = try await states.mapValues { $0 * 10 }.collect()
+    #expect(derived.map(\.value) == [10, 20, 20])
+  }
+
+  @Test func `what follows in place of another sequence is another value`() async throws {
+    let one = elements([1]).loadStates()
+    let two = elements([2]).loadStates()
+    var read: [State] = []
+    for states in [one, two] { read += try await states.collect().filter { $0.value != nil } }
+    let derived = try await elements(read).mapValues { $0 * 10 }.collect()
+    #expect(derived.map(\.value) == [10, 20])
+  }
 }
 
 extension Runs {

@@ -115,4 +115,43 @@ struct RepeatedTests {
     try await triggers.ended.wait()
     try clock.checkNobodySleeps()
   }
+
+  /// What is sent between the making of the iterator and the first job of any task: a sequence that subscribes when it is
+  /// iterated, and keeps nothing for later, shows whether it was iterated at once.
+  @Test func `triggers are followed from the making of the iterator on`() async throws {
+    struct Subscribed: AsyncSequence, Sendable {
+      let subscriptions = Shared(0)
+      func makeAsyncIterator() -> AsyncStream<Void>.Iterator {
+        subscriptions.change { $0 += 1 }
+        return AsyncStream<Void> { $0.finish() }.makeAsyncIterator()
+      }
+    }
+    let triggers = Subscribed()
+    var iterator = Runs().repeated(on: triggers, clock: clock).makeAsyncIterator()
+    #expect(triggers.subscriptions.value == 1)
+    #expect(try await iterator.next(isolation: nil) == 1)
+  }
+
+  @Test func `triggers that heed no cancellation are left all the same`() async throws {
+    final class Token: Sendable {
+      let left = Latch()
+      deinit { left.open() }
+    }
+    struct Unheeding: AsyncSequence, AsyncIteratorProtocol, Sendable {
+      let token = Token()
+      func makeAsyncIterator() -> Self { self }
+      mutating func next(isolation actor: isolated (any Actor)?) async -> Void? {
+        await Task.yield()
+        return ()
+      }
+    }
+    let left: Latch
+    do {
+      let triggers = Unheeding()
+      left = triggers.token.left
+      var iterator = Runs().repeated(on: triggers, throttle: .seconds(10), clock: clock).makeAsyncIterator()
+      _ = try await iterator.next(isolation: nil)
+    }
+    try await left.wait()
+  }
 }

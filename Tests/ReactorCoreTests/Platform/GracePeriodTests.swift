@@ -56,6 +56,18 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
+  @Test func `is over with the last activity: what begins before its end returns expires at once`() async throws {
+    let last = begin("last")
+    let end = endInTask(within: .seconds(30))
+    try await clock.waitForSleepers()
+    last.end()
+    let late = begin("late")
+    #expect(expired.value == ["late"])
+    await end.value
+    late.end()
+    try clock.checkNobodySleeps()
+  }
+
   @Test func `waits for what begins meanwhile, and expires what begins afterwards at once`() async throws {
     let first = begin("first")
     let end = endInTask(within: .seconds(30))

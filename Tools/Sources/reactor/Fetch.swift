@@ -26,6 +26,8 @@ struct Fetch: Sendable {
     resource.identityHeaders = CredentialScope.identityHeaders(of: headers)
     var configuration = ReactorConfiguration()
     configuration.failsWhenSaveFails = true
+    // The interval is what was asked for.
+    configuration.pollingFactorInLowPower = 1
     if let freshFor = command.freshFor { configuration.freshFor = freshFor }
     url = command.url
     self.resource = resource

@@ -90,6 +90,9 @@ struct FetchCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard every == nil || watch else { throw ValidationError("--every needs --watch") }
+    guard every == nil || policy != .cacheOnly else {
+      throw ValidationError("--every asks the server, which --policy cache-only never does")
+    }
     guard !watch || effectiveMethod.readsOnly else {
       throw ValidationError("--watch is for GET and HEAD; \(effectiveMethod.rawValue) is not read-only")
     }

@@ -1,0 +1,225 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// What asks by itself (reconnection, polling, becoming stale), just when something else happens.
+@Suite("Races of wakeups", .timeLimit(.minutes(1)))
+struct WakeupRaceTests {
+  private func counting(
+    persistence: any Persistence = MemoryPersistence(), configure: (inout ReactorConfiguration) -> Void = { _ in }
+  ) -> Bench {
+    let tick = Tick()
+    return Bench(
+      persistence: persistence, transport: ScriptedTransport { _, _ in .json(Note(1, "\(tick.next())").json) },
+      configure: configure)
+  }
+
+  /// The caller's request finds no connectivity before persistence has answered the stream.
+  @Test func `a stream that waits for persistence is paused, and not failed, by a caller's request offline`()
+    async throws
+  {
+    let disk = FaultyPersistence()
+    let loading = disk.hold(.load)
+    let bench = counting(persistence: disk)
+    bench.reachability.set(false)
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    try await loading.reached()
+    #expect(await error { try await bench.notes.fetchFromNetwork("note") }?.isNoConnectivity == true)
+    // It returns before persistence has answered, and nothing else tells of it.
+    bench.reachability.set(true)
+    loading.open()
+    #expect(await states?.first { $0.fetchStatus == .idle }?.value?.text == "1")
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `a stream that waits for persistence is paused when that has nothing`() async throws {
+    let disk = FaultyPersistence()
+    let loading = disk.hold(.load)
+    let bench = counting(persistence: disk)
+    bench.reachability.set(false)
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    try await loading.reached()
+    #expect(await error { try await bench.notes.fetchFromNetwork("note") }?.isNoConnectivity == true)
+    loading.open()
+    let paused = await states?.first { $0.fetchStatus != .fetching }
+    #expect(paused?.fetchStatus == .paused)
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `connectivity that returns while somebody else asks is not lost on a stale stream`() async throws {
+    let gate = Gate()
+    let bench = Bench { $0.freshFor = .seconds(60) }
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "never").json).held(at: gate),
+      .json(Note(1, "two").json))
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    _ = await states?.first { $0.fetchStatus == .idle }
+    bench.clock.advance(by: .seconds(61))
+    let caller = Task { try await bench.notes.fetchFromNetwork("note") }
+    try await gate.waitForArrival()
+    bench.reachability.set(false)
+    bench.reachability.set(true)
+    // The stream joins the request, so that it does not end with its caller.
+    await bench.log.wait(for: "joined")
+    caller.cancel()
+    #expect(await error { try await caller.value }?.isCancelled == true)
+    #expect(bench.transport.requestCount == 2)
+    gate.open()
+    #expect(await states?.first { $0.fetchStatus == .idle && !$0.isStale }?.value?.text == "never")
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `what becomes stale while somebody asks, who then leaves, is asked for all the same`() async throws {
+    let gate = Gate()
+    let bench = Bench {
+      $0.freshFor = .seconds(60)
+      $0.revalidatesWhenStale = true
+    }
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    _ = await states?.first { $0.fetchStatus == .idle }
+    bench.clock.advance(by: .seconds(59))
+    let caller = Task { try await bench.notes.fetchFromNetwork("note") }
+    try await gate.waitForArrival()
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(2))
+    await bench.log.wait(for: "joined")
+    caller.cancel()
+    _ = await caller.result
+    gate.open()
+    #expect(await states?.first { $0.value?.text == "two" } != nil)
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `who asks for what is cached brings nothing back that was removed: no poll, no reconnection`()
+    async throws
+  {
+    let bench = counting()
+    var states: LoadStates<Note>.Iterator? =
+      bench.notes.states(for: "note", polling: .seconds(5)).makeAsyncIterator()
+    _ = await states?.first { $0.fetchStatus == .idle }
+    try await bench.layer.removeAll()
+    #expect(await error { try await bench.notes.fetch("note", policy: .cacheOnly) }?.isNotCached == true)
+    try await bench.clock.waitUntilNobodySleeps()
+    bench.reachability.set(false)
+    bench.reachability.set(true)
+    #expect(bench.transport.requestCount == 1)
+    // Somebody wants it again: from here on it is polled.
+    _ = try await bench.notes.fetch("note")
+    try await bench.clock.waitForSleepers()
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `who looks at the disk alone does not put a poll off`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .response(.serviceUnavailable))
+    var states: LoadStates<Note>.Iterator? =
+      bench.notes.states(for: "note", polling: .seconds(5)).makeAsyncIterator()
+    _ = await states?.first { $0.fetchStatus == .idle }
+    for _ in 0..<2 {
+      try await bench.clock.waitForSleepers()
+      bench.clock.advance(by: .seconds(2))
+      #expect(await error { try await bench.notes.fetch("note", policy: .cacheOnly) }?.isNotCached == true)
+    }
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(1))
+    try await bench.transport.waitForRequests(count: 2)
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `a stream that comes and goes within an interval does not put the poll off`() async throws {
+    let bench = counting { $0.freshFor = .never }
+    var states: LoadStates<Note>.Iterator?
+    for _ in 0..<2 {
+      states = bench.notes.states(for: "note", polling: .seconds(5)).makeAsyncIterator()
+      _ = await states?.first { $0.fetchStatus == .idle }
+      try await bench.clock.waitForSleepers()
+      #expect(bench.clock.nextDeadline == TestClock.Instant(elapsed: .seconds(5)))
+      states = nil
+      try await bench.clock.waitUntilNobodySleeps()
+      bench.clock.advance(by: .seconds(2))
+    }
+    bench.clock.advance(by: .seconds(96))
+    // Long after the last attempt it counts from the subscription.
+    states = bench.notes.states(for: "note", polling: .seconds(5)).makeAsyncIterator()
+    try await bench.clock.waitForSleepers()
+    #expect(bench.clock.nextDeadline == TestClock.Instant(elapsed: .seconds(105)))
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `of two that poll, the one that stays polls on when the other leaves in mid-request`() async throws {
+    let gate = Gate()
+    let tick = Tick()
+    let bench = Bench(
+      transport: ScriptedTransport { _, _ in
+        let n = tick.next()
+        if n == 2 { try await gate.wait() }
+        return .json(Note(1, "\(n)").json)
+      })
+    var first: LoadStates<Note>.Iterator? =
+      bench.notes.states(for: "note", polling: .seconds(5)).makeAsyncIterator()
+    var second: LoadStates<Note>.Iterator? =
+      bench.notes.states(for: "note", polling: .seconds(5)).makeAsyncIterator()
+    _ = await first?.first { $0.fetchStatus == .idle }
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(5))
+    try await gate.waitForArrival()
+    first = nil
+    gate.open()
+    #expect(await second?.first { $0.value?.text == "2" } != nil)
+    #expect(bench.transport.requestCount == 2)
+    second = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `what another type stores is shown by a stream that is paused`() async throws {
+    struct Title: Codable, Sendable { let text: String }
+    let gate = Gate()
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
+    let titles = bench.layer.reactor(Title.self)
+    let caller = Task { try await titles.fetch("note") }
+    try await gate.waitForArrival()
+    bench.reachability.set(false)
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    _ = await states?.first { $0.fetchStatus == .paused }
+    gate.open()
+    #expect(try await caller.value.text == "one")
+    #expect(await states?.first { $0.value != nil }?.value?.text == "one")
+    #expect(bench.transport.requestCount == 1)
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `what another type stores is shown when one's own request fails after it`() async throws {
+    struct Title: Codable, Sendable { let text: String }
+    let (first, second) = (Gate(), Gate())
+    let bench = Bench()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json).held(at: first),
+      .response(.serviceUnavailable).held(at: second))
+    let titles = bench.layer.reactor(Title.self)
+    let caller = Task { try await titles.fetch("note") }
+    try await first.waitForArrival()
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    try await second.waitForArrival()
+    first.open()
+    #expect(try await caller.value.text == "one")
+    second.open()
+    #expect(await states?.first { $0.value != nil }?.value?.text == "one")
+    #expect(bench.transport.requestCount == 2)
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+}
