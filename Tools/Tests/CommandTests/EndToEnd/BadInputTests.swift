@@ -25,6 +25,9 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(name: "no duration", arguments: ["--fresh-for", "soon"], status: 64, error: "whole number"),
     BadInput(name: "an interval without a watch", arguments: ["--every", "1s"], status: 64, error: "needs --watch"),
     BadInput(
+      name: "an interval at which nothing is asked for",
+      arguments: ["--watch", "--every", "1s", "--policy", "cache-only"], status: 64, error: "never does"),
+    BadInput(
       name: "an interval of no time", arguments: ["--watch", "--every", "0s"], status: 64, error: "more than zero"),
     BadInput(
       name: "a negative interval", arguments: ["--watch", "--every=-1s"], status: 64,
