@@ -13,7 +13,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [.executable(name: "reactor", targets: ["reactor"])],
   dependencies: [
-    .package(name: "Reactor", path: ".."),
+    .package(name: "Reactor", path: "..", traits: ["SQLite"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -26,6 +26,7 @@ let package = Package(
       name: "reactor",
       dependencies: [
         .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -38,6 +39,7 @@ let package = Package(
       dependencies: [
         "reactor",
         .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),

@@ -124,7 +124,7 @@ public final class FilePersistence: Persistence {
 }
 
 extension FilePersistence {
-  private func path(of key: RecordKey) throws(FilePersistenceError) -> String {
+  func path(of key: RecordKey) throws(FilePersistenceError) -> String {
     "\(try names.folder(of: key.scope))/\(FileNames.file(of: key))"
   }
 
@@ -196,6 +196,7 @@ extension FilePersistence {
     let used = file.status.modified
     return RecordEntry(
       key: key, size: file.status.size, fetchedAt: file.head.receivedAt,
-      lastUsedAt: Date(timeIntervalSince1970: Double(used.tv_sec) + Double(used.tv_nsec) / 1e9))
+      lastUsedAt: Date(timeIntervalSince1970: Double(used.tv_sec) + Double(used.tv_nsec) / 1e9),
+      freshUntil: file.head.freshUntil)
   }
 }

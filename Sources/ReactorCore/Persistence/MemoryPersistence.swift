@@ -36,7 +36,8 @@ public final class MemoryPersistence: Persistence {
       guard scope.map({ $0 == key.scope }) ?? true, url.map({ $0.absoluteString == key.url }) ?? true else {
         return nil
       }
-      return RecordEntry(key: key, size: record.body.count, fetchedAt: record.head.receivedAt)
+      return RecordEntry(
+        key: key, size: record.body.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil)
     }
   }
 }

@@ -9,11 +9,14 @@ public struct RecordEntry: Sendable, Hashable {
   public var fetchedAt: Date
   /// When the record was last loaded or saved; `nil` where the store does not keep that.
   public var lastUsedAt: Date?
+  /// ``Record/Head/freshUntil``.
+  public var freshUntil: Date?
 
-  public init(key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil) {
+  public init(key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil, freshUntil: Date? = nil) {
     self.key = key
     self.size = size
     self.fetchedAt = fetchedAt
     self.lastUsedAt = lastUsedAt
+    self.freshUntil = freshUntil
   }
 }

@@ -68,6 +68,13 @@ extension Freshness {
     return !isNoStore && age >= 0 && age < lifetime ? lifetime - age : nil
   }
 
+  /// The moment at which the copy becomes stale by the response's own word; `nil` where that says nothing.
+  var until: Date? {
+    let end = lifetime.map { min(since.addingTimeInterval(isNoStore ? 0 : $0), .distantFuture) }
+    guard let invalidatedAt else { return end }
+    return end.map { min($0, invalidatedAt) } ?? invalidatedAt
+  }
+
   private func lifetime(freshFor: Double?, fallback: Double) -> Double {
     let lifetime = freshFor ?? self.lifetime ?? fallback
     return invalidatedAt.map { min(lifetime, $0.timeIntervalSince(since)) } ?? lifetime

@@ -10,7 +10,7 @@ struct Fetch: Sendable {
   private let policy: FetchPolicy
   private let parser: Parser<Data>
   private let timeout: Duration
-  private let store: URL?
+  private let store: StoreArgument?
   private let isOffline: Bool
   private let scope: Scope
   private let configuration: ReactorConfiguration
@@ -46,9 +46,17 @@ struct Fetch: Sendable {
 
   /// - Returns: the exit code.
   func run() async -> Int32 {
+    let persistence: (any Persistence)?
+    do {
+      persistence = try store.map { try Store($0).persistence }
+    } catch {
+      let status = ExitStatus(code: ExitStatus.inputOutput, text: "\(error)")
+      status.report()
+      return status.code
+    }
     let layer = ModelLayer(
-      baseURL: url, transport: URLSessionTransport(timeout: timeout),
-      persistence: store.map { FilePersistence(directory: $0) }, scope: scope, configuration: configuration)
+      baseURL: url, transport: URLSessionTransport(timeout: timeout), persistence: persistence, scope: scope,
+      configuration: configuration)
     let token = isTraced ? layer.observeEvents { StandardStream.error.writeLine(TraceLine.text($0)) } : nil
     defer { token?.cancel() }
     let reactor = reactor(layer)

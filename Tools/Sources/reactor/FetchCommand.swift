@@ -20,9 +20,9 @@ struct FetchCommand: AsyncParsableCommand {
   var url: URL
 
   @Option(
-    help: ArgumentHelp("Keep records in this directory, and look there first.", valueName: "dir"),
-    transform: StoreArgument.parse)
-  var store: URL?
+    help: ArgumentHelp(
+      "Keep records in this directory, or in this file where it ends in .sqlite, and look there first.", valueName: "path"))
+  var store: StoreArgument?
 
   @Option(help: "Which copy answers, and when the network is asked.")
   var policy: PolicyArgument = .cacheFirst

@@ -1,10 +1,23 @@
 import ArgumentParser
 import Foundation
 
-/// The store's directory; it need not exist yet.
-enum StoreArgument {
-  static func parse(_ text: String) throws -> URL {
-    guard !text.isEmpty else { throw ValidationError("a directory has a name") }
-    return URL(filePath: text, directoryHint: .isDirectory)
+/// Where records are kept: a directory, or a file whose name ends in `.sqlite`; it need not exist yet.
+struct StoreArgument: ExpressibleByArgument, Hashable, Sendable {
+  enum Kind: Hashable, Sendable {
+    case directory, database
   }
+
+  let path: String
+  let kind: Kind
+
+  init?(argument: String) {
+    guard !argument.isEmpty else { return nil }
+    path = argument
+    kind = argument.hasSuffix(".sqlite") ? .database : .directory
+  }
+
+  var directory: URL { URL(filePath: path, directoryHint: .isDirectory) }
+
+  /// Whether there is anything at the path.
+  var exists: Bool { FileManager.default.fileExists(atPath: path) }
 }
