@@ -32,7 +32,7 @@ struct DemoCommand: AsyncParsableCommand {
     for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] { unsetenv(name) }
     try await TemporaryDirectory.use { directory in
       let server = try await DemoServer.start()
-      let walk = DemoWalk(server: server, directory: directory)
+      let walk = try DemoWalk(server: server, directory: directory)
       do {
         try await walk.run()
       } catch {

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorSQLite
 
 /// The path of the data, step by step: network, memory, disk, revalidation, pruning, and a server that is gone.
 struct DemoWalk {
@@ -12,11 +13,12 @@ struct DemoWalk {
   private let layer: ModelLayer
   private let token: EventToken
 
+  private static let store = "news"
   private static let good = NewsAPI.articleCount - NewsAPI.malformed.count
 
   init(
     server: DemoServer, directory: URL, report: DemoReport = DemoReport { StandardStream.output.writeLine($0) }
-  ) {
+  ) throws {
     self.report = report
     self.server = server
     self.directory = directory
@@ -24,9 +26,9 @@ struct DemoWalk {
     configuration.failsWhenSaveFails = true
     configuration.now = { [clock] in clock.now }
     self.configuration = configuration
-    layer = ModelLayer(
-      baseURL: server.url, persistence: FilePersistence(directory: directory.appending(path: "store")),
-      reachability: AlwaysReachable(), configuration: configuration)
+    layer = try ModelLayer(
+      baseURL: server.url, sqlite: Self.store, in: directory, reachability: AlwaysReachable(),
+      configuration: configuration)
     token = layer.observeEvents { [log] in log.add($0) }
   }
 
@@ -37,7 +39,7 @@ struct DemoWalk {
     let start = ContinuousClock.now
     report.write(
       "A news API runs on \(server.url): \(NewsAPI.articleCount) articles, \(NewsAPI.malformed.count) malformed.")
-    report.write("Models are kept in memory, records in a temporary directory, each fresh for five minutes.")
+    report.write("Models are kept in memory, records in an SQLite file, each fresh for five minutes.")
     let articles = layer.reactor([Article].self)
     try await fetchFromNetwork(articles)
     try await fetchFromMemory(articles)
@@ -82,7 +84,7 @@ struct DemoWalk {
       }
       let arguments = [
         "fetch", server.url.appending(path: "articles").absoluteString, "--trace", "--timeout", "10s",
-        "--store", directory.appending(path: "store").path(percentEncoded: false),
+        "--store", directory.appending(path: "\(Self.store).sqlite").path(percentEncoded: false),
       ]
       let child = try await ChildProcess.run(executable, arguments, directory: directory)
       try DemoReport.requireEqual(child.status, 0, "exit code of: reactor fetch (\(child.error))")

@@ -76,7 +76,7 @@ import Testing
     let error = try await TemporaryDirectory.use { directory in
       // One request more than the demo knows of.
       _ = try await Reactor<[Article]>(baseURL: server.url).fetch("articles")
-      let walk = DemoWalk(
+      let walk = try DemoWalk(
         server: server, directory: directory, report: DemoReport { line in told.withLock { $0.append(line) } })
       return await #expect(throws: DemoReport.NotAsClaimed.self) { try await walk.run() }
     }

@@ -1,0 +1,31 @@
+#if SQLite
+  public import Foundation
+  public import ReactorCore
+
+  extension ModelLayer {
+    /// A layer whose records are in SQLite, in the user's caches directory, which the system may empty.
+    ///
+    /// ```swift
+    /// let layer = try ModelLayer(baseURL: api, sqlite: "com.example.news")
+    /// ```
+    ///
+    /// It blocks while the database is opened, as ``SQLitePersistence/init(path:limit:countLimit:synchronization:)`` does.
+    ///
+    /// - Parameters:
+    ///   - name: the database's file is called so, with `.sqlite` after it. Outside of a sandbox all programs of a user share the
+    ///     directory: a bundle identifier is a name that no other has.
+    ///   - directory: another place than the caches directory.
+    /// - Throws: ``SQLitePersistenceError``; ``SQLitePersistenceError/invalidPath(_:)`` for a name that is empty, or a path.
+    public convenience init(
+      baseURL: URL, sqlite name: String, in directory: URL = .cachesDirectory,
+      transport: any Transport = URLSessionTransport(), reachability: any Reachability = SystemReachability(),
+      scope: Scope = .shared, configuration: ReactorConfiguration = .init()
+    ) throws(SQLitePersistenceError) {
+      guard !name.isEmpty, !name.contains("/") else { throw .invalidPath(name) }
+      let path = directory.appending(path: "\(name).sqlite", directoryHint: .notDirectory).path(percentEncoded: false)
+      self.init(
+        baseURL: baseURL, transport: transport, persistence: try SQLitePersistence(path: path),
+        reachability: reachability, scope: scope, configuration: configuration)
+    }
+  }
+#endif
