@@ -31,7 +31,7 @@ format: swift ## rewrite the sources in the house style
 lint: swift ## check the style; fails on the first file that differs
 	$(SOURCES) | xargs -0 swift format lint --strict --parallel
 
-consumers: swift ## build and run packages that use this one, README.md's code among them
+consumers: system ## build and run packages that use this one, README.md's code among them
 	Tests/Consumers/check
 
 # docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
