@@ -39,9 +39,9 @@
       case full
     }
 
-    private let database: SQLiteDatabase
+    let database: SQLiteDatabase
     private let writer: SQLiteWriter
-    private let writes: SQLiteWriteQueue<SQLiteWriter.Operation>
+    let writes: SQLiteWriteQueue<SQLiteWriter.Operation>
     private let limit: Int
     private let now: @Sendable () -> Date
 
@@ -101,14 +101,10 @@
     /// - Throws: ``ReactorCore/RecordError/wrongKey``, ``SQLitePersistenceError``.
     @concurrent public func save(_ record: ReactorCore.Record, for key: RecordKey) async throws {
       guard record.belongs(to: key) else { throw RecordError.wrongKey }
-      let head = Data(RecordCodec.encodeHead(of: record))
-      let size = head.count + record.body.count
-      guard size <= limit else { throw SQLitePersistenceError.tooLarge(size: size, limit: limit) }
-      let date = now()
+      let change = SQLiteRows.Change(record, for: key, at: now())
+      guard change.size <= limit else { throw SQLitePersistenceError.tooLarge(size: change.size, limit: limit) }
       try await writes.run(
-        SQLiteWriter.Operation(kind: .save, added: 1, size: size) {
-          try SQLiteRows.save(record, head: head, for: key, usedAt: date, $0)
-        })
+        SQLiteWriter.Operation(kind: .save, added: 1, size: change.size) { try SQLiteRows.save(change, $0) })
     }
 
     @concurrent public func remove(_ key: RecordKey) async throws {
@@ -133,7 +129,7 @@
       }
     }
 
-    private func outward<Value>(
+    func outward<Value>(
       _ operation: SQLitePersistenceError.Operation, _ body: () throws -> Value
     ) throws -> Value {
       do {
