@@ -27,6 +27,11 @@
       users = Mutex(Array(repeating: 0, count: count))
     }
 
+    /// The writer closes last: what is in `-wal` is then moved into the database, and `-wal` removed.
+    deinit {
+      for reader in readers { try? reader.close() }
+    }
+
     /// Runs `body` on a reader that is free, or on the one that fewest wait for. One statement sees one state of the
     /// database.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {

@@ -2,6 +2,51 @@
   // Apart from the tests: GRDB has a Record and a RecordError too.
   import Foundation
   import GRDB
+  import GRDBSQLite
+  import ReactorCore
+
+  @testable import ReactorSQLite
+
+  func pragma(_ name: String, _ db: Database) throws -> String? {
+    try Row.fetchOne(db, sql: "PRAGMA \(name)").flatMap { row in
+      String.fromDatabaseValue(row[0]) ?? Int.fromDatabaseValue(row[0]).map(String.init)
+    }
+  }
+
+  /// How many pages the writing connection and a reading one have read from the disk.
+  func pagesRead(_ persistence: SQLitePersistence) throws -> Int {
+    let count = { (db: Database) -> Int in
+      var (current, highest): (Int32, Int32) = (0, 0)
+      sqlite3_db_status(db.sqliteConnection, SQLITE_DBSTATUS_CACHE_MISS, &current, &highest, 0)
+      return Int(current)
+    }
+    return try persistence.database.manage(count) + persistence.database.inspect(count)
+  }
+
+  /// Leaves the database so much room to grow.
+  func limitPages(_ persistence: SQLitePersistence, _ count: Int) throws {
+    try persistence.database.manage { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
+  }
+
+  /// A database as the first release made it.
+  func makeFirstVersion(_ path: String, _ keys: [RecordKey]) throws {
+    try FileManager.default.createDirectory(
+      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    let queue = try DatabaseQueue(path: path)
+    try SQLiteSchema.migrator.migrate(queue, upTo: "reactor-1")
+    try queue.write { db in
+      for key in keys {
+        let change = SQLiteRows.Change(.sample(key), for: key, at: Date())
+        try db.execute(
+          sql:
+            "INSERT INTO reactor_record (digest, scope, url, fetched_at, size, head, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+          arguments: [
+            key.digest, Data(key.scope.name.utf8), key.url, change.fetchedAt, change.size, Data(change.head),
+            change.body,
+          ])
+      }
+    }
+  }
 
   /// Changes the database at `path` behind the persistence's back.
   func change(_ path: String, _ sql: String) throws {
