@@ -1,93 +1,173 @@
 #if SQLite
   import Foundation
   import GRDB
+  import Synchronization
 
-  /// The open database: one connection that writes, several that read. All calls are synchronous: a read costs a few
-  /// microseconds so, and ten times that across GRDB's executors.
-  struct SQLiteDatabase {
-    private let pool: DatabasePool
-    private let path: String
+  /// The database at a path, whatever becomes of its file: where it is damaged, it is set aside and begun anew; where
+  /// somebody else has done that, or has removed it, what is there now is opened.
+  final class SQLiteDatabase: Sendable {
+    let files: SQLiteFiles
+    private let synchronization: SQLitePersistence.Synchronization
+    private let readerCount: Int
+    private let now: @Sendable () -> Date
+    private let state: Mutex<State>
+    /// In seconds: how long a load may not see that the file is another. A write always sees it.
+    private static let checkInterval = 1.0
 
-    init(path: String) throws(SQLitePersistenceError) {
-      guard !path.isEmpty, !path.hasPrefix(":"), !path.utf8.contains(0) else { throw .invalidPath(path) }
-      // Readers are opened later, when the current directory may be another.
-      let absolute = URL(filePath: path, directoryHint: .notDirectory).absoluteURL.path(percentEncoded: false)
-      try Self.makeFile(absolute)
-      pool = try Self.open(absolute)
-      self.path = absolute
+    private struct State {
+      var connections: SQLiteConnections
+      /// What the next load throws.
+      var notice: SQLitePersistenceError?
+      /// When a load looked last whether the file is still the one that was opened.
+      var checkedAt: Date
     }
 
-    /// Runs `body` on a reading connection. One statement sees one state of the database.
+    init(
+      _ files: SQLiteFiles, _ synchronization: SQLitePersistence.Synchronization, readers: Int,
+      now: @escaping @Sendable () -> Date
+    ) throws {
+      self.files = files
+      self.synchronization = synchronization
+      readerCount = readers
+      self.now = now
+      let (connections, notice) = try files.withLock {
+        try Self.open(files, synchronization, readers: readers, now)
+      }
+      state = Mutex(State(connections: connections, notice: notice, checkedAt: now()))
+    }
+
+    /// Runs `body` on a reading connection; again, where the database was begun anew meanwhile.
+    ///
+    /// - Throws: with the operation `load`, ``SQLitePersistenceError/setAside(path:as:reason:)`` where that is to be told.
     func read<Value>(
-      _ operation: SQLitePersistenceError.Operation, _ body: (Database) throws -> Value
+      _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (Database) throws -> Value
     ) throws -> Value {
-      do {
-        return try pool.unsafeRead(body)
-      } catch let error as DatabaseError {
-        throw SQLitePersistenceError(operation, path, error)
-      }
-    }
-
-    /// Runs `body` in a transaction, after the other writers; it is committed when this returns.
-    func write(_ operation: SQLitePersistenceError.Operation, _ body: (Database) throws -> Void) throws {
-      do {
-        try pool.write(body)
-      } catch let error as DatabaseError {
-        throw SQLitePersistenceError(operation, path, error)
-      }
-    }
-
-    private static func open(_ path: String) throws(SQLitePersistenceError) -> DatabasePool {
-      var configuration = Configuration()
-      configuration.label = "Reactor"
-      configuration.busyMode = .timeout(10)
-      do {
-        let pool = try DatabasePool(path: path, configuration: configuration)
-        // In a transaction: GRDB looks twice, and another may be making the table.
-        guard try !pool.read(SQLiteSchema.migrator.hasBeenSuperseded) else {
-          throw SQLitePersistenceError.newerSchema(path: path)
+      var attempts = 0
+      while true {
+        let (connections, notice) = try connections(at: date, takingNotice: operation == .load)
+        if let notice { throw notice }
+        do {
+          return try connections.read(body)
+        } catch {
+          attempts += 1
+          guard attempts < 4, try isReplaced(connections, after: error) else { throw error }
         }
-        try SQLiteSchema.migrate(pool)
-        return pool
-      } catch let error as SQLitePersistenceError {
-        throw error
-      } catch let error as DatabaseError {
-        throw SQLitePersistenceError(.open, path, error)
+      }
+    }
+
+    /// Runs `body` on a reading connection; damage is an error of it like any other.
+    func inspect<Value>(_ body: (Database) throws -> Value) throws -> Value {
+      let (connections, _) = try connections(at: now(), takingNotice: false)
+      return try connections.read(body)
+    }
+
+    /// Runs `body` in a transaction that is committed, to the file that is at the path, when this returns; again, where the
+    /// database was begun anew meanwhile.
+    ///
+    /// - Parameter waits: whether to wait for other processes.
+    func write<Value>(waits: Bool = true, _ body: (Database) throws -> Value) throws -> Value {
+      try attempt { try $0.write(waits: waits, body) }
+    }
+
+    /// Runs `body` on the writing connection, without a transaction.
+    func manage<Value>(_ body: (Database) throws -> Value) throws -> Value { try attempt { try $0.manage(body) } }
+
+    func takeNotice() -> SQLitePersistenceError? { state.withLock { $0.notice.take() } }
+
+    private func attempt<Value>(_ body: (SQLiteConnections) throws -> Value) throws -> Value {
+      var attempts = 0
+      while true {
+        let connections = state.withLock(\.connections)
+        do {
+          // Before, so as not to work for nothing; and after: one that was set aside in between holds it alone.
+          if connections.identity == files.identity() {
+            let value = try body(connections)
+            if connections.identity == files.identity() { return value }
+          }
+          try replace(connections, nil)
+          attempts += 1
+          guard attempts < 4 else { throw SQLitePersistenceError.file(path: files.path, code: ENOENT) }
+        } catch {
+          attempts += 1
+          guard attempts < 4, try isReplaced(connections, after: error) else { throw error }
+        }
+      }
+    }
+  }
+
+  extension SQLiteDatabase {
+    private func connections(
+      at date: Date, takingNotice: Bool
+    ) throws -> (SQLiteConnections, SQLitePersistenceError?) {
+      let (connections, notice, isDue) = state.withLock { state in
+        let notice = takingNotice ? state.notice.take() : nil
+        let age = date.timeIntervalSince(state.checkedAt)
+        let isDue = age >= Self.checkInterval || age < 0
+        if isDue { state.checkedAt = date }
+        return (state.connections, notice, isDue)
+      }
+      guard isDue, notice == nil, connections.identity != files.identity() else { return (connections, notice) }
+      try replace(connections, nil)
+      return try self.connections(at: date, takingNotice: takingNotice)
+    }
+
+    /// Whether the connections on which `error` was thrown have made way for others, since their file is another's now, or
+    /// damaged.
+    private func isReplaced(_ connections: SQLiteConnections, after error: any Error) throws -> Bool {
+      guard error is DatabaseError || error is SQLiteDamage else { return false }
+      if connections.identity == files.identity() {
+        guard let damage = damage(connections, error) else { return false }
+        try replace(connections, damage)
+      } else {
+        try replace(connections, nil)
+      }
+      return true
+    }
+
+    private func damage(_ connections: SQLiteConnections, _ error: any Error) -> SQLiteDamage? {
+      if let damage = SQLiteDamage(error) { return damage }
+      // No statement of this library is wrong with its tables there.
+      guard (error as? DatabaseError)?.resultCode == .SQLITE_ERROR else { return nil }
+      do {
+        return try connections.read(SQLiteSchema.isIntact) ? nil : .foreignSchema
       } catch {
-        throw SQLitePersistenceError(.open, path, DatabaseError(message: "\(error)"))
+        return SQLiteDamage(error)
       }
     }
 
-    /// Makes the file before SQLite does: SQLite gives the two beside it the same permissions.
-    ///
-    /// A file that is there is not opened: closing it would end the locks of every connection of this process (POSIX
-    /// locks belong to the process and the file).
-    private static func makeFile(_ path: String) throws(SQLitePersistenceError) {
-      var code = create(path)
-      if code == ENOENT {
-        code = makeDirectory((path as NSString).deletingLastPathComponent)
-        if code == 0 { code = create(path) }
+    /// Opens what is at the path now; with `damage`, what is there is set aside before that. Another thread or process may
+    /// have done either.
+    private func replace(_ old: SQLiteConnections, _ damage: SQLiteDamage?) throws {
+      try files.withLock {
+        guard state.withLock({ $0.connections === old }) else { return }
+        let isSame = old.identity == files.identity()
+        guard !isSame || damage != nil else { return }
+        let (new, notice) = try Self.open(
+          files, synchronization, readers: readerCount, settingAside: isSame ? damage : nil, now)
+        state.withLock { state in
+          state.connections = new
+          state.notice = notice ?? state.notice
+        }
       }
-      guard code == 0 || code == EEXIST else { throw .file(path: path, code: code) }
     }
 
-    /// - Returns: 0 or the `errno`.
-    private static func create(_ path: String) -> Int32 {
-      let descriptor = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-      guard descriptor >= 0 else { return errno }
-      close(descriptor)
-      return 0
-    }
-
-    /// Makes it with those above it; one that is there stays as it is.
-    ///
-    /// - Returns: 0 or the `errno`.
-    private static func makeDirectory(_ path: String) -> Int32 {
-      guard mkdir(path, 0o700) != 0, errno != EEXIST else { return 0 }
-      let parent = (path as NSString).deletingLastPathComponent
-      guard errno == ENOENT, parent != path else { return errno }
-      let code = makeDirectory(parent)
-      return code != 0 || mkdir(path, 0o700) == 0 || errno == EEXIST ? code : errno
+    /// Opens the database, or makes it; sets aside what is there where it is damaged. The lock is held.
+    private static func open(
+      _ files: SQLiteFiles, _ synchronization: SQLitePersistence.Synchronization, readers: Int,
+      settingAside damage: SQLiteDamage? = nil, _ now: () -> Date
+    ) throws -> (SQLiteConnections, SQLitePersistenceError?) {
+      var notice = try damage.map { try files.setAside($0, at: now()) }
+      while true {
+        do {
+          try files.prepare()
+          return (try SQLiteConnections(files, synchronization, readers: readers), notice)
+        } catch {
+          guard notice == nil, let damage = SQLiteDamage(error) else {
+            throw SQLitePersistenceError.outward(.open, files.path, error)
+          }
+          notice = try files.setAside(damage, at: now())
+        }
+      }
     }
   }
 #endif

@@ -3,71 +3,122 @@
   import GRDB
   public import ReactorCore
 
-  /// Records in one table of an SQLite database, in WAL mode; several processes may share the file.
+  /// Records in an SQLite database, in WAL mode; several processes may share the file.
   ///
   /// ```swift
   /// let persistence = try SQLitePersistence(path: "/var/cache/news/records.sqlite")
   /// ```
   ///
-  /// A save is one transaction: it is whole or not there, whatever ends the process. A power cut may take the latest ones
-  /// (`synchronous` is `NORMAL`), and corrupts nothing. A record that cannot be read throws ``ReactorCore/RecordError``
-  /// from `load`, harms no other, and stays until something is saved under its key. Nothing is ever evicted.
+  /// **Saves** that arrive together share a transaction. Each returns when that is committed: whole or not there, whatever
+  /// ends the process, and where one of them fails, the others do not.
   ///
-  /// What SQLite refuses throws ``SQLitePersistenceError``. Cancellation stops `entries` alone: the others are short.
-  /// No method works on the caller's executor.
+  /// **The limit** counts the records' bytes. The files take more: a part for the indexes and for pages that are not full,
+  /// the space of evicted records, which later ones reuse, and `-wal`: 4 MiB, or as much as the largest batch of saves wrote.
+  /// In a test of records of 1 KB under a limit of 4 MiB, all files together stayed under twice that and 8 MiB.
+  ///
+  /// **A record that cannot be read** throws ``ReactorCore/RecordError`` from `load`, harms no other, and stays until
+  /// something is saved under its key. **A database that cannot be used** (it is damaged, no database at all, or a newer
+  /// release's) is renamed, `records.sqlite` to `records.sqlite.corrupt-20261121T161500Z`, whenever that is found; the store
+  /// begins anew, the next `load` says so once (``SQLitePersistenceError/setAside(path:as:reason:)``), and a save goes on.
+  /// The two newest of those are kept. Files that somebody removes are an empty store: a write sees that at once, a load
+  /// within a second.
+  ///
+  /// **Privacy.** All files are for their owner alone. What is deleted is overwritten (`secure_delete`); after `removeAll`, no
+  /// byte of what it removed is left in any of the files, those that were set aside included.
+  ///
+  /// What SQLite refuses throws ``SQLitePersistenceError``, a database that another process holds after ten seconds.
+  /// Cancellation stops `entries` and `verify` alone. No method works on the caller's executor.
   public final class SQLitePersistence: Persistence {
-    private let database: SQLiteDatabase
+    /// What an acknowledged save survives.
+    public enum Synchronization: Sendable, Hashable {
+      /// The end of the process at any instruction (`PRAGMA synchronous = NORMAL`). A power cut may take the latest saves,
+      /// and corrupts nothing.
+      case normal
+      /// A power cut too (`FULL`, on Apple platforms with `fullfsync`): each transaction is synchronised before its saves
+      /// return, which takes milliseconds.
+      case full
+    }
 
-    /// Opens the database, or makes it, with the directories above it, for its owner alone.
+    let database: SQLiteDatabase
+    private let writer: SQLiteWriter
+    let writes: SQLiteWriteQueue<SQLiteWriter.Operation>
+    private let limit: Int
+    private let now: @Sendable () -> Date
+
+    /// Opens the database, or makes it, with the directories above it.
     ///
-    /// It blocks while it does so: milliseconds, and up to ten seconds where another process holds the database.
+    /// It blocks while it does so: milliseconds, however many records there are, and up to ten seconds where another process
+    /// holds the database.
     ///
-    /// - Parameter path: the file. Beside it, SQLite keeps two of its own, with `-wal` and `-shm` after the name.
-    public init(path: String) throws(SQLitePersistenceError) { database = try SQLiteDatabase(path: path) }
+    /// - Parameters:
+    ///   - path: the file. Beside it are `-wal` and `-shm`, which are SQLite's, and `-lock`.
+    ///   - limit: bytes that all records may take. Beyond it, those that are long stale and unused are removed first, then the
+    ///     least recently used, down to seven eighths, with the saves that follow. A record's use is noted once a minute at
+    ///     most. A record that alone is larger is not saved. Default: 256 MiB.
+    ///   - countLimit: the same for the count of records. Default: 100,000.
+    ///   - synchronization: what an acknowledged save survives. Default: ``Synchronization/normal``.
+    public convenience init(
+      path: String, limit: Int = 256 << 20, countLimit: Int = 100_000, synchronization: Synchronization = .normal
+    ) throws(SQLitePersistenceError) {
+      try self.init(
+        path: path, limit: limit, countLimit: countLimit, synchronization: synchronization, readers: 2, now: { Date() })
+    }
+
+    /// - Parameter readers: how many loads run at once; more wait.
+    init(
+      path: String, limit: Int = 256 << 20, countLimit: Int = 100_000, synchronization: Synchronization = .normal,
+      readers: Int = 2, now: @escaping @Sendable () -> Date
+    ) throws(SQLitePersistenceError) {
+      let files = try SQLiteFiles(path)
+      do {
+        database = try SQLiteDatabase(files, synchronization, readers: max(1, readers), now: now)
+      } catch let error as SQLitePersistenceError {
+        throw error
+      } catch {
+        throw .sqlite(.open, path: files.path, code: 1, message: "\(error)")
+      }
+      let writer = SQLiteWriter(database, SQLiteEviction(bytes: limit, count: countLimit), now: now)
+      self.writer = writer
+      // 256 small operations at most, or 4 MiB.
+      writes = SQLiteWriteQueue(limit: 4 << 20, weight: { max(16 << 10, $0.size) }, perform: { writer.perform($0) })
+      self.limit = max(0, limit)
+      self.now = now
+    }
 
     /// - Throws: ``ReactorCore/RecordError``, ``SQLitePersistenceError``.
     @concurrent public func load(_ key: RecordKey) async throws -> ReactorCore.Record? {
-      let columns = try database.read(.load) { try Self.columns(of: key, $0) }
-      guard let columns else { return nil }
-      guard let head = columns.head, let body = columns.body else {
-        throw ReactorCore.RecordError.corrupt("a column is no blob")
+      let date = now()
+      let stored = try outward(.load) { try database.read(.load, at: date) { try SQLiteRows.load(key.digest, $0) } }
+      guard let stored else { return nil }
+      let record = try stored.record()
+      guard record.belongs(to: key) else { return nil }
+      if writer.times.note(key.digest, known: stored.usedAt, now: date) {
+        writes.runIfIdle(SQLiteWriter.Operation(kind: .load, waits: false) { _ in })
       }
-      let bytes = Array(head)
-      let layout = try RecordCodec.layout(of: bytes, count: head.count + body.count)
-      let record = ReactorCore.Record(head: try RecordCodec.decodeHead(bytes, layout), body: body)
-      try RecordCodec.check(body: body, layout)
-      return record.belongs(to: key) ? record : nil
+      return record
     }
 
     /// - Throws: ``ReactorCore/RecordError/wrongKey``, ``SQLitePersistenceError``.
     @concurrent public func save(_ record: ReactorCore.Record, for key: RecordKey) async throws {
-      guard record.belongs(to: key) else { throw ReactorCore.RecordError.wrongKey }
-      let head = Data(RecordCodec.encodeHead(of: record))
-      try database.write(.save) { db in
-        try db.cachedStatement(
-          sql: """
-            INSERT INTO reactor_record (digest, scope, url, fetched_at, size, head, body) VALUES (?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (digest) DO UPDATE SET
-              scope = excluded.scope, url = excluded.url, fetched_at = excluded.fetched_at, size = excluded.size,
-              head = excluded.head, body = excluded.body
-            """
-        ).execute(arguments: [
-          key.digest, key.scope.blob, key.url, record.head.receivedAt.timeIntervalSinceReferenceDate,
-          head.count + record.body.count, head, record.body,
-        ])
-      }
+      guard record.belongs(to: key) else { throw RecordError.wrongKey }
+      let change = SQLiteRows.Change(record, for: key, at: now())
+      guard change.size <= limit else { throw SQLitePersistenceError.tooLarge(size: change.size, limit: limit) }
+      try await writes.run(
+        SQLiteWriter.Operation(kind: .save, added: 1, size: change.size) { try SQLiteRows.save(change, $0) })
     }
 
     @concurrent public func remove(_ key: RecordKey) async throws {
-      try database.write(.remove) {
-        try $0.cachedStatement(sql: "DELETE FROM reactor_record WHERE digest = ?").execute(arguments: [key.digest])
-      }
+      try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.remove(key.digest, $0) })
     }
 
+    /// When it returns, none of the bytes is left in the files. So it writes the file anew, as ``compact()`` does: deleting
+    /// alone leaves copies behind, wherever SQLite has moved a row from one page to another. Where it throws, the records
+    /// are removed all the same, unless the database could not be written.
     @concurrent public func removeAll(in scope: Scope?) async throws {
-      try database.write(.remove) { db in
-        guard let scope else { return try db.execute(sql: "DELETE FROM reactor_record") }
-        try db.execute(sql: "DELETE FROM reactor_record WHERE scope = ?", arguments: [scope.blob])
+      try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.removeAll(in: scope, $0) })
+      try outward(.remove) {
+        try database.manage(Self.compact)
+        try database.files.withLock { try database.files.removeSetAside() }
       }
     }
 
@@ -75,57 +126,20 @@
     ///
     /// - Throws: ``SQLitePersistenceError``, `CancellationError`.
     @concurrent public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
-      try database.read(.list) { try Self.entries(in: scope, url: url?.absoluteString, $0) }
-    }
-  }
-
-  extension SQLitePersistence {
-    /// What is stored under the key's digest; a column is `nil` where somebody else has put something else there.
-    private static func columns(of key: RecordKey, _ db: Database) throws -> (head: Data?, body: Data?)? {
-      let statement = try db.cachedStatement(sql: "SELECT head, body FROM reactor_record WHERE digest = ?")
-      return try Row.fetchOne(statement, arguments: [key.digest]).map { row in
-        (Data.fromDatabaseValue(row[0]), Data.fromDatabaseValue(row[1]))
+      try outward(.list) {
+        try database.read(.list, at: now()) { try SQLiteRows.entries(in: scope, url: url?.absoluteString, $0) }
       }
     }
 
-    private static func entries(in scope: Scope?, url: String?, _ db: Database) throws -> [RecordEntry] {
-      var conditions = ["TRUE"]
-      var arguments: StatementArguments = []
-      if let scope {
-        conditions.append("scope = ?")
-        arguments += [scope.blob]
+    func outward<Value>(
+      _ operation: SQLitePersistenceError.Operation, _ body: () throws -> Value
+    ) throws -> Value {
+      do {
+        return try body()
+      } catch {
+        throw SQLitePersistenceError.outward(operation, database.files.path, error)
       }
-      if let url {
-        conditions.append("url = ?")
-        arguments += [url]
-      }
-      let rows = try Row.fetchCursor(
-        db, sql: "SELECT digest, size, head FROM reactor_record WHERE \(conditions.joined(separator: " AND "))",
-        arguments: arguments)
-      var entries: [RecordEntry] = []
-      while let row = try rows.next() {
-        try Task.checkCancellation()
-        // Text in SQLite ends at a NUL, which a key's URL may hold: the key decides.
-        guard let entry = entry(row), url == nil || url == entry.key.url else { continue }
-        entries.append(entry)
-      }
-      return entries
     }
-
-    private static func entry(_ row: Row) -> RecordEntry? {
-      guard let digest = String.fromDatabaseValue(row[0]), let size = Int.fromDatabaseValue(row[1]),
-        let bytes = Data.fromDatabaseValue(row[2]).map(Array.init),
-        let layout = try? RecordCodec.layout(of: bytes, count: size),
-        let head = try? RecordCodec.decodeHead(bytes, layout),
-        let key = RecordKey(identity: head.identity), key.digest == digest
-      else { return nil }
-      return RecordEntry(key: key, size: size, fetchedAt: head.receivedAt)
-    }
-  }
-
-  extension Scope {
-    /// Text in SQLite ends at a NUL, which a name may hold.
-    fileprivate var blob: Data { Data(name.utf8) }
   }
 #else
   /// Records in an SQLite database. It is there with the trait `SQLite` alone.

@@ -2,29 +2,40 @@
   public import Foundation
   import GRDB
 
-  /// Why an SQLite database cannot be used. What was stored before is as it was.
+  /// Why an SQLite database cannot be used. What was stored before is as it was, but for ``setAside(path:as:reason:)``.
   @nonexhaustive public enum SQLitePersistenceError: Error, Sendable, Hashable {
     /// The text names no file: it is empty, begins with a colon, or holds a NUL.
     case invalidPath(String)
-    /// The database's file or its directory cannot be made; with the system's `errno`.
+    /// One of the database's files or its directory cannot be made, locked, renamed or removed, or its permissions cannot
+    /// be set; with the system's `errno`.
     case file(path: String, code: Int32)
-    /// The database has been through migrations that this release does not know: a newer release, or another
-    /// program, wrote it.
-    case newerSchema(path: String)
+    /// The database is in order, and another program's: none of its tables is this library's. It is left as it is.
+    case foreign(path: String)
+    /// The database could not be used any more: it has another name now, and the store has begun anew, empty. Each case is
+    /// thrown once, by the next `load`.
+    case setAside(path: String, as: String, reason: SQLiteDamage)
+    /// The record alone is larger than the limit; both in bytes. Nothing was written.
+    case tooLarge(size: Int, limit: Int)
     /// SQLite failed, with its extended result code and its words.
     case sqlite(Operation, path: String, code: Int32, message: String)
 
     /// What was tried.
     @nonexhaustive public enum Operation: String, Sendable, Hashable, CaseIterable {
-      case open, load, save, remove, list
+      case open, load, save, remove, list, verify, compact
     }
   }
 
   extension SQLitePersistenceError {
-    init(_ operation: Operation, _ path: String, _ error: DatabaseError) {
-      // Without the statement and its arguments, which hold URLs.
-      self = .sqlite(
-        operation, path: path, code: error.extendedResultCode.rawValue, message: error.message ?? "no message")
+    /// What a caller gets to see of `error`: GRDB's errors hold statements and their arguments, which are URLs.
+    static func outward(_ operation: Operation, _ path: String, _ error: any Error) -> any Error {
+      switch error {
+      case let error as DatabaseError:
+        Self.sqlite(
+          operation, path: path, code: error.extendedResultCode.rawValue, message: error.message ?? "no message")
+      case let damage as SQLiteDamage:
+        Self.sqlite(operation, path: path, code: ResultCode.SQLITE_CORRUPT.rawValue, message: damage.description)
+      default: error
+      }
     }
   }
 
@@ -34,9 +45,14 @@
       case .invalidPath(let path):
         "'\(path)' names no file; give SQLitePersistence a path, or use MemoryPersistence"
       case .file(let path, let code):
-        "cannot create \(path): \(String(cString: strerror(code))) (errno \(code)); give SQLitePersistence another path"
-      case .newerSchema(let path):
-        "\(path) was written by a newer release or by another program; give SQLitePersistence a path of its own"
+        "cannot use \(path): \(String(cString: strerror(code))) (errno \(code)); make the file and its directory "
+          + "this user's own, or give SQLitePersistence another path"
+      case .foreign(let path):
+        "\(path) is another program's database; give SQLitePersistence a path of its own"
+      case .setAside(let path, let name, let reason):
+        "\(path) was renamed to \(name), and begun anew: \(reason)"
+      case .tooLarge(let size, let limit):
+        "the record of \(size) bytes alone is larger than the limit of \(limit); raise SQLitePersistence's limit"
       case .sqlite(let operation, let path, let code, let message):
         "cannot \(operation.rawValue) in \(path): \(message) (SQLite \(code))\(advice.map { "; \($0)" } ?? "")"
       }

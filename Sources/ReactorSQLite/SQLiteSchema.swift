@@ -1,39 +1,124 @@
 #if SQLite
   import GRDB
 
-  /// The table, and how an older release's becomes this one's.
+  /// The tables, and how an older release's become this one's.
   enum SQLiteSchema {
     /// Identifiers stay as they are for ever: a database names those that it has been through.
     static var migrator: DatabaseMigrator {
       var migrator = DatabaseMigrator()
-      migrator.registerMigration("reactor-1") { db in
-        // `head` and `body` together are the record as RecordCodec writes it. They come last: reading a column costs
-        // walking all before it.
-        try db.execute(
-          sql: """
-            CREATE TABLE reactor_record (
-              digest TEXT NOT NULL PRIMARY KEY,
-              scope BLOB NOT NULL,
-              url TEXT NOT NULL,
-              fetched_at REAL,
-              size INTEGER NOT NULL,
-              head BLOB NOT NULL,
-              body BLOB NOT NULL
-            );
-            CREATE INDEX reactor_record_by_scope_and_url ON reactor_record (scope, url);
-            CREATE INDEX reactor_record_by_url ON reactor_record (url);
-            """)
-      }
+      migrator.registerMigration("reactor-1") { try $0.execute(sql: first) }
+      migrator.registerMigration("reactor-2") { try $0.execute(sql: second) }
       return migrator
     }
 
-    static func migrate(_ pool: DatabasePool) throws {
+    /// Throws where the database is not this release's to change. It changes nothing.
+    ///
+    /// - Throws: ``SQLiteDamage/newerSchema``, ``SQLitePersistenceError/foreign(path:)``, `DatabaseError`.
+    static func check(_ db: Database, _ path: String) throws {
+      let tables = try texts(
+        db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+      guard !tables.isEmpty else { return }
+      let names = tables.contains("grdb_migrations") ? try texts(db, "SELECT identifier FROM grdb_migrations") : []
+      let migrations = names.filter { $0.hasPrefix("reactor-") }
+      guard migrations.isSubset(of: migrator.migrations) else { throw SQLiteDamage.newerSchema }
+      let isOurs = !migrations.isEmpty || tables.contains { $0.hasPrefix("reactor_") } || tables == ["grdb_migrations"]
+      guard isOurs else { throw SQLitePersistenceError.foreign(path: path) }
+    }
+
+    /// - Throws: ``SQLiteDamage/foreignSchema`` where the tables are not those that the migrations left.
+    static func migrate(_ writer: DatabaseQueue) throws {
       do {
-        try migrator.migrate(pool)
+        try migrator.migrate(writer)
+      } catch let error as DatabaseError
+        where error.resultCode != .SQLITE_ERROR && error.resultCode != .SQLITE_CONSTRAINT
+      {
+        throw error
       } catch {
-        // Two that open one new file at once both begin to migrate it; the later one fails, and finds it done.
-        guard try pool.read(migrator.hasCompletedMigrations) else { throw error }
+        throw SQLiteDamage.foreignSchema
+      }
+      guard try writer.writeWithoutTransaction(isIntact) else { throw SQLiteDamage.foreignSchema }
+    }
+
+    /// Whether every table and column is there. The statements are run: one that is only prepared trusts what the connection
+    /// knew before.
+    static func isIntact(_ db: Database) throws -> Bool {
+      do {
+        _ = try Row.fetchOne(
+          db,
+          sql: """
+            SELECT digest, scope, url, fetched_at, fresh_until, used_at, size, length(head), length(body)
+            FROM reactor_record LIMIT 1
+            """)
+        _ = try Row.fetchOne(db, sql: "SELECT bytes, count FROM reactor_usage LIMIT 1")
+        return true
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+        return false
       }
     }
+
+    /// What is no text is left out.
+    private static func texts(_ db: Database, _ sql: String) throws -> Set<String> {
+      var texts: Set<String> = []
+      let rows = try Row.fetchCursor(db, sql: sql)
+      while let row = try rows.next() {
+        if let text = String.fromDatabaseValue(row[0]) { texts.insert(text) }
+      }
+      return texts
+    }
+  }
+
+  extension SQLiteSchema {
+    private static let first = """
+      CREATE TABLE reactor_record (
+        digest TEXT NOT NULL PRIMARY KEY,
+        scope BLOB NOT NULL,
+        url TEXT NOT NULL,
+        fetched_at REAL,
+        size INTEGER NOT NULL,
+        head BLOB NOT NULL,
+        body BLOB NOT NULL
+      );
+      CREATE INDEX reactor_record_by_scope_and_url ON reactor_record (scope, url);
+      CREATE INDEX reactor_record_by_url ON reactor_record (url);
+      """
+
+    /// Times are in seconds since 2001. `head` and `body` together are the record as RecordCodec writes it. They come last,
+    /// and so the table is made anew: reading a column costs walking all before it.
+    private static let second = """
+      ALTER TABLE reactor_record RENAME TO reactor_record_1;
+      DROP INDEX reactor_record_by_scope_and_url;
+      DROP INDEX reactor_record_by_url;
+      CREATE TABLE reactor_record (
+        digest TEXT NOT NULL PRIMARY KEY,
+        scope BLOB NOT NULL,
+        url TEXT NOT NULL,
+        fetched_at REAL,
+        fresh_until REAL,
+        used_at REAL,
+        size INTEGER NOT NULL,
+        head BLOB NOT NULL,
+        body BLOB NOT NULL
+      );
+      INSERT INTO reactor_record (digest, scope, url, fetched_at, fresh_until, used_at, size, head, body)
+        SELECT digest, scope, url, fetched_at, fetched_at, fetched_at, size, head, body FROM reactor_record_1;
+      DROP TABLE reactor_record_1;
+      CREATE INDEX reactor_record_by_scope_and_url ON reactor_record (scope, url);
+      CREATE INDEX reactor_record_by_use ON reactor_record (used_at, fresh_until);
+      CREATE TABLE reactor_usage (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        bytes INTEGER NOT NULL,
+        count INTEGER NOT NULL
+      );
+      INSERT INTO reactor_usage (id, bytes, count) SELECT 1, ifnull(sum(size), 0), count(*) FROM reactor_record;
+      CREATE TRIGGER reactor_record_added AFTER INSERT ON reactor_record BEGIN
+        UPDATE reactor_usage SET bytes = bytes + new.size, count = count + 1;
+      END;
+      CREATE TRIGGER reactor_record_replaced AFTER UPDATE OF size ON reactor_record BEGIN
+        UPDATE reactor_usage SET bytes = bytes + new.size - old.size;
+      END;
+      CREATE TRIGGER reactor_record_removed AFTER DELETE ON reactor_record BEGIN
+        UPDATE reactor_usage SET bytes = bytes - old.size, count = count - 1;
+      END;
+      """
   }
 #endif

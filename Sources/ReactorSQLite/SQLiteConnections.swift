@@ -1,0 +1,114 @@
+#if SQLite
+  import Foundation
+  import GRDB
+  import Synchronization
+
+  /// The open connections to one file: one that writes, several that read. All calls are synchronous: a read costs a few
+  /// microseconds so, and ten times that across GRDB's executors.
+  final class SQLiteConnections: Sendable {
+    /// The file that they opened, whatever has its name now.
+    let identity: SQLiteFiles.Identity
+    private let writer: DatabaseQueue
+    private let readers: [DatabaseQueue]
+    /// How many threads use each reader, or wait for it.
+    private let users: Mutex<[Int]>
+
+    /// - Parameter files: the database's file is there. Its lock is held.
+    /// - Throws: `DatabaseError`, ``SQLiteDamage``, ``SQLitePersistenceError``.
+    init(_ files: SQLiteFiles, _ synchronization: SQLitePersistence.Synchronization, readers count: Int) throws {
+      guard let identity = files.identity() else {
+        throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
+      }
+      self.identity = identity
+      writer = try DatabaseQueue(path: files.path, configuration: Self.writing(files.path))
+      try SQLiteSchema.migrate(writer)
+      try writer.writeWithoutTransaction { try Self.set(synchronization, $0, files.path) }
+      readers = try (0..<count).map { _ in try DatabaseQueue(path: files.path, configuration: Self.reading) }
+      users = Mutex(Array(repeating: 0, count: count))
+    }
+
+    /// The writer closes last: what is in `-wal` is then moved into the database, and `-wal` removed.
+    deinit {
+      for reader in readers { try? reader.close() }
+    }
+
+    /// Runs `body` on a reader that is free, or on the one that fewest wait for. One statement sees one state of the
+    /// database.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+      let index = users.withLock { users in
+        let index = users.indices.min { users[$0] < users[$1] } ?? 0
+        users[index] += 1
+        return index
+      }
+      defer { users.withLock { $0[index] -= 1 } }
+      return try readers[index].unsafeRead(body)
+    }
+
+    /// Runs `body` in a transaction, after the other writers; it is committed when this returns.
+    ///
+    /// - Parameter waits: whether to wait for other processes.
+    func write<Value>(waits: Bool, _ body: (Database) throws -> Value) throws -> Value {
+      try writer.writeWithoutTransaction { db in
+        if !waits { try db.execute(sql: "PRAGMA busy_timeout = 0") }
+        defer { if !waits { try? db.execute(sql: "PRAGMA busy_timeout = 10000") } }
+        // One whose rollback failed.
+        if db.isInsideTransaction { try db.rollback() }
+        // GRDB would parse BEGIN and COMMIT each time, which takes a third of a small transaction's time.
+        try SQLiteStatement(db, "BEGIN IMMEDIATE").run()
+        do {
+          let value = try body(db)
+          try SQLiteStatement(db, "COMMIT").run()
+          return value
+        } catch {
+          // SQLite has ended it already after some errors.
+          if db.isInsideTransaction { try? db.rollback() }
+          throw error
+        }
+      }
+    }
+
+    /// Runs `body` on the writer, without a transaction.
+    func manage<Value>(_ body: (Database) throws -> Value) throws -> Value {
+      try writer.writeWithoutTransaction { db in
+        if db.isInsideTransaction { try db.rollback() }
+        return try body(db)
+      }
+    }
+  }
+
+  extension SQLiteConnections {
+    private static var reading: Configuration {
+      var configuration = Configuration()
+      configuration.label = "Reactor"
+      configuration.busyMode = .timeout(10)
+      configuration.foreignKeysEnabled = false
+      configuration.readonly = true
+      return configuration
+    }
+
+    private static func writing(_ path: String) -> Configuration {
+      var configuration = reading
+      configuration.readonly = false
+      configuration.journalMode = .wal
+      // One that cannot be rolled back is an error of the next, and no trap.
+      configuration.allowsUnsafeTransactions = true
+      configuration.prepareDatabase { db in
+        // Before anything is changed.
+        try SQLiteSchema.check(db, path)
+        try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_size_limit = \(4 << 20)")
+      }
+      return configuration
+    }
+
+    /// GRDB sets NORMAL when it has set the journal's mode, which is after `prepareDatabase`: so it is read back.
+    private static func set(
+      _ synchronization: SQLitePersistence.Synchronization, _ db: Database, _ path: String
+    ) throws {
+      let level = synchronization == .full ? 2 : 1
+      try db.execute(sql: "PRAGMA synchronous = \(level); PRAGMA fullfsync = \(level == 2 ? 1 : 0)")
+      guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == level else {
+        throw DatabaseError(message: "PRAGMA synchronous = \(level) has no effect")
+      }
+    }
+  }
+#endif

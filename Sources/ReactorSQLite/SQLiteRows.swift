@@ -1,0 +1,144 @@
+#if SQLite
+  import Foundation
+  import GRDB
+  import HTTPTypes
+  import ReactorCore
+
+  /// The statements on the table of records. Reading never trusts what is in a column.
+  enum SQLiteRows {
+    /// What is stored under a key's digest; a column is `nil` where somebody else has put something else there.
+    struct Stored {
+      var head: [UInt8]?
+      var body: Data?
+      var usedAt: Double?
+    }
+
+    /// What is written, made before it is somebody's turn to write.
+    struct Change: Sendable {
+      var key: RecordKey
+      var head: [UInt8]
+      var body: Data
+      var fetchedAt: Double
+      var freshUntil: Double
+      var usedAt: Double
+
+      var size: Int { head.count + body.count }
+    }
+
+    static func load(_ digest: String, _ db: Database) throws -> Stored? {
+      try SQLiteStatement(db, "SELECT used_at, head, body FROM reactor_record WHERE digest = ?").first(.text(digest)) {
+        Stored(head: $0.bytes(1), body: $0.data(2), usedAt: $0.real(0))
+      }
+    }
+
+    static func save(_ change: Change, _ db: Database) throws {
+      let statement = try SQLiteStatement(
+        db,
+        """
+        INSERT INTO reactor_record (digest, scope, url, fetched_at, fresh_until, used_at, size, head, body)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (digest) DO UPDATE SET
+          scope = excluded.scope, url = excluded.url, fetched_at = excluded.fetched_at,
+          fresh_until = excluded.fresh_until, used_at = excluded.used_at, size = excluded.size, head = excluded.head,
+          body = excluded.body
+        """)
+      try statement.run(
+        .text(change.key.digest), .bytes(Array(change.key.scope.name.utf8)), .text(change.key.url),
+        .real(change.fetchedAt), .real(change.freshUntil), .real(change.usedAt), .integer(change.size),
+        .bytes(change.head), .blob(change.body))
+    }
+
+    static func remove(_ digest: String, _ db: Database) throws {
+      try SQLiteStatement(db, "DELETE FROM reactor_record WHERE digest = ?").run(.text(digest))
+    }
+
+    static func removeAll(in scope: Scope?, _ db: Database) throws {
+      guard let scope else { return try db.execute(sql: "DELETE FROM reactor_record") }
+      try db.execute(sql: "DELETE FROM reactor_record WHERE scope = ?", arguments: [scope.blob])
+    }
+
+    /// - Throws: `DatabaseError`, `CancellationError`.
+    static func entries(in scope: Scope?, url: String?, _ db: Database) throws -> [RecordEntry] {
+      var conditions = ["TRUE"]
+      var arguments: StatementArguments = []
+      if let scope {
+        conditions.append("scope = ?")
+        arguments += [scope.blob]
+      }
+      if let url {
+        conditions.append("url = ?")
+        arguments += [url]
+      }
+      let rows = try Row.fetchCursor(
+        db,
+        sql: "SELECT digest, used_at, size, head FROM reactor_record WHERE \(conditions.joined(separator: " AND "))",
+        arguments: arguments)
+      var entries: [RecordEntry] = []
+      while let row = try rows.next() {
+        try Task.checkCancellation()
+        // Text in SQLite ends at a NUL, which a key's URL may hold: the key decides.
+        guard let entry = entry(row), url == nil || url == entry.key.url else { continue }
+        entries.append(entry)
+      }
+      return entries
+    }
+
+    private static func entry(_ row: Row) -> RecordEntry? {
+      guard let digest = String.fromDatabaseValue(row[0]), let size = Int.fromDatabaseValue(row[2]),
+        let bytes = Data.fromDatabaseValue(row[3]), let head = try? head(Array(bytes), size),
+        let key = RecordKey(identity: head.identity), key.digest == digest
+      else { return nil }
+      var entry = RecordEntry(key: key, size: size, fetchedAt: head.receivedAt)
+      if let used = Double.fromDatabaseValue(row[1]) { entry.lastUsedAt = Date(timeIntervalSinceReferenceDate: used) }
+      return entry
+    }
+
+    private static func head(_ bytes: [UInt8], _ size: Int) throws(RecordError) -> ReactorCore.Record.Head {
+      try RecordCodec.decodeHead(bytes, RecordCodec.layout(of: bytes, count: size))
+    }
+  }
+
+  extension SQLiteRows.Stored {
+    func record() throws(RecordError) -> ReactorCore.Record {
+      guard let head, let body else { throw .corrupt("a column is no blob") }
+      let layout = try RecordCodec.layout(of: head, count: head.count + body.count)
+      let record = ReactorCore.Record(head: try RecordCodec.decodeHead(head, layout), body: body)
+      try RecordCodec.check(body: body, layout)
+      return record
+    }
+  }
+
+  extension SQLiteRows.Change {
+    init(_ record: ReactorCore.Record, for key: RecordKey, at now: Date) {
+      self.key = key
+      head = RecordCodec.encodeHead(of: record)
+      body = record.body
+      fetchedAt = record.head.receivedAt.timeIntervalSinceReferenceDate
+      freshUntil = Self.freshUntil(record.head)
+      usedAt = now.timeIntervalSinceReferenceDate
+    }
+
+    /// When the record is stale by its own word, as far as the order of eviction needs it: `max-age` alone counts, and what
+    /// says nothing is stale from the start.
+    private static func freshUntil(_ head: ReactorCore.Record.Head) -> Double {
+      let end =
+        head.receivedAt.timeIntervalSinceReferenceDate + Double(head.localModel == nil ? maxAge(head.fields) : 0)
+      return head.invalidatedAt.map { min(end, $0.timeIntervalSinceReferenceDate) } ?? end
+    }
+
+    private static func maxAge(_ fields: HTTPFields) -> Int {
+      let name = Array("max-age=".utf8)
+      var text = Substring(fields[.cacheControl] ?? "").utf8
+      while !text.isEmpty, !text.starts(with: name) { text.removeFirst() }
+      return Int(Substring(text.dropFirst(name.count).prefix(10).prefix { (0x30...0x39).contains($0) })) ?? 0
+    }
+  }
+
+  // GRDB has one too.
+  typealias RecordError = ReactorCore.RecordError
+
+  extension Scope {
+    /// Text in SQLite ends at a NUL, which a name may hold.
+    fileprivate var blob: Data { Data(name.utf8) }
+  }
+#endif

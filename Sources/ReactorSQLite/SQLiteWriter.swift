@@ -1,0 +1,73 @@
+#if SQLite
+  import Foundation
+  import GRDB
+  import Synchronization
+
+  /// Changes the database, a batch in one transaction, and evicts afterwards.
+  final class SQLiteWriter: Sendable {
+    struct Operation: Sendable {
+      var kind: SQLitePersistenceError.Operation
+      /// How many records it may add, and how many bytes it writes.
+      var added = 0
+      var size = 0
+      /// Whether it waits for other processes.
+      var waits = true
+      var body: @Sendable (Database) throws -> Void
+    }
+
+    let times = SQLiteAccessTimes()
+    private let database: SQLiteDatabase
+    private let now: @Sendable () -> Date
+    /// Used by one batch at a time, since ``perform(_:)`` is.
+    private let eviction: Mutex<SQLiteEviction>
+
+    init(_ database: SQLiteDatabase, _ eviction: SQLiteEviction, now: @escaping @Sendable () -> Date) {
+      self.database = database
+      self.eviction = Mutex(eviction)
+      self.now = now
+    }
+
+    func perform(_ operations: [Operation]) -> [Result<Void, any Error>] {
+      let (results, usage) = commit(operations)
+      // What fails here is tried again after the next batch: the operations are done.
+      if let usage { try? evict(usage, added: operations.reduce(0) { $0 + $1.added }) }
+      return results
+    }
+
+    /// Performs all in one transaction; where that fails, each in one of its own, so that only the guilty one fails.
+    private func commit(_ operations: [Operation]) -> ([Result<Void, any Error>], SQLiteEviction.Usage?) {
+      do {
+        let usage = try database.write(waits: operations.contains(where: \.waits)) { db in
+          for operation in operations { try operation.body(db) }
+          try times.write(db)
+          return try SQLiteEviction.usage(db)
+        }
+        return (operations.map { _ in .success(()) }, usage)
+      } catch {
+        guard operations.count > 1, Self.mayBeOfOne(error) else {
+          return (operations.map { .failure(outward(error, $0)) }, nil)
+        }
+        let ends = operations.map { commit([$0]) }
+        return (ends.flatMap(\.0), ends.lazy.compactMap(\.1).last)
+      }
+    }
+
+    /// One that waited for another process in vain would do so as often as there are operations.
+    private static func mayBeOfOne(_ error: any Error) -> Bool { (error as? DatabaseError)?.resultCode != .SQLITE_BUSY }
+
+    private func outward(_ error: any Error, _ operation: Operation) -> any Error {
+      SQLitePersistenceError.outward(operation.kind, database.files.path, error)
+    }
+
+    private func evict(_ usage: SQLiteEviction.Usage, added: Int) throws {
+      var (usage, steps) = (usage, 0)
+      while eviction.withLock({ $0.isDue(usage, after: steps, added: added) }) {
+        // A copy: a transaction may wait for another process.
+        var eviction = eviction.withLock { $0 }
+        usage = try database.write { try eviction.evict($0, now: now()) }
+        self.eviction.withLock { [eviction] in $0 = eviction }
+        steps += 1
+      }
+    }
+  }
+#endif
