@@ -14,14 +14,16 @@
     /// - Parameters:
     ///   - name: the database's file is called so, with `.sqlite` after it. Outside of a sandbox all programs of a user share the
     ///     directory: a bundle identifier is a name that no other has.
-    ///   - directory: another place than the caches directory.
+    ///   - directory: another place than the user's caches directory, which is `$XDG_CACHE_HOME` or `~/.cache` on Linux.
     /// - Throws: ``SQLitePersistenceError``; ``SQLitePersistenceError/invalidPath(_:)`` for a name that is empty, or a path.
     public convenience init(
-      baseURL: URL, sqlite name: String, in directory: URL = .cachesDirectory,
+      baseURL: URL, sqlite name: String, in directory: URL? = nil,
       transport: any Transport = URLSessionTransport(), reachability: any Reachability = SystemReachability(),
       scope: Scope = .shared, configuration: ReactorConfiguration = .init()
     ) throws(SQLitePersistenceError) {
       guard !name.isEmpty, !name.contains("/") else { throw .invalidPath(name) }
+      let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
+      guard let directory = directory ?? caches else { throw .invalidPath(name) }
       let path = directory.appending(path: "\(name).sqlite", directoryHint: .notDirectory).path(percentEncoded: false)
       self.init(
         baseURL: baseURL, transport: transport, persistence: try SQLitePersistence(path: path),

@@ -77,7 +77,7 @@
   }
 
   extension SQLiteConnections {
-    private static var reading: Configuration {
+    static var reading: Configuration {
       var configuration = Configuration()
       configuration.label = "Reactor"
       configuration.busyMode = .timeout(10)

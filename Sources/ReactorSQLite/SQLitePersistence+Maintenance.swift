@@ -18,6 +18,28 @@
       }
     }
 
+    /// The same, of a database at a path that is not opened for use: it is read, and nothing else, and what is damaged stays where
+    /// it is. What belongs to another program is a defect too.
+    ///
+    /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, `CancellationError`.
+    @concurrent public static func verify(path: String) async throws -> [SQLiteDefect] {
+      let files = try SQLiteFiles(path)
+      do {
+        return try defects(of: files)
+      } catch {
+        if let damage = SQLiteDamage(error) { return [.database(damage.description)] }
+        throw SQLitePersistenceError.outward(.verify, files.path, error)
+      }
+    }
+
+    private static func defects(of files: SQLiteFiles) throws -> [SQLiteDefect] {
+      let reader = try DatabaseQueue(path: files.path, configuration: SQLiteConnections.reading)
+      return try reader.unsafeRead { db in
+        try SQLiteSchema.check(db, files.path)
+        return try SQLiteDefect.ofDatabase(db) + SQLiteDefect.ofRecords(db)
+      }
+    }
+
     /// Gives the space of removed records back to the disk (`VACUUM`), which otherwise only later records reuse. It takes as
     /// long as writing the file anew and about its size on the disk meanwhile; saves wait.
     ///

@@ -22,7 +22,8 @@ struct FetchCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Keep records in this directory, or in this file where it ends in .sqlite, and look there first.",
-      valueName: "path"))
+      valueName: "path"),
+    transform: StoreArgument.parse)
   var store: StoreArgument?
 
   @Option(help: "Which copy answers, and when the network is asked.")

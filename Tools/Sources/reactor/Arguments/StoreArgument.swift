@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 
 /// Where records are kept: a directory, or a file whose name ends in `.sqlite`; it need not exist yet.
-struct StoreArgument: ExpressibleByArgument, Hashable, Sendable {
+struct StoreArgument: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     case directory, database
   }
@@ -10,10 +10,14 @@ struct StoreArgument: ExpressibleByArgument, Hashable, Sendable {
   let path: String
   let kind: Kind
 
-  init?(argument: String) {
-    guard !argument.isEmpty else { return nil }
-    path = argument
-    kind = argument.hasSuffix(".sqlite") ? .database : .directory
+  init(_ path: String) {
+    self.path = path
+    kind = path.hasSuffix(".sqlite") ? .database : .directory
+  }
+
+  static func parse(_ text: String) throws -> StoreArgument {
+    guard !text.isEmpty else { throw ValidationError("a directory has a name") }
+    return StoreArgument(text)
   }
 
   var directory: URL { URL(filePath: path, directoryHint: .isDirectory) }

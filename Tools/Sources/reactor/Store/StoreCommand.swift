@@ -17,7 +17,8 @@ struct StoreCommand: ParsableCommand {
 
 /// Which store; every subcommand's.
 struct StoreOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The directory, or the .sqlite file.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp("The directory, or the .sqlite file.", valueName: "path"), transform: StoreArgument.parse)
   var store: StoreArgument
 
   /// Opens the store, runs `body` with it (`nil`: there is none), and ends the process with the exit code that it gives.

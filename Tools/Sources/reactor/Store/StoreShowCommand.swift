@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPTypes
 import ReactorCore
 
 struct StoreShowCommand: AsyncParsableCommand {

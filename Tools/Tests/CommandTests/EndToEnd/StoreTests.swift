@@ -107,6 +107,8 @@ import Testing
     try await withStore(name) { store, _ in
       let good = try await Command.run("store", "verify", "--store", store)
       #expect(good.status == 0 && good.output == "every record can be read\n")
+      // What is in SQLite's log goes into the database: a damaged log would be a shorter one.
+      #expect(try await Command.run("store", "compact", "--store", store).status == 0)
       try damage(store)
       let files = try contents(store)
       let bad = try await Command.run("store", "verify", "--store", store)
@@ -121,8 +123,7 @@ import Testing
 
   /// Changes a byte of one record's body.
   private func damage(_ store: String) throws {
-    for path in try paths(store) where path.hasSuffix(".record") || path.hasSuffix(".sqlite") || path.hasSuffix("-wal")
-    {
+    for path in try paths(store) where path.hasSuffix(".record") || path.hasSuffix(".sqlite") {
       var bytes = try Data(contentsOf: URL(filePath: path))
       guard let place = bytes.range(of: Data(#"{"a":1}"#.utf8))?.lowerBound else { continue }
       bytes[place + 5] = UInt8(ascii: "2")
