@@ -262,7 +262,8 @@ static void disarm(void) {
 void fault_vfs_arm(const char *directory, fault_vfs_kind new_kind, int64_t at, bool for_good) {
   pthread_mutex_lock(&lock);
   disarm();
-  armed = strdup(directory);
+  // SQLite resolves links.
+  armed = realpath(directory, NULL);
   kind = new_kind;
   arming += 1;
   count = 0;

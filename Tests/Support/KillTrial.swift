@@ -28,7 +28,7 @@
       var writer = try writer(0)
       for run in 0..<kills {
         // Mostly soon, the opening included; at times late enough for a database to be checkpointed.
-        let longest = Int.random(in: 0..<12, using: &generator) == 0 ? 600 : 40
+        let longest = Int.random(in: 0..<24, using: &generator) == 0 ? 400 : 30
         let killed = try writer.kill(after: Int.random(in: 1...longest, using: &generator))
         if run + 1 < kills { writer = try self.writer(run + 1) }
         outcome.kills += 1

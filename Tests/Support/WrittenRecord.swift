@@ -38,10 +38,10 @@ public struct WrittenRecord: Sendable, Hashable {
       body: body)
   }
 
-  /// 100 bytes to 40,000; half of all are below 1,000.
+  /// 100 bytes to 40,000; half of all are below 500.
   private var body: Data {
     var generator = SeededGenerator(seed: UInt64(truncatingIfNeeded: version << 8 | number))
-    let size = Int(100 * pow(400, pow(Double.random(in: 0...1, using: &generator), 1.5)))
+    let size = Int(100 * pow(400, pow(Double.random(in: 0...1, using: &generator), 2)))
     let tile = "\(number) \(version);"
     return Data(String(repeating: tile, count: size / tile.utf8.count + 1).utf8.prefix(size))
   }

@@ -13,7 +13,7 @@ typedef enum { FAULT_VFS_FULL, FAULT_VFS_IO, FAULT_VFS_DENIED, FAULT_VFS_POWER_C
 // Makes it the VFS of every connection that is opened from now on; false without SQLite. To be called once or more.
 bool fault_vfs_register(void);
 
-// Begins to count calls on files below `directory`, at 1. The `at`-th fails (none, with 0), and those after it where
+// Begins to count calls on files below `directory`, which is there, at 1. The `at`-th fails (none, with 0), and those after it where
 // `persists`. A power cut persists. Nothing is synchronised in earnest; what would have been is remembered.
 void fault_vfs_arm(const char *directory, fault_vfs_kind kind, int64_t at, bool persists);
 
