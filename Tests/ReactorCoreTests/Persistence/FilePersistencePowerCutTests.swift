@@ -20,7 +20,7 @@ import Testing
         }
         return count == call || (persists && count > call) ? .error(code) : nil
       }
-      try await withTemporaryDirectory { directory in
+      await withTemporaryDirectory { directory in
         var ledger = Ledger(failedMayCount: false) { $0 is FilePersistenceError }
         await ledger.use { FilePersistence(directory: directory, synchronization: .normal, system: system) }
         await ledger.settle(isStrict: true) { FilePersistence(directory: directory) }

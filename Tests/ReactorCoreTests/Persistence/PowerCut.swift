@@ -83,7 +83,7 @@ final class PowerCut: Sendable {
       try? FileManager.default.removeItem(atPath: path)
       guard let left, written != nil || disk.synchronized[left] != nil else { continue }
       let bytes = mix(disk.synchronized[left] ?? Data(), written ?? disk.synchronized[left] ?? Data(), &generator)
-      FileManager.default.createFile(atPath: path, contents: bytes)
+      _ = FileManager.default.createFile(atPath: path, contents: bytes)
     }
   }
 
