@@ -35,8 +35,8 @@
         return times
       }
       guard !times.isEmpty else { return }
-      let statement = try db.cachedStatement(sql: "UPDATE reactor_record SET used_at = ? WHERE digest = ?")
-      for (digest, time) in times { try statement.execute(arguments: [time, digest]) }
+      let statement = try SQLiteStatement(db, "UPDATE reactor_record SET used_at = ? WHERE digest = ?")
+      for (digest, time) in times { try statement.run(.real(time), .text(digest)) }
     }
   }
 #endif

@@ -55,6 +55,12 @@
       }
     }
 
+    /// Runs `body` on a reading connection; damage is an error of it like any other.
+    func inspect<Value>(_ body: (Database) throws -> Value) throws -> Value {
+      let (connections, _) = try connections(at: now(), takingNotice: false)
+      return try connections.read(body)
+    }
+
     /// Runs `body` in a transaction that is committed, to the file that is at the path, when this returns; again, where the
     /// database was begun anew meanwhile.
     ///

@@ -25,7 +25,7 @@
     }
 
     private struct Victim {
-      var row: Int64
+      var row: Int
       var size: Int
       var usedAt: Double?
     }
@@ -58,11 +58,8 @@
 
     /// The sums of all records; counted where somebody has removed them.
     static func usage(_ db: Database) throws -> Usage {
-      let statement = try db.cachedStatement(sql: "SELECT bytes, count FROM reactor_usage")
-      guard let row = try Row.fetchOne(statement), let bytes = Int.fromDatabaseValue(row[0]),
-        let count = Int.fromDatabaseValue(row[1]), bytes >= 0, count >= 0
-      else { return try recount(db) }
-      return Usage(bytes: bytes, count: count)
+      guard let usage = try stored(db), usage.bytes >= 0, usage.count >= 0 else { return try recount(db) }
+      return usage
     }
 
     private static func recount(_ db: Database) throws -> Usage {
@@ -71,10 +68,14 @@
           INSERT OR REPLACE INTO reactor_usage (id, bytes, count)
             SELECT 1, ifnull(sum(CAST(size AS INTEGER)), 0), count(*) FROM reactor_record
           """)
-      let row = try Row.fetchOne(db, sql: "SELECT bytes, count FROM reactor_usage")
-      return Usage(
-        bytes: row.flatMap { Int.fromDatabaseValue($0[0]) } ?? 0,
-        count: row.flatMap { Int.fromDatabaseValue($0[1]) } ?? 0)
+      return try stored(db) ?? Usage(bytes: 0, count: 0)
+    }
+
+    private static func stored(_ db: Database) throws -> Usage? {
+      try SQLiteStatement(db, "SELECT bytes, count FROM reactor_usage").first { row -> Usage? in
+        guard let bytes = row.integer(0), let count = row.integer(1) else { return nil }
+        return Usage(bytes: bytes, count: count)
+      } ?? nil
     }
 
     /// Removes at most ``step`` records, and never the last.
@@ -83,9 +84,9 @@
       let victims = try victims(db, now.timeIntervalSinceReferenceDate)
       // Nothing to remove, and yet too much: the sums are wrong.
       guard !victims.isEmpty else { return try Self.recount(db) }
-      let delete = try db.cachedStatement(sql: "DELETE FROM reactor_record WHERE rowid = ?")
+      let delete = try SQLiteStatement(db, "DELETE FROM reactor_record WHERE rowid = ?")
       for victim in victims where usage.count > 1 && isOver(usage, bytes - bytes / 8, count - count / 8) {
-        try delete.execute(arguments: [victim.row])
+        try delete.run(.integer(victim.row))
         usage.bytes -= victim.size
         usage.count -= 1
       }
@@ -107,9 +108,9 @@
         victims += stale
       }
       if victims.count < Self.step {
-        victims += try Self.victims(db, "TRUE ORDER BY used_at, rowid LIMIT \(Self.step)", [])
+        victims += try Self.victims(db, "TRUE ORDER BY used_at LIMIT \(Self.step)", [])
       }
-      var seen: Set<Int64> = []
+      var seen: Set<Int> = []
       return victims.filter { seen.insert($0.row).inserted }.prefix(Self.step).map { $0 }
     }
 
@@ -120,7 +121,7 @@
       let rows = try Row.fetchCursor(statement, arguments: arguments)
       var victims: [Victim] = []
       while let row = try rows.next() {
-        guard let id = Int64.fromDatabaseValue(row[0]) else { continue }
+        guard let id = Int.fromDatabaseValue(row[0]) else { continue }
         victims.append(
           Victim(row: id, size: Int.fromDatabaseValue(row[1]) ?? 0, usedAt: Double.fromDatabaseValue(row[2])))
       }

@@ -69,11 +69,6 @@
     func remove(_ path: String) throws(SQLitePersistenceError) {
       guard unlink(path) == 0 || errno == ENOENT else { throw .file(path: path, code: errno) }
     }
-
-    func exists(_ path: String) -> Bool {
-      var status = stat()
-      return lstat(path, &status) == 0
-    }
   }
 
   extension SQLiteFiles {

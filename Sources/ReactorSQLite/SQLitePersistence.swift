@@ -23,8 +23,8 @@
   /// The two newest of those are kept. Files that somebody removes are an empty store: a write sees that at once, a load
   /// within a second.
   ///
-  /// **Privacy.** All files are for their owner alone. What is deleted is overwritten; after `removeAll`, no byte of what it
-  /// removed is left in any of the files, those that were set aside included.
+  /// **Privacy.** All files are for their owner alone. What is deleted is overwritten (`secure_delete`); after `removeAll`, no
+  /// byte of what it removed is left in any of the files, those that were set aside included.
   ///
   /// What SQLite refuses throws ``SQLitePersistenceError``, a database that another process holds after ten seconds.
   /// Cancellation stops `entries` and `verify` alone. No method works on the caller's executor.
@@ -39,9 +39,9 @@
       case full
     }
 
-    private let database: SQLiteDatabase
+    let database: SQLiteDatabase
     private let writer: SQLiteWriter
-    private let writes: SQLiteWriteQueue<SQLiteWriter.Operation>
+    let writes: SQLiteWriteQueue<SQLiteWriter.Operation>
     private let limit: Int
     private let now: @Sendable () -> Date
 
@@ -101,25 +101,23 @@
     /// - Throws: ``ReactorCore/RecordError/wrongKey``, ``SQLitePersistenceError``.
     @concurrent public func save(_ record: ReactorCore.Record, for key: RecordKey) async throws {
       guard record.belongs(to: key) else { throw RecordError.wrongKey }
-      let head = Data(RecordCodec.encodeHead(of: record))
-      let size = head.count + record.body.count
-      guard size <= limit else { throw SQLitePersistenceError.tooLarge(size: size, limit: limit) }
-      let date = now()
+      let change = SQLiteRows.Change(record, for: key, at: now())
+      guard change.size <= limit else { throw SQLitePersistenceError.tooLarge(size: change.size, limit: limit) }
       try await writes.run(
-        SQLiteWriter.Operation(kind: .save, added: 1, size: size) {
-          try SQLiteRows.save(record, head: head, for: key, usedAt: date, $0)
-        })
+        SQLiteWriter.Operation(kind: .save, added: 1, size: change.size) { try SQLiteRows.save(change, $0) })
     }
 
     @concurrent public func remove(_ key: RecordKey) async throws {
       try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.remove(key.digest, $0) })
     }
 
-    /// When it returns, none of the bytes is left on the disk. It waits for the readers of other processes.
+    /// When it returns, none of the bytes is left in the files. So it writes the file anew, as ``compact()`` does: deleting
+    /// alone leaves copies behind, wherever SQLite has moved a row from one page to another. Where it throws, the records
+    /// are removed all the same, unless the database could not be written.
     @concurrent public func removeAll(in scope: Scope?) async throws {
       try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.removeAll(in: scope, $0) })
       try outward(.remove) {
-        _ = try database.manage { try $0.checkpoint(.truncate) }
+        try database.manage(Self.compact)
         try database.files.withLock { try database.files.removeSetAside() }
       }
     }
@@ -133,7 +131,7 @@
       }
     }
 
-    private func outward<Value>(
+    func outward<Value>(
       _ operation: SQLitePersistenceError.Operation, _ body: () throws -> Value
     ) throws -> Value {
       do {

@@ -39,15 +39,12 @@
       for suffix in Self.suffixes { try remove(name + suffix) }
     }
 
+    /// A name that comes after all others of the same second.
     private func freeName(at date: Date) -> String {
       let time = date.formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
-      var name = "\(path).corrupt-\(time)"
-      var number = 2
-      while Self.suffixes.contains(where: { exists(name + $0) }) {
-        name = "\(path).corrupt-\(time)-\(number)"
-        number += 1
-      }
-      return name
+      let name = "\(path).corrupt-\(time)"
+      guard let last = setAside().last(where: { $0.hasPrefix(name) }) else { return name }
+      return "\(name)-\((Int(last.dropFirst(name.count + 1)) ?? 1) + 1)"
     }
   }
 #endif

@@ -1,48 +1,55 @@
 #if SQLite
   import Foundation
   import GRDB
+  import HTTPTypes
   import ReactorCore
 
   /// The statements on the table of records. Reading never trusts what is in a column.
   enum SQLiteRows {
     /// What is stored under a key's digest; a column is `nil` where somebody else has put something else there.
     struct Stored {
-      var head: Data?
+      var head: [UInt8]?
       var body: Data?
       var usedAt: Double?
     }
 
+    /// What is written, made before it is somebody's turn to write.
+    struct Change: Sendable {
+      var key: RecordKey
+      var head: [UInt8]
+      var body: Data
+      var fetchedAt: Double
+      var freshUntil: Double
+      var usedAt: Double
+
+      var size: Int { head.count + body.count }
+    }
+
     static func load(_ digest: String, _ db: Database) throws -> Stored? {
-      let statement = try db.cachedStatement(sql: "SELECT used_at, head, body FROM reactor_record WHERE digest = ?")
-      let rows = try Row.fetchCursor(statement, arguments: [digest])
-      return try rows.next().map { row in
-        Stored(
-          head: Data.fromDatabaseValue(row[1]), body: Data.fromDatabaseValue(row[2]),
-          usedAt: Double.fromDatabaseValue(row[0]))
+      try SQLiteStatement(db, "SELECT used_at, head, body FROM reactor_record WHERE digest = ?").first(.text(digest)) {
+        Stored(head: $0.bytes(1), body: $0.data(2), usedAt: $0.real(0))
       }
     }
 
-    static func save(
-      _ record: ReactorCore.Record, head: Data, for key: RecordKey, usedAt: Date, _ db: Database
-    ) throws {
-      let statement = try db.cachedStatement(
-        sql: """
-          INSERT INTO reactor_record (digest, scope, url, fetched_at, fresh_until, used_at, size, head, body)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-          ON CONFLICT (digest) DO UPDATE SET
-            scope = excluded.scope, url = excluded.url, fetched_at = excluded.fetched_at,
-            fresh_until = excluded.fresh_until, used_at = excluded.used_at, size = excluded.size, head = excluded.head,
-            body = excluded.body
-          """)
-      try statement.execute(arguments: [
-        key.digest, key.scope.blob, key.url, record.head.receivedAt.timeIntervalSinceReferenceDate,
-        record.head.freshUntil.timeIntervalSinceReferenceDate, usedAt.timeIntervalSinceReferenceDate,
-        head.count + record.body.count, head, record.body,
-      ])
+    static func save(_ change: Change, _ db: Database) throws {
+      let statement = try SQLiteStatement(
+        db,
+        """
+        INSERT INTO reactor_record (digest, scope, url, fetched_at, fresh_until, used_at, size, head, body)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (digest) DO UPDATE SET
+          scope = excluded.scope, url = excluded.url, fetched_at = excluded.fetched_at,
+          fresh_until = excluded.fresh_until, used_at = excluded.used_at, size = excluded.size, head = excluded.head,
+          body = excluded.body
+        """)
+      try statement.run(
+        .text(change.key.digest), .bytes(Array(change.key.scope.name.utf8)), .text(change.key.url),
+        .real(change.fetchedAt), .real(change.freshUntil), .real(change.usedAt), .integer(change.size),
+        .bytes(change.head), .blob(change.body))
     }
 
     static func remove(_ digest: String, _ db: Database) throws {
-      try db.cachedStatement(sql: "DELETE FROM reactor_record WHERE digest = ?").execute(arguments: [digest])
+      try SQLiteStatement(db, "DELETE FROM reactor_record WHERE digest = ?").run(.text(digest))
     }
 
     static func removeAll(in scope: Scope?, _ db: Database) throws {
@@ -78,25 +85,52 @@
 
     private static func entry(_ row: Row) -> RecordEntry? {
       guard let digest = String.fromDatabaseValue(row[0]), let size = Int.fromDatabaseValue(row[2]),
-        let bytes = Data.fromDatabaseValue(row[3]).map(Array.init),
-        let layout = try? RecordCodec.layout(of: bytes, count: size),
-        let head = try? RecordCodec.decodeHead(bytes, layout),
+        let bytes = Data.fromDatabaseValue(row[3]), let head = try? head(Array(bytes), size),
         let key = RecordKey(identity: head.identity), key.digest == digest
       else { return nil }
-      let usedAt = Double.fromDatabaseValue(row[1]).map(Date.init(timeIntervalSinceReferenceDate:))
-      return RecordEntry(key: key, size: size, fetchedAt: head.receivedAt, lastUsedAt: usedAt)
+      var entry = RecordEntry(key: key, size: size, fetchedAt: head.receivedAt)
+      if let used = Double.fromDatabaseValue(row[1]) { entry.lastUsedAt = Date(timeIntervalSinceReferenceDate: used) }
+      return entry
+    }
+
+    private static func head(_ bytes: [UInt8], _ size: Int) throws(RecordError) -> ReactorCore.Record.Head {
+      try RecordCodec.decodeHead(bytes, RecordCodec.layout(of: bytes, count: size))
     }
   }
 
   extension SQLiteRows.Stored {
-    /// - Throws: `RecordError`.
     func record() throws(RecordError) -> ReactorCore.Record {
       guard let head, let body else { throw .corrupt("a column is no blob") }
-      let bytes = Array(head)
-      let layout = try RecordCodec.layout(of: bytes, count: head.count + body.count)
-      let record = ReactorCore.Record(head: try RecordCodec.decodeHead(bytes, layout), body: body)
+      let layout = try RecordCodec.layout(of: head, count: head.count + body.count)
+      let record = ReactorCore.Record(head: try RecordCodec.decodeHead(head, layout), body: body)
       try RecordCodec.check(body: body, layout)
       return record
+    }
+  }
+
+  extension SQLiteRows.Change {
+    init(_ record: ReactorCore.Record, for key: RecordKey, at now: Date) {
+      self.key = key
+      head = RecordCodec.encodeHead(of: record)
+      body = record.body
+      fetchedAt = record.head.receivedAt.timeIntervalSinceReferenceDate
+      freshUntil = Self.freshUntil(record.head)
+      usedAt = now.timeIntervalSinceReferenceDate
+    }
+
+    /// When the record is stale by its own word, as far as the order of eviction needs it: `max-age` alone counts, and what
+    /// says nothing is stale from the start.
+    private static func freshUntil(_ head: ReactorCore.Record.Head) -> Double {
+      let end =
+        head.receivedAt.timeIntervalSinceReferenceDate + Double(head.localModel == nil ? maxAge(head.fields) : 0)
+      return head.invalidatedAt.map { min(end, $0.timeIntervalSinceReferenceDate) } ?? end
+    }
+
+    private static func maxAge(_ fields: HTTPFields) -> Int {
+      let name = Array("max-age=".utf8)
+      var text = Substring(fields[.cacheControl] ?? "").utf8
+      while !text.isEmpty, !text.starts(with: name) { text.removeFirst() }
+      return Int(Substring(text.dropFirst(name.count).prefix(10).prefix { (0x30...0x39).contains($0) })) ?? 0
     }
   }
 

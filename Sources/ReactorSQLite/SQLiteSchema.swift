@@ -39,12 +39,17 @@
       guard try writer.writeWithoutTransaction(isIntact) else { throw SQLiteDamage.foreignSchema }
     }
 
-    /// Whether every table and column is there.
+    /// Whether every table and column is there. The statements are run: one that is only prepared trusts what the connection
+    /// knew before.
     static func isIntact(_ db: Database) throws -> Bool {
       do {
-        _ = try db.makeStatement(
-          sql: "SELECT digest, scope, url, fetched_at, fresh_until, used_at, size, head, body FROM reactor_record")
-        _ = try db.makeStatement(sql: "SELECT bytes, count FROM reactor_usage")
+        _ = try Row.fetchOne(
+          db,
+          sql: """
+            SELECT digest, scope, url, fetched_at, fresh_until, used_at, size, length(head), length(body)
+            FROM reactor_record LIMIT 1
+            """)
+        _ = try Row.fetchOne(db, sql: "SELECT bytes, count FROM reactor_usage LIMIT 1")
         return true
       } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
         return false

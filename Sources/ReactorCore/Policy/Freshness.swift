@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import HTTPTypes
 
 /// What decides whether a copy is fresh: when it was fetched, and what the response said. One rule for every tier.
@@ -83,13 +83,4 @@ struct Standing: Sendable, Hashable {
   var isWithinStaleWhileRevalidate: Bool
   /// Within the window in which it may stand in for an error (RFC 5861 §4).
   var isWithinStaleIfError: Bool
-}
-
-extension Record.Head {
-  /// When the copy becomes stale by the response's own word; where that says nothing, it is stale from the start.
-  package var freshUntil: Date {
-    let freshness = Freshness(self)
-    let end = freshness.since.addingTimeInterval(freshness.lifetime ?? 0)
-    return freshness.invalidatedAt.map { min($0, end) } ?? end
-  }
 }

@@ -1,0 +1,120 @@
+#if SQLite
+  import Foundation
+  import GRDB
+  import GRDBSQLite
+
+  /// A cached statement, run through SQLite's own functions where it matters: GRDB's rows and arguments cost more than the
+  /// reading of a record of 1 KB.
+  struct SQLiteStatement {
+    private let statement: Statement
+    private let handle: OpaquePointer
+    private let db: Database
+
+    init(_ db: Database, _ sql: String) throws {
+      statement = try db.cachedStatement(sql: sql)
+      handle = statement.sqliteStatement
+      self.db = db
+    }
+
+    /// A value whose bytes are copied by nobody: it is bound while they are there.
+    enum Value {
+      case text(String)
+      case blob(Data)
+      case bytes([UInt8])
+      case real(Double)
+      case integer(Int)
+    }
+
+    /// Runs the statement to its end.
+    func run(_ values: Value...) throws { try bind(values[...], 1) { while try step() {} } }
+
+    /// Gives `body` the first row; `nil` where there is none.
+    func first<Result>(_ values: Value..., body: (SQLiteRow) -> Result) throws -> Result? {
+      var result: Result?
+      try bind(values[...], 1) { if try step() { result = body(SQLiteRow(handle: handle)) } }
+      return result
+    }
+
+    private func bind(_ values: ArraySlice<Value>, _ index: Int32, _ body: () throws -> Void) throws {
+      guard let value = values.first else {
+        defer {
+          // An error was thrown already.
+          sqlite3_reset(handle)
+          sqlite3_clear_bindings(handle)
+        }
+        return try body()
+      }
+      let rest = values.dropFirst()
+      switch value {
+      case .text(var text):
+        try text.withUTF8 { bytes in
+          try check(sqlite3_bind_text(handle, index, Self.start(bytes), Int32(clamping: bytes.count), nil))
+          try bind(rest, index + 1, body)
+        }
+      case .blob(let data): try data.withUnsafeBytes { try bind($0, rest, index, body) }
+      case .bytes(let bytes): try bytes.withUnsafeBytes { try bind($0, rest, index, body) }
+      case .real(let value):
+        try check(sqlite3_bind_double(handle, index, value))
+        try bind(rest, index + 1, body)
+      case .integer(let value):
+        try check(sqlite3_bind_int64(handle, index, Int64(value)))
+        try bind(rest, index + 1, body)
+      }
+    }
+
+    private func bind(
+      _ bytes: UnsafeRawBufferPointer, _ rest: ArraySlice<Value>, _ index: Int32, _ body: () throws -> Void
+    ) throws {
+      // Without an address it would be NULL.
+      if bytes.isEmpty {
+        try check(sqlite3_bind_zeroblob(handle, index, 0))
+      } else {
+        try check(sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), nil))
+      }
+      try bind(rest, index + 1, body)
+    }
+
+    private static func start(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafePointer<CChar>? {
+      UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
+    }
+
+    /// Whether there is a row.
+    private func step() throws -> Bool {
+      let code = sqlite3_step(handle)
+      guard code != SQLITE_ROW else { return true }
+      guard code == SQLITE_DONE else { throw failure(code) }
+      return false
+    }
+
+    private func check(_ code: Int32) throws { if code != SQLITE_OK { throw failure(code) } }
+
+    private func failure(_ code: Int32) -> DatabaseError {
+      DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
+    }
+  }
+
+  /// A row, until the statement goes on. What is of another type is `nil`.
+  struct SQLiteRow {
+    fileprivate let handle: OpaquePointer
+
+    func data(_ column: Int32) -> Data? { blob(column).map { Data($0) } }
+
+    func bytes(_ column: Int32) -> [UInt8]? { blob(column).map { Array($0) } }
+
+    func real(_ column: Int32) -> Double? {
+      let type = sqlite3_column_type(handle, column)
+      return type == SQLITE_FLOAT || type == SQLITE_INTEGER ? sqlite3_column_double(handle, column) : nil
+    }
+
+    func integer(_ column: Int32) -> Int? {
+      sqlite3_column_type(handle, column) == SQLITE_INTEGER ? Int(sqlite3_column_int64(handle, column)) : nil
+    }
+
+    private func blob(_ column: Int32) -> UnsafeRawBufferPointer? {
+      guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
+      // An empty one has no address.
+      let start = sqlite3_column_blob(handle, column)
+      return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
+    }
+  }
+#endif

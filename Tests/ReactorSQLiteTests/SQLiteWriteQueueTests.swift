@@ -1,0 +1,131 @@
+#if SQLite
+  import Foundation
+  import ReactorCore
+  import Synchronization
+  import Testing
+
+  @testable import ReactorSQLite
+
+  @Suite struct `Saves that arrive together` {
+    private struct Refused: Error, Equatable { var operation: Int }
+
+    /// What was performed together; the jobs that are waiting run while the first is performed.
+    private final class Script: Sendable {
+      let batches = Mutex<[[Int]]>([])
+      let executor = ManualExecutor()
+
+      func perform(_ operations: [Int]) -> [Result<Void, any Error>] {
+        batches.withLock { $0.append(operations) }
+        executor.runAll()
+        return operations.map { $0 == 13 ? .failure(Refused(operation: $0)) : .success(()) }
+      }
+    }
+
+    @Test func `those that come while one is performed are performed together, and each gets its own result`()
+      async throws
+    {
+      let script = Script()
+      let queue = SQLiteWriteQueue<Int>(limit: 1_000, weight: { _ in 1 }, perform: { script.perform($0) })
+      let tasks = (0..<50).map { operation in
+        Task(executorPreference: script.executor) { try await queue.run(operation) }
+      }
+      script.executor.runAll()
+      #expect(script.batches.withLock { $0 } == [[0], Array(1..<50)])
+      for (operation, task) in tasks.enumerated() {
+        if operation == 13 {
+          await #expect(throws: Refused(operation: 13)) { try await task.value }
+        } else {
+          try await task.value
+        }
+      }
+      #expect(queue.waiterCount == 0)
+    }
+
+    @Test func `a batch has a limit, and nobody leads twice`() async throws {
+      let script = Script()
+      let queue = SQLiteWriteQueue<Int>(limit: 3, weight: { $0 == 5 ? 100 : 1 }, perform: { script.perform($0) })
+      let tasks = (0..<9).map { operation in
+        Task(executorPreference: script.executor) { try await queue.run(operation) }
+      }
+      script.executor.runAll()
+      #expect(script.batches.withLock { $0 } == [[0], [1, 2, 3], [4], [5], [6, 7, 8]])
+      for task in tasks { try await task.value }
+    }
+
+    @Test func `what need not be done now is left where somebody is at work`() async throws {
+      let batches = Mutex<[[Int]]>([])
+      let inner = Mutex<SQLiteWriteQueue<Int>?>(nil)
+      let queue = SQLiteWriteQueue<Int>(limit: 9, weight: { _ in 1 }) { operations in
+        batches.withLock { $0.append(operations) }
+        inner.withLock { $0 }?.runIfIdle(99)
+        return operations.map { _ in .success(()) }
+      }
+      inner.withLock { $0 = queue }
+      try await queue.run(1)
+      queue.runIfIdle(2)
+      #expect(batches.withLock { $0 } == [[1], [2]])
+      inner.withLock { $0 = nil }
+    }
+
+    @Test func `each is acknowledged when others see it, and not before`() async throws {
+      try await withDatabase { path in
+        let (persistence, other) = (try SQLitePersistence(path: path), try SQLitePersistence(path: path))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for number in 0..<100 {
+            group.addTask {
+              let key = RecordKey.sample("\(number)")
+              try await persistence.save(.sample(key), for: key)
+              #expect(try await other.load(key) == .sample(key))
+            }
+          }
+          try await group.waitForAll()
+        }
+        #expect(persistence.writes.waiterCount == 0)
+      }
+    }
+
+    @Test func `one that fails does not fail the others`() async throws {
+      try await withDatabase { path in
+        let persistence = try SQLitePersistence(path: path)
+        try change(
+          path,
+          """
+          CREATE TRIGGER no BEFORE INSERT ON reactor_record WHEN new.url LIKE '%/bad'
+          BEGIN SELECT RAISE(ABORT, 'no'); END
+          """)
+        let keys = ["a", "bad", "b"].map { RecordKey.sample($0) }
+        let operations = keys.map { key in
+          SQLiteWriter.Operation(kind: .save) {
+            try SQLiteRows.save(SQLiteRows.Change(.sample(key), for: key, at: Date()), $0)
+          }
+        }
+        let writer = SQLiteWriter(
+          persistence.database, SQLiteEviction(bytes: 1_000_000, count: 1_000), now: { Date() })
+        let results = writer.perform(operations)
+        #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
+        #expect(throws: SQLitePersistenceError.sqlite(.save, path: path, code: 1811, message: "no")) {
+          try results[1].get()
+        }
+        #expect(Set(try await persistence.entries(in: nil, url: nil).map(\.key)) == [keys[0], keys[2]])
+        #expect(try numbers(path, "SELECT count FROM reactor_usage") == [2])
+      }
+    }
+  }
+
+  /// Runs jobs on the thread that says so.
+  final class ManualExecutor: TaskExecutor {
+    private let jobs = Mutex<[UnownedJob]>([])
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      jobs.withLock { $0.append(job) }
+    }
+
+    /// Returns when none is left.
+    func runAll() {
+      while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+      }
+    }
+  }
+#endif
