@@ -6,27 +6,26 @@ public struct Ledger: Sendable {
   public static let numbers = 0..<10
   /// What should not have been.
   public private(set) var faults: [String] = []
+  /// What saves and removals have done that threw. Only where synchronising fails, or the power, may there be any.
+  public private(set) var revived: [String] = []
   /// How many saves were acknowledged.
   public private(set) var acknowledged = 0
   /// The versions that each number may have; 0 for no record.
   private var possible: [Int: Set<Int>] = [:]
+  /// The same, of saves and removals that failed since the last that did not.
+  private var failed: [Int: Set<Int>] = [:]
   private var version = 0
-  /// Whether a failed save may be found all the same: after a power cut.
-  private let failedMayCount: Bool
   private let isTyped: @Sendable (any Error) -> Bool
 
   /// - Parameter isTyped: whether an error is one that the store documents.
-  public init(failedMayCount: Bool, isTyped: @escaping @Sendable (any Error) -> Bool) {
-    self.failedMayCount = failedMayCount
-    self.isTyped = isTyped
-  }
+  public init(isTyped: @escaping @Sendable (any Error) -> Bool) { self.isTyped = isTyped }
 
   /// All that a store can do, several saves at once among it; opens it twice.
   public mutating func use(_ open: () throws -> any Persistence) async {
     if let store = opened(open) {
       for number in [0, 1, 2] { await save([number], to: store) }
       await save([3, 4, 8, 1], to: store)
-      await look(at: store)
+      await look(at: store, 0..<4)
       await list(store)
       await remove(1, from: store)
       await save([5], to: store)
@@ -35,7 +34,7 @@ public struct Ledger: Sendable {
       await save([2, 9], to: store)
       await removeAll(in: "user", from: store)
       await save([0], to: store)
-      await look(at: store)
+      await look(at: store, 0..<3)
     }
   }
 
@@ -52,9 +51,9 @@ public struct Ledger: Sendable {
           let record = try await store.load(key)
           judge(record, number)
           if record != nil { found.insert(key) }
-          possible[number] = [version(of: record, number)]
+          settle(number, version(of: record, number))
         } catch  where mayMiss && error is RecordError {
-          possible[number] = [0]
+          settle(number, 0)
           try await store.remove(key)
         }
       }
@@ -103,10 +102,10 @@ extension Ledger {
     for (written, error) in results {
       if let error {
         judge(error)
-        if failedMayCount { possible[written.number, default: [0]].insert(written.version) }
+        failed[written.number, default: []].insert(written.version)
       } else {
         acknowledged += 1
-        possible[written.number] = [written.version]
+        settle(written.number, written.version)
       }
     }
   }
@@ -114,10 +113,10 @@ extension Ledger {
   private mutating func remove(_ number: Int, from store: any Persistence) async {
     do {
       try await store.remove(WrittenRecord(number: number, version: 0).key)
-      possible[number] = [0]
+      settle(number, 0)
     } catch {
       judge(error)
-      if failedMayCount { possible[number, default: [0]].insert(0) }
+      failed[number, default: []].insert(0)
     }
   }
 
@@ -126,15 +125,15 @@ extension Ledger {
     let numbers = Self.numbers.filter { WrittenRecord(number: $0, version: 0).key.scope == scope }
     do {
       try await store.removeAll(in: scope)
-      for number in numbers { possible[number] = [0] }
+      for number in numbers { settle(number, 0) }
     } catch {
       judge(error)
       for number in numbers { possible[number, default: [0]].insert(0) }
     }
   }
 
-  private mutating func look(at store: any Persistence) async {
-    for number in Self.numbers {
+  private mutating func look(at store: any Persistence, _ numbers: Range<Int>) async {
+    for number in numbers {
       do {
         judge(try await store.load(WrittenRecord(number: number, version: 0).key), number)
       } catch {
@@ -151,6 +150,12 @@ extension Ledger {
     }
   }
 
+  /// Nothing else is possible any more.
+  private mutating func settle(_ number: Int, _ version: Int) {
+    possible[number] = [version]
+    failed[number] = nil
+  }
+
   private mutating func judge(_ error: any Error) {
     if !isTyped(error) { faults.append("not typed: \(error)") }
   }
@@ -158,7 +163,11 @@ extension Ledger {
   private mutating func judge(_ record: Record?, _ number: Int) {
     let version = version(of: record, number)
     let possible = possible[number, default: [0]]
-    if !possible.contains(version) { faults.append("\(number) is of version \(version), not of \(possible.sorted())") }
+    guard !possible.contains(version) else { return }
+    let fault = "\(number) is of version \(version), not of \(possible.sorted())"
+    guard failed[number]?.contains(version) == true else { return faults.append(fault) }
+    revived.append(fault)
+    self.possible[number, default: [0]].insert(version)
   }
 
   /// 0 for no record, -1 for one that nobody saved.

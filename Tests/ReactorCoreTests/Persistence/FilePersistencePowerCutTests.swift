@@ -21,10 +21,10 @@ import Testing
         return count == call || (persists && count > call) ? .error(code) : nil
       }
       await withTemporaryDirectory { directory in
-        var ledger = Ledger(failedMayCount: false) { $0 is FilePersistenceError }
+        var ledger = Ledger { $0 is FilePersistenceError }
         await ledger.use { FilePersistence(directory: directory, synchronization: .normal, system: system) }
         await ledger.settle(isStrict: true) { FilePersistence(directory: directory) }
-        #expect(ledger.faults.isEmpty, "call \(call)")
+        #expect(ledger.faults.isEmpty && ledger.revived.isEmpty, "call \(call)")
         #expect(persists || files(in: directory, suffix: ".temporary").isEmpty, "call \(call)")
       }
       guard calls.value >= call else { break }
@@ -45,7 +45,7 @@ import Testing
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         let disk = PowerCut(parent)
         let directory = parent.appending(path: "store")
-        var ledger = Ledger(failedMayCount: true, isTyped: Self.isTyped)
+        var ledger = Ledger(isTyped: Self.isTyped)
         for _ in 0..<3 {
           disk.arm(at: .random(in: 1...200, using: &generator))
           await ledger.use {
