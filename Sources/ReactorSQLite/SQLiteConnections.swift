@@ -3,15 +3,16 @@
   import GRDB
   import Synchronization
 
-  /// The open connections to one file: one that writes, several that read. All calls are synchronous: a read costs a few
-  /// microseconds so, and ten times that across GRDB's executors.
+  /// The open connections to one file: one that writes, one for lists, and several that load. All calls are synchronous: a
+  /// read costs a few microseconds so, and ten times that across GRDB's executors.
   final class SQLiteConnections: Sendable {
     /// The file that they opened, whatever has its name now.
     let identity: SQLiteFiles.Identity
+    private let readers: [SQLiteReader]
+    private let next = Atomic(0)
+    private let lister: DatabaseQueue
+    /// Last, so that it is closed last: what is in `-wal` is then moved into the database, and `-wal` removed.
     private let writer: DatabaseQueue
-    private let readers: [DatabaseQueue]
-    /// How many threads use each reader, or wait for it.
-    private let users: Mutex<[Int]>
 
     /// - Parameter files: the database's file is there. Its lock is held.
     /// - Throws: `DatabaseError`, ``SQLiteDamage``, ``SQLitePersistenceError``.
@@ -23,26 +24,20 @@
       writer = try DatabaseQueue(path: files.path, configuration: Self.writing(files.path))
       try SQLiteSchema.migrate(writer)
       try writer.writeWithoutTransaction { try Self.set(synchronization, $0, files.path) }
-      readers = try (0..<count).map { _ in try DatabaseQueue(path: files.path, configuration: Self.reading) }
-      users = Mutex(Array(repeating: 0, count: count))
+      lister = try DatabaseQueue(path: files.path, configuration: Self.reading)
+      readers = try (0..<max(1, count)).map { _ in try SQLiteReader(files.path) }
     }
 
-    /// The writer closes last: what is in `-wal` is then moved into the database, and `-wal` removed.
-    deinit {
-      for reader in readers { try? reader.close() }
-    }
-
-    /// Runs `body` on a reader that is free, or on the one that fewest wait for. One statement sees one state of the
-    /// database.
-    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
-      let index = users.withLock { users in
-        let index = users.indices.min { users[$0] < users[$1] } ?? 0
-        users[index] += 1
-        return index
+    /// Loads what is stored under a key's digest, on a connection that is free where there is one.
+    func load(_ digest: String) throws -> SQLiteRows.Stored? {
+      for reader in readers {
+        if let stored = try reader.loadIfFree(digest) { return stored }
       }
-      defer { users.withLock { $0[index] -= 1 } }
-      return try readers[index].unsafeRead(body)
+      return try readers[next.wrappingAdd(1, ordering: .relaxed).oldValue % readers.count].load(digest)
     }
+
+    /// Runs `body` on the connection for lists, after others. One statement sees one state of the database.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try lister.unsafeRead(body) }
 
     /// Runs `body` in a transaction, after the other writers; it is committed when this returns.
     ///

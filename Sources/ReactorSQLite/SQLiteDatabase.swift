@@ -36,18 +36,18 @@
       state = Mutex(State(connections: connections, notice: notice, checkedAt: now()))
     }
 
-    /// Runs `body` on a reading connection; again, where the database was begun anew meanwhile.
+    /// Reads what it needs from the connections; again, where the database was begun anew meanwhile.
     ///
     /// - Throws: with the operation `load`, ``SQLitePersistenceError/setAside(path:as:reason:)`` where that is to be told.
     func read<Value>(
-      _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (Database) throws -> Value
+      _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (SQLiteConnections) throws -> Value
     ) throws -> Value {
       var attempts = 0
       while true {
         let (connections, notice) = try connections(at: date, takingNotice: operation == .load)
         if let notice { throw notice }
         do {
-          return try connections.read(body)
+          return try body(connections)
         } catch {
           attempts += 1
           guard attempts < 4, try isReplaced(connections, after: error) else { throw error }

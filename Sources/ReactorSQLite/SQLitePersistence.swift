@@ -88,7 +88,7 @@
     /// - Throws: ``ReactorCore/RecordError``, ``SQLitePersistenceError``.
     @concurrent public func load(_ key: RecordKey) async throws -> ReactorCore.Record? {
       let date = now()
-      let stored = try outward(.load) { try database.read(.load, at: date) { try SQLiteRows.load(key.digest, $0) } }
+      let stored = try outward(.load) { try database.read(.load, at: date) { try $0.load(key.digest) } }
       guard let stored else { return nil }
       let record = try stored.record()
       guard record.belongs(to: key) else { return nil }
@@ -127,7 +127,9 @@
     /// - Throws: ``SQLitePersistenceError``, `CancellationError`.
     @concurrent public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
       try outward(.list) {
-        try database.read(.list, at: now()) { try SQLiteRows.entries(in: scope, url: url?.absoluteString, $0) }
+        try database.read(.list, at: now()) { connections in
+          try connections.read { try SQLiteRows.entries(in: scope, url: url?.absoluteString, $0) }
+        }
       }
     }
 

@@ -25,11 +25,8 @@
       var size: Int { head.count + body.count }
     }
 
-    static func load(_ digest: String, _ db: Database) throws -> Stored? {
-      try SQLiteStatement(db, "SELECT used_at, head, body FROM reactor_record WHERE digest = ?").first(.text(digest)) {
-        Stored(head: $0.bytes(1), body: $0.data(2), usedAt: $0.real(0))
-      }
-    }
+    /// What `Stored` is made of.
+    static let loading = "SELECT used_at, head, body FROM reactor_record WHERE digest = ?"
 
     static func save(_ change: Change, _ db: Database) throws {
       let statement = try SQLiteStatement(
@@ -99,6 +96,8 @@
   }
 
   extension SQLiteRows.Stored {
+    init(_ row: SQLiteRow) { self.init(head: row.bytes(1), body: row.data(2), usedAt: row.real(0)) }
+
     func record() throws(RecordError) -> ReactorCore.Record {
       guard let head, let body else { throw .corrupt("a column is no blob") }
       let layout = try RecordCodec.layout(of: head, count: head.count + body.count)
@@ -128,9 +127,12 @@
 
     private static func maxAge(_ fields: HTTPFields) -> Int {
       let name = Array("max-age=".utf8)
-      var text = Substring(fields[.cacheControl] ?? "").utf8
-      while !text.isEmpty, !text.starts(with: name) { text.removeFirst() }
-      return Int(Substring(text.dropFirst(name.count).prefix(10).prefix { (0x30...0x39).contains($0) })) ?? 0
+      var text = fields[.cacheControl] ?? ""
+      return text.withUTF8 { bytes in
+        guard let start = bytes.indices.first(where: { bytes[$0...].starts(with: name) }) else { return 0 }
+        let digits = bytes[(start + name.count)...].prefix(10).prefix { (0x30...0x39).contains($0) }
+        return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+      }
     }
   }
 

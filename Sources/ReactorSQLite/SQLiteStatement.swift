@@ -3,17 +3,26 @@
   import GRDB
   import GRDBSQLite
 
-  /// A cached statement, run through SQLite's own functions where it matters: GRDB's rows and arguments cost more than the
-  /// reading of a record of 1 KB.
+  /// A statement, run through SQLite's own functions: GRDB's rows and arguments cost more than the reading of a record of
+  /// 1 KB.
   struct SQLiteStatement {
-    private let statement: Statement
     private let handle: OpaquePointer
-    private let db: Database
+    private let connection: OpaquePointer?
+    /// Keeps GRDB's own statement.
+    private let owner: Statement?
 
+    /// One that GRDB keeps prepared.
     init(_ db: Database, _ sql: String) throws {
-      statement = try db.cachedStatement(sql: sql)
+      let statement = try db.cachedStatement(sql: sql)
       handle = statement.sqliteStatement
-      self.db = db
+      connection = db.sqliteConnection
+      owner = statement
+    }
+
+    init(_ handle: OpaquePointer, _ connection: OpaquePointer) {
+      self.handle = handle
+      self.connection = connection
+      owner = nil
     }
 
     /// A value whose bytes are copied by nobody: it is bound while they are there.
@@ -89,7 +98,7 @@
     private func check(_ code: Int32) throws { if code != SQLITE_OK { throw failure(code) } }
 
     private func failure(_ code: Int32) -> DatabaseError {
-      DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage)
+      DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(connection)))
     }
   }
 

@@ -9,19 +9,22 @@
   @Suite struct `Saves that arrive together` {
     private struct Refused: Error, Equatable { var operation: Int }
 
-    /// What was performed together; the jobs that are waiting run while the first is performed.
+    /// What was performed together; jobs that are waiting run meanwhile.
     private final class Script: Sendable {
       let batches = Mutex<[[Int]]>([])
       let executor = ManualExecutor()
+      /// Called once.
+      let whilePerforming = Mutex<(@Sendable () -> Void)?>(nil)
 
       func perform(_ operations: [Int]) -> [Result<Void, any Error>] {
         batches.withLock { $0.append(operations) }
+        whilePerforming.withLock { $0.take() }?()
         executor.runAll()
         return operations.map { $0 == 13 ? .failure(Refused(operation: $0)) : .success(()) }
       }
     }
 
-    @Test func `those that come while one is performed are performed together, and each gets its own result`()
+    @Test func `those that come at once, or while others are performed, are performed together`()
       async throws
     {
       let script = Script()
@@ -29,8 +32,11 @@
       let tasks = (0..<50).map { operation in
         Task(executorPreference: script.executor) { try await queue.run(operation) }
       }
+      script.executor.run(10)
+      #expect(script.batches.withLock { $0 } == [])
+      #expect(queue.waiterCount == 9)
       script.executor.runAll()
-      #expect(script.batches.withLock { $0 } == [[0], Array(1..<50)])
+      #expect(script.batches.withLock { $0 } == [Array(0..<50)])
       for (operation, task) in tasks.enumerated() {
         if operation == 13 {
           await #expect(throws: Refused(operation: 13)) { try await task.value }
@@ -48,8 +54,27 @@
         Task(executorPreference: script.executor) { try await queue.run(operation) }
       }
       script.executor.runAll()
-      #expect(script.batches.withLock { $0 } == [[0], [1, 2, 3], [4], [5], [6, 7, 8]])
+      #expect(script.batches.withLock { $0 } == [[0, 1, 2], [3, 4], [5], [6, 7, 8]])
       for task in tasks { try await task.value }
+    }
+
+    @Test func `what comes while others are performed is the next batch`() async throws {
+      let script = Script()
+      let late = Mutex<[Task<Void, any Error>]>([])
+      let queue = SQLiteWriteQueue<Int>(limit: 1_000, weight: { _ in 1 }, perform: { script.perform($0) })
+      script.whilePerforming.withLock { body in
+        body = {
+          for operation in 10..<14 where operation != 13 {
+            let task = Task(executorPreference: script.executor) { try await queue.run(operation) }
+            late.withLock { $0.append(task) }
+          }
+        }
+      }
+      let first = Task(executorPreference: script.executor) { try await queue.run(1) }
+      script.executor.runAll()
+      #expect(script.batches.withLock { $0 } == [[1], [10, 11, 12]])
+      try await first.value
+      for task in late.withLock({ $0 }) { try await task.value }
     }
 
     @Test func `what need not be done now is left where somebody is at work`() async throws {
@@ -122,9 +147,13 @@
     }
 
     /// Returns when none is left.
-    func runAll() {
-      while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+    func runAll() { run(.max) }
+
+    func run(_ limit: Int) {
+      var count = 0
+      while count < limit, let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
         job.runSynchronously(on: asUnownedTaskExecutor())
+        count += 1
       }
     }
   }

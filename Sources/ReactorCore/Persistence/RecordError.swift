@@ -24,5 +24,8 @@ extension RecordError: CustomStringConvertible {
 
 extension Record {
   /// Whether it was made for `key`. Compared byte by byte: two names that are equal as text may differ in their bytes.
-  package func belongs(to key: RecordKey) -> Bool { head.identity.utf8.elementsEqual(key.identity.utf8) }
+  package func belongs(to key: RecordKey) -> Bool {
+    var (own, wanted) = (head.identity, key.identity)
+    return own.withUTF8 { own in wanted.withUTF8 { own.elementsEqual($0) } }
+  }
 }

@@ -1,0 +1,58 @@
+#if SQLite
+  import GRDB
+  import GRDBSQLite
+  import Synchronization
+
+  /// A connection that loads records, with its one statement prepared. Through GRDB's queue and statements a load of 1 KB
+  /// takes half as long again.
+  final class SQLiteReader: Sendable {
+    private let connection: Mutex<Connection>
+
+    /// - Throws: `DatabaseError`.
+    init(_ path: String) throws { connection = Mutex(try Connection(path)) }
+
+    /// Waits while another thread loads.
+    func load(_ digest: String) throws -> SQLiteRows.Stored? {
+      try connection.withLock { try $0.load(digest) }
+    }
+
+    /// `nil` where another thread loads.
+    func loadIfFree(_ digest: String) throws -> SQLiteRows.Stored?? {
+      try connection.withLockIfAvailable { try $0.load(digest) }
+    }
+
+    private struct Connection: ~Copyable {
+      private let handle: OpaquePointer
+      private let statement: OpaquePointer
+
+      init(_ path: String) throws {
+        var handle: OpaquePointer?
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
+        var code = sqlite3_open_v2(path, &handle, flags, nil)
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, 10_000)
+        var statement: OpaquePointer?
+        if code == SQLITE_OK {
+          let persistent = UInt32(SQLITE_PREPARE_PERSISTENT)
+          code = sqlite3_prepare_v3(handle, SQLiteRows.loading, -1, persistent, &statement, nil)
+        }
+        guard code == SQLITE_OK, let handle, let statement else {
+          let message = String(cString: sqlite3_errmsg(handle))
+          sqlite3_close_v2(handle)
+          throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+        }
+        self.handle = handle
+        self.statement = statement
+      }
+
+      deinit {
+        sqlite3_finalize(statement)
+        sqlite3_close_v2(handle)
+      }
+
+      func load(_ digest: String) throws -> SQLiteRows.Stored? {
+        try SQLiteStatement(statement, handle).first(.text(digest), body: SQLiteRows.Stored.init)
+      }
+    }
+  }
+#endif
