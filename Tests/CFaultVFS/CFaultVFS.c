@@ -1,6 +1,7 @@
 #include "CFaultVFS.h"
 
 #if __has_include(<sqlite3.h>)
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -56,6 +57,8 @@ static int fault(const disk_file *on, const char *call, int code) {
   // Whoever closes a file after a power cut must not write to it any more.
   fails = fails || is_cut;
   pthread_mutex_unlock(&lock);
+  // SQLite asks for it afterwards.
+  if (fails) errno = kind == FAULT_VFS_FULL ? ENOSPC : kind == FAULT_VFS_DENIED ? EACCES : EIO;
   return fails ? code : SQLITE_OK;
 }
 
@@ -111,7 +114,7 @@ static disk_file *disk_of_file(const fault_file *file) {
 static int file_close(sqlite3_file *file) { return REAL(file)->pMethods->xClose(REAL(file)); }
 
 static int file_read(sqlite3_file *file, void *to, int size, sqlite3_int64 offset) {
-  int code = fault(DISK(file), "read", kind == FAULT_VFS_IO ? SQLITE_IOERR_CORRUPTFS : SQLITE_IOERR_READ);
+  int code = fault(DISK(file), "read", kind == FAULT_VFS_BAD_READ ? SQLITE_IOERR_CORRUPTFS : SQLITE_IOERR_READ);
   return code ? code : REAL(file)->pMethods->xRead(REAL(file), to, size, offset);
 }
 
@@ -168,7 +171,8 @@ static int file_sector(sqlite3_file *file) { return REAL(file)->pMethods->xSecto
 static int file_device(sqlite3_file *file) { return REAL(file)->pMethods->xDeviceCharacteristics(REAL(file)); }
 
 static int file_map(sqlite3_file *file, int page, int size, int extends, void volatile **to) {
-  static const int codes[] = {SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMMAP, SQLITE_CANTOPEN, SQLITE_IOERR_SHMMAP};
+  static const int codes[] = {
+    SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_SHMMAP, SQLITE_CANTOPEN, SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMMAP};
   *to = NULL;
   int code = fault(DISK(file), "map", codes[kind]);
   return code ? code : REAL(file)->pMethods->xShmMap(REAL(file), page, size, extends, to);

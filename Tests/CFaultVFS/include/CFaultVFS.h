@@ -7,8 +7,15 @@
 // A VFS for SQLite, over the system's, whose calls fail when told to. It acts on files below one directory alone, and on
 // those only while it is armed; everything else passes through.
 
-// What a failing call says.
-typedef enum { FAULT_VFS_FULL, FAULT_VFS_IO, FAULT_VFS_DENIED, FAULT_VFS_POWER_CUT } fault_vfs_kind;
+// What a failing call says: ENOSPC, EIO, EACCES. SQLite's own VFS has another word for a read's EIO, of which SQLite makes
+// SQLITE_CORRUPT: that is for FAULT_VFS_BAD_READ.
+typedef enum {
+  FAULT_VFS_FULL,
+  FAULT_VFS_IO,
+  FAULT_VFS_DENIED,
+  FAULT_VFS_BAD_READ,
+  FAULT_VFS_POWER_CUT
+} fault_vfs_kind;
 
 // Makes it the VFS of every connection that is opened from now on; false without SQLite. To be called once or more.
 bool fault_vfs_register(void);
