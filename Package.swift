@@ -64,6 +64,11 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["ReactorCore", "ReactorTesting"] + httpTypes, path: "Tests/Support",
       swiftSettings: settings),
+    // A VFS of SQLite whose calls fail.
+    .target(name: "CFaultVFS", path: "Tests/CFaultVFS"),
+    .executableTarget(
+      name: "StoreWriter", dependencies: ["ReactorCore", "ReactorSQLite", "TestSupport"], path: "Tests/StoreWriter",
+      swiftSettings: settings),
   ]
     + ["Scenarios", "Races"].map { name in
       .testTarget(
@@ -73,13 +78,15 @@ let package = Package(
       .testTarget(
         name: "ReactorCoreTests",
         dependencies: [
-          "ReactorCore", "ReactorTesting", "TestSupport",
+          "ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter",
           .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
         ] + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",
-        dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting"] + sqlite + httpTypes, swiftSettings: settings),
+        dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter"] + sqlite
+          + httpTypes + [.target(name: "CFaultVFS", condition: .when(traits: ["SQLite"]))],
+        swiftSettings: settings),
       .testTarget(
         name: "ReactorAsyncHTTPClientTests",
         dependencies: ["ReactorAsyncHTTPClient", "ReactorCore", "TestSupport"] + asyncHTTPClient + httpTypes,

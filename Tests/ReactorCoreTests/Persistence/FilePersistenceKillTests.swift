@@ -1,0 +1,23 @@
+#if os(macOS) || os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import ReactorCore
+
+  @Suite struct `File persistence in a process that is killed` {
+    @Test func `what was acknowledged is there, and nothing is torn`() async throws {
+      try await withTemporaryDirectory { directory in
+        let seed = Chance.seed("Killed file persistence")
+        let trial = KillTrial(.files, path: directory.path(percentEncoded: false), seed: seed)
+        let outcome = try await trial.run(kills: Chance.count("REACTOR_KILLS", default: 300)) {
+          FilePersistence(directory: directory)
+        }
+        #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
+        #expect(outcome.acknowledged > outcome.kills)
+        try await FilePersistence(directory: directory).save(.sample(.sample()), for: .sample())
+        #expect(files(in: directory, suffix: ".temporary").isEmpty)
+      }
+    }
+  }
+#endif

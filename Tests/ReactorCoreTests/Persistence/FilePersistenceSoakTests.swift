@@ -1,0 +1,26 @@
+#if os(macOS) || os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import ReactorCore
+
+  @Suite struct `File persistence in the long run` {
+    /// In a process of its own: its memory is measured.
+    @Test func `the store stays under its limit, and memory stays flat`() async throws {
+      await withTemporaryDirectory { directory in
+        let path = directory.path(percentEncoded: false)
+        await #expect(processExitsWith: .success) { [path = path as String] in
+          try await `File persistence in the long run`.soak(URL(filePath: path))
+        }
+      }
+    }
+
+    private static func soak(_ directory: URL) async throws {
+      let store = FilePersistence(directory: directory, limit: Soak.limit)
+      try await Soak.run(store, largest: Soak.limit) {
+        try files(in: directory, suffix: ".record").reduce(0) { try $0 + (attribute(.size, of: $1) as? Int ?? 0) }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,23 @@
+#if SQLite && (os(macOS) || os(Linux))
+  import Foundation
+  import ReactorCore
+  import ReactorSQLite
+  import TestSupport
+  import Testing
+
+  @Suite struct `SQLite in a process that is killed` {
+    @Test(arguments: [(WriterEngine.sqlite, 300), (.sqliteFull, 50)])
+    func `what was acknowledged is there, and nothing is torn`(_ engine: WriterEngine, _ kills: Int) async throws {
+      try await withTemporaryDirectory { directory in
+        let seed = Chance.seed("Killed SQLite persistence (\(engine))")
+        let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
+        let trial = KillTrial(engine, path: path, seed: seed)
+        let outcome = try await trial.run(kills: Chance.count("REACTOR_KILLS", default: kills)) {
+          try SQLitePersistence(path: path, synchronization: engine == .sqlite ? .normal : .full)
+        }
+        #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
+        #expect(outcome.acknowledged > outcome.kills)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,65 @@
+import Foundation
+import ReactorCore
+import ReactorSQLite
+import TestSupport
+
+/// Saves records for ever, and says of each that it is stored; made to be killed.
+///
+/// Arguments: engine, path, seed, run. It begins when there is a byte on standard input. On standard output: `open`, then
+/// a line of key and version for each save that has returned.
+@main struct StoreWriter {
+  static let taskCount = 4
+
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 5, let engine = WriterEngine(rawValue: arguments[1]), let seed = UInt64(arguments[3]),
+      let run = Int(arguments[4])
+    else {
+      say("usage: StoreWriter ENGINE PATH SEED RUN")
+      exit(64)
+    }
+    var byte: UInt8 = 0
+    guard read(STDIN_FILENO, &byte, 1) == 1 else { exit(0) }
+    say("open")
+    let store = try open(engine, arguments[2])
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<taskCount { group.addTask { try await write(to: store, task, run: run, seed: seed) } }
+      try await group.waitForAll()
+    }
+  }
+
+  private static func open(_ engine: WriterEngine, _ path: String) throws -> any Persistence {
+    switch engine {
+    case .files: return FilePersistence(directory: URL(filePath: path))
+    case .filesFull: return FilePersistence(directory: URL(filePath: path), synchronization: .full)
+    #if SQLite
+      case .sqlite: return try SQLitePersistence(path: path)
+      case .sqliteFull: return try SQLitePersistence(path: path, synchronization: .full)
+    #else
+      case .sqlite, .sqliteFull:
+        say("built without SQLite")
+        exit(69)
+    #endif
+    }
+  }
+
+  /// Each task has keys of its own, so that the versions of one key are saved in their order.
+  private static func write(to store: any Persistence, _ task: Int, run: Int, seed: UInt64) async throws {
+    var generator = SeededGenerator(seed: seed &+ UInt64(task))
+    var version = run << 20
+    while true {
+      version += 1
+      let number =
+        Int.random(in: 0..<(WrittenRecord.keyCount / taskCount), using: &generator) * taskCount + task
+      let written = WrittenRecord(number: number, version: version)
+      try await store.save(written.record, for: written.key)
+      say("\(number) \(version)")
+    }
+  }
+
+  /// One call of the system: a line is there whole, or not at all.
+  private static func say(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    if Foundation.write(STDOUT_FILENO, bytes, bytes.count) != bytes.count { exit(74) }
+  }
+}

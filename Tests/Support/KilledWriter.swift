@@ -1,0 +1,75 @@
+#if os(macOS) || os(Linux)
+  import Foundation
+  import ReactorCore
+
+  /// The program `StoreWriter`, which saves records until it is killed.
+  public struct KilledWriter {
+    /// What a run has shown.
+    public struct Run: Sendable {
+      /// The last version of each number that the writer said was stored.
+      public var acknowledged: [Int: Int] = [:]
+      public var count = 0
+      /// Whatever else it said.
+      public var complaint = ""
+    }
+
+    private let process = Process()
+    private let output = Pipe()
+    private let input = Pipe()
+
+    /// Starts it; it does nothing yet, so that the next one can start while the store of the last one is looked at.
+    public init(_ engine: WriterEngine, path: String, seed: UInt64, run: Int) throws {
+      process.executableURL = try Self.executable()
+      process.arguments = [engine.rawValue, path, "\(seed)", "\(run)"]
+      process.standardOutput = output
+      process.standardInput = input
+      try process.run()
+      try output.fileHandleForWriting.close()
+    }
+
+    /// Lets it begin, and kills it when it has said so many lines; of which the first says that it opens the store.
+    public func kill(after count: Int) throws -> Run {
+      try input.fileHandleForWriting.write(contentsOf: [0])
+      var text = ""
+      var lines = 0
+      while true {
+        let data = output.fileHandleForReading.availableData
+        if data.isEmpty { break }
+        let isAlive = lines < count
+        lines += data.count { $0 == UInt8(ascii: "\n") }
+        if isAlive, lines >= count { Foundation.kill(process.processIdentifier, SIGKILL) }
+        text += String(decoding: data, as: UTF8.self)
+      }
+      process.waitUntilExit()
+      return Run(text)
+    }
+
+    /// Beside the tests.
+    private static func executable() throws -> URL {
+      let places = [Bundle.main.executablePath ?? ""] + CommandLine.arguments
+      for place in places where place.hasPrefix("/") {
+        var folder = URL(filePath: place).deletingLastPathComponent()
+        while folder.path().count > 1 {
+          let file = folder.appending(path: "StoreWriter")
+          if FileManager.default.isExecutableFile(atPath: file.path(percentEncoded: false)) { return file }
+          folder.deleteLastPathComponent()
+        }
+      }
+      throw CocoaError(.fileNoSuchFile)
+    }
+  }
+
+  extension KilledWriter.Run {
+    fileprivate init(_ text: String) {
+      for line in text.split(separator: "\n") {
+        let words = line.split(separator: " ").compactMap { Int($0) }
+        if words.count == 2 {
+          acknowledged[words[0]] = words[1]
+          count += 1
+        } else if line != "open" {
+          complaint += line
+        }
+      }
+    }
+  }
+#endif

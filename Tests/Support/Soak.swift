@@ -1,0 +1,46 @@
+import Foundation
+import HTTPTypes
+public import ReactorCore
+
+/// Saves records of 1 KB, each under a key of its own, for a store that must stay small.
+public enum Soak {
+  public static let limit = 2 << 20
+
+  public struct Excess: Error, CustomStringConvertible {
+    public let description: String
+  }
+
+  /// - Parameter size: of the store on disk, in bytes.
+  /// - Throws: ``Excess`` where the store, or on Linux the process's memory, is larger than it may be.
+  public static func run(_ store: any Persistence, largest: Int, size: () throws -> Int) async throws {
+    let count = Chance.count("REACTOR_SOAK", default: 5_000)
+    let body = Data(repeating: 0x78, count: 1_000)
+    var early: Int?
+    for index in 0..<count {
+      let key = RecordKey(method: .get, url: "https://api.example.com/items/\(index)")
+      let head = Record.Head(
+        identity: key.identity, status: .ok, fields: [:], requestedAt: Date(timeIntervalSinceReferenceDate: 1),
+        receivedAt: Date(timeIntervalSinceReferenceDate: 2))
+      try await store.save(Record(head: head, body: body), for: key)
+      if index == count / 10 { early = residentMemory() }
+      guard index % 250 == 249 else { continue }
+      let size = try size()
+      if size > largest { throw Excess(description: "\(size) bytes after \(index + 1) saves") }
+    }
+    let entries = try await store.entries(in: nil, url: nil)
+    let size = entries.reduce(0) { $0 + $1.size }
+    // As many as may be, and no more.
+    guard size <= limit, size > limit / 2 else {
+      throw Excess(description: "\(size) bytes in \(entries.count) entries")
+    }
+    guard let early, let late = residentMemory(), late > early + (8 << 20) else { return }
+    throw Excess(description: "memory grew from \(early) bytes to \(late)")
+  }
+
+  /// In bytes; `nil` where the system does not say.
+  private static func residentMemory() -> Int? {
+    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
+    let words = text.split(separator: " ")
+    return words.count > 1 ? Int(words[1]).map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) } : nil
+  }
+}
