@@ -50,7 +50,7 @@
           return try body(connections)
         } catch {
           attempts += 1
-          guard attempts < 4, try isReplaced(connections, after: error) else { throw error }
+          guard attempts < 4, try isReplaced(connections, after: error, isFirst: attempts == 1) else { throw error }
         }
       }
     }
@@ -89,7 +89,7 @@
           guard attempts < 4 else { throw SQLitePersistenceError.file(path: files.path, code: ENOENT) }
         } catch {
           attempts += 1
-          guard attempts < 4, try isReplaced(connections, after: error) else { throw error }
+          guard attempts < 4, try isReplaced(connections, after: error, isFirst: attempts == 1) else { throw error }
         }
       }
     }
@@ -113,14 +113,17 @@
 
     /// Whether the connections on which `error` was thrown have made way for others, since their file is another's now, or
     /// damaged.
-    private func isReplaced(_ connections: SQLiteConnections, after error: any Error) throws -> Bool {
+    ///
+    /// - Parameter isFirst: whether it is the first try. An error of the disk is told as damage too (SQLite's unix VFS makes
+    ///   `EIO` of a read `SQLITE_IOERR_CORRUPTFS`): only what is damaged on new connections as well is set aside.
+    private func isReplaced(_ connections: SQLiteConnections, after error: any Error, isFirst: Bool) throws -> Bool {
       guard error is DatabaseError || error is SQLiteDamage else { return false }
-      if connections.identity == files.identity() {
-        guard let damage = damage(connections, error) else { return false }
-        try replace(connections, damage)
-      } else {
+      guard connections.identity == files.identity() else {
         try replace(connections, nil)
+        return true
       }
+      guard let damage = damage(connections, error) else { return false }
+      try replace(connections, isFirst ? nil : damage, reopens: isFirst)
       return true
     }
 
@@ -137,11 +140,13 @@
 
     /// Opens what is at the path now; with `damage`, what is there is set aside before that. Another thread or process may
     /// have done either.
-    private func replace(_ old: SQLiteConnections, _ damage: SQLiteDamage?) throws {
+    ///
+    /// - Parameter reopens: whether to do so also where it is what `old` opened.
+    private func replace(_ old: SQLiteConnections, _ damage: SQLiteDamage?, reopens: Bool = false) throws {
       try files.withLock {
         guard state.withLock({ $0.connections === old }) else { return }
         let isSame = old.identity == files.identity()
-        guard !isSame || damage != nil else { return }
+        guard !isSame || damage != nil || reopens else { return }
         let (new, notice) = try Self.open(
           files, synchronization, readers: readerCount, settingAside: isSame ? damage : nil, now)
         state.withLock { state in
@@ -157,6 +162,7 @@
       settingAside damage: SQLiteDamage? = nil, _ now: () -> Date
     ) throws -> (SQLiteConnections, SQLitePersistenceError?) {
       var notice = try damage.map { try files.setAside($0, at: now()) }
+      var isSuspect = false
       while true {
         do {
           try files.prepare()
@@ -165,7 +171,9 @@
           guard notice == nil, let damage = SQLiteDamage(error) else {
             throw SQLitePersistenceError.outward(.open, files.path, error)
           }
-          notice = try files.setAside(damage, at: now())
+          // As above: an error of the disk may look so once.
+          if isSuspect { notice = try files.setAside(damage, at: now()) }
+          isSuspect = true
         }
       }
     }

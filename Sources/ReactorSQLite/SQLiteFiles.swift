@@ -107,11 +107,22 @@
     ///
     /// - Returns: 0 or the `errno`.
     private static func makeDirectory(_ path: String) -> Int32 {
-      guard mkdir(path, 0o700) != 0, errno != EEXIST else { return 0 }
       let parent = (path as NSString).deletingLastPathComponent
-      guard errno == ENOENT, parent != path else { return errno }
-      let code = makeDirectory(parent)
-      return code != 0 || mkdir(path, 0o700) == 0 || errno == EEXIST ? code : errno
+      var code = mkdir(path, 0o700) == 0 ? 0 : errno
+      if code == ENOENT, parent != path {
+        code = makeDirectory(parent)
+        if code == 0, mkdir(path, 0o700) != 0 { code = errno }
+      }
+      if code == 0 { synchronize(parent) }
+      return code == EEXIST ? 0 : code
+    }
+
+    /// SQLite synchronises the directory of its files, and none above it.
+    private static func synchronize(_ directory: String) {
+      let descriptor = Foundation.open(directory.isEmpty ? "." : directory, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return }
+      _ = fsync(descriptor)
+      close(descriptor)
     }
 
     private func restrict(_ path: String) throws(SQLitePersistenceError) {

@@ -35,7 +35,8 @@
       /// and corrupts nothing.
       case normal
       /// A power cut too (`FULL`, on Apple platforms with `fullfsync`): each transaction is synchronised before its saves
-      /// return, which takes milliseconds.
+      /// return, which takes milliseconds. Where only that fails, the save throws, and yet the new record may be there after the
+      /// next start.
       case full
     }
 
