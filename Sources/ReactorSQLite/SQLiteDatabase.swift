@@ -38,7 +38,8 @@
 
     /// Reads what it needs from the connections; again, where the database was begun anew meanwhile.
     ///
-    /// - Throws: with the operation `load`, ``SQLitePersistenceError/setAside(path:as:reason:)`` where that is to be told.
+    /// - Throws: with the operation `load`, ``SQLitePersistenceError/setAside(path:as:reason:)`` where that is to be
+    ///   told.
     func read<Value>(
       _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (SQLiteConnections) throws -> Value
     ) throws -> Value {
@@ -61,8 +62,8 @@
       return try connections.read(body)
     }
 
-    /// Runs `body` in a transaction that is committed, to the file that is at the path, when this returns; again, where the
-    /// database was begun anew meanwhile.
+    /// Runs `body` in a transaction that is committed, to the file that is at the path, when this returns; again, where
+    /// the database was begun anew meanwhile.
     ///
     /// - Parameter waits: whether to wait for other processes.
     func write<Value>(waits: Bool = true, _ body: (Database) throws -> Value) throws -> Value {
@@ -111,8 +112,8 @@
       return try self.connections(at: date, takingNotice: takingNotice)
     }
 
-    /// Whether the connections on which `error` was thrown have made way for others, since their file is another's now, or
-    /// damaged.
+    /// Whether the connections on which `error` was thrown have made way for others, since their file is another's now,
+    /// or damaged.
     private func isReplaced(_ connections: SQLiteConnections, after error: any Error) throws -> Bool {
       guard error is DatabaseError || error is SQLiteDamage else { return false }
       if connections.identity == files.identity() {
@@ -135,8 +136,8 @@
       }
     }
 
-    /// Opens what is at the path now; with `damage`, what is there is set aside before that. Another thread or process may
-    /// have done either.
+    /// Opens what is at the path now; with `damage`, what is there is set aside before that. Another thread or process
+    /// may have done either.
     private func replace(_ old: SQLiteConnections, _ damage: SQLiteDamage?) throws {
       try files.withLock {
         guard state.withLock({ $0.connections === old }) else { return }
