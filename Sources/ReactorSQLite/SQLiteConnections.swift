@@ -3,8 +3,8 @@
   import GRDB
   import Synchronization
 
-  /// The open connections to one file: one that writes, one for lists, and several that load. All calls are synchronous: a
-  /// read costs a few microseconds so, and ten times that across GRDB's executors.
+  /// The open connections to one file: one that writes, one for lists, and several that load. All calls are
+  /// synchronous: a read costs a few microseconds so, and ten times that across GRDB's executors.
   final class SQLiteConnections: Sendable {
     /// The file that they opened, whatever has its name now.
     let identity: SQLiteFiles.Identity

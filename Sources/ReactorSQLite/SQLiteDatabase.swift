@@ -38,7 +38,8 @@
 
     /// Reads what it needs from the connections; again, where the database was begun anew meanwhile.
     ///
-    /// - Throws: with the operation `load`, ``SQLitePersistenceError/setAside(path:as:reason:)`` where that is to be told.
+    /// - Throws: with the operation `load`, ``SQLitePersistenceError/setAside(path:as:reason:)`` where that is to be
+    ///   told.
     func read<Value>(
       _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (SQLiteConnections) throws -> Value
     ) throws -> Value {
@@ -61,8 +62,8 @@
       return try connections.read(body)
     }
 
-    /// Runs `body` in a transaction that is committed, to the file that is at the path, when this returns; again, where the
-    /// database was begun anew meanwhile.
+    /// Runs `body` in a transaction that is committed, to the file that is at the path, when this returns; again, where
+    /// the database was begun anew meanwhile.
     ///
     /// - Parameter waits: whether to wait for other processes.
     func write<Value>(waits: Bool = true, _ body: (Database) throws -> Value) throws -> Value {

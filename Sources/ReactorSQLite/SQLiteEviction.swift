@@ -4,8 +4,8 @@
 
   /// Keeps the records within their limit, a few rows at a time, so that other writers come between.
   ///
-  /// The sums are kept by triggers in the transactions that change them: nothing is ever counted, and several processes see
-  /// the same. Once they are over the limit, each batch of writes evicts more than it adds, down to seven eighths.
+  /// The sums are kept by triggers in the transactions that change them: nothing is ever counted, and several processes
+  /// see the same. Once they are over the limit, each batch of writes evicts more than it adds, down to seven eighths.
   struct SQLiteEviction {
     let bytes: Int
     let count: Int

@@ -1,8 +1,8 @@
 #if SQLite
   import Foundation
 
-  /// The files of one database, for their owner alone: `path`, and beside it `-wal` and `-shm`, which SQLite makes with the
-  /// same permissions, and `-lock`.
+  /// The files of one database, for their owner alone: `path`, and beside it `-wal` and `-shm`, which SQLite makes with
+  /// the same permissions, and `-lock`.
   struct SQLiteFiles: Sendable {
     let path: String
     /// What SQLite keeps in other files: a database is all three.

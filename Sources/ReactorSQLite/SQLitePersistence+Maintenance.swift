@@ -8,8 +8,8 @@
     /// Reads everything: SQLite's own check of the database, and every record. It changes nothing, and takes as long as
     /// reading the file does; loads and saves go on meanwhile.
     ///
-    /// - Returns: what is corrupt; nothing where all is well. A database that was set aside, when it was opened or since, is
-    ///   among it where no `load` has told it yet.
+    /// - Returns: what is corrupt; nothing where all is well. A database that was set aside, when it was opened or
+    ///   since, is among it where no `load` has told it yet.
     /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, `CancellationError`.
     @concurrent public func verify() async throws -> [SQLiteDefect] {
       let notice = database.takeNotice().map { [SQLiteDefect.database($0.description)] } ?? []

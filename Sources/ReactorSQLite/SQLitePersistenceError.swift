@@ -6,13 +6,13 @@
   @nonexhaustive public enum SQLitePersistenceError: Error, Sendable, Hashable {
     /// The text names no file: it is empty, begins with a colon, or holds a NUL.
     case invalidPath(String)
-    /// One of the database's files or its directory cannot be made, locked, renamed or removed, or its permissions cannot
-    /// be set; with the system's `errno`.
+    /// One of the database's files or its directory cannot be made, locked, renamed or removed, or its permissions
+    /// cannot be set; with the system's `errno`.
     case file(path: String, code: Int32)
     /// The database is in order, and another program's: none of its tables is this library's. It is left as it is.
     case foreign(path: String)
-    /// The database could not be used any more: it has another name now, and the store has begun anew, empty. Each case is
-    /// thrown once, by the next `load`.
+    /// The database could not be used any more: it has another name now, and the store has begun anew, empty. Each case
+    /// is thrown once, by the next `load`.
     case setAside(path: String, as: String, reason: SQLiteDamage)
     /// The record alone is larger than the limit; both in bytes. Nothing was written.
     case tooLarge(size: Int, limit: Int)

@@ -3,8 +3,8 @@
   import GRDBSQLite
   import Synchronization
 
-  /// A connection that loads records, with its one statement prepared. Through GRDB's queue and statements a load of 1 KB
-  /// takes half as long again.
+  /// A connection that loads records, with its one statement prepared. Through GRDB's queue and statements a load of 1
+  /// KB takes half as long again.
   final class SQLiteReader: Sendable {
     private let connection: Mutex<Connection>
 

@@ -117,8 +117,8 @@
       usedAt = now.timeIntervalSinceReferenceDate
     }
 
-    /// When the record is stale by its own word, as far as the order of eviction needs it: `max-age` alone counts, and what
-    /// says nothing is stale from the start.
+    /// When the record is stale by its own word, as far as the order of eviction needs it: `max-age` alone counts, and
+    /// what says nothing is stale from the start.
     private static func freshUntil(_ head: ReactorCore.Record.Head) -> Double {
       let end =
         head.receivedAt.timeIntervalSinceReferenceDate + Double(head.localModel == nil ? maxAge(head.fields) : 0)

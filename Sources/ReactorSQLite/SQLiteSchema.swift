@@ -39,8 +39,8 @@
       guard try writer.writeWithoutTransaction(isIntact) else { throw SQLiteDamage.foreignSchema }
     }
 
-    /// Whether every table and column is there. The statements are run: one that is only prepared trusts what the connection
-    /// knew before.
+    /// Whether every table and column is there. The statements are run: one that is only prepared trusts what the
+    /// connection knew before.
     static func isIntact(_ db: Database) throws -> Bool {
       do {
         _ = try Row.fetchOne(
@@ -82,8 +82,8 @@
       CREATE INDEX reactor_record_by_url ON reactor_record (url);
       """
 
-    /// Times are in seconds since 2001. `head` and `body` together are the record as RecordCodec writes it. They come last,
-    /// and so the table is made anew: reading a column costs walking all before it.
+    /// Times are in seconds since 2001. `head` and `body` together are the record as RecordCodec writes it. They come
+    /// last, and so the table is made anew: reading a column costs walking all before it.
     private static let second = """
       ALTER TABLE reactor_record RENAME TO reactor_record_1;
       DROP INDEX reactor_record_by_scope_and_url;

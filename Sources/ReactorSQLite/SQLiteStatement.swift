@@ -3,8 +3,8 @@
   import GRDB
   import GRDBSQLite
 
-  /// A statement, run through SQLite's own functions: GRDB's rows and arguments cost more than the reading of a record of
-  /// 1 KB.
+  /// A statement, run through SQLite's own functions: GRDB's rows and arguments cost more than the reading of a record
+  /// of 1 KB.
   struct SQLiteStatement {
     private let handle: OpaquePointer
     private let connection: OpaquePointer?

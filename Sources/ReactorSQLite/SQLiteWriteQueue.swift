@@ -3,9 +3,9 @@
 
   /// Operations that arrive while another is performed wait, and are then performed together: as one transaction.
   ///
-  /// Whoever finds nobody at work leads: it lets those come that are about to, performs its own operation with those that
-  /// wait, on its own thread, tells each how it ended, and hands over to one that has come meanwhile. So there is no task of
-  /// the queue's own, and nobody works for others for ever.
+  /// Whoever finds nobody at work leads: it lets those come that are about to, performs its own operation with those
+  /// that wait, on its own thread, tells each how it ended, and hands over to one that has come meanwhile. So there is
+  /// no task of the queue's own, and nobody works for others for ever.
   final class SQLiteWriteQueue<Operation: Sendable>: Sendable {
     private enum Turn {
       case lead

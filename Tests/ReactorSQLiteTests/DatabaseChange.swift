@@ -39,7 +39,8 @@
         let change = SQLiteRows.Change(.sample(key), for: key, at: Date())
         try db.execute(
           sql:
-            "INSERT INTO reactor_record (digest, scope, url, fetched_at, size, head, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO reactor_record (digest, scope, url, fetched_at, size, head, body)"
+            + " VALUES (?, ?, ?, ?, ?, ?, ?)",
           arguments: [
             key.digest, Data(key.scope.name.utf8), key.url, change.fetchedAt, change.size, Data(change.head),
             change.body,
