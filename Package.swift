@@ -14,9 +14,9 @@ let httpTypes: [Target.Dependency] = [
 ]
 
 // Without its trait, none of a list is resolved.
-let sqlite: [Target.Dependency] = [
-  .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
-]
+let sqlite: [Target.Dependency] = ["GRDB", "GRDBSQLite"].map { name in
+  .product(name: name, package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+}
 let asyncHTTPClient: [Target.Dependency] =
   [
     .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["AsyncHTTPClient"])),

@@ -30,7 +30,7 @@
     func perform(_ operations: [Operation]) -> [Result<Void, any Error>] {
       let (results, usage) = commit(operations)
       // What fails here is tried again after the next batch: the operations are done.
-      if let usage { try? evict(usage, added: operations.reduce(0) { $0 + $1.added }) }
+      if let usage { try? evict(usage, after: operations) }
       return results
     }
 
@@ -59,12 +59,14 @@
       SQLitePersistenceError.outward(operation.kind, database.files.path, error)
     }
 
-    private func evict(_ usage: SQLiteEviction.Usage, added: Int) throws {
+    private func evict(_ usage: SQLiteEviction.Usage, after operations: [Operation]) throws {
+      let added = operations.reduce(0) { $0 + $1.added }
+      let waits = operations.contains(where: \.waits)
       var (usage, steps) = (usage, 0)
       while eviction.withLock({ $0.isDue(usage, after: steps, added: added) }) {
         // A copy: a transaction may wait for another process.
         var eviction = eviction.withLock { $0 }
-        usage = try database.write { try eviction.evict($0, now: now()) }
+        usage = try database.write(waits: waits) { try eviction.evict($0, now: now()) }
         self.eviction.withLock { [eviction] in $0 = eviction }
         steps += 1
       }
