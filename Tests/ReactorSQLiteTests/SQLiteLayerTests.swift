@@ -29,9 +29,9 @@
     }
 
     @Test(arguments: ["", "a/b", "/"])
-    func `a name that is a path is refused`(name: String) async throws {
-      try await withTemporaryDirectory { directory in
-        #expect(throws: SQLitePersistenceError.invalidPath(name)) {
+    func `a name that is a path is refused`(name: String) async {
+      await withTemporaryDirectory { directory in
+        _ = #expect(throws: SQLitePersistenceError.invalidPath(name)) {
           try layer(name, in: directory, ScriptedTransport())
         }
       }
