@@ -40,6 +40,7 @@
     @Test func `a damaged database is told by verify of its path, and stays where it is`() async throws {
       try await withTemporaryDirectory { directory in
         let file = directory.appending(path: "notes.sqlite")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try Data(repeating: 7, count: 10_000).write(to: file)
         let defects = try await SQLitePersistence.verify(path: file.path(percentEncoded: false))
         #expect(defects == [.database("it is no SQLite database")])
