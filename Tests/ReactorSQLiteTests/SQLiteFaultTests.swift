@@ -78,7 +78,7 @@
         let seed = Chance.seed("Power cut (\(synchronization))")
         var generator = SeededGenerator(seed: seed)
         var (acknowledged, cuts) = (0, 0)
-        let all = Chance.count("REACTOR_CUTS", default: 300)
+        let all = Chance.count("REACTOR_CUTS", default: 200)
         while cuts < all {
           // The same database, up to five times.
           try await withFaultyDatabase { path in

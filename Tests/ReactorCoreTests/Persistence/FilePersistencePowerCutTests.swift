@@ -10,7 +10,11 @@ import Testing
 
   @Test(arguments: [ENOSPC, EIO, EACCES], [false, true])
   func `whichever call fails, what was acknowledged is there and whole`(_ code: Int32, _ persists: Bool) async throws {
-    var call = 1
+    let seed = Chance.seed("Faults of files (\(code), \(persists))")
+    var generator = SeededGenerator(seed: seed)
+    // In a row of runs, every call.
+    let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 8)
+    var call = Int.random(in: 1...stride, using: &generator)
     while true {
       let calls = Shared(0)
       let system = FileSystem { [call] _, _ in
@@ -28,7 +32,7 @@ import Testing
         #expect(persists || files(in: directory, suffix: ".temporary").isEmpty, "call \(call)")
       }
       guard calls.value >= call else { break }
-      call += 1
+      call += stride
     }
     #expect(call > 50)
   }
@@ -40,13 +44,13 @@ import Testing
     let seed = Chance.seed("Power cut of files (\(synchronization))")
     var generator = SeededGenerator(seed: seed)
     let isFull = synchronization == .full
-    for cut in 0..<Chance.count("REACTOR_CUTS", default: 300) {
+    for cut in stride(from: 0, to: Chance.count("REACTOR_CUTS", default: 200), by: 4) {
       try await withTemporaryDirectory { parent in
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         let disk = PowerCut(parent)
         let directory = parent.appending(path: "store")
         var ledger = Ledger(isTyped: Self.isTyped)
-        for _ in 0..<3 {
+        for _ in 0..<4 {
           disk.arm(at: .random(in: 1...200, using: &generator))
           await ledger.use {
             FilePersistence(directory: directory, synchronization: synchronization, system: disk.system)
