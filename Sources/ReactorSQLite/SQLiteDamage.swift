@@ -36,7 +36,8 @@
       case (.SQLITE_CORRUPT, _), (_, .SQLITE_IOERR_SHORT_READ): self = .corrupt(error.message ?? "no message")
       case (.SQLITE_NOTADB, _): self = .notADatabase
       // Its header names a format that SQLite does not have.
-      case (.SQLITE_ERROR, _) where error.message == "unsupported file format": self = .corrupt("unsupported file format")
+      case (.SQLITE_ERROR, _) where error.message == "unsupported file format":
+        self = .corrupt("unsupported file format")
       default: return nil
       }
     }

@@ -18,11 +18,23 @@
       let tables = try texts(
         db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
       guard !tables.isEmpty else { return }
-      let names = tables.contains("grdb_migrations") ? try texts(db, "SELECT identifier FROM grdb_migrations") : []
+      let names = try tables.contains("grdb_migrations") ? migrations(db, tables, path) : []
       let migrations = names.filter { $0.hasPrefix("reactor-") }
       guard migrations.isSubset(of: migrator.migrations) else { throw SQLiteDamage.newerSchema }
       let isOurs = !migrations.isEmpty || tables.contains { $0.hasPrefix("reactor_") } || tables == ["grdb_migrations"]
       guard isOurs else { throw SQLitePersistenceError.foreign(path: path) }
+    }
+
+    private static func migrations(_ db: Database, _ tables: Set<String>, _ path: String) throws -> Set<String> {
+      do {
+        return try texts(db, "SELECT identifier FROM grdb_migrations")
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+        // The table is not GRDB's any more, if it was.
+        guard tables.contains(where: { $0.hasPrefix("reactor_") }) else {
+          throw SQLitePersistenceError.foreign(path: path)
+        }
+        throw SQLiteDamage.foreignSchema
+      }
     }
 
     /// - Throws: ``SQLiteDamage/foreignSchema`` where the tables are not those that the migrations left.
@@ -50,6 +62,13 @@
             FROM reactor_record LIMIT 1
             """)
         _ = try Row.fetchOne(db, sql: "SELECT bytes, count FROM reactor_usage LIMIT 1")
+        // Explained, a change is not made, and the triggers that it sets off are compiled.
+        for change in [
+          "INSERT INTO reactor_record DEFAULT VALUES", "UPDATE reactor_record SET size = 1",
+          "DELETE FROM reactor_record",
+        ] {
+          _ = try Row.fetchOne(db, sql: "EXPLAIN \(change)")
+        }
         return true
       } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
         return false
