@@ -139,6 +139,7 @@
         guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < deadline else {
           throw .file(path: path, code: errno)
         }
+        // No call of the system waits for this lock for a limited time: SQLite's busy handler looks again and again, too.
         usleep(2_000)
       }
     }

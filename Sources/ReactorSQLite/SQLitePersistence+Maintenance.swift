@@ -1,42 +1,41 @@
 #if SQLite
   import Foundation
   import GRDB
-  import ReactorCore
+  public import ReactorCore
 
   /// For commands and tests: a program that only stores needs none of it.
   extension SQLitePersistence {
     /// Reads everything: SQLite's own check of the database, and every record. It changes nothing, and takes as long as
     /// reading the file does; loads and saves go on meanwhile.
     ///
-    /// - Returns: what is corrupt; nothing where all is well. A database that was set aside, when it was opened or
+    /// - Returns: what is corrupt: a record by its key's digest, all else by the path; nothing where all is well. A database that was set aside, when it was opened or
     ///   since, is among it where no `load` has told it yet.
     /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, `CancellationError`.
-    @concurrent public func verify() async throws -> [SQLiteDefect] {
-      let notice = database.takeNotice().map { [SQLiteDefect.database($0.description)] } ?? []
-      return try outward(.verify) {
-        try notice + database.inspect { try SQLiteDefect.ofDatabase($0) + SQLiteDefect.ofRecords($0) }
-      }
+    @concurrent public func verify() async throws -> [StoreDefect] {
+      let verification = SQLiteVerification(path: database.files.path)
+      let notice = database.takeNotice().map { [verification.defect($0)] } ?? []
+      return try outward(.verify) { try notice + database.inspect(verification.defects) }
     }
 
     /// The same, of a database at a path that is not opened for use: it is read, and nothing else, and what is damaged stays where
-    /// it is. What belongs to another program is a defect too.
+    /// it is.
     ///
-    /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, `CancellationError`.
-    @concurrent public static func verify(path: String) async throws -> [SQLiteDefect] {
+    /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, or is another program's; `CancellationError`.
+    @concurrent public static func verify(path: String) async throws -> [StoreDefect] {
       let files = try SQLiteFiles(path)
       do {
         return try defects(of: files)
       } catch {
-        if let damage = SQLiteDamage(error) { return [.database(damage.description)] }
+        if let damage = SQLiteDamage(error) { return [SQLiteVerification(path: files.path).defect(damage)] }
         throw SQLitePersistenceError.outward(.verify, files.path, error)
       }
     }
 
-    private static func defects(of files: SQLiteFiles) throws -> [SQLiteDefect] {
+    private static func defects(of files: SQLiteFiles) throws -> [StoreDefect] {
       let reader = try DatabaseQueue(path: files.path, configuration: SQLiteConnections.reading)
       return try reader.unsafeRead { db in
         try SQLiteSchema.check(db, files.path)
-        return try SQLiteDefect.ofDatabase(db) + SQLiteDefect.ofRecords(db)
+        return try SQLiteVerification(path: files.path).defects(db)
       }
     }
 

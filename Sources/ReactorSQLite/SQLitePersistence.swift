@@ -109,6 +109,7 @@
         SQLiteWriter.Operation(kind: .save, added: 1, size: change.size) { try SQLiteRows.save(change, $0) })
     }
 
+    /// - Throws: ``SQLitePersistenceError``.
     @concurrent public func remove(_ key: RecordKey) async throws {
       try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.remove(key.digest, $0) })
     }
@@ -116,6 +117,8 @@
     /// When it returns, none of the bytes is left in the files. So it writes the file anew, as ``compact()`` does:
     /// deleting alone leaves copies behind, wherever SQLite has moved a row from one page to another. Where it throws,
     /// the records are removed all the same, unless the database could not be written.
+    ///
+    /// - Throws: ``SQLitePersistenceError``.
     @concurrent public func removeAll(in scope: Scope?) async throws {
       try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.removeAll(in: scope, $0) })
       try outward(.remove) {

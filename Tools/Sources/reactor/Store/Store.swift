@@ -26,13 +26,7 @@ enum Store {
   static func verify(_ argument: StoreArgument) async throws -> [StoreDefect] {
     switch argument.kind {
     case .directory: try await FilePersistence(directory: argument.directory).verify()
-    case .database:
-      try await SQLitePersistence.verify(path: argument.path).map { defect in
-        switch defect {
-        case .record(_, let digest, let error): StoreDefect(place: digest, reason: "\(error)")
-        default: StoreDefect(place: argument.path, reason: "\(defect)")
-        }
-      }
+    case .database: try await SQLitePersistence.verify(path: argument.path)
     }
   }
 

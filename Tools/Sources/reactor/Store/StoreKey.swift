@@ -1,19 +1,35 @@
-import Foundation
+import ArgumentParser
 import ReactorCore
+
+/// Which record of which store.
+struct StoredRecordOptions: ParsableArguments {
+  @Argument(help: "The record's key, or its beginning.")
+  var key: String
+
+  @OptionGroup var options: StoreOptions
+
+  /// Opens the store, finds the record, runs `body`, and ends the process with the exit code that it gives.
+  func run(_ body: (Store, RecordKey) async throws -> Int32) async throws -> Never {
+    try await options.run { store in
+      let found = try await StoreKey.find(key, in: store)
+      return try await body(found.store, found.key)
+    }
+  }
+}
 
 /// Finds a record by its key, or by as much of the key's beginning as no other has.
 enum StoreKey {
   /// - Throws: ``ExitStatus`` where none, or more than one, begins so.
-  static func find(_ prefix: String, in store: Store?) async throws -> RecordKey {
+  fileprivate static func find(_ prefix: String, in store: Store?) async throws -> (store: Store, key: RecordKey) {
     let entries = try await store?.persistence.entries(in: nil, url: nil) ?? []
     let found = entries.map(\.key).filter { !prefix.isEmpty && $0.digest.hasPrefix(prefix.lowercased()) }
-    guard let key = found.first else {
+    guard let store, let key = found.first else {
       throw ExitStatus(code: ExitStatus.notCached, text: "no record has a key that begins with '\(prefix)'")
     }
     guard found.count == 1 else {
       throw ExitStatus(
         code: ExitStatus.usage, text: "\(found.count) records have a key that begins with '\(prefix)'; give more of it")
     }
-    return key
+    return (store, key)
   }
 }

@@ -8,15 +8,11 @@ struct StoreShowCommand: AsyncParsableCommand {
     commandName: "show",
     abstract: "Prints a record: the response's status and fields, an empty line, and the body as it was received.")
 
-  @Argument(help: "The record's key, or its beginning.")
-  var key: String
-
-  @OptionGroup var options: StoreOptions
+  @OptionGroup var record: StoredRecordOptions
 
   func run() async throws {
-    try await options.run { store in
-      let key = try await StoreKey.find(key, in: store)
-      guard let record = try await store?.persistence.load(key) else {
+    try await record.run { store, key in
+      guard let record = try await store.persistence.load(key) else {
         throw ExitStatus(code: ExitStatus.notCached, text: "the record is gone")
       }
       var lines = ["\(key)", "\(record.head.status.code) \(record.head.status.reasonPhrase)"]

@@ -1,0 +1,65 @@
+#if SQLite
+  import Foundation
+  import GRDB
+  import ReactorCore
+
+  /// Reads everything in a database, and changes nothing.
+  struct SQLiteVerification {
+    /// What a defect that is no record's is found in.
+    let path: String
+
+    /// What SQLite's own check says, and each record that cannot be read.
+    func defects(_ db: Database) throws -> [StoreDefect] { try ofDatabase(db) + ofRecords(db) }
+
+    /// A defect of the database as a whole.
+    func defect(_ reason: some CustomStringConvertible) -> StoreDefect {
+      StoreDefect(place: path, reason: reason.description)
+    }
+
+    private func ofDatabase(_ db: Database) throws -> [StoreDefect] {
+      try reading(db, "PRAGMA integrity_check") { row in
+        let line = String.fromDatabaseValue(row[0]) ?? "no text"
+        return line == "ok" ? nil : defect(line)
+      }
+    }
+
+    private func ofRecords(_ db: Database) throws -> [StoreDefect] {
+      try reading(db, "SELECT digest, size, head, body FROM reactor_record") { row in
+        let digest = String.fromDatabaseValue(row[0]) ?? ""
+        do throws(RecordError) {
+          try check(row, digest)
+          return nil
+        } catch {
+          return StoreDefect(place: digest, reason: "\(error)")
+        }
+      }
+    }
+
+    private func check(_ row: Row, _ digest: String) throws(RecordError) {
+      let head = Data.fromDatabaseValue(row[2]).map(Array.init)
+      let record = try SQLiteRows.Stored(head: head, body: Data.fromDatabaseValue(row[3])).record()
+      guard RecordKey(identity: record.head.identity)?.digest == digest else {
+        throw .corrupt("it is under another key's digest")
+      }
+      guard Int.fromDatabaseValue(row[1]) == (head?.count ?? 0) + record.body.count else {
+        throw .corrupt("the table says another size")
+      }
+    }
+
+    /// Ends at what SQLite cannot read, which is a defect too.
+    private func reading(_ db: Database, _ sql: String, _ body: (Row) -> StoreDefect?) throws -> [StoreDefect] {
+      var defects: [StoreDefect] = []
+      do {
+        let rows = try Row.fetchCursor(db, sql: sql)
+        while let row = try rows.next() {
+          try Task.checkCancellation()
+          if let defect = body(row) { defects.append(defect) }
+        }
+      } catch {
+        guard let damage = SQLiteDamage(error) else { throw error }
+        defects.append(defect(damage))
+      }
+      return defects
+    }
+  }
+#endif

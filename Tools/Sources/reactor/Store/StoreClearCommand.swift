@@ -1,0 +1,18 @@
+import ArgumentParser
+import Foundation
+import ReactorCore
+
+struct StoreClearCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "clear", abstract: "Removes every record.")
+
+  @OptionGroup var options: StoreOptions
+
+  func run() async throws {
+    try await options.run { store in
+      let count = try await store?.persistence.entries(in: nil, url: nil).count ?? 0
+      try await store?.persistence.removeAll(in: nil)
+      try StandardStream.output.write(Data("removed \(count) \(count == 1 ? "record" : "records")\n".utf8))
+      return ExitCode.success.rawValue
+    }
+  }
+}

@@ -1,0 +1,15 @@
+import ArgumentParser
+
+struct StoreCompactCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compact", abstract: "Gives the space of removed records back to the disk.")
+
+  @OptionGroup var options: StoreOptions
+
+  func run() async throws {
+    try await options.run { store in
+      try await store?.compact()
+      return ExitCode.success.rawValue
+    }
+  }
+}
