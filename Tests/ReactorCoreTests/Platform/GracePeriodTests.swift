@@ -111,19 +111,40 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
-  @Test func `without an end waits for the last activity`() async throws {
+  /// A clock that tells when somebody begins to wait for it.
+  private struct NotingClock<Base: Clock<Duration>>: Clock {
+    let base: Base
+    let isWaitedFor = Latch()
+
+    var now: Base.Instant { base.now }
+    var minimumResolution: Duration { base.minimumResolution }
+
+    func sleep(until deadline: Base.Instant, tolerance: Duration?) async throws {
+      isWaitedFor.open()
+      try await base.sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
+  /// Ends one activity while `end(within:)` waits.
+  private func waitWithoutEnd(on clock: some Clock<Duration>) async throws {
     // No argument of the test: the largest duration has no description.
     for duration in [Duration.never, Duration(attoseconds: .max)] {
-      for clock in [TestClock(), ContinuousClock(), SuspendingClock()] as [any Clock<Duration>] {
-        let grace = GracePeriod(clock: clock)
-        let activity = grace.begin("") { [expired] in expired.change { $0.append("") } }
-        let end = Task { await grace.end(within: duration) }
-        if let clock = clock as? TestClock { try await clock.waitForSleepers() }
-        activity.end()
-        await end.value
-      }
+      let clock = NotingClock(base: clock)
+      let grace = GracePeriod(clock: clock)
+      let activity = grace.begin("") { [expired] in expired.change { $0.append("") } }
+      let end = Task { await grace.end(within: duration) }
+      try await clock.isWaitedFor.wait()
+      activity.end()
+      await end.value
     }
+  }
+
+  @Test func `without an end waits for the last activity`() async throws {
+    try await waitWithoutEnd(on: clock)
+    try await waitWithoutEnd(on: ContinuousClock())
+    try await waitWithoutEnd(on: SuspendingClock())
     #expect(expired.value == [])
+    try clock.checkNobodySleeps()
   }
 
   @Test func `cancelled, expires the rest at once`() async throws {
