@@ -30,4 +30,17 @@
         reachability: reachability, scope: scope, configuration: configuration)
     }
   }
+#else
+  public import Foundation
+  public import ReactorCore
+
+  extension ModelLayer {
+    /// A layer whose records are in SQLite. It is there with the trait `SQLite` alone.
+    @available(
+      *, unavailable,
+      message:
+        "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
+    )
+    public convenience init(baseURL: URL, sqlite name: String) throws { self.init(baseURL: baseURL) }
+  }
 #endif
