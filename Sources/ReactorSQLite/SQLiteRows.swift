@@ -1,7 +1,6 @@
 #if SQLite
   import Foundation
   import GRDB
-  import HTTPTypes
   import ReactorCore
 
   /// The statements on the table of records. Reading never trusts what is in a column.
@@ -113,26 +112,9 @@
       head = RecordCodec.encodeHead(of: record)
       body = record.body
       fetchedAt = record.head.receivedAt.timeIntervalSinceReferenceDate
-      freshUntil = Self.freshUntil(record.head)
+      // What says nothing is stale from the start.
+      freshUntil = (record.head.freshUntil ?? record.head.receivedAt).timeIntervalSinceReferenceDate
       usedAt = now.timeIntervalSinceReferenceDate
-    }
-
-    /// When the record is stale by its own word, as far as the order of eviction needs it: `max-age` alone counts, and
-    /// what says nothing is stale from the start.
-    private static func freshUntil(_ head: ReactorCore.Record.Head) -> Double {
-      let end =
-        head.receivedAt.timeIntervalSinceReferenceDate + Double(head.localModel == nil ? maxAge(head.fields) : 0)
-      return head.invalidatedAt.map { min(end, $0.timeIntervalSinceReferenceDate) } ?? end
-    }
-
-    private static func maxAge(_ fields: HTTPFields) -> Int {
-      let name = Array("max-age=".utf8)
-      var text = fields[.cacheControl] ?? ""
-      return text.withUTF8 { bytes in
-        guard let start = bytes.indices.first(where: { bytes[$0...].starts(with: name) }) else { return 0 }
-        let digits = bytes[(start + name.count)...].prefix(10).prefix { (0x30...0x39).contains($0) }
-        return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-      }
     }
   }
 

@@ -25,7 +25,6 @@
       owner = nil
     }
 
-    /// A value whose bytes are copied by nobody: it is bound while they are there.
     enum Value {
       case text(String)
       case blob(Data)
@@ -35,53 +34,47 @@
     }
 
     /// Runs the statement to its end.
-    func run(_ values: Value...) throws { try bind(values[...], 1) { while try step() {} } }
+    func run(_ values: Value...) throws { try bound(values) { while try step() {} } }
 
     /// Gives `body` the first row; `nil` where there is none.
     func first<Result>(_ values: Value..., body: (SQLiteRow) -> Result) throws -> Result? {
-      var result: Result?
-      try bind(values[...], 1) { if try step() { result = body(SQLiteRow(handle: handle)) } }
-      return result
+      try bound(values) { try step() ? body(SQLiteRow(handle: handle)) : nil }
     }
 
-    private func bind(_ values: ArraySlice<Value>, _ index: Int32, _ body: () throws -> Void) throws {
-      guard let value = values.first else {
-        defer {
-          // An error was thrown already.
-          sqlite3_reset(handle)
-          sqlite3_clear_bindings(handle)
-        }
-        return try body()
+    /// Calls `body` while the values are bound.
+    private func bound<Result>(_ values: [Value], _ body: () throws -> Result) throws -> Result {
+      defer {
+        // An error was thrown already.
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
       }
-      let rest = values.dropFirst()
+      for (value, index) in zip(values, Int32(1)...) { try check(bind(value, index)) }
+      return try body()
+    }
+
+    /// SQLite copies the bytes.
+    private func bind(_ value: Value, _ index: Int32) -> Int32 {
       switch value {
       case .text(var text):
-        try text.withUTF8 { bytes in
-          try check(sqlite3_bind_text(handle, index, Self.start(bytes), Int32(clamping: bytes.count), nil))
-          try bind(rest, index + 1, body)
+        text.withUTF8 { bytes in
+          sqlite3_bind_text(handle, index, Self.start(bytes), Int32(clamping: bytes.count), Self.copied)
         }
-      case .blob(let data): try data.withUnsafeBytes { try bind($0, rest, index, body) }
-      case .bytes(let bytes): try bytes.withUnsafeBytes { try bind($0, rest, index, body) }
-      case .real(let value):
-        try check(sqlite3_bind_double(handle, index, value))
-        try bind(rest, index + 1, body)
-      case .integer(let value):
-        try check(sqlite3_bind_int64(handle, index, Int64(value)))
-        try bind(rest, index + 1, body)
+      case .blob(let data): data.withUnsafeBytes { bind($0, index) }
+      case .bytes(let bytes): bytes.withUnsafeBytes { bind($0, index) }
+      case .real(let value): sqlite3_bind_double(handle, index, value)
+      case .integer(let value): sqlite3_bind_int64(handle, index, Int64(value))
       }
     }
 
-    private func bind(
-      _ bytes: UnsafeRawBufferPointer, _ rest: ArraySlice<Value>, _ index: Int32, _ body: () throws -> Void
-    ) throws {
+    private func bind(_ bytes: UnsafeRawBufferPointer, _ index: Int32) -> Int32 {
       // Without an address it would be NULL.
-      if bytes.isEmpty {
-        try check(sqlite3_bind_zeroblob(handle, index, 0))
-      } else {
-        try check(sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), nil))
-      }
-      try bind(rest, index + 1, body)
+      bytes.isEmpty
+        ? sqlite3_bind_zeroblob(handle, index, 0)
+        : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), Self.copied)
     }
+
+    /// `SQLITE_TRANSIENT`, which is not imported.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private static func start(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafePointer<CChar>? {
       UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Synchronization
 
 extension ReactorEngine {
@@ -29,6 +30,7 @@ extension ReactorEngine {
     do {
       let snapshot = try await flow.network(resource, FetchContext())
       await invalidateURL(of: key)
+      for other in named(by: snapshot.head, key) { await invalidateURL(of: other) }
       return .success(snapshot.model)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
@@ -37,6 +39,17 @@ extension ReactorEngine {
       append(key, .failed(error))
       core.events.deliver()
       return .failure(error)
+    }
+  }
+
+  /// The keys of what the response names with `Location` and `Content-Location`.
+  private func named(by head: Record.Head?, _ key: RecordKey) -> [RecordKey] {
+    guard let head, let url = URL(string: key.url) else { return [] }
+    let response = HTTPResponse(status: head.status, headerFields: head.fields)
+    return Invalidation.urls(of: key.method, url, response).dropFirst().map { url in
+      RecordKey(
+        method: .get, url: url.absoluteString, scope: key.scope,
+        secretQueryItems: flow.configuration.secretQueryItems)
     }
   }
 

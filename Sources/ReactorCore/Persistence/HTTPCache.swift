@@ -5,11 +5,22 @@ public import HTTPTypes
 ///
 /// What to do is decided by pure functions (RFC 9111); this is their shell over a ``Persistence``. It never parses a body and
 /// never sends a request.
+///
+/// Of a response that varies (`Vary`), the first variant is stored under its key, and names the others, which have keys of their
+/// own. Variants of one key that are stored at the same moment may miss each other: then one of them is asked for again.
 public struct HTTPCache: Sendable {
-  private let persistence: (any Persistence)?
+  let persistence: (any Persistence)?
+  let keepsCookies: Bool
+  /// How many variants of one key are stored beside the first; the oldest goes first.
+  static let variantLimit = 16
 
-  /// - Parameter persistence: `nil` keeps nothing.
-  public init(persistence: (any Persistence)?) { self.persistence = persistence }
+  /// - Parameters:
+  ///   - persistence: `nil` keeps nothing.
+  ///   - keepsCookies: whether `Set-Cookie` is stored with a response: for a proxy of one user. Default: it is not.
+  public init(persistence: (any Persistence)?, keepsCookies: Bool = false) {
+    self.persistence = persistence
+    self.keepsCookies = keepsCookies
+  }
 
   /// Whether it keeps anything.
   public var isPersistent: Bool { persistence != nil }
@@ -19,10 +30,14 @@ public struct HTTPCache: Sendable {
   /// A record of another key with the same digest, and one of another variant (RFC 9111 §4.1), are none.
   /// - Throws: what the persistence throws for a record that cannot be read.
   public func lookUp(_ key: RecordKey, for request: HTTPFields = [:]) async throws -> Record? {
-    guard let record = try await persistence?.load(key), record.head.identity == key.identity,
-      record.head.variant?.matches(request) ?? true
+    guard let record = try await load(key) else { return nil }
+    guard let variant = record.head.variant, !variant.matches(request) else { return record }
+    let digest = variant.digest(for: request)
+    guard record.head.otherVariants.contains(digest), var other = try await load(key.variant(digest)),
+      other.head.variant?.matches(request) == true
     else { return nil }
-    return record
+    other.head.identity = key.identity
+    return other
   }
 
   /// Stores `record`, unless its response forbids it (RFC 9111 §3); then what was stored before is removed, since it is
@@ -32,28 +47,76 @@ public struct HTTPCache: Sendable {
   @discardableResult
   public func store(_ record: Record, for key: RecordKey) async throws -> Bool {
     guard record.head.isStorable else {
-      try await persistence?.remove(key)
+      try await remove(key)
       return false
     }
-    try await persistence?.save(record, for: key)
+    try await save(record, for: key)
     return persistence != nil
   }
 
-  /// Declares the record of `key` stale from `date` on.
+  /// Declares the record of `key` stale from `date` on, in all its variants.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
-    guard var record = try await persistence?.load(key), record.head.identity == key.identity else { return }
-    record.head.invalidatedAt = min(record.head.invalidatedAt ?? date, date)
-    try await persistence?.save(record, for: key)
+    guard let record = try await load(key) else { return }
+    for digest in record.head.otherVariants {
+      let other = key.variant(digest)
+      if let record = try await load(other) { try await save(record, invalidatedAt: date, for: other) }
+    }
+    try await save(record, invalidatedAt: date, for: key)
   }
 
   /// The keys of `scope` that are stored for a URL, whatever their method: an unsafe request invalidates them
   /// (RFC 9111 §4.4).
   public func keys(of url: URL, in scope: Scope) async throws -> [RecordKey] {
-    try await persistence?.entries(in: scope, url: url).map(\.key) ?? []
+    let keys = try await persistence?.entries(in: scope, url: url).map(\.key.base) ?? []
+    var seen: Set<RecordKey> = []
+    return keys.filter { seen.insert($0).inserted }
   }
 
-  public func remove(_ key: RecordKey) async throws { try await persistence?.remove(key) }
+  /// Removes the record of `key`, in all its variants.
+  public func remove(_ key: RecordKey) async throws {
+    guard let persistence else { return }
+    // One that cannot be read names no others, and nothing else does.
+    let others = (try? await load(key))?.head.otherVariants ?? []
+    for digest in others { try await persistence.remove(key.variant(digest)) }
+    try await persistence.remove(key)
+  }
 
   /// - Parameter scope: `nil` for every scope.
   public func removeAll(in scope: Scope?) async throws { try await persistence?.removeAll(in: scope) }
+}
+
+extension HTTPCache {
+  /// Saves under the key, or beside it, where another variant is there already.
+  func save(_ record: Record, for key: RecordKey) async throws {
+    guard let persistence else { return }
+    var record = record
+    record.head.identity = key.identity
+    record.head.otherVariants = []
+    guard let variant = record.head.variant, variant.isMatchable, var first = try? await load(key),
+      first.head.variant?.names == variant.names
+    else { return try await persistence.save(record, for: key) }
+    guard first.head.variant != variant else {
+      record.head.otherVariants = first.head.otherVariants
+      return try await persistence.save(record, for: key)
+    }
+    let other = key.variant(variant.digest)
+    record.head.identity = other.identity
+    try await persistence.save(record, for: other)
+    guard !first.head.otherVariants.contains(variant.digest) else { return }
+    first.head.otherVariants.append(variant.digest)
+    let oldest = first.head.otherVariants.count > Self.variantLimit ? first.head.otherVariants.removeFirst() : nil
+    try await persistence.save(first, for: key)
+    if let oldest { try await persistence.remove(key.variant(oldest)) }
+  }
+
+  private func load(_ key: RecordKey) async throws -> Record? {
+    guard let record = try await persistence?.load(key), record.head.identity == key.identity else { return nil }
+    return record
+  }
+
+  private func save(_ record: Record, invalidatedAt date: Date, for key: RecordKey) async throws {
+    var record = record
+    record.head.invalidatedAt = min(record.head.invalidatedAt ?? date, date)
+    try await persistence?.save(record, for: key)
+  }
 }

@@ -33,6 +33,8 @@ public struct Record: Sendable, Hashable {
     public var localModel: String?
     /// What the request's fields were that the response varies on; `nil` where it does not vary.
     public var variant: Variant?
+    /// The digests of the other variants that are stored beside this one, oldest first; none where ``variant`` is `nil`.
+    var otherVariants: [String] = []
 
     public init(
       identity: String, status: HTTPResponse.Status, fields: HTTPFields, requestedAt: Date, receivedAt: Date,

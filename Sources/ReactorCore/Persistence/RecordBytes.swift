@@ -4,8 +4,16 @@ import Foundation
 struct RecordWriter {
   private(set) var bytes: [UInt8] = []
 
+  /// - Parameter capacity: how many bytes there is room for without allocating again.
+  init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+
   mutating func write(_ word: UInt64) {
     withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  /// Writes over eight bytes that are there.
+  mutating func write(_ word: UInt64, at offset: Int) {
+    withUnsafeBytes(of: word.littleEndian) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
   }
 
   mutating func write(_ date: Date) { write(date.timeIntervalSinceReferenceDate.bitPattern) }
@@ -24,7 +32,10 @@ struct RecordWriter {
     bytes.append(contentsOf: content)
   }
 
-  mutating func write(_ text: String) { write(text.utf8) }
+  mutating func write(_ text: String) {
+    var text = text
+    text.withUTF8 { write($0) }
+  }
 
   /// One byte that says whether there is a value, then the value.
   mutating func write<Value>(_ value: Value?, _ body: (inout RecordWriter, Value) -> Void) {
@@ -80,7 +91,22 @@ struct RecordReader {
 
   /// What is not UTF-8 is repaired: a checksum has said that these are the bytes of a string, and checking each string
   /// again would take half of the time of reading a head.
-  mutating func string() throws(RecordError) -> String { String(decoding: try content(), as: UTF8.self) }
+  mutating func string() throws(RecordError) -> String {
+    let range = try take(count())
+    return bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }
+  }
+
+  /// The string, where its bytes are printable ASCII; else `nil`, and nothing is read.
+  mutating func asciiString() throws(RecordError) -> String? {
+    let start = offset
+    let range = try take(count())
+    let text = bytes.withUnsafeBufferPointer { bytes -> String? in
+      let content = UnsafeBufferPointer(rebasing: bytes[range])
+      return content.allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: content, as: UTF8.self) : nil
+    }
+    if text == nil { offset = start }
+    return text
+  }
 
   mutating func optional<Value>(
     _ body: (inout RecordReader) throws(RecordError) -> Value

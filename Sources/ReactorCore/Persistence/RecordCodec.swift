@@ -23,17 +23,13 @@ package enum RecordCodec {
 
   /// The prefix and the head. The record's bytes are these and then its body.
   package static func encodeHead(of record: Record) -> [UInt8] {
-    let head = encode(record.head)
-    var checked = RecordWriter()
-    checked.write(formatVersion)
-    checked.write(UInt64(head.count))
-    checked.write(UInt64(record.body.count))
-    checked.write(record.body.withUnsafeBytes { XXHash64.hash($0) })
-    let content = checked.bytes + head
-    var prefix = RecordWriter()
-    prefix.write(magic)
-    prefix.write(content.withUnsafeBytes { XXHash64.hash($0) })
-    return prefix.bytes + content
+    var writer = RecordWriter(capacity: 512)
+    for word in [magic, 0, formatVersion, 0, UInt64(record.body.count)] { writer.write(word) }
+    writer.write(record.body.withUnsafeBytes { XXHash64.hash($0) })
+    write(record.head, to: &writer)
+    writer.write(UInt64(writer.bytes.count - prefixLength), at: 3 * 8)
+    writer.write(writer.bytes.withUnsafeBytes { XXHash64.hash(UnsafeRawBufferPointer(rebasing: $0[16...])) }, at: 8)
+    return writer.bytes
   }
 
   /// - Parameters:
@@ -88,8 +84,7 @@ package enum RecordCodec {
 
 /// The head's members in the order of their declaration; the fields last, in their order and with their duplicates.
 extension RecordCodec {
-  private static func encode(_ head: Record.Head) -> [UInt8] {
-    var writer = RecordWriter()
+  private static func write(_ head: Record.Head, to writer: inout RecordWriter) {
     writer.write(head.identity)
     writer.write(count: head.status.code)
     writer.write(head.status.reasonPhrase)
@@ -101,13 +96,14 @@ extension RecordCodec {
       writer.write(count: variant.names.count)
       for name in variant.names { writer.write(name) }
       writer.write(variant.digest)
+      writer.write(count: head.otherVariants.count)
+      for digest in head.otherVariants { writer.write(digest) }
     }
     writer.write(count: head.fields.count)
     for field in head.fields {
       writer.write(field.name.rawName)
       field.withUnsafeBytesOfValue { writer.write($0) }
     }
-    return writer.bytes
   }
 
   private static func decodeHead(_ reader: inout RecordReader) throws(RecordError) -> Record.Head {
@@ -118,18 +114,37 @@ extension RecordCodec {
       identity: identity, status: status, fields: [:], requestedAt: try reader.date(), receivedAt: try reader.date())
     head.invalidatedAt = try reader.optional { reader throws(RecordError) in try reader.date() }
     head.localModel = try reader.optional { reader throws(RecordError) in try reader.string() }
+    var others: [String] = []
     head.variant = try reader.optional { reader throws(RecordError) in
-      var names: [String] = []
-      for _ in 0..<(try reader.count()) { names.append(try reader.string()) }
-      return Variant(names: names, digest: try reader.string())
+      let variant = Variant(names: try strings(&reader), digest: try reader.string())
+      others = try strings(&reader)
+      return variant
     }
-    // HTTPFields traps at 65,535.
-    for _ in 0..<(try reader.count(limit: Int(UInt16.max) - 1)) { head.fields.append(try field(&reader)) }
+    head.otherVariants = others
+    // Made of a sequence, each would be inserted by itself.
+    head.fields.replaceSubrange(0..<0, with: try fields(&reader))
     return head
+  }
+
+  private static func strings(_ reader: inout RecordReader) throws(RecordError) -> [String] {
+    var strings: [String] = []
+    for _ in 0..<(try reader.count()) { strings.append(try reader.string()) }
+    return strings
+  }
+
+  private static func fields(_ reader: inout RecordReader) throws(RecordError) -> [HTTPField] {
+    // HTTPFields traps at 65,535.
+    let count = try reader.count(limit: Int(UInt16.max) - 1)
+    var fields: [HTTPField] = []
+    fields.reserveCapacity(min(count, 64))
+    for _ in 0..<count { fields.append(try field(&reader)) }
+    return fields
   }
 
   private static func field(_ reader: inout RecordReader) throws(RecordError) -> HTTPField {
     guard let name = HTTPField.Name(try reader.string()) else { throw .corrupt("a field's name is not a token") }
+    // What is made of a string is made in half of the time.
+    if let value = try reader.asciiString() { return HTTPField(name: name, value: value) }
     return HTTPField(name: name, lenientValue: try reader.content())
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Why a stored record cannot be read, or a record cannot be stored. Whoever loads treats it as a miss.
 @nonexhaustive public enum RecordError: Error, Sendable, Hashable {
   /// The record ends before it says that it does; an empty one too.
@@ -26,6 +28,11 @@ extension Record {
   /// Whether it was made for `key`. Compared byte by byte: two names that are equal as text may differ in their bytes.
   package func belongs(to key: RecordKey) -> Bool {
     var (own, wanted) = (head.identity, key.identity)
-    return own.withUTF8 { own in wanted.withUTF8 { own.elementsEqual($0) } }
+    return own.withUTF8 { own in
+      wanted.withUTF8 { wanted in
+        guard let start = own.baseAddress, let other = wanted.baseAddress else { return own.count == wanted.count }
+        return own.count == wanted.count && memcmp(start, other, own.count) == 0
+      }
+    }
   }
 }

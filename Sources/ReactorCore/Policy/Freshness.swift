@@ -22,20 +22,41 @@ struct Freshness: Sendable, Hashable {
   /// A value without an exchange: only its time counts.
   init(since: Date) { self.since = since }
 
-  /// - Parameter head: its `Age` counts, as RFC 9111 §4.2.3 computes the *corrected initial age*.
-  init(_ head: Record.Head) {
+  /// Its age when it came is what its `Age` says and the time that the answer took (RFC 9111 §4.2.3, *corrected age value*); its
+  /// `Date` is not asked for more, since that would need a clock that goes as the server's.
+  ///
+  /// - Parameter usesHeuristics: whether a response that says nothing is fresh for a part of the time that it was unchanged
+  ///   (§4.2.2).
+  init(_ head: Record.Head, usesHeuristics: Bool = false) {
     let control = CacheControl(head.fields)
     let delay = max(0, head.receivedAt.timeIntervalSince(head.requestedAt))
-    let age = head.fields[.age].map { CacheControl.deltaSeconds($0).inSeconds }
-    since = head.receivedAt.addingTimeInterval(-(age.map { $0 + delay } ?? 0))
+    since = head.receivedAt.addingTimeInterval(-delay - Self.age(head.fields))
     invalidatedAt = head.invalidatedAt
     guard head.localModel == nil else { return }
-    lifetime = control.isNoCache ? 0 : control.maxAge?.inSeconds
+    lifetime = Self.lifetime(control, head)
+    if lifetime == nil, usesHeuristics { lifetime = Heuristic.lifetime(head, control) }
     isNoStore = control.isNoStore
     isNoCache = control.isNoCache
     isMustRevalidate = control.isMustRevalidate
     staleWhileRevalidate = control.staleWhileRevalidate?.inSeconds
     staleIfError = control.staleIfError?.inSeconds
+  }
+
+  /// RFC 9111 §4.2.1: `max-age`, else `Expires` less `Date`; what cannot be read is stale (§5.3).
+  private static func lifetime(_ control: CacheControl, _ head: Record.Head) -> Double? {
+    if control.isNoCache { return 0 }
+    if let maxAge = control.maxAge { return maxAge.inSeconds }
+    guard head.fields.contains(.expires) else { return nil }
+    guard let end = head.date(.expires) else { return 0 }
+    let start = head.date(.date) ?? head.receivedAt
+    return max(0, end.timeIntervalSince(start))
+  }
+
+  /// The first member of `Age`, in seconds; zero where there is none, or that is no number (RFC 9111 §5.1).
+  private static func age(_ fields: HTTPFields) -> Double {
+    var first: Int64??
+    fields.forEachElement(of: .age) { first = first ?? .some(DeltaSeconds.parse($0.bytes)) }
+    return Double((first ?? nil) ?? 0)
   }
 
   /// How the copy stands at `now`; `nil` where it may not be kept at all.
@@ -55,7 +76,8 @@ struct Freshness: Sendable, Hashable {
       isFresh: isFresh,
       mayStandIn: !isNoCache && !(isMustRevalidate && !isFresh),
       isWithinStaleWhileRevalidate: overdue < self.staleWhileRevalidate ?? 0,
-      isWithinStaleIfError: overdue < self.staleIfError ?? staleIfError)
+      isWithinStaleIfError: overdue < self.staleIfError ?? staleIfError,
+      age: max(0, age), lifetime: lifetime)
   }
 }
 
@@ -90,4 +112,8 @@ struct Standing: Sendable, Hashable {
   var isWithinStaleWhileRevalidate: Bool
   /// Within the window in which it may stand in for an error (RFC 5861 §4).
   var isWithinStaleIfError: Bool
+  /// In seconds (RFC 9111 §4.2.3, *current age*).
+  var age = 0.0
+  /// In seconds.
+  var lifetime = 0.0
 }

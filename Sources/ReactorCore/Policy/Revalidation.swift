@@ -28,46 +28,36 @@ extension HTTPCache {
   /// - Parameters:
   ///   - request: the fields of the request before validators were added.
   ///   - stored: whose validators were sent; `nil` where none were.
+  ///   - keepsCookies: whether `Set-Cookie` is among what is stored.
   public static func judge(
     _ response: HTTPResponse, body: Data, to request: HTTPFields, for key: RecordKey, stored: Record.Head?,
-    requestedAt: Date, receivedAt: Date
+    requestedAt: Date, receivedAt: Date, keepsCookies: Bool = false
   ) -> Answer {
-    let fields = storedFields(of: response)
-    if response.status == .notModified, var head = stored {
-      for name in Set(fields.map(\.name)).subtracting(Self.bodyFields) {
-        head.fields[values: name] = fields[values: name]
-      }
-      head.requestedAt = requestedAt
-      head.receivedAt = receivedAt
-      head.invalidatedAt = nil
-      return .notModified(head)
+    let fields = StoredFields.of(response.headerFields, keepsCookies: keepsCookies)
+    if response.status == .notModified, let stored {
+      guard StoredFields.confirm(fields, stored) else { return .notModified(stored) }
+      return .notModified(stored.updated(by: fields, request, requestedAt, receivedAt))
     }
     let head = Record.Head(
       identity: key.identity, status: response.status, fields: fields, requestedAt: requestedAt,
       receivedAt: receivedAt, variant: Variant(response: response.headerFields, request: request))
     return .received(Record(head: head, body: body))
   }
-
-  /// What describes the stored body, so that a 304 does not change it (RFC 9111 §3.2).
-  private static let bodyFields: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentType, .contentRange]
-
-  /// The response's fields without secrets and those that belong to the connection (RFC 9111 §3.1).
-  private static func storedFields(of response: HTTPResponse) -> HTTPFields {
-    let fields = response.headerFields
-    let listed = fields[values: .connection].flatMap { $0.split(separator: ",") }
-      .compactMap { HTTPField.Name($0.trimmingCharacters(in: .whitespaces)) }
-    let left = connectionFields.union(listed).union(Redaction.secretFields)
-    return HTTPFields(fields.filter { !left.contains($0.name) })
-  }
-
-  private static let connectionFields: Set<HTTPField.Name> = Set(
-    [.connection, .proxyAuthenticate, .te, .trailer, .transferEncoding, .upgrade]
-      + ["Keep-Alive", "Proxy-Connection", "Proxy-Authentication-Info"].compactMap { HTTPField.Name($0) })
 }
 
 extension Record.Head {
-  /// Whether it may be stored: a success that does not forbid it (RFC 9111 §3), or a local value.
-  var isStorable: Bool {
-    localModel != nil || (status.kind == .successful && status != .partialContent && !CacheControl(fields).isNoStore)
+  /// The head after a 304, or an answer to HEAD, that confirms it (RFC 9111 §3.2, §4.3.4, §4.3.5).
+  func updated(by fields: HTTPFields, _ request: HTTPFields, _ requestedAt: Date, _ receivedAt: Date) -> Record.Head {
+    var head = self
+    // An age that was another answer's.
+    head.fields[.age] = nil
+    for name in Set(fields.map(\.name)).subtracting(StoredFields.ofBody) {
+      head.fields[values: name] = fields[values: name]
+    }
+    head.requestedAt = requestedAt
+    head.receivedAt = receivedAt
+    head.invalidatedAt = nil
+    head.variant = Variant(response: head.fields, request: request)
+    return head
   }
 }

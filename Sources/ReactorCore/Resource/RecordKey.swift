@@ -51,6 +51,22 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
     RecordKey(Parts(scope: key.scope, method: .get, url: key.url, body: nil, fields: []))
   }
 
+  /// The key under which a variant of this key's response is stored. No field's name begins with a colon.
+  func variant(_ digest: String) -> RecordKey {
+    var parts = Parts(scope: scope, method: method, url: url, body: storage.body, fields: storage.fields)
+    parts.fields.append(Self.variantPrefix + digest)
+    return RecordKey(parts)
+  }
+
+  /// This key, or the one that it is a variant's of.
+  var base: RecordKey {
+    guard storage.fields.last?.hasPrefix(Self.variantPrefix) == true else { return self }
+    return RecordKey(
+      Parts(scope: scope, method: method, url: url, body: storage.body, fields: storage.fields.dropLast()))
+  }
+
+  private static let variantPrefix = ":variant="
+
   private init(_ parts: Parts) { storage = Storage(parts) }
 
   public static func == (a: RecordKey, b: RecordKey) -> Bool {
@@ -67,6 +83,8 @@ extension RecordKey {
     let scope: Scope
     let method: HTTPRequest.Method
     let url: String
+    let body: String?
+    let fields: [String]
     let identity: String
     let digest: String
     let hash: Int
@@ -75,6 +93,8 @@ extension RecordKey {
       scope = parts.scope
       method = parts.method
       url = parts.url
+      body = parts.body
+      fields = parts.fields
       identity = parts.identity
       digest = SHA256Digest.hex(Array(identity.utf8))
       hash = digest.hashValue

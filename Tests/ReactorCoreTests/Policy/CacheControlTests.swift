@@ -22,7 +22,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("max-age=60", 60), ("MAX-AGE=60", 60), ("  max-age=60  ", 60), ("max-age = 60", 60), ("max-age=\"60\"", 60),
+    ("max-age=60", 60), ("MAX-AGE=60", 60), ("  max-age=60  ", 60), ("max-age= 60", 0),
+    ("max-age=\"60\"", 60),
     (",, ,max-age=60,", 60), ("public,max-age=60", 60), ("max-age=060", 60), ("max-age=60, max-age=10", 60),
     ("max-age=junk, max-age=60", 0), ("max-age", 0), ("max-age=", 0), ("max-age=-5", 0), ("max-age=+5", 0),
     ("max-age=1.5", 0), ("max-age=60s", 0), ("max-age=\"\"", 0), ("max-age=٦", 0),
@@ -33,7 +34,9 @@ import Testing
     #expect(parse(text).maxAge == .seconds(seconds))
   }
 
-  @Test(arguments: ["x-max-age=60", "maxage=60", "=60", "=", "\"max-age=60\"", "s-maxage=60", "max-age:60", "🙂"])
+  @Test(arguments: [
+    "x-max-age=60", "maxage=60", "=60", "=", "\"max-age=60\"", "s-maxage=60", "max-age:60", "max-age =60", "🙂",
+  ])
   func `gives no max-age where it has none`(text: String) {
     #expect(parse(text).maxAge == nil)
   }

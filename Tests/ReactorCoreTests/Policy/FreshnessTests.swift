@@ -90,6 +90,8 @@ extension Freshness {
   @Test(arguments: [
     (age: "30", delay: 0.0, until: 70.0), (age: "30", delay: 5.0, until: 65.0), (age: "0", delay: 5.0, until: 95.0),
     (age: "99999999999999999999", delay: 0.0, until: 0.0), (age: "old", delay: 0.0, until: 100.0),
+    (age: "30, 70", delay: 0.0, until: 70.0), (age: "-5", delay: 0.0, until: 100.0),
+    (age: "", delay: 60.0, until: 40.0),
   ])
   func `for less time where the response was old already`(age: String, delay: Double, until: Double) {
     let freshness = freshness(age: age, took: delay)
@@ -97,8 +99,9 @@ extension Freshness {
     if until > 0 { #expect(freshness.at(until - 0.01)?.isFresh == true) }
   }
 
-  @Test func `from when it was received, where the response has no Age`() {
-    #expect(freshness(took: 60).at(99)?.isFresh == true)
+  @Test func `from when it was asked for, where the response has no Age`() {
+    #expect(freshness(took: 60).at(39)?.isFresh == true)
+    #expect(freshness(took: 60).at(40)?.isFresh == false)
   }
 
   @Test func `no longer where the request was sent after the response came, by a clock set back`() {

@@ -1,0 +1,43 @@
+public import Foundation
+public import HTTPTypes
+
+/// What ``HTTPCache`` gives a client.
+public struct CacheAnswer: Sendable {
+  /// Where it is from.
+  public enum Source: Sendable, Hashable {
+    /// What is stored, without a word to the server.
+    case stored
+    /// What is stored, which the server has confirmed (304).
+    case validated
+    /// What is stored, though it is stale, since the server did not give a better answer (RFC 5861 §4).
+    case standIn
+    /// The server's response.
+    case network
+    /// Nothing is stored, and the client wants nothing else: 504 (RFC 9111 §5.2.1.7).
+    case none
+  }
+
+  public var response: HTTPResponse
+  public var body: Data
+  public var source: Source
+  /// Whether the response is stored now.
+  public var isStored = false
+  /// What the persistence threw. The answer is whole all the same.
+  public var failure: (any Error)?
+}
+
+/// A request that is to be sent for a client, and what is done with its answer: see ``HTTPCache/begin(_:scope:at:)``.
+public struct CacheExchange: Sendable {
+  /// What is to be sent: the client's request, with the stored validators where there are some.
+  public let request: HTTPRequest
+  /// What the persistence threw when it was asked; the request is sent as if nothing were stored.
+  public let failure: (any Error)?
+  let client: HTTPRequest
+  let key: RecordKey
+  let url: URL?
+  let stored: Record?
+  let sentAt: Date
+
+  /// Whether the server may answer 304 to it, for the cache.
+  var validates: Bool { stored != nil }
+}

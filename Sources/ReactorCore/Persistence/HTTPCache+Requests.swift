@@ -1,0 +1,174 @@
+public import Foundation
+public import HTTPTypes
+
+/// The cache as a proxy uses it: a client's request, and what there is to send for it.
+extension HTTPCache {
+  /// What is to be done with a client's request.
+  public enum Step: Sendable {
+    case answer(CacheAnswer)
+    /// The answer, and a request to be sent behind it, for what is stored (RFC 5861 §3).
+    case answerAndSend(CacheAnswer, CacheExchange)
+    case send(CacheExchange)
+  }
+
+  /// Looks up what is stored for a request, and decides (RFC 9111 §4). It never throws: what cannot be read is not there.
+  ///
+  /// - Parameters:
+  ///   - request: an absolute request, as the client sent it.
+  ///   - scope: whose records they are.
+  ///   - now: the time of the wall clock.
+  public func begin(_ request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Step {
+    let url = request.absoluteURL
+    let key = RecordKey(method: .get, url: url, scope: scope)
+    var (stored, failure): (Record?, (any Error)?) = (nil, nil)
+    if Invalidation.isSafe(request.method) {
+      do { stored = try await lookUp(key, for: request.headerFields) } catch { failure = error }
+    }
+    if stored?.head.localModel != nil { stored = nil }
+    let decision = CacheDecision(request, stored: stored?.head, at: now)
+    func exchange(validates: Bool) -> CacheExchange {
+      let record = validates ? stored : nil
+      return CacheExchange(
+        request: Self.validating(request, record?.head), failure: failure, client: request, key: key,
+        url: URL(string: url), stored: record, sentAt: now)
+    }
+    switch (decision, stored) {
+    case (.use, let stored?):
+      return .answer(CacheAnswer(stored, for: request, at: now, source: .stored))
+    case (.useAndRevalidate, let stored?):
+      return .answerAndSend(
+        CacheAnswer(stored, for: request, at: now, source: .stored), exchange(validates: true))
+    case (.gatewayTimeout, _):
+      return .answer(CacheAnswer(response: HTTPResponse(status: .gatewayTimeout), body: Data(), source: .none))
+    case (.ask(let validates), _): return .send(exchange(validates: validates))
+    case (.use, nil), (.useAndRevalidate, nil): return .send(exchange(validates: false))
+    }
+  }
+
+  /// Stores, updates or invalidates by the server's answer, and gives what the client gets.
+  public func finish(
+    _ exchange: CacheExchange, _ response: HTTPResponse, body: Data, at now: Date
+  ) async -> CacheAnswer {
+    if [500, 502, 503, 504].contains(response.status.code), let answer = standIn(exchange, at: now) { return answer }
+    var answer = CacheAnswer(response: response, body: body, source: .network)
+    do {
+      let judged = Self.judge(
+        response, body: body, to: exchange.client.headerFields, for: exchange.key,
+        stored: exchange.request.isConditional(beyond: exchange.client) ? exchange.stored?.head : nil,
+        requestedAt: exchange.sentAt, receivedAt: now, keepsCookies: keepsCookies)
+      switch (judged, exchange.stored) {
+      case (.notModified(let head), let stored?):
+        let record = Record(head: head, body: stored.body)
+        answer = CacheAnswer(record, for: exchange.client, at: now, source: .validated)
+        try await save(record, for: exchange.key)
+        answer.isStored = isPersistent
+      case (.received(let record), _): try await receive(record, exchange, response, &answer, now)
+      case (.notModified, nil): break
+      }
+    } catch {
+      answer.failure = error
+    }
+    return answer
+  }
+
+  /// The stored answer to a request that got none; `nil` where it may not be used.
+  ///
+  /// - Parameter always: whether any stale answer will do that the server does not forbid, and not only one that it
+  ///   allows (RFC 9111 §4.2.4, RFC 5861 §4).
+  public func standIn(_ exchange: CacheExchange, at now: Date, always: Bool = false) -> CacheAnswer? {
+    guard let stored = exchange.stored,
+      CacheDecision.standsIn(stored.head, for: exchange.client, at: now, always: always)
+    else { return nil }
+    return CacheAnswer(stored, for: exchange.client, at: now, source: .standIn)
+  }
+}
+
+extension HTTPCache {
+  /// With the stored validators; the client's own conditions are evaluated on the answer (RFC 9111 §4.3.1).
+  private static func validating(_ request: HTTPRequest, _ stored: Record.Head?) -> HTTPRequest {
+    guard let stored, request.method == .get else { return request }
+    var bare = request
+    for name in [.ifNoneMatch, .ifModifiedSince, .ifRange, .range] as [HTTPField.Name] {
+      bare.headerFields[name] = nil
+    }
+    let conditional = conditional(bare, on: stored)
+    return conditional.headerFields == bare.headerFields ? request : conditional
+  }
+
+  private func receive(
+    _ record: Record, _ exchange: CacheExchange, _ response: HTTPResponse, _ answer: inout CacheAnswer, _ now: Date
+  ) async throws {
+    switch exchange.client.method {
+    case .get: try await receiveGet(record, exchange, &answer, now)
+    case .head: try await receiveHead(record.head, exchange, now)
+    default: try await receiveUnsafe(record, exchange, response, &answer, now)
+    }
+  }
+
+  private func receiveGet(
+    _ record: Record, _ exchange: CacheExchange, _ answer: inout CacheAnswer, _ now: Date
+  ) async throws {
+    // The client's own condition or range was sent on: a 304 or 206 is for it alone.
+    guard record.head.status != .notModified, record.head.status != .partialContent else { return }
+    if record.head.isStorable(for: RequestCacheControl(exchange.client.headerFields)) {
+      try await save(record, for: exchange.key)
+      answer.isStored = isPersistent
+    } else if record.head.status.kind == .successful {
+      // What is stored is older than this.
+      try await remove(exchange.key)
+    }
+    // What came whole in answer to the stored validators is still to be held against the client's own conditions.
+    guard exchange.request != exchange.client, record.head.status == .ok else { return }
+    var own = CacheAnswer(record, for: exchange.client, at: now, source: .network)
+    own.isStored = answer.isStored
+    if own.response.status == .ok { return }
+    own.response.headerFields[.age] = record.head.fields[.age]
+    answer = own
+  }
+
+  /// An answer to HEAD confirms what is stored, or says that it is another now (RFC 9111 §4.3.5).
+  private func receiveHead(_ head: Record.Head, _ exchange: CacheExchange, _ now: Date) async throws {
+    guard head.status == .ok, let stored = exchange.stored, stored.head.status == .ok else { return }
+    let length = head.fields[.contentLength]
+    guard StoredFields.confirm(head.fields, stored.head), length == nil || length == "\(stored.body.count)" else {
+      return try await invalidate(exchange.key, at: now)
+    }
+    let updated = stored.head.updated(
+      by: head.fields, exchange.client.headerFields, head.requestedAt, head.receivedAt)
+    try await save(Record(head: updated, body: stored.body), for: exchange.key)
+  }
+
+  private func receiveUnsafe(
+    _ record: Record, _ exchange: CacheExchange, _ response: HTTPResponse, _ answer: inout CacheAnswer, _ now: Date
+  ) async throws {
+    guard let url = exchange.url else { return }
+    for url in Invalidation.urls(of: exchange.client.method, url, response) {
+      for key in try await keys(of: url, in: exchange.key.scope) { try await invalidate(key, at: now) }
+    }
+    guard isOfTheTarget(record.head, exchange, url) else { return }
+    try await save(record, for: exchange.key)
+    answer.isStored = isPersistent
+  }
+
+  /// Whether the answer to a POST is that of a later GET: it says so, and for how long (RFC 9110 §9.3.3).
+  private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheExchange, _ url: URL) -> Bool {
+    guard exchange.client.method == .post, head.status == .ok, let location = head.fields[.contentLocation],
+      URL(string: location, relativeTo: url)?.absoluteURL == url
+    else { return false }
+    let isExplicit = CacheControl(head.fields).maxAge != nil || head.fields.contains(.expires)
+    return isExplicit && head.isStorable(for: RequestCacheControl(exchange.client.headerFields))
+  }
+}
+
+extension CacheAnswer {
+  fileprivate init(_ record: Record, for request: HTTPRequest, at now: Date, source: Source) {
+    let age = record.head.standing(at: now)?.age ?? 0
+    (response, body) = StoredAnswer.make(record, for: request, age: age)
+    self.source = source
+  }
+}
+
+extension HTTPRequest {
+  /// Whether it carries conditions that another request does not.
+  fileprivate func isConditional(beyond other: HTTPRequest) -> Bool { headerFields != other.headerFields }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import HTTPTypes
+
+/// What a private cache does with a client's request (RFC 9111 §4): request, stored head and time in, decision out.
+enum CacheDecision: Hashable, Sendable {
+  /// Answer from what is stored.
+  case use
+  /// The same, and ask the server in the background (RFC 5861 §3).
+  case useAndRevalidate
+  /// Ask the server; with the stored validators, where `validates`.
+  case ask(validates: Bool)
+  /// Answer 504 (§5.2.1.7).
+  case gatewayTimeout
+
+  /// - Parameter stored: the record that the request selects; `nil` where there is none.
+  init(_ request: HTTPRequest, stored: Record.Head?, at now: Date) {
+    let wishes = RequestCacheControl(request.headerFields)
+    let asking: CacheDecision = wishes.isOnlyIfCached ? .gatewayTimeout : .ask(validates: stored != nil)
+    guard request.method == .get || request.method == .head else {
+      self = .ask(validates: false)
+      return
+    }
+    // Only the origin evaluates these (§4.3.2).
+    guard !request.headerFields.contains(.ifMatch), !request.headerFields.contains(.ifUnmodifiedSince) else {
+      self = .ask(validates: false)
+      return
+    }
+    guard let stored, !wishes.isNoCache, !wishes.isNoStore, let standing = stored.standing(at: now) else {
+      self = wishes.isNoStore && !wishes.isOnlyIfCached ? .ask(validates: false) : asking
+      return
+    }
+    self = Self.decide(standing, wishes, isImmutable: CacheControl(stored.fields).isImmutable) ?? asking
+  }
+
+  /// - Returns: `nil` where the server is to be asked.
+  private static func decide(
+    _ standing: Standing, _ wishes: RequestCacheControl, isImmutable: Bool
+  ) -> CacheDecision? {
+    let rest = standing.lifetime - standing.age
+    // What is immutable is not asked for again while it is fresh (RFC 8246 §2.1).
+    let isYoung = standing.age <= wishes.maxAge ?? .infinity || (isImmutable && standing.isFresh)
+    guard isYoung, rest >= wishes.minFresh ?? -.infinity else { return nil }
+    if standing.isFresh { return .use }
+    guard standing.mayStandIn else { return nil }
+    if let maxStale = wishes.maxStale, -rest <= maxStale { return .use }
+    return standing.isWithinStaleWhileRevalidate && wishes.maxAge == nil && wishes.minFresh == nil
+      ? .useAndRevalidate : nil
+  }
+}
+
+extension CacheDecision {
+  /// Whether what is stored is the answer to a request that got none, or 500, 502, 503 or 504 (RFC 9111 §4.2.4, RFC 5861 §4).
+  ///
+  /// - Parameter always: whether any stale response will do that the server does not forbid.
+  static func standsIn(_ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool) -> Bool {
+    guard let standing = stored.standing(at: now), standing.mayStandIn else { return false }
+    let wishes = RequestCacheControl(request.headerFields)
+    guard !wishes.isNoCache, !wishes.isNoStore, wishes.maxAge == nil, wishes.minFresh == nil else { return false }
+    return standing.isFresh || standing.isWithinStaleIfError || always
+  }
+}
+
+extension Record.Head {
+  /// How it stands by its own word alone; `nil` where it may not be kept.
+  func standing(at now: Date) -> Standing? {
+    var standing = Freshness(self, usesHeuristics: true).standing(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
+    // Harmless for a private cache, and kind to what says it means one that several share (§4.2.4).
+    if standing?.isFresh == false, CacheControl(fields).isSharedMustRevalidate { standing?.mayStandIn = false }
+    return standing
+  }
+}

@@ -1,0 +1,78 @@
+import HTTPTypes
+
+/// One element of a field that is a list, as the bytes of its line: it is there within the call that gives it, and no longer.
+struct FieldElement {
+  /// Without the white space around it; never empty.
+  let bytes: UnsafeBufferPointer<UInt8>
+
+  /// What is before the first `=`, or all.
+  var name: UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(rebasing: bytes.prefix { $0 != UInt8(ascii: "=") })
+  }
+
+  /// What is after the first `=`, without the quotes of a quoted string; `nil` where there is none. A backslash stays: no
+  /// argument that is read here has a reason for one.
+  var argument: UnsafeBufferPointer<UInt8>? {
+    guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+    let argument = bytes[(equals + 1)...]
+    guard argument.count >= 2, argument.first == UInt8(ascii: "\""), argument.last == UInt8(ascii: "\"") else {
+      return UnsafeBufferPointer(rebasing: argument)
+    }
+    return UnsafeBufferPointer(rebasing: argument.dropFirst().dropLast())
+  }
+
+  /// Whether ``name`` is this one, in lower case, whatever case it is written in (RFC 9111 §5.2).
+  func isNamed(_ name: StaticString) -> Bool {
+    let own = self.name
+    guard own.count == name.utf8CodeUnitCount else { return false }
+    return own.indices.allSatisfy { own[$0].asciiLowercased == name.utf8Start[$0] }
+  }
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+extension HTTPFields {
+  /// Calls `body` with each element of each line of a field, in order (RFC 9110 §5.6.1): a comma inside of a quoted string
+  /// separates nothing, an empty element is none, and a quoted string that is not closed ends with its line.
+  func forEachElement(of name: HTTPField.Name, _ body: (FieldElement) -> Void) {
+    for field in self where field.name == name {
+      field.withUnsafeBytesOfValue { Self.forEachElement(of: $0, body) }
+    }
+  }
+
+  private static func forEachElement(of line: UnsafeBufferPointer<UInt8>, _ body: (FieldElement) -> Void) {
+    var (start, isQuoted, isEscaped) = (0, false, false)
+    for (index, byte) in line.enumerated() {
+      if isEscaped {
+        isEscaped = false
+      } else if byte == UInt8(ascii: "\"") {
+        isQuoted.toggle()
+      } else if isQuoted, byte == UInt8(ascii: "\\") {
+        isEscaped = true
+      } else if !isQuoted, byte == UInt8(ascii: ",") {
+        give(line[start..<index], body)
+        start = index + 1
+      }
+    }
+    give(line[start...], body)
+  }
+
+  private static func give(_ element: Slice<UnsafeBufferPointer<UInt8>>, _ body: (FieldElement) -> Void) {
+    let bytes = element.trimmingFieldWhitespace()
+    if !bytes.isEmpty { body(FieldElement(bytes: UnsafeBufferPointer(rebasing: bytes))) }
+  }
+}
+
+extension Slice<UnsafeBufferPointer<UInt8>> {
+  /// Without spaces and tabs at its ends (RFC 9110 §5.6.3).
+  func trimmingFieldWhitespace() -> Self {
+    let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    var rest = drop(while: isSpace)
+    while let last = rest.last, isSpace(last) { rest.removeLast() }
+    return rest
+  }
+}
+
+extension UInt8 {
+  var asciiLowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+}
