@@ -37,7 +37,6 @@ public struct CacheExchange: Sendable {
   let url: URL?
   let stored: Record?
   let sentAt: Date
-
-  /// Whether the server may answer 304 to it, for the cache.
-  var validates: Bool { stored != nil }
+  /// Whether ``request`` carries the stored validators, in place of the client's own conditions.
+  let sendsValidators: Bool
 }

@@ -28,9 +28,10 @@ extension HTTPCache {
     let decision = CacheDecision(request, stored: stored?.head, at: now)
     func exchange(validates: Bool) -> CacheExchange {
       let record = validates ? stored : nil
+      let validating = Self.validating(request, record?.head)
       return CacheExchange(
-        request: Self.validating(request, record?.head), failure: failure, client: request, key: key,
-        url: URL(string: url), stored: record, sentAt: now)
+        request: validating ?? request, failure: failure, client: request, key: key, url: URL(string: url),
+        stored: record, sentAt: now, sendsValidators: validating != nil)
     }
     switch (decision, stored) {
     case (.use, let stored?):
@@ -54,7 +55,7 @@ extension HTTPCache {
     do {
       let judged = Self.judge(
         response, body: body, to: exchange.client.headerFields, for: exchange.key,
-        stored: exchange.request.isConditional(beyond: exchange.client) ? exchange.stored?.head : nil,
+        stored: exchange.sendsValidators ? exchange.stored?.head : nil,
         requestedAt: exchange.sentAt, receivedAt: now, keepsCookies: keepsCookies)
       switch (judged, exchange.stored) {
       case (.notModified(let head), let stored?):
@@ -84,15 +85,16 @@ extension HTTPCache {
 }
 
 extension HTTPCache {
-  /// With the stored validators; the client's own conditions are evaluated on the answer (RFC 9111 §4.3.1).
-  private static func validating(_ request: HTTPRequest, _ stored: Record.Head?) -> HTTPRequest {
-    guard let stored, request.method == .get else { return request }
+  /// With the stored validators in place of the client's own conditions, which are evaluated on the answer (RFC 9111 §4.3.1);
+  /// `nil` where there are none.
+  private static func validating(_ request: HTTPRequest, _ stored: Record.Head?) -> HTTPRequest? {
+    guard let stored, request.method == .get else { return nil }
     var bare = request
     for name in [.ifNoneMatch, .ifModifiedSince, .ifRange, .range] as [HTTPField.Name] {
       bare.headerFields[name] = nil
     }
     let conditional = conditional(bare, on: stored)
-    return conditional.headerFields == bare.headerFields ? request : conditional
+    return conditional.headerFields == bare.headerFields ? nil : conditional
   }
 
   private func receive(
@@ -118,7 +120,7 @@ extension HTTPCache {
       try await remove(exchange.key)
     }
     // What came whole in answer to the stored validators is still to be held against the client's own conditions.
-    guard exchange.request != exchange.client, record.head.status == .ok else { return }
+    guard exchange.sendsValidators, record.head.status == .ok else { return }
     var own = CacheAnswer(record, for: exchange.client, at: now, source: .network)
     own.isStored = answer.isStored
     if own.response.status == .ok { return }
@@ -166,9 +168,4 @@ extension CacheAnswer {
     (response, body) = StoredAnswer.make(record, for: request, age: age)
     self.source = source
   }
-}
-
-extension HTTPRequest {
-  /// Whether it carries conditions that another request does not.
-  fileprivate func isConditional(beyond other: HTTPRequest) -> Bool { headerFields != other.headerFields }
 }

@@ -57,7 +57,7 @@ extension Record.Head {
     head.requestedAt = requestedAt
     head.receivedAt = receivedAt
     head.invalidatedAt = nil
-    head.variant = Variant(response: head.fields, request: request)
+    head.variant = Variant(response: head.fields, request: request) ?? variant
     return head
   }
 }
