@@ -17,8 +17,9 @@
     }
 
     private static func soak(_ path: String) async throws {
-      let store = try SQLitePersistence(path: path, limit: Soak.limit)
-      try await Soak.run(store, largest: 2 * Soak.limit + (8 << 20)) {
+      let soak = Soak()
+      let store = try SQLitePersistence(path: path, limit: soak.limit)
+      try await soak.run(store, largest: 2 * soak.limit + (8 << 20)) {
         ["", "-wal", "-shm"].reduce(0) { sum, suffix in
           let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
           return sum + (attributes?[.size] as? Int ?? 0)

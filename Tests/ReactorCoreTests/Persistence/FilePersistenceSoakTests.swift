@@ -17,8 +17,9 @@
     }
 
     private static func soak(_ directory: URL) async throws {
-      let store = FilePersistence(directory: directory, limit: Soak.limit)
-      try await Soak.run(store, largest: Soak.limit) {
+      let soak = Soak(share: 10)
+      let store = FilePersistence(directory: directory, limit: soak.limit)
+      try await soak.run(store, largest: soak.limit) {
         try files(in: directory, suffix: ".record").reduce(0) { try $0 + (attribute(.size, of: $1) as? Int ?? 0) }
       }
     }
