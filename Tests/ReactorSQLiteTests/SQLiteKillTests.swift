@@ -28,8 +28,8 @@
         let kills = Chance.count("REACTOR_KILLS", default: 20)
         let outcome = try await trial.run(kills: kills) { try SQLitePersistence(path: path) }
         #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
-        #expect(outcome.acknowledged.allSatisfy { $0 > kills } && outcome.looks > 1)
-        print("SQLite in company: \(outcome.acknowledged) saves, read \(outcome.looks) times")
+        #expect(outcome.acknowledged.allSatisfy { $0 > kills })
+        print("SQLite in company: \(outcome.acknowledged) saves, \(kills) kills")
       }
     }
   }

@@ -10,9 +10,11 @@
     @Test func `the store stays under its limit and its slack, and memory stays flat`() async throws {
       await withTemporaryDirectory { directory in
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
-        await #expect(processExitsWith: .success) { [path = path as String] in
+        let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+          [path = path as String] in
           try await `SQLite in the long run`.soak(path)
         }
+        print("SQLite:", String(decoding: result?.standardOutputContent ?? [], as: UTF8.self))
       }
     }
 

@@ -1,7 +1,7 @@
 #if os(macOS) || os(Linux)
   public import ReactorCore
 
-  /// Several processes write to one store at once, each its own keys, while this one reads it: the first of them is
+  /// Several processes write to one store at once, each its own keys, while this one reads it all: the first of them is
   /// killed again and again, the others go on.
   public struct CompanyTrial: Sendable {
     public static let writerCount = 3
@@ -18,8 +18,6 @@
     public struct Outcome: Sendable {
       /// How many saves each writer said were stored.
       public var acknowledged = Array(repeating: 0, count: CompanyTrial.writerCount)
-      /// How often the whole store was read meanwhile.
-      public var looks = 0
       /// What an acknowledged save, or one that was seen, should have excluded.
       public var faults: [String] = []
     }
@@ -28,19 +26,19 @@
     public func run(kills: Int, open: @Sendable () throws -> any Persistence) async throws -> Outcome {
       let store = try open()
       let others = try (1..<Self.writerCount).map { try writer($0, run: 0) }
-      var (outcome, view) = (Outcome(), StoreView())
+      var (outcome, view, generator) = (Outcome(), StoreView(), SeededGenerator(seed: seed))
       try await withThrowingTaskGroup(of: (part: Int, KilledWriter.Run).self) { group in
         // The group waits for what they say.
         defer { for other in others { other.kill() } }
         for (part, other) in zip(1..., others) { group.addTask { (part, try await other.killed(after: .max)) } }
-        let looks = try await watching(store) {
-          for run in try await killedRuns(kills) {
-            view.note(run.acknowledged)
-            outcome.note(run, of: 0)
+        for run in 0..<kills {
+          let killed = try await killedRun(run, &generator) {
+            outcome.faults += await view.faults(of: store).map { "while all write: \($0)" }
           }
+          view.note(killed.acknowledged)
+          outcome.note(killed, of: 0)
+          outcome.faults += await view.faults(of: store).map { "after kill \(run): \($0)" }
         }
-        outcome.looks = looks.count
-        outcome.faults += looks.faults.map { "while all write: \($0)" }
         for other in others { other.kill() }
         for try await (part, run) in group {
           view.note(run.acknowledged)
@@ -57,34 +55,15 @@
         engine, path: path, seed: seed &+ UInt64(run) &* 16, run: run, part: part, of: Self.writerCount)
     }
 
-    /// One writer after the other, of the first share.
-    private func killedRuns(_ kills: Int) async throws -> [KilledWriter.Run] {
-      var generator = SeededGenerator(seed: seed)
-      var runs: [KilledWriter.Run] = []
-      for run in 0..<kills {
-        runs.append(try await writer(0, run: run).killed(after: Int.random(in: 1...60, using: &generator)))
-      }
-      return runs
-    }
-
-    /// Reads the whole store again and again while `body` runs.
-    private func watching(
-      _ store: any Persistence, while body: () async throws -> Void
-    ) async throws -> (count: Int, faults: [String]) {
-      try await withThrowingTaskGroup(of: (count: Int, faults: [String]).self) { group in
-        group.addTask {
-          var view = StoreView()
-          var looks = (count: 0, faults: [String]())
-          while !Task.isCancelled {
-            looks.faults += await view.faults(of: store)
-            looks.count += 1
-          }
-          return looks
-        }
-        try await body()
-        group.cancelAll()
-        return try await group.next() ?? (0, [])
-      }
+    /// A writer of the first share; `body` runs meanwhile.
+    private func killedRun(
+      _ run: Int, _ generator: inout SeededGenerator, meanwhile body: () async -> Void
+    ) async throws -> KilledWriter.Run {
+      let writer = try writer(0, run: run)
+      let count = Int.random(in: 1...60, using: &generator)
+      async let killed = writer.killed(after: count)
+      await body()
+      return try await killed
     }
   }
 

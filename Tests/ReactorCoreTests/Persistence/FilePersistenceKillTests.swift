@@ -27,8 +27,8 @@
         let kills = Chance.count("REACTOR_KILLS", default: 20)
         let outcome = try await trial.run(kills: kills) { FilePersistence(directory: directory) }
         #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
-        #expect(outcome.acknowledged.allSatisfy { $0 > kills } && outcome.looks > 1)
-        print("Files in company: \(outcome.acknowledged) saves, read \(outcome.looks) times")
+        #expect(outcome.acknowledged.allSatisfy { $0 > kills })
+        print("Files in company: \(outcome.acknowledged) saves, \(kills) kills")
       }
     }
   }
