@@ -34,16 +34,19 @@ public struct Soak: Sendable {
       greatest = max(greatest, size)
       if size > largest { throw Excess(description: "\(size) bytes after \(index + 1) saves") }
     }
+    // Before the list, which takes room itself.
+    let late = Self.residentMemory()
     let entries = try await store.entries(in: nil, url: nil)
     let size = entries.reduce(0) { $0 + $1.size }
+    print(
+      "\(count) saves under \(limit) bytes: \(greatest) on the disk at most, \(entries.count) left of \(size);",
+      "memory \(early ?? 0) bytes after a tenth, \(late ?? 0) at the end")
+    // An error ends the process before it has written that.
+    fflush(nil)
     // As many as may be, and no more.
     guard size <= limit, size > limit / 2 else {
       throw Excess(description: "\(size) bytes in \(entries.count) entries")
     }
-    let late = Self.residentMemory()
-    print(
-      "\(count) saves under \(limit) bytes: \(greatest) on the disk at most, \(entries.count) left of \(size);",
-      "memory \(early ?? 0) bytes after a tenth, \(late ?? 0) at the end")
     guard let early, let late, late > early + (8 << 20) else { return }
     throw Excess(description: "memory grew from \(early) bytes to \(late)")
   }
