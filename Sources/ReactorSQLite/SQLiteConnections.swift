@@ -10,6 +10,8 @@
     let identity: SQLiteFiles.Identity
     private let readers: [SQLiteReader]
     private let next = Atomic(0)
+    /// How long the writer waits for other processes, in milliseconds.
+    private let busyTimeout: Int
     private let lister: DatabaseQueue
     /// Last, so that it is closed last: what is in `-wal` is then moved into the database, and `-wal` removed.
     private let writer: DatabaseQueue
@@ -17,14 +19,15 @@
     /// - Parameter files: the database's file is there. Its lock is held.
     /// - Throws: `DatabaseError`, ``SQLiteDamage``, ``SQLitePersistenceError``.
     init(_ files: SQLiteFiles, _ synchronization: SQLitePersistence.Synchronization, readers count: Int) throws {
-      guard let identity = files.identity() else {
+      guard let identity = try files.identity() else {
         throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
       }
       self.identity = identity
-      writer = try DatabaseQueue(path: files.path, configuration: Self.writing(files.path))
+      busyTimeout = Int(files.system.lockWait / .milliseconds(1))
+      writer = try DatabaseQueue(path: files.path, configuration: Self.writing(files))
       try SQLiteSchema.migrate(writer)
       try writer.writeWithoutTransaction { try Self.set(synchronization, $0, files.path) }
-      lister = try DatabaseQueue(path: files.path, configuration: Self.reading)
+      lister = try DatabaseQueue(path: files.path, configuration: Self.reading(files.system))
       readers = try (0..<max(1, count)).map { _ in try SQLiteReader(files.path) }
     }
 
@@ -45,7 +48,7 @@
     func write<Value>(waits: Bool, _ body: (Database) throws -> Value) throws -> Value {
       try writer.writeWithoutTransaction { db in
         if !waits { try db.execute(sql: "PRAGMA busy_timeout = 0") }
-        defer { if !waits { try? db.execute(sql: "PRAGMA busy_timeout = 10000") } }
+        defer { if !waits { try? db.execute(sql: "PRAGMA busy_timeout = \(busyTimeout)") } }
         // One whose rollback failed.
         if db.isInsideTransaction { try db.rollback() }
         // GRDB would parse BEGIN and COMMIT each time, which takes a third of a small transaction's time.
@@ -72,24 +75,24 @@
   }
 
   extension SQLiteConnections {
-    static var reading: Configuration {
+    static func reading(_ system: SQLiteSystem) -> Configuration {
       var configuration = Configuration()
       configuration.label = "Reactor"
-      configuration.busyMode = .timeout(10)
+      configuration.busyMode = .timeout(system.lockWait / .seconds(1))
       configuration.foreignKeysEnabled = false
       configuration.readonly = true
       return configuration
     }
 
-    private static func writing(_ path: String) -> Configuration {
-      var configuration = reading
+    private static func writing(_ files: SQLiteFiles) -> Configuration {
+      var configuration = reading(files.system)
       configuration.readonly = false
       configuration.journalMode = .wal
       // One that cannot be rolled back is an error of the next, and no trap.
       configuration.allowsUnsafeTransactions = true
       configuration.prepareDatabase { db in
         // Before anything is changed.
-        try SQLiteSchema.check(db, path)
+        try SQLiteSchema.check(db, files.path)
         try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_size_limit = \(4 << 20)")
       }
       return configuration

@@ -81,9 +81,9 @@
         let connections = state.withLock(\.connections)
         do {
           // Before, so as not to work for nothing; and after: one that was set aside in between holds it alone.
-          if connections.identity == files.identity() {
+          if try connections.identity == files.identity() {
             let value = try body(connections)
-            if connections.identity == files.identity() { return value }
+            if try connections.identity == files.identity() { return value }
           }
           try replace(connections, nil)
           attempts += 1
@@ -107,7 +107,7 @@
         if isDue { state.checkedAt = date }
         return (state.connections, notice, isDue)
       }
-      guard isDue, notice == nil, connections.identity != files.identity() else { return (connections, notice) }
+      guard isDue, notice == nil, try connections.identity != files.identity() else { return (connections, notice) }
       try replace(connections, nil)
       return try self.connections(at: date, takingNotice: takingNotice)
     }
@@ -119,7 +119,7 @@
     ///   `EIO` of a read `SQLITE_IOERR_CORRUPTFS`): only what is damaged on new connections as well is set aside.
     private func isReplaced(_ connections: SQLiteConnections, after error: any Error, isFirst: Bool) throws -> Bool {
       guard error is DatabaseError || error is SQLiteDamage else { return false }
-      guard connections.identity == files.identity() else {
+      guard try connections.identity == files.identity() else {
         try replace(connections, nil)
         return true
       }
@@ -146,7 +146,7 @@
     private func replace(_ old: SQLiteConnections, _ damage: SQLiteDamage?, reopens: Bool = false) throws {
       try files.withLock {
         guard state.withLock({ $0.connections === old }) else { return }
-        let isSame = old.identity == files.identity()
+        let isSame = try old.identity == files.identity()
         guard !isSame || damage != nil || reopens else { return }
         let (new, notice) = try Self.open(
           files, synchronization, readers: readerCount, settingAside: isSame ? damage : nil, now)

@@ -32,7 +32,7 @@
     }
 
     private static func defects(of files: SQLiteFiles) throws -> [StoreDefect] {
-      let reader = try DatabaseQueue(path: files.path, configuration: SQLiteConnections.reading)
+      let reader = try DatabaseQueue(path: files.path, configuration: SQLiteConnections.reading(files.system))
       return try reader.unsafeRead { db in
         try SQLiteSchema.check(db, files.path)
         return try SQLiteVerification(path: files.path).defects(db)

@@ -27,7 +27,8 @@
   /// **Privacy.** All files are for their owner alone. What is deleted is overwritten (`secure_delete`); after
   /// `removeAll`, no byte of what it removed is left in any of the files, those that were set aside included.
   ///
-  /// What SQLite refuses throws ``SQLitePersistenceError``, a database that another process holds after ten seconds.
+  /// What SQLite or the system refuses throws ``SQLitePersistenceError``. For another process that holds the database, or its
+  /// lock, each call waits up to ten seconds.
   /// Cancellation stops `entries` and `verify` alone. No method works on the caller's executor.
   public final class SQLitePersistence: Persistence {
     /// What an acknowledged save survives.
@@ -69,9 +70,9 @@
     /// - Parameter readers: how many loads run at once; more wait.
     init(
       path: String, limit: Int = 256 << 20, countLimit: Int = 100_000, synchronization: Synchronization = .normal,
-      readers: Int = 2, now: @escaping @Sendable () -> Date
+      readers: Int = 2, system: SQLiteSystem = SQLiteSystem(), now: @escaping @Sendable () -> Date
     ) throws(SQLitePersistenceError) {
-      let files = try SQLiteFiles(path)
+      let files = try SQLiteFiles(path, system: system)
       do {
         database = try SQLiteDatabase(files, synchronization, readers: max(1, readers), now: now)
       } catch let error as SQLitePersistenceError {

@@ -7,7 +7,7 @@
     /// The text names no file: it is empty, begins with a colon, or holds a NUL.
     case invalidPath(String)
     /// One of the database's files or its directory cannot be made, locked, renamed or removed, or its permissions
-    /// cannot be set; with the system's `errno`.
+    /// cannot be set; with the system's `errno`: `EWOULDBLOCK` where another process held `-lock` for ten seconds.
     case file(path: String, code: Int32)
     /// The database is in order, and another program's: none of its tables is this library's. It is left as it is.
     case foreign(path: String)
@@ -16,7 +16,8 @@
     case setAside(path: String, as: String, reason: SQLiteDamage)
     /// The record alone is larger than the limit; both in bytes. Nothing was written.
     case tooLarge(size: Int, limit: Int)
-    /// SQLite failed, with its extended result code and its words.
+    /// SQLite failed, with its extended result code and its words. The code's last byte is 5 (`SQLITE_BUSY`) where
+    /// another process held the database for ten seconds.
     case sqlite(Operation, path: String, code: Int32, message: String)
 
     /// What was tried.
@@ -45,8 +46,7 @@
       case .invalidPath(let path):
         "'\(path)' names no file; give SQLitePersistence a path, or use MemoryPersistence"
       case .file(let path, let code):
-        "cannot use \(path): \(String(cString: strerror(code))) (errno \(code)); make the file and its directory "
-          + "this user's own, or give SQLitePersistence another path"
+        "cannot use \(path): \(String(cString: strerror(code))) (errno \(code)); \(Self.advice(errno: code))"
       case .foreign(let path):
         "\(path) is another program's database; give SQLitePersistence a path of its own"
       case .setAside(let path, let name, let reason):
@@ -60,11 +60,20 @@
 
     public var errorDescription: String? { description }
 
+    private static func advice(errno code: Int32) -> String {
+      switch code {
+      case EWOULDBLOCK: "another process holds it, and is opening the database or stuck; try again, or end that process"
+      case ENOSPC, EDQUOT: "free some space, or give SQLitePersistence another path"
+      case EIO: "the disk fails; give SQLitePersistence another path"
+      default: "make the file and its directory this user's own, or give SQLitePersistence another path"
+      }
+    }
+
     /// What to do about it.
     private var advice: String? {
       guard case .sqlite(_, _, let code, _) = self else { return nil }
       return switch ResultCode(rawValue: code).primaryResultCode {
-      case .SQLITE_BUSY: "another process holds the database; try again"
+      case .SQLITE_BUSY: "another process is in a transaction, or stuck in one; try again, or end that process"
       case .SQLITE_FULL: "free some space, or give SQLitePersistence another path"
       case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
         "make the file and its directory writable for this user, or give SQLitePersistence another path"

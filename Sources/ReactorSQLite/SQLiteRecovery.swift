@@ -7,28 +7,30 @@
     private static let keptCount = 2
 
     /// Renames the database, `-wal` and `-shm` with it, and removes the oldest of those that were set aside before. The
-    /// lock is held.
+    /// lock is held. Once the database has its new name, nothing fails: it must be told.
     ///
     /// - Returns: what to tell the next `load`.
     func setAside(_ reason: SQLiteDamage, at date: Date) throws(SQLitePersistenceError) -> SQLitePersistenceError {
-      let name = freeName(at: date)
+      let name = try freeName(at: date)
       // The database first: what another process finds without it, it takes for the rest of one that is gone.
-      for suffix in Self.suffixes { try rename(path + suffix, to: name + suffix) }
-      for old in setAside().dropLast(Self.keptCount) { try removeSetAside(old) }
+      try system.rename(path, to: name)
+      // What stays in its place is removed before the new one is made.
+      for suffix in Self.suffixes.dropFirst() { _ = try? system.rename(path + suffix, to: name + suffix) }
+      // What stays is removed by the next time.
+      for old in ((try? setAside()) ?? []).dropLast(Self.keptCount) { try? removeSetAside(old) }
       return .setAside(path: path, as: name, reason: reason)
     }
 
     /// Removes all that were set aside: what was removed from the store must not be left in them.
     func removeSetAside() throws(SQLitePersistenceError) {
-      for name in setAside() { try removeSetAside(name) }
+      for name in try setAside() { try removeSetAside(name) }
     }
 
     /// Paths of those that were set aside, the oldest first.
-    func setAside() -> [String] {
+    func setAside() throws(SQLitePersistenceError) -> [String] {
       let directory = (path as NSString).deletingLastPathComponent
       let prefix = (path as NSString).lastPathComponent + ".corrupt-"
-      let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-      let bases = names.filter { $0.hasPrefix(prefix) }.map { name in
+      let bases = try system.list(directory).filter { $0.hasPrefix(prefix) }.map { name in
         Self.suffixes.dropFirst().first(where: name.hasSuffix).map { String(name.dropLast($0.count)) } ?? name
       }
       return Set(bases).sorted { $0.compare($1, options: .numeric) == .orderedAscending }
@@ -36,14 +38,14 @@
     }
 
     private func removeSetAside(_ name: String) throws(SQLitePersistenceError) {
-      for suffix in Self.suffixes { try remove(name + suffix) }
+      for suffix in Self.suffixes { try system.remove(name + suffix) }
     }
 
     /// A name that comes after all others of the same second.
-    private func freeName(at date: Date) -> String {
+    private func freeName(at date: Date) throws(SQLitePersistenceError) -> String {
       let time = date.formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
       let name = "\(path).corrupt-\(time)"
-      guard let last = setAside().last(where: { $0.hasPrefix(name) }) else { return name }
+      guard let last = try setAside().last(where: { $0.hasPrefix(name) }) else { return name }
       return "\(name)-\((Int(last.dropFirst(name.count + 1)) ?? 1) + 1)"
     }
   }

@@ -74,6 +74,17 @@
       }
     }
 
+    @Test func `a lock that is a broken link is an error, and no endless search`() async throws {
+      try await withTemporaryDirectory { directory in
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let path = directory.appending(path: "records.sqlite").path()
+        try FileManager.default.createSymbolicLink(atPath: path + "-lock", withDestinationPath: path + "-gone")
+        #expect(throws: SQLitePersistenceError.file(path: path + "-lock", code: ENOENT)) {
+          try SQLitePersistence(path: path)
+        }
+      }
+    }
+
     @Test func `an error shows neither the statement nor the URL`() async throws {
       try await withTemporaryDirectory { directory in
         let path = directory.appending(path: "records.sqlite").path()

@@ -19,5 +19,18 @@
         #expect(outcome.acknowledged > outcome.kills)
       }
     }
+
+    @Test func `others that write to the same file meanwhile go on and lose nothing`() async throws {
+      try await withTemporaryDirectory { directory in
+        let seed = Chance.seed("Killed SQLite persistence in company")
+        let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
+        let trial = CompanyTrial(.sqlite, path: path, seed: seed)
+        let kills = Chance.count("REACTOR_KILLS", default: 20)
+        let outcome = try await trial.run(kills: kills) { try SQLitePersistence(path: path) }
+        #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
+        #expect(outcome.acknowledged.allSatisfy { $0 > kills })
+        print("SQLite in company: \(outcome.acknowledged) saves, \(kills) kills")
+      }
+    }
   }
 #endif

@@ -5,17 +5,17 @@ import TestSupport
 
 /// Saves records for ever, and says of each that it is stored; made to be killed.
 ///
-/// Arguments: engine, path, seed, run. It begins when there is a byte on standard input. On standard output: `open`, then
+/// Arguments: engine, path, seed, run, and which of how many shares of the keys is its own. It begins when there is a byte on standard input. On standard output: `open`, then
 /// a line of key and version for each save that has returned.
 @main struct StoreWriter {
   static let taskCount = 4
 
   static func main() async throws {
     let arguments = CommandLine.arguments
-    guard arguments.count == 5, let engine = WriterEngine(rawValue: arguments[1]), let seed = UInt64(arguments[3]),
-      let run = Int(arguments[4])
+    guard arguments.count == 7, let engine = WriterEngine(rawValue: arguments[1]), let seed = UInt64(arguments[3]),
+      let run = Int(arguments[4]), let part = Int(arguments[5]), let parts = Int(arguments[6]), part < parts
     else {
-      say("usage: StoreWriter ENGINE PATH SEED RUN")
+      say("usage: StoreWriter ENGINE PATH SEED RUN PART PARTS")
       exit(64)
     }
     var byte: UInt8 = 0
@@ -23,7 +23,9 @@ import TestSupport
     say("open")
     let store = try open(engine, arguments[2])
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for task in 0..<taskCount { group.addTask { try await write(to: store, task, run: run, seed: seed) } }
+      for task in (part * taskCount)..<((part + 1) * taskCount) {
+        group.addTask { try await write(to: store, task, of: parts * taskCount, run: run, seed: seed) }
+      }
       try await group.waitForAll()
     }
   }
@@ -44,13 +46,13 @@ import TestSupport
   }
 
   /// Each task has keys of its own, so that the versions of one key are saved in their order.
-  private static func write(to store: any Persistence, _ task: Int, run: Int, seed: UInt64) async throws {
+  private static func write(to store: any Persistence, _ task: Int, of tasks: Int, run: Int, seed: UInt64) async throws
+  {
     var generator = SeededGenerator(seed: seed &+ UInt64(task))
     var version = run << 20
     while true {
       version += 1
-      let number =
-        Int.random(in: 0..<(WrittenRecord.keyCount / taskCount), using: &generator) * taskCount + task
+      let number = Int.random(in: 0..<(WrittenRecord.keyCount / tasks), using: &generator) * tasks + task
       let written = WrittenRecord(number: number, version: version)
       try await store.save(written.record, for: written.key)
       say("\(number) \(version)")

@@ -24,7 +24,7 @@
     public func run(kills: Int, open: () throws -> any Persistence) async throws -> Outcome {
       var generator = SeededGenerator(seed: seed)
       var outcome = Outcome()
-      var known: [Int: Int] = [:]
+      var view = StoreView()
       var writer = try writer(0)
       for run in 0..<kills {
         // Mostly soon, the opening included; at times late enough for a database to be checkpointed.
@@ -33,40 +33,15 @@
         if run + 1 < kills { writer = try self.writer(run + 1) }
         outcome.kills += 1
         outcome.acknowledged += killed.count
-        known.merge(killed.acknowledged) { max($0, $1) }
+        view.note(killed.acknowledged)
         if !killed.complaint.isEmpty { outcome.faults.append("kill \(run): the writer said \(killed.complaint)") }
-        outcome.faults += try await faults(of: open(), &known).map { "kill \(run): \($0)" }
+        outcome.faults += try await view.faults(of: open()).map { "kill \(run): \($0)" }
       }
       return outcome
     }
 
     private func writer(_ run: Int) throws -> KilledWriter {
       try KilledWriter(engine, path: path, seed: seed &+ UInt64(run) &* 8, run: run)
-    }
-
-    /// - Parameter known: the versions that must be there; those that are there afterwards.
-    private func faults(of store: any Persistence, _ known: inout [Int: Int]) async -> [String] {
-      var faults: [String] = []
-      for number in 0..<WrittenRecord.keyCount {
-        do {
-          let record = try await store.load(WrittenRecord(number: number, version: 0).key)
-          guard let record else {
-            if let version = known[number] { faults.append("\(number) is gone, was of version \(version)") }
-            continue
-          }
-          guard let written = WrittenRecord(record, number: number) else {
-            faults.append("\(number) is not what anybody saved")
-            continue
-          }
-          if let version = known[number], written.version < version {
-            faults.append("\(number) is of version \(written.version), was of \(version)")
-          }
-          known[number] = written.version
-        } catch {
-          faults.append("\(number): \(error)")
-        }
-      }
-      return faults
     }
   }
 #endif

@@ -3,7 +3,7 @@
   import ReactorCore
 
   /// The program `StoreWriter`, which saves records until it is killed.
-  public struct KilledWriter {
+  public struct KilledWriter: Sendable {
     /// What a run has shown.
     public struct Run: Sendable {
       /// The last version of each number that the writer said was stored.
@@ -18,9 +18,13 @@
     private let input = Pipe()
 
     /// Starts it; it does nothing yet, so that the next one can start while the store of the last one is looked at.
-    public init(_ engine: WriterEngine, path: String, seed: UInt64, run: Int) throws {
+    ///
+    /// - Parameter part: which of `parts` shares of the keys it writes.
+    public init(
+      _ engine: WriterEngine, path: String, seed: UInt64, run: Int, part: Int = 0, of parts: Int = 1
+    ) throws {
       process.executableURL = try Self.executable()
-      process.arguments = [engine.rawValue, path, "\(seed)", "\(run)"]
+      process.arguments = [engine.rawValue, path] + ["\(seed)", "\(run)", "\(part)", "\(parts)"]
       process.standardOutput = output
       process.standardInput = input
       try process.run()
@@ -37,11 +41,27 @@
         if data.isEmpty { break }
         let isAlive = lines < count
         lines += data.count { $0 == UInt8(ascii: "\n") }
-        if isAlive, lines >= count { Foundation.kill(process.processIdentifier, SIGKILL) }
+        if isAlive, lines >= count { kill() }
         text += String(decoding: data, as: UTF8.self)
       }
       process.waitUntilExit()
-      return Run(text)
+      var run = Run(text)
+      if process.terminationReason != .uncaughtSignal || process.terminationStatus != SIGKILL {
+        run.complaint += "it ended by itself with \(process.terminationStatus)"
+      }
+      return run
+    }
+
+    public func kill() {
+      // The number of one that has ended may be another's.
+      if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// ``kill(after:)`` on a thread of its own, since it blocks.
+    public func killed(after count: Int) async throws -> Run {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try kill(after: count) }) }
+      }
     }
 
     /// Beside the tests.

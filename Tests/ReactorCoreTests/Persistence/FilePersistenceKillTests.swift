@@ -19,5 +19,17 @@
         #expect(files(in: directory, suffix: ".temporary").isEmpty)
       }
     }
+
+    @Test func `others that write to the same directory meanwhile go on and lose nothing`() async throws {
+      try await withTemporaryDirectory { directory in
+        let seed = Chance.seed("Killed file persistence in company")
+        let trial = CompanyTrial(.files, path: directory.path(percentEncoded: false), seed: seed)
+        let kills = Chance.count("REACTOR_KILLS", default: 20)
+        let outcome = try await trial.run(kills: kills) { FilePersistence(directory: directory) }
+        #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
+        #expect(outcome.acknowledged.allSatisfy { $0 > kills })
+        print("Files in company: \(outcome.acknowledged) saves, \(kills) kills")
+      }
+    }
   }
 #endif

@@ -1,0 +1,73 @@
+#if SQLite
+  import Foundation
+  import ReactorCore
+  import Synchronization
+  import TestSupport
+  import Testing
+
+  @testable import ReactorSQLite
+
+  /// The calls that are not SQLite's.
+  @Suite(.timeLimit(.minutes(3))) struct `SQLite's other files on a disk that fails` {
+    @Test(arguments: [ENOSPC, EIO, EACCES], [false, true])
+    func `whichever call fails, each error is typed, and nothing stored before is lost`(
+      _ code: Int32, _ persists: Bool
+    ) async throws {
+      let seed = Chance.seed("Faults of SQLite's files (\(code), \(persists))")
+      var generator = SeededGenerator(seed: seed)
+      // In a row of runs, every call.
+      let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 8)
+      var failed: Set<SQLiteSystem.Call> = []
+      var index = Int.random(in: 0..<stride, using: &generator)
+      while let call = try await failing(index, code, persists) {
+        failed.insert(call)
+        index += stride
+      }
+      #expect(index > 60)
+      #expect(stride > 1 || failed == Set(SQLiteSystem.Call.allCases))
+    }
+
+    /// - Returns: the call that failed; `nil` where there are not so many.
+    private func failing(_ index: Int, _ code: Int32, _ persists: Bool) async throws -> SQLiteSystem.Call? {
+      try await withTemporaryDirectory { directory in
+        let trial = try await FileFaultTrial(directory)
+        let script = Script(failing: index, code, persists)
+        await trial.use(script.system)
+        guard let call = script.failed else {
+          #expect(trial.errors.isEmpty)
+          return nil
+        }
+        let faults = try await trial.settled()
+        #expect(faults.isEmpty, "call \(index), \(call)")
+        return call
+      }
+    }
+  }
+
+  /// Makes one call fail, or all from it on.
+  private final class Script: Sendable {
+    private let state: Mutex<(count: Int, failed: SQLiteSystem.Call?)> = Mutex((0, nil))
+    private let index: Int
+    private let code: Int32
+    private let persists: Bool
+
+    init(failing index: Int, _ code: Int32, _ persists: Bool) {
+      self.index = index
+      self.code = code
+      self.persists = persists
+    }
+
+    var failed: SQLiteSystem.Call? { state.withLock { $0.failed } }
+
+    var system: SQLiteSystem {
+      SQLiteSystem(fault: { call, _ in
+        self.state.withLock { state in
+          defer { state.count += 1 }
+          guard self.persists ? state.count >= self.index : state.count == self.index else { return nil }
+          state.failed = state.failed ?? call
+          return self.code
+        }
+      })
+    }
+  }
+#endif
