@@ -121,8 +121,8 @@ extension RecordCodec {
       return variant
     }
     head.otherVariants = others
-    // Made of a sequence, each would be inserted by itself.
-    head.fields.replaceSubrange(0..<0, with: try fields(&reader))
+    // HTTPFields traps at 65,535.
+    for _ in 0..<(try reader.count(limit: Int(UInt16.max) - 1)) { head.fields.append(try field(&reader)) }
     return head
   }
 
@@ -130,15 +130,6 @@ extension RecordCodec {
     var strings: [String] = []
     for _ in 0..<(try reader.count()) { strings.append(try reader.string()) }
     return strings
-  }
-
-  private static func fields(_ reader: inout RecordReader) throws(RecordError) -> [HTTPField] {
-    // HTTPFields traps at 65,535.
-    let count = try reader.count(limit: Int(UInt16.max) - 1)
-    var fields: [HTTPField] = []
-    fields.reserveCapacity(min(count, 64))
-    for _ in 0..<count { fields.append(try field(&reader)) }
-    return fields
   }
 
   private static func field(_ reader: inout RecordReader) throws(RecordError) -> HTTPField {
