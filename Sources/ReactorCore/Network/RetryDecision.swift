@@ -66,6 +66,8 @@ extension RetryPolicy {
   private static let connectionErrors: Set<URLError.Code> = [
     .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed, .notConnectedToInternet,
     .internationalRoamingOff, .callIsActive, .dataNotAllowed,
+    // On Linux, a connection that was closed before an answer.
+    .badServerResponse,
   ]
   private static let socketErrors: Set<POSIXErrorCode> = [
     .ECONNREFUSED, .ECONNRESET, .ECONNABORTED, .EPIPE, .ETIMEDOUT, .ENETDOWN, .ENETUNREACH, .EHOSTDOWN, .EHOSTUNREACH,

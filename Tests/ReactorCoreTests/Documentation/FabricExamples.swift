@@ -15,19 +15,19 @@ struct Crash: Codable, Sendable, Hashable {
   let id: Int
 }
 
-struct Token: Codable, Sendable {
+struct AccessToken: Codable, Sendable {
   let access: String
   let refresh: String
 }
 
 struct FabricAuthenticator: Authenticator {
-  let tokens: Reactor<Token>
+  let tokens: Reactor<AccessToken>
 
-  func sign(_ request: inout HTTPRequest, body: Data?, with token: Token) {
+  func sign(_ request: inout HTTPRequest, body: Data?, with token: AccessToken) {
     request.headerFields[.authorization] = "Bearer \(token.access)"
   }
 
-  func refresh(_ token: Token) async throws -> Token {
+  func refresh(_ token: AccessToken) async throws -> AccessToken {
     try await tokens.fetch(Resource("oauth/token", method: .post, json: ["refresh_token": token.refresh]))
   }
 }
@@ -36,7 +36,7 @@ struct AuthenticatedFabricAPI: Sendable {
   private let layer: ModelLayer
 
   init(
-    user: String, token: Token, backend: Backend, persistence: any Persistence,
+    user: String, token: AccessToken, backend: Backend, persistence: any Persistence,
     configuration: ReactorConfiguration = .init()
   ) {
     let tokens = ModelLayer(backend: backend, configuration: configuration)

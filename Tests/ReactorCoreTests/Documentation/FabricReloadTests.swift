@@ -12,7 +12,7 @@ import Testing
   private func fabric() -> Fabric {
     let backend = Backend(baseURL: Bench.url, transport: transport, reachability: AlwaysReachable())
     let api = AuthenticatedFabricAPI(
-      user: "ada", token: Token(access: "token", refresh: ""), backend: backend, persistence: MemoryPersistence(),
+      user: "ada", token: AccessToken(access: "token", refresh: ""), backend: backend, persistence: MemoryPersistence(),
       configuration: .scripted(clock))
     return Fabric(api: api, clock: clock)
   }

@@ -16,7 +16,7 @@ import Testing
 
   private func api(user: String = "ada") -> AuthenticatedFabricAPI {
     AuthenticatedFabricAPI(
-      user: user, token: Token(access: "token of \(user)", refresh: "refresh of \(user)"),
+      user: user, token: AccessToken(access: "token of \(user)", refresh: "refresh of \(user)"),
       backend: Backend(baseURL: Bench.url, transport: transport, reachability: AlwaysReachable()), persistence: disk,
       configuration: .scripted(clock))
   }
