@@ -37,6 +37,10 @@ public struct ReactorConfiguration: Sendable {
   /// Whether connectivity is looked at before a request. Default: `true`. A loopback host is never asked about.
   public var checksReachability: Bool = true
 
+  /// How often a request that failed is sent again. Default: ``RetryPolicy``'s, two more attempts after half a second or so. A network
+  /// step of one's own is not retried.
+  public var retry: RetryPolicy = RetryPolicy()
+
   /// What becomes of an array's malformed elements. Default: ``ParsingMode/prune``.
   public var parsing: ParsingMode = .prune
 
@@ -49,7 +53,7 @@ public struct ReactorConfiguration: Sendable {
     "token",
   ]
 
-  /// What waits: for eviction, polling and, where a step waits, for that. Default: `ContinuousClock`.
+  /// What waits: for eviction, polling, a retry and, where a step waits, for that. Default: `ContinuousClock`.
   public var clock: any Clock<Duration> = ContinuousClock()
 
   /// The wall clock, by which freshness is judged. Default: `Date()`.

@@ -122,7 +122,10 @@ struct BadInputTests {
   @Test func `a port with nobody listening is a network error, and so is a name that does not resolve`() async throws {
     let urls = ["http://127.0.0.1:\(try LoopbackServer.unusedPort())/v1", "http://does-not-exist.invalid/v1"]
     for url in urls {
-      let layer = ModelLayer(baseURL: try #require(URL(string: url)), reachability: AlwaysReachable())
+      var configuration = ReactorConfiguration()
+      configuration.retry = .never
+      let layer = ModelLayer(
+        baseURL: try #require(URL(string: url)), reachability: AlwaysReachable(), configuration: configuration)
       let notes = layer.reactor(Note.self)
       let failure = await error { try await notes.fetch("note") }
       #expect(failure?.isNetwork == true, "\(url): \(String(describing: failure))")

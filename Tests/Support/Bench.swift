@@ -13,7 +13,8 @@ public final class Bench: Sendable {
   public let log: EventLog
   public let notes: Reactor<Note>
 
-  /// - Parameter configure: changes the configuration; by default models stay in memory, so that nobody sleeps.
+  /// - Parameter configure: changes the configuration; by default models stay in memory, so that nobody sleeps, and nothing is
+  ///   retried, so that a request that fails is one request.
   public init(
     persistence: (any Persistence)? = MemoryPersistence(), clock: TestClock = TestClock(),
     transport: ScriptedTransport = ScriptedTransport(), scope: Scope = .shared,
@@ -25,6 +26,7 @@ public final class Bench: Sendable {
     configuration.now = clock.wallClock
     configuration.keepUnusedFor = .never
     configuration.powerSaving = power
+    configuration.retry = .never
     configure(&configuration)
     self.clock = clock
     self.transport = transport

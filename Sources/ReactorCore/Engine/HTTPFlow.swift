@@ -5,6 +5,7 @@ import HTTPTypes
 struct HTTPFlow<Model: Sendable>: Sendable {
   let core: LayerCore
   let backend: Backend
+  let retry: RetryMiddleware
   let parser: Parser<Model>
   let configuration: ReactorConfiguration
   let decoded: DecodedModels<Model>
@@ -26,13 +27,19 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     let stored = try await storedRecord(resource, key, context)
     let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
     let conditional = HTTPCache.conditional(request, on: resource.readsOnly ? head : nil)
-    emit(key, .request(isConditional: conditional.headerFields != request.headerFields))
-    let requestedAt = configuration.now()
-    let started = ContinuousClock.now
-    let (response, body) = try await backend.send(conditional, body: resource.body, progress: context.progress)
-    emit(
-      key,
-      .response(status: response.status.code, bytes: body.count, duration: started.duration(to: .now)))
+    let (response, (body, requestedAt)) = try await retry.attempts(
+      conditional, isReadOnly: resource.isReadOnly, observe: { emit(key, .init($0)) }
+    ) {
+      emit(key, .request(isConditional: conditional.headerFields != request.headerFields))
+      // Of the attempt that is answered: the answer's age is computed from it (RFC 9111 §4.2.3).
+      let requestedAt = configuration.now()
+      let started = ContinuousClock.now
+      let (response, body) = try await backend.send(conditional, body: resource.body, progress: context.progress)
+      emit(
+        key,
+        .response(status: response.status.code, bytes: body.count, duration: started.duration(to: .now)))
+      return (response, (body, requestedAt))
+    }
     let answer = HTTPCache.judge(
       response, body: body, to: resource.headers, for: key,
       stored: conditional.headerFields != request.headerFields ? head : nil, requestedAt: requestedAt,
@@ -127,6 +134,23 @@ extension HTTPFlow {
   }
 }
 
+extension RetryMiddleware {
+  init(_ configuration: ReactorConfiguration, _ reachability: any Reachability) {
+    self.init(
+      configuration.retry, clock: configuration.clock, now: configuration.now,
+      reachability: configuration.checksReachability ? reachability : AlwaysReachable())
+  }
+}
+
+extension ReactorEvent.Kind {
+  fileprivate init(_ pause: RetryMiddleware.Pause) {
+    switch pause {
+    case .backingOff(let attempt, let delay, let reason): self = .retry(attempt: attempt, after: delay, reason: reason)
+    case .offline: self = .paused
+    }
+  }
+}
+
 /// A local model that has no bytes: it is kept in memory only.
 struct NotEncoded: Error {
   let reason: String
@@ -152,8 +176,8 @@ extension ReactorFlow {
     let decoded = DecodedModels<Model>()
     let secret = configuration.secretQueryItems
     let flow = HTTPFlow(
-      core: core, backend: backend, parser: parser ?? .automatic(mode: configuration.parsing),
-      configuration: configuration, decoded: decoded,
+      core: core, backend: backend, retry: RetryMiddleware(configuration, backend.reachability),
+      parser: parser ?? .automatic(mode: configuration.parsing), configuration: configuration, decoded: decoded,
       key: { resource throws(ReactorError) in
         try RecordKey(resource, backend: backend, scope: core.scope, secretQueryItems: secret)
       })

@@ -28,6 +28,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case request(isConditional: Bool)
     /// A response has arrived, after `duration`.
     case response(status: Int, bytes: Int, duration: Duration)
+    /// The request failed for `reason`; its attempt number `attempt` follows `after` this.
+    case retry(attempt: Int, after: Duration, reason: String)
     /// 304: the stored copy is good. `parsedBytes` of it had to be parsed, since no model of it was in memory.
     case notModified(parsedBytes: Int)
     /// A body became a model, in `duration`.
@@ -42,7 +44,7 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case saveFailed(ReactorError)
     /// A local value has no representation in bytes; it is in memory only.
     case notEncoded(String)
-    /// A flight waits for connectivity.
+    /// A flight waits for connectivity: streams before their request, anyone before a retry.
     case paused
     /// A flight was superseded by a newer generation; its result is not used.
     case superseded
@@ -76,6 +78,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .joined: "joined a flight"
     case .request(let isConditional): isConditional ? "request, conditional" : "request"
     case .response(let status, let bytes, let duration): "response \(status), \(bytes) bytes in \(Self.text(duration))"
+    case .retry(let attempt, let delay, let reason): "retry, attempt \(attempt) in \(Self.text(delay)), \(reason)"
     case .notModified(let bytes):
       "304 not modified, 0 bytes of the response parsed"
         + (bytes > 0 ? ", \(bytes) bytes of the stored record parsed" : "")

@@ -3,35 +3,56 @@ public import HTTPTypes
 
 /// A server, and the way to it.
 ///
+/// A request passes, from outside in: ``authentication``, ``userAgent``, ``middlewares``, ``logging``, ``transport``. A flow retries around all
+/// of them (``ReactorConfiguration/retry``), so that each attempt is signed anew, and told to the log. Caching is above: what these
+/// add to a request is in no key and no record.
+///
 /// Reactor 1.x called it `Network` and `Connection`.
 public struct Backend: Sendable {
   /// What every resource's path is relative to: `http` or `https`, a host, and a path where the API has one.
   public var baseURL: URL
   public var transport: any Transport
-  /// From outside in. Default: none.
+  /// Signs the requests: an ``AuthenticationMiddleware``, or one's own. Default: none.
+  public var authentication: (any TransportMiddleware)?
+  /// Sent as `User-Agent` where a resource has none of its own. Default: `nil`, the transport's.
+  public var userAgent: String?
+  /// One's own, from outside in. Default: none.
   public var middlewares: [any TransportMiddleware]
+  /// Is told of each attempt as it is sent. Default: none.
+  public var logging: LoggingMiddleware?
   public var reachability: any Reachability
 
   public init(
-    baseURL: URL, transport: any Transport = URLSessionTransport(), middlewares: [any TransportMiddleware] = [],
+    baseURL: URL, transport: any Transport = URLSessionTransport(),
+    authentication: (any TransportMiddleware)? = nil, userAgent: String? = nil,
+    middlewares: [any TransportMiddleware] = [], logging: LoggingMiddleware? = nil,
     reachability: any Reachability = SystemReachability()
   ) {
     self.baseURL = baseURL
     self.transport = transport
+    self.authentication = authentication
+    self.userAgent = userAgent
     self.middlewares = middlewares
+    self.logging = logging
     self.reachability = reachability
   }
 
-  /// Sends a request through the middlewares and the transport.
+  /// Sends a request through the middlewares and the transport, once.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async throws -> (HTTPResponse, Data) {
     let transport = transport
     var next: TransportMiddleware.Next = { try await transport.send($0, body: $1, progress: progress) }
-    for middleware in middlewares.reversed() {
+    for middleware in chain.reversed() {
       next = { [next] in try await middleware.intercept($0, body: $1, next: next) }
     }
     return try await next(request, body)
+  }
+
+  /// From outside in.
+  private var chain: [any TransportMiddleware] {
+    let outer: [(any TransportMiddleware)?] = [authentication, userAgent.map { UserAgentMiddleware($0) }]
+    return outer.compactMap(\.self) + middlewares + [logging].compactMap(\.self)
   }
 
   /// The request for `resource`.

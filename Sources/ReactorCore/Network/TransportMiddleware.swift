@@ -3,7 +3,7 @@ public import HTTPTypes
 
 /// Wraps every exchange of a ``Backend``: changes the request, looks at the response, answers by itself.
 ///
-/// Middlewares run from outside in, in the order of ``Backend/middlewares``; the innermost calls the transport.
+/// Middlewares run from outside in, in the order that ``Backend`` tells; the innermost calls the transport.
 public protocol TransportMiddleware: Sendable {
   /// The rest of the chain. It may be called more than once (a retry), or not at all (an answer of one's own).
   typealias Next = @Sendable (HTTPRequest, Data?) async throws -> (HTTPResponse, Data)

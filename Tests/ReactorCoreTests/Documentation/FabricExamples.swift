@@ -15,25 +15,34 @@ struct Crash: Codable, Sendable, Hashable {
   let id: Int
 }
 
-struct BearerToken: TransportMiddleware {
-  let token: String
+struct AccessToken: Codable, Sendable {
+  let access: String
+  let refresh: String
+}
 
-  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
-    var request = request
-    request.headerFields[.authorization] = "Bearer \(token)"
-    return try await next(request, body)
+struct FabricAuthenticator: Authenticator {
+  let tokens: Reactor<AccessToken>
+
+  func sign(_ request: inout HTTPRequest, body: Data?, with token: AccessToken) {
+    request.headerFields[.authorization] = "Bearer \(token.access)"
+  }
+
+  func refresh(_ token: AccessToken) async throws -> AccessToken {
+    try await tokens.fetch(Resource("oauth/token", method: .post, json: ["refresh_token": token.refresh]))
   }
 }
 
-struct FabricAPI: Sendable {
+struct AuthenticatedFabricAPI: Sendable {
   private let layer: ModelLayer
 
   init(
-    user: String, token: String, backend: Backend, persistence: any Persistence,
+    user: String, token: AccessToken, backend: Backend, persistence: any Persistence,
     configuration: ReactorConfiguration = .init()
   ) {
+    let tokens = ModelLayer(backend: backend, configuration: configuration)
     var backend = backend
-    backend.middlewares.append(BearerToken(token: token))
+    backend.authentication = AuthenticationMiddleware(
+      FabricAuthenticator(tokens: tokens.reactor()), credential: token, origins: [backend.baseURL])
     layer = ModelLayer(
       backend: backend, persistence: persistence, scope: Scope(user), configuration: configuration)
   }
@@ -48,7 +57,7 @@ struct FabricAPI: Sendable {
 final class ApplicationListModel {
   let applications: Live<[Application]>
 
-  init(_ api: FabricAPI) {
+  init(_ api: AuthenticatedFabricAPI) {
     applications = Live(api.applications, "projects")
   }
 }
@@ -69,7 +78,7 @@ struct Fabric {
   typealias States<Value> = AsyncSequence<LoadState<Value>, Never> & Sendable
   typealias Flags = AsyncSequence<Bool, Never> & Sendable
 
-  var api: FabricAPI
+  var api: AuthenticatedFabricAPI
   var clock: any Clock<Duration> = ContinuousClock()
 
   func applications() async throws -> [Application] {

@@ -11,8 +11,9 @@ import Testing
 
   private func fabric() -> Fabric {
     let backend = Backend(baseURL: Bench.url, transport: transport, reachability: AlwaysReachable())
-    let api = FabricAPI(
-      user: "ada", token: "token", backend: backend, persistence: MemoryPersistence(), configuration: .scripted(clock))
+    let api = AuthenticatedFabricAPI(
+      user: "ada", token: AccessToken(access: "token", refresh: ""), backend: backend, persistence: MemoryPersistence(),
+      configuration: .scripted(clock))
     return Fabric(api: api, clock: clock)
   }
 

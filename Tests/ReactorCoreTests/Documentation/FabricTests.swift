@@ -14,9 +14,9 @@ import Testing
   private let two = #"[{"id":2,"name":"Two"}]"#
   private let offline = ScriptedTransport.Answer.failure(URLError(.timedOut))
 
-  private func api(user: String = "ada") -> FabricAPI {
-    FabricAPI(
-      user: user, token: "token of \(user)",
+  private func api(user: String = "ada") -> AuthenticatedFabricAPI {
+    AuthenticatedFabricAPI(
+      user: user, token: AccessToken(access: "token of \(user)", refresh: "refresh of \(user)"),
       backend: Backend(baseURL: Bench.url, transport: transport, reachability: AlwaysReachable()), persistence: disk,
       configuration: .scripted(clock))
   }
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func `a request bears the token, and what is stored does not`() async throws {
-    // The variant of the answer depends on the token, so that its digest is stored.
+    // The token is added below the cache, so that no variant is computed from it.
     answer(.json(one, fields: [.vary: "Authorization"]))
     #expect(try await fabric().applications().map(\.name) == ["One"])
     #expect(transport.requests.map { $0.request.headerFields[.authorization] } == ["Bearer token of ada"])
@@ -64,6 +64,18 @@ import Testing
       dump(record, to: &text)
       #expect(!text.contains("token of ada"))
     }
+    try checkNothingWaits()
+  }
+
+  @Test func `a token that has expired is refreshed once, through a layer that keeps nothing`() async throws {
+    transport.answer("/v1/projects", with: .response(.unauthorized), .json(one))
+    transport.answer("/v1/oauth/token", with: .json(#"{"access":"new","refresh":"newer"}"#))
+    #expect(try await fabric().applications().map(\.name) == ["One"])
+    #expect(transport.requests.map(\.path) == ["/v1/projects", "/v1/oauth/token", "/v1/projects"])
+    #expect(
+      transport.requests.map { $0.request.headerFields[.authorization] } == ["Bearer token of ada", nil, "Bearer new"])
+    #expect(transport.requests[1].body == Data(#"{"refresh_token":"refresh of ada"}"#.utf8))
+    #expect(try await disk.entries(in: nil, url: nil).count == 1)
     try checkNothingWaits()
   }
 
@@ -205,13 +217,15 @@ import Testing
 }
 
 extension ReactorConfiguration {
-  /// Time moves when the test moves it; models stay in memory, so that nobody sleeps, and the machine's battery has no say.
+  /// Time moves when the test moves it; models stay in memory, so that nobody sleeps; nothing is retried, and the machine's battery has no
+  /// say.
   static func scripted(_ clock: TestClock) -> ReactorConfiguration {
     var configuration = ReactorConfiguration()
     configuration.clock = clock
     configuration.now = clock.wallClock
     configuration.keepUnusedFor = .never
     configuration.powerSaving = ScriptedPowerSaving()
+    configuration.retry = .never
     return configuration
   }
 }

@@ -76,6 +76,14 @@ struct Guide {
     return token
   }
 
+  func signedIn<A: Authenticator>(_ authenticator: A, _ token: A.Credential, _ user: String) -> ModelLayer {
+    let backend = Backend(
+      baseURL: api, authentication: AuthenticationMiddleware(authenticator, credential: token, origins: [api]),
+      userAgent: "Newsroom/1.0", logging: LoggingMiddleware { exchange in print(exchange) })
+    let layer = ModelLayer(backend: backend, scope: Scope(user))
+    return layer
+  }
+
   func choosing(_ stories: Reactor<[Story]>) async throws -> [Story] {
     let shown = try await stories.fetch("stories", policy: .staleWhileRevalidate)
     return shown

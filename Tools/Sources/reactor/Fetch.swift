@@ -28,6 +28,7 @@ struct Fetch: Sendable {
     configuration.failsWhenSaveFails = true
     // The interval is what was asked for.
     configuration.pollingFactorInLowPower = 1
+    configuration.retry.attempts = command.retries + 1
     if let freshFor = command.freshFor { configuration.freshFor = freshFor }
     url = command.url
     self.resource = resource

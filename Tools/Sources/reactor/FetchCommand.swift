@@ -14,6 +14,9 @@ struct FetchCommand: AsyncParsableCommand {
       With --watch it prints each new state on a line of its own, as a JSON object with the members value, error, \
       fetchStatus, origin and isStale, until it is interrupted. --policy says what is shown first and asked for, \
       cache-first as without --watch.
+
+      --retries is for what may pass: no connection, timed out, and the statuses 408, 425, 429, 500, 502, 503 and 504, to GET, HEAD, \
+      PUT, DELETE or a request with an Idempotency-Key. It waits longer each time, and for what Retry-After says up to a minute.
       """)
 
   @Argument(help: "What to fetch: an http or https URL.", transform: URLArgument.parse)
@@ -69,9 +72,14 @@ struct FetchCommand: AsyncParsableCommand {
   var strict = false
 
   @Option(
-    help: ArgumentHelp("How long the request may take, redirects included. (default: 60s)", valueName: "duration"),
+    help: ArgumentHelp("How long each request may take, redirects included. (default: 60s)", valueName: "duration"),
     transform: DurationArgument.parsePositive)
   var timeout: Duration = .seconds(60)
+
+  @Option(
+    help: ArgumentHelp("Send a request that failed again, up to this often; 0 for never.", valueName: "number"),
+    transform: RetriesArgument.parse)
+  var retries: Int = 0
 
   @Flag(help: "Act as if there were no connectivity, for a loopback host too.")
   var offline = false

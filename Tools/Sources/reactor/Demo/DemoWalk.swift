@@ -24,6 +24,8 @@ struct DemoWalk {
     self.directory = directory
     var configuration = ReactorConfiguration()
     configuration.failsWhenSaveFails = true
+    // A server that is stopped is told at once.
+    configuration.retry = .never
     configuration.now = { [clock] in clock.now }
     self.configuration = configuration
     layer = try ModelLayer(

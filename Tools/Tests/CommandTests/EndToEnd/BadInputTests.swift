@@ -35,6 +35,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(
       name: "a watch of POST", arguments: ["--watch", "--method", "post"], status: 64, error: "POST is not read-only"),
     BadInput(name: "a watch with a body", arguments: ["--watch", "--body", "{}"], status: 64, error: "not read-only"),
+    BadInput(name: "no number of retries", arguments: ["--retries", "many"], status: 64, error: "from 0, for none"),
+    BadInput(name: "fewer retries than none", arguments: ["--retries=-1"], status: 64, error: "from 0, for none"),
     BadInput(name: "no policy", arguments: ["--policy", "fastest"], status: 64, error: "cache-first"),
     BadInput(name: "no such file", arguments: ["--body", "@/nowhere/at/all"], status: 64, error: "/nowhere/at/all"),
     BadInput(name: "no query item", arguments: ["--query", "q"], status: 64, error: "name=value"),

@@ -136,6 +136,56 @@ import Testing
     }
   }
 
+  @Test(arguments: [0, 2]) func `sends again what failed, as often as it is told to`(retries: Int) async throws {
+    let busy = CannedServer.Answer.response("503 Service Unavailable", fields: ["Retry-After: 0"], body: "busy")
+    try await withServer(["/a": busy]) { server, _ in
+      let result = try await Command.run("fetch", server.url("/a"), "--retries", "\(retries)", "--trace")
+      #expect(result.status == 76)
+      #expect(result.output == "")
+      #expect(result.error.hasSuffix("reactor: the server answered 503\nbusy\n"))
+      #expect(server.requests.count == retries + 1)
+      let retried = result.trace.filter { $0.hasPrefix("retry, attempt ") }
+      #expect(retried.count == retries)
+      #expect(retried.allSatisfy { $0.contains(" ms, status 503 GET \(server.url("/a"))") })
+    }
+  }
+
+  @Test func `sends nothing again by default, and never a POST`() async throws {
+    try await withServer(["/a": .response("503 Service Unavailable")]) { server, _ in
+      let once = try await Command.run("fetch", server.url("/a"))
+      #expect(once.status == 76)
+      #expect(server.requests.count == 1)
+      let post = try await Command.run("fetch", server.url("/a"), "--method", "post", "--retries", "2")
+      #expect(post.status == 76)
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  @Test func `prints what a retry brought`() async throws {
+    let busy = CannedServer.Answer.response("503 Service Unavailable", fields: ["Retry-After: 0"])
+    try await withServer(["/a": .sequence([busy, .response(body: "{}")])]) { server, _ in
+      let result = try await Command.run("fetch", server.url("/a"), "--retries", "1")
+      #expect(result.status == 0)
+      #expect(result.output == "{}\n")
+      #expect(result.error == "")
+      #expect(server.requests.count == 2)
+    }
+  }
+
+  @Test func `ends at once when it is interrupted between two attempts`() async throws {
+    let busy = CannedServer.Answer.response("503 Service Unavailable", fields: ["Retry-After: 50"])
+    try await withServer(["/a": busy]) { server, _ in
+      let task = Task {
+        try await Command.run("fetch", server.url("/a"), "--retries", "1", cancelSignal: SIGINT)
+      }
+      await server.waitForRequest()
+      task.cancel()
+      let result = try await task.value
+      #expect(result.status == 130)
+      #expect(server.requests.count == 1)
+    }
+  }
+
   @Test func `ends with 130 when it is interrupted`() async throws {
     try await withServer(["/a": .silence]) { server, _ in
       let task = Task { try await Command.run("fetch", server.url("/a"), cancelSignal: SIGINT) }

@@ -10,8 +10,15 @@ final class CannedServer: Sendable {
     case bytes(String)
     /// Nothing, until the client hangs up.
     case silence
+    /// One for each request, and then the last one.
+    indirect case sequence([Answer])
     /// The bytes, once the future has succeeded.
     case held(until: EventLoopFuture<Void>, String)
+
+    /// What the request of this number gets, counted over all paths from 1.
+    func answer(to number: Int) -> Answer {
+      if case .sequence(let answers) = self, !answers.isEmpty { answers[min(number, answers.count) - 1] } else { self }
+    }
 
     /// A whole response with the content's length.
     static func response(_ status: String = "200 OK", fields: [String] = [], body: String = "") -> Answer {
@@ -94,8 +101,9 @@ private final class CannedHandler: ChannelInboundHandler {
     guard isComplete else { return }
     log.add(received)
     let target = received.split(separator: " ").dropFirst().first.map(String.init) ?? ""
-    switch answers[target] ?? answers[String(target.prefix { $0 != "?" })] ?? .response("404 Not Found") {
-    case .silence: return
+    let answer = answers[target] ?? answers[String(target.prefix { $0 != "?" })] ?? .response("404 Not Found")
+    switch answer.answer(to: log.requests.withLock { $0.count }) {
+    case .silence, .sequence: return
     case .bytes(let text): Self.send(text, on: context.channel)
     case .held(let future, let text): future.whenSuccess { [channel = context.channel] in Self.send(text, on: channel) }
     }

@@ -1,0 +1,155 @@
+public import Foundation
+public import HTTPTypes
+import Synchronization
+
+/// Signs every request to the origins it is given, and once more with a new credential where the server answers 401.
+///
+/// ```swift
+/// let backend = Backend(
+///   baseURL: api, authentication: AuthenticationMiddleware(BearerAuthenticator(), credential: token, origins: [api]))
+/// ```
+///
+/// - After a 401 there is one refresh, however many requests wait for it; each of them is then sent once more. A failed refresh fails
+///   them all. Requests that begin meanwhile wait too, and are sent once. The next 401 begins another refresh.
+/// - A late 401 for an old credential leads to no refresh: the request is sent again with the newer one.
+/// - A second 401 is the answer.
+/// - A request that is cancelled while it waits ends at once; the refresh goes on for the others, and is cancelled with the last.
+/// - The fields that the signature added or changed are marked as never to be indexed (RFC 7541 §7.1.3); the transports of this package
+///   leave them out of a request that is redirected to another origin.
+///
+/// It is one user's: make another for another user.
+public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddleware {
+  private typealias Machine = CredentialRefresh<A.Credential>
+  private typealias Held = Machine.Held
+
+  private struct State {
+    var machine: Machine
+    var waiters: [Machine.WaiterID: CheckedContinuation<Held, any Error>] = [:]
+    var lastID: Machine.WaiterID = 0
+    var task: FlightTask?
+  }
+
+  private let authenticator: A
+  private let origins: Set<WebOrigin>
+  private let taskExecutor: (any TaskExecutor)?
+  /// Guards everything that changes.
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - credential: what is signed with until the server refuses it.
+  ///   - origins: URLs whose scheme, host and port requests are signed for; their paths do not count. A URL that has no
+  ///     `http` or `https` origin is none.
+  ///   - taskExecutor: where the refresh runs. Default: `nil`, the global executor.
+  public init(
+    _ authenticator: A, credential: A.Credential, origins: [URL], taskExecutor: (any TaskExecutor)? = nil
+  ) {
+    self.authenticator = authenticator
+    self.origins = Set(origins.compactMap(WebOrigin.init))
+    self.taskExecutor = taskExecutor
+    state = Mutex(State(machine: Machine(credential)))
+  }
+
+  public func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+    guard let origin = request.url.flatMap(WebOrigin.init), origins.contains(origin),
+      !Refreshing.middlewares.contains(ObjectIdentifier(self))
+    else { return try await next(request, body) }
+    guard let held = state.withLock({ $0.machine.usable }) else {
+      return try await next(signed(request, body, with: credential(refused: nil)), body)
+    }
+    let answer = try await next(signed(request, body, with: held), body)
+    guard answer.0.status == .unauthorized else { return answer }
+    return try await next(signed(request, body, with: credential(refused: held.version)), body)
+  }
+
+  /// `request` with the authenticator's path and fields; those that are new or changed are marked.
+  private func signed(_ request: HTTPRequest, _ body: Data?, with held: Held) async throws -> HTTPRequest {
+    var copy = request
+    try await authenticator.sign(&copy, body: body, with: held.credential)
+    var signed = request
+    signed.path = copy.path
+    signed.headerFields = HTTPFields(
+      copy.headerFields.map { field in
+        guard request.headerFields[values: field.name] != copy.headerFields[values: field.name] else { return field }
+        var field = field
+        field.indexingStrategy = .disallow
+        return field
+      })
+    return signed
+  }
+}
+
+extension AuthenticationMiddleware {
+  /// Waits for the refresh under way, or for one that it begins where the server has refused the credential held.
+  private func credential(refused: UInt64?) async throws -> Held {
+    try Task.checkCancellation()
+    let id = state.withLock { state in
+      state.lastID += 1
+      return state.lastID
+    }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        transact { state in
+          state.waiters[id] = continuation
+          return state.machine.wait(id, refused: refused)
+        }
+        // The handler below may have run before there was anybody to take out.
+        if Task.isCancelled { leave(id) }
+      }
+    } onCancel: {
+      leave(id)
+    }
+  }
+
+  private func leave(_ id: Machine.WaiterID) { transact { $0.machine.leave(id) } }
+
+  /// Changes the state, and performs what follows from it.
+  private func transact(_ change: (inout State) -> [Machine.Action]) {
+    let effects = state.withLock { state in change(&state).map { Self.effect($0, &state) } }
+    for effect in effects { perform(effect) }
+  }
+
+  /// An action with what it takes out of the state.
+  private enum Effect {
+    case refresh(A.Credential, number: UInt64, FlightTask)
+    case cancel(FlightTask?)
+    case resume([CheckedContinuation<Held, any Error>], Result<Held, any Error>)
+  }
+
+  private static func effect(_ action: Machine.Action, _ state: inout State) -> Effect {
+    switch action {
+    case .refresh(let credential, let number):
+      let task = FlightTask(priority: Task.currentPriority)
+      state.task = task
+      return .refresh(credential, number: number, task)
+    case .cancelRefresh: return .cancel(state.task.take())
+    case .resume(let ids, let result): return .resume(ids.compactMap { state.waiters.removeValue(forKey: $0) }, result)
+    }
+  }
+
+  private func perform(_ effect: Effect) {
+    switch effect {
+    case .refresh(let credential, let number, let task): begin(credential, number, task)
+    case .cancel(let task): task?.cancel()
+    case .resume(let continuations, let result): for continuation in continuations { continuation.resume(with: result) }
+    }
+  }
+
+  private func begin(_ credential: A.Credential, _ number: UInt64, _ task: FlightTask) {
+    task.attach(
+      spawn(on: taskExecutor, priority: task.priority) {
+        let result = await Refreshing.$middlewares.withValue(Refreshing.middlewares.union([ObjectIdentifier(self)])) {
+          await self.refreshed(credential)
+        }
+        self.transact { $0.machine.ended(result, of: number) }
+      })
+  }
+
+  private func refreshed(_ credential: A.Credential) async -> Result<A.Credential, any Error> {
+    do { return .success(try await authenticator.refresh(credential)) } catch { return .failure(error) }
+  }
+}
+
+/// Whose refresh the current task is part of, so that a refresh cannot wait for itself.
+private enum Refreshing {
+  @TaskLocal static var middlewares: Set<ObjectIdentifier> = []
+}

@@ -1,0 +1,28 @@
+public import Foundation
+public import HTTPTypes
+
+/// Signs the requests of one user, and gets a new credential when the old one is refused.
+///
+/// ```swift
+/// struct BearerAuthenticator: Authenticator {
+///   func sign(_ request: inout HTTPRequest, body: Data?, with token: Token) {
+///     request.headerFields[.authorization] = "Bearer \(token.access)"
+///   }
+///   func refresh(_ token: Token) async throws -> Token { try await tokens.renewed(token.refresh) }
+/// }
+/// ```
+///
+/// An ``AuthenticationMiddleware`` calls it, concurrently and from any isolation.
+public protocol Authenticator: Sendable {
+  /// What a request is signed with, such as an access token with the refresh token that belongs to it.
+  associatedtype Credential: Sendable
+
+  /// Adds what proves who sends `request`, once for each attempt. Only the path and the header fields that it leaves are used.
+  func sign(_ request: inout HTTPRequest, body: Data?, with credential: Credential) async throws
+
+  /// A new credential for one that the server refused with 401. Called once, however many requests wait for it.
+  ///
+  /// What it throws is the error of each of them. It is cancelled when none of them waits any more. To keep the credential for the next
+  /// start of the program is its own affair. What it sends through the middleware that calls it is passed on without being signed.
+  func refresh(_ credential: Credential) async throws -> Credential
+}

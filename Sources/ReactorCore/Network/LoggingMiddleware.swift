@@ -1,0 +1,70 @@
+public import Foundation
+public import HTTPTypes
+
+/// Tells of each exchange when it is over; put innermost, of each attempt.
+public struct LoggingMiddleware: TransportMiddleware {
+  /// What may be said of an exchange: no header field, no body, and of the URL neither the query nor a fragment.
+  public struct Exchange: Sendable, Hashable, CustomStringConvertible {
+    public let method: HTTPRequest.Method
+    /// `?…` stands for a query.
+    public let url: String
+    /// Bytes of the request's body.
+    public let sent: Int
+    public let outcome: Outcome
+    public let duration: Duration
+
+    public enum Outcome: Sendable, Hashable {
+      case response(status: Int, bytes: Int)
+      /// The error in its own words, without what it carries.
+      case failure(String)
+    }
+
+    public var description: String {
+      switch outcome {
+      case .response(let status, let bytes): "\(method) \(url), \(sent) bytes: \(status), \(bytes) bytes in \(duration)"
+      case .failure(let reason): "\(method) \(url), \(sent) bytes: \(reason) after \(duration)"
+      }
+    }
+  }
+
+  private let elapsed: @Sendable () -> Duration
+  private let sink: @Sendable (Exchange) -> Void
+
+  /// - Parameters:
+  ///   - clock: what measures.
+  ///   - sink: called once for each exchange, on the task of the request. It must be quick.
+  public init(
+    clock: any Clock<Duration> = ContinuousClock(), _ sink: @escaping @Sendable (Exchange) -> Void
+  ) {
+    elapsed = Self.stopwatch(clock)
+    self.sink = sink
+  }
+
+  public func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+    let start = elapsed()
+    do {
+      let answer = try await next(request, body)
+      tell(request, body, .response(status: answer.0.status.code, bytes: answer.1.count), since: start)
+      return answer
+    } catch {
+      tell(request, body, .failure("\(ReactorError(error, wrap: ReactorError.network))"), since: start)
+      throw error
+    }
+  }
+
+  private func tell(_ request: HTTPRequest, _ body: Data?, _ outcome: Exchange.Outcome, since start: Duration) {
+    let path = request.path ?? ""
+    let visible = path.prefix { $0 != "?" && $0 != "#" }
+    sink(
+      Exchange(
+        method: request.method,
+        url:
+          "\(request.scheme ?? "")://\(request.authority ?? "")\(visible)\(visible.endIndex < path.endIndex ? "?…" : "")",
+        sent: body?.count ?? 0, outcome: outcome, duration: elapsed() - start))
+  }
+
+  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+}

@@ -1,0 +1,109 @@
+public import Foundation
+public import HTTPTypes
+
+/// Sends a request that failed again, as a ``RetryPolicy`` says.
+///
+/// The flow of a backend has one of its own, from ``ReactorConfiguration/retry``; this is for a ``Backend`` that is used without.
+/// Put it first, so that each attempt passes through the others.
+///
+/// When the task is cancelled, a wait ends at once. While there is no connectivity, a retry that is due waits for it, for as long as the
+/// policy says; never for a loopback host.
+public struct RetryMiddleware: TransportMiddleware {
+  private let policy: RetryPolicy
+  private let clock: any Clock<Duration>
+  private let now: @Sendable () -> Date
+  private let reachability: any Reachability
+  private let generator: SeededGenerator
+
+  /// - Parameters:
+  ///   - clock: what waits.
+  ///   - now: the wall clock, by which a date in `Retry-After` is understood.
+  public init(
+    _ policy: RetryPolicy = RetryPolicy(), clock: any Clock<Duration> = ContinuousClock(),
+    now: @escaping @Sendable () -> Date = { Date() }, reachability: any Reachability = AlwaysReachable()
+  ) {
+    self.policy = policy
+    self.clock = clock
+    self.now = now
+    self.reachability = reachability
+    generator = SeededGenerator(seed: policy.seed ?? .random(in: 0 ... .max))
+  }
+
+  public func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+    try await attempts(request) { try await next(request, body) }
+  }
+
+  /// What happens between two attempts.
+  enum Pause: Sendable {
+    /// The wait before `attempt`; the reason holds no secret.
+    case backingOff(attempt: Int, after: Duration, reason: String)
+    case offline
+  }
+
+  /// Calls `send` until the policy takes its outcome for the result.
+  ///
+  /// - Parameters:
+  ///   - isReadOnly: what the resource says; `nil` where it leaves that to the method.
+  ///   - observe: told of each wait as it begins.
+  func attempts<Body: Sendable>(
+    _ request: HTTPRequest, isReadOnly: Bool? = nil, observe: (Pause) -> Void = { _ in },
+    send: () async throws -> (HTTPResponse, Body)
+  ) async throws -> (HTTPResponse, Body) {
+    var attempt = 1
+    while true {
+      let outcome = await outcome(send)
+      guard case .retry(let delay) = decision(attempt, request, isReadOnly, outcome.map(\.0)) else {
+        return try outcome.get()
+      }
+      try Task.checkCancellation()
+      attempt += 1
+      observe(.backingOff(attempt: attempt, after: delay, reason: Self.reason(outcome.map(\.0))))
+      try await clock.sleep(for: delay)
+      guard try await isConnected(for: request, observe) else { return try outcome.get() }
+    }
+  }
+
+  private func outcome<Body: Sendable>(
+    _ send: () async throws -> (HTTPResponse, Body)
+  ) async -> Result<(HTTPResponse, Body), any Error> {
+    do { return .success(try await send()) } catch { return .failure(error) }
+  }
+
+  private func decision(
+    _ attempt: Int, _ request: HTTPRequest, _ isReadOnly: Bool?, _ outcome: Result<HTTPResponse, any Error>
+  ) -> RetryDecision {
+    var generator = generator
+    return policy.decision(
+      after: attempt, of: request, isReadOnly: isReadOnly, outcome: outcome, now: now(),
+      random: .random(in: 0...1, using: &generator))
+  }
+
+  private static func reason(_ outcome: Result<HTTPResponse, any Error>) -> String {
+    switch outcome {
+    case .success(let response): "status \(response.status.code)"
+    case .failure(let error): "\(ReactorError(error, wrap: ReactorError.network))"
+    }
+  }
+}
+
+extension RetryMiddleware {
+  /// Returns once there is connectivity, or with `false` when that takes too long.
+  private func isConnected(for request: HTTPRequest, _ observe: (Pause) -> Void) async throws -> Bool {
+    if request.url.flatMap(WebOrigin.init)?.isLoopback == true || reachability.isReachable { return true }
+    observe(.offline)
+    return try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        for await isReachable in reachability.changes where isReachable { return true }
+        // Nothing will tell of it any more.
+        try Task.checkCancellation()
+        return false
+      }
+      group.addTask {
+        try await clock.sleep(for: policy.longestOffline.upToADay)
+        return false
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? false
+    }
+  }
+}

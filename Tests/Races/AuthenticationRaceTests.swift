@@ -1,0 +1,232 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// Requests that are refused at the same time. Everything runs on an executor that runs only when it is told to, and until nothing can go
+/// on: so who waits for what is known at each step.
+@Suite("Races of sign-in", .timeLimit(.minutes(1)))
+struct AuthenticationRaceTests {
+  private let executor = SteppedExecutor()
+  private let transport = ScriptedTransport()
+  private let authenticator: TokenAuthenticator
+  private let backend: Backend
+
+  init() { self.init(TokenAuthenticator()) }
+
+  private init(_ authenticator: TokenAuthenticator) {
+    self.authenticator = authenticator
+    authenticator.gate.close()
+    backend = Backend(
+      baseURL: Bench.url, transport: transport,
+      authentication: AuthenticationMiddleware(
+        authenticator, credential: "1", origins: [Bench.url], taskExecutor: executor))
+  }
+
+  /// Begins a request; its status is the task's value.
+  private func send(_ path: String) -> Task<Int, any Error> {
+    let backend = backend
+    let task = Task(executorPreference: executor) {
+      try await backend.send(
+        HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: path), body: nil
+      ).0.status.code
+    }
+    executor.run()
+    return task
+  }
+
+  private func open(_ gate: Gate) {
+    gate.open()
+    executor.run()
+  }
+
+  private func cancel<Value>(_ task: Task<Value, any Error>) {
+    task.cancel()
+    executor.run()
+  }
+
+  /// 401, held; then 200.
+  private func refuse(_ path: String) -> Gate {
+    let gate = Gate()
+    transport.answer(path, with: .response(.unauthorized).held(at: gate), .json("[]"))
+    return gate
+  }
+
+  private func expectNothingWaits() {
+    #expect(transport.inFlight == 0)
+    #expect(authenticator.gate.waitingCount == 0)
+    #expect(executor.isIdle)
+  }
+
+  @Test func `two 401s at once lead to one refresh, and each request is sent once more`() async throws {
+    let gates = [refuse("/a"), refuse("/b")]
+    let tasks = [send("/a"), send("/b")]
+    for gate in gates { open(gate) }
+    #expect(authenticator.gate.waitingCount == 1)
+    #expect(transport.tokens == ["1", "1"])
+    open(authenticator.gate)
+    for task in tasks { #expect(try await task.value == 200) }
+    #expect(transport.tokens == ["1", "1", "2", "2"])
+    #expect(authenticator.refused == ["1"])
+    expectNothingWaits()
+  }
+
+  @Test func `a refresh that fails fails all who wait, with its error, and nothing is sent again`() async throws {
+    let gates = [refuse("/a"), refuse("/b")]
+    var tasks = [send("/a"), send("/b")]
+    for gate in gates { open(gate) }
+    tasks.append(send("/c"))
+    authenticator.fail(with: Broken())
+    open(authenticator.gate)
+    for task in tasks { await #expect(throws: Broken.self) { try await task.value } }
+    #expect(transport.tokens == ["1", "1"])
+    #expect(authenticator.refused == ["1"])
+    expectNothingWaits()
+  }
+
+  @Test func `a late 401 for the old token does not refresh again, and is sent with the newer one`() async throws {
+    let gates = [refuse("/a"), refuse("/b")]
+    let tasks = [send("/a"), send("/b")]
+    open(gates[0])
+    open(authenticator.gate)
+    #expect(try await tasks[0].value == 200)
+    #expect(transport.tokens == ["1", "1", "2"])
+    open(gates[1])
+    #expect(try await tasks[1].value == 200)
+    #expect(transport.tokens == ["1", "1", "2", "2"])
+    #expect(authenticator.refused == ["1"])
+    expectNothingWaits()
+  }
+
+  @Test func `a request that begins during the refresh waits for it, and is sent once`() async throws {
+    transport.answer("/b", with: .json("[]"))
+    let gate = refuse("/a")
+    let refused = send("/a")
+    open(gate)
+    let later = send("/b")
+    #expect(transport.tokens == ["1"])
+    open(authenticator.gate)
+    #expect(try await refused.value == 200)
+    #expect(try await later.value == 200)
+    #expect(transport.tokens == ["1", "2", "2"])
+    expectNothingWaits()
+  }
+
+  @Test func `who is cancelled gets out at once, and the refresh goes on for the other`() async throws {
+    let gates = [refuse("/a"), refuse("/b")]
+    let (first, second) = (send("/a"), send("/b"))
+    for gate in gates { open(gate) }
+    cancel(first)
+    await #expect(throws: CancellationError.self) { try await first.value }
+    #expect(authenticator.gate.waitingCount == 1)
+    open(authenticator.gate)
+    #expect(try await second.value == 200)
+    #expect(transport.tokens == ["1", "1", "2"])
+    #expect(authenticator.refused == ["1"])
+    expectNothingWaits()
+  }
+
+  @Test func `the refresh is cancelled with the last who waits, and the next 401 begins another`() async throws {
+    let gates = [refuse("/a"), refuse("/b")]
+    let tasks = [send("/a"), send("/b")]
+    for gate in gates { open(gate) }
+    cancel(tasks[0])
+    cancel(tasks[1])
+    for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+    expectNothingWaits()
+    transport.answer("/c", with: .response(.unauthorized), .json("[]"))
+    let next = send("/c")
+    open(authenticator.gate)
+    #expect(try await next.value == 200)
+    #expect(authenticator.refused == ["1", "1"])
+    expectNothingWaits()
+  }
+
+  @Test func `who is cancelled before the 401 comes begins no refresh`() async throws {
+    let gate = Gate()
+    transport.answer("/a", with: .response(.unauthorized).held(at: gate, ignoresCancellation: true))
+    let task = send("/a")
+    cancel(task)
+    open(gate)
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(authenticator.refused.isEmpty)
+    expectNothingWaits()
+  }
+
+  @Test func `a refresh that heeds no cancellation brings its token to whoever comes next`() async throws {
+    let races = AuthenticationRaceTests(TokenAuthenticator(ignoresCancellation: true))
+    let gate = races.refuse("/a")
+    let task = races.send("/a")
+    races.open(gate)
+    races.cancel(task)
+    await #expect(throws: CancellationError.self) { try await task.value }
+    races.transport.answer("/b", with: .json("[]"))
+    races.open(races.authenticator.gate)
+    let next = races.send("/b")
+    #expect(try await next.value == 200)
+    #expect(races.transport.tokens == ["1", "2"])
+    races.expectNothingWaits()
+  }
+
+  @Test func `many at once make one refresh`() async throws {
+    let gate = Gate()
+    for n in 0..<50 {
+      transport.answer("/\(n)", with: .response(.unauthorized).held(at: gate), .json("[]"))
+    }
+    let tasks = (0..<50).map { send("/\($0)") }
+    open(gate)
+    open(authenticator.gate)
+    for task in tasks { #expect(try await task.value == 200) }
+    #expect(transport.tokens == Array(repeating: "1", count: 50) + Array(repeating: "2", count: 50))
+    #expect(authenticator.refused == ["1"])
+    expectNothingWaits()
+  }
+}
+
+/// The same in a layer, whose flights run on the global executor.
+@Suite("Races of sign-in and sign-out", .timeLimit(.minutes(1)))
+struct SignOutRaceTests {
+  @Test func `a sign-out during a refresh ends it, and whoever waits`() async throws {
+    let transport = ScriptedTransport()
+    transport.answer("/v1/note", with: .response(.unauthorized), .json(Note(1, "late").json))
+    let authenticator = TokenAuthenticator()
+    authenticator.gate.close()
+    let disk = MemoryPersistence()
+    let layer = ModelLayer(
+      backend: Backend(
+        baseURL: Bench.url, transport: transport,
+        authentication: AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url]),
+        reachability: AlwaysReachable()), persistence: disk, scope: "ada")
+    let notes = layer.reactor(Note.self)
+    let caller = Task { await error { try await notes.fetch("note") } }
+    try await authenticator.gate.waitForArrival()
+    try await layer.removeAll()
+    #expect(await caller.value?.isCancelled == true)
+    // It comes to its end because it was cancelled: the gate is still closed.
+    try await authenticator.ended.waitForArrival()
+    #expect(authenticator.gate.waitingCount == 0)
+    #expect(transport.tokens == ["1"])
+    #expect(try await disk.entries(in: nil, url: nil).isEmpty)
+  }
+}
+
+/// Runs its jobs in ``run()`` alone, on the caller's thread, in the order in which they came.
+private final class SteppedExecutor: TaskExecutor {
+  private let jobs = Mutex<[UnownedJob]>([])
+
+  var isIdle: Bool { jobs.withLock(\.isEmpty) }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    jobs.withLock { $0.append(job) }
+  }
+
+  func run() {
+    while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+      job.runSynchronously(on: asUnownedTaskExecutor())
+    }
+  }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `An authentication middleware` {
+  private let transport = ScriptedTransport()
+  private let authenticator = TokenAuthenticator()
+  private let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/notes")
+
+  private func backend(_ origins: URL..., then middlewares: any TransportMiddleware...) -> Backend {
+    Backend(
+      baseURL: Bench.url, transport: transport,
+      authentication: AuthenticationMiddleware(
+        authenticator, credential: "1", origins: origins.isEmpty ? [Bench.url] : origins),
+      middlewares: middlewares)
+  }
+
+  @Test func `signs each request`() async throws {
+    transport.answer("/notes", with: .json("[]"))
+    let backend = backend()
+    for _ in 1...2 { _ = try await backend.send(request, body: nil) }
+    #expect(transport.tokens == ["1", "1"])
+    #expect(authenticator.refused.isEmpty)
+  }
+
+  @Test func `sends once more with a new token after a 401, and signs with it from then on`() async throws {
+    transport.answer("/notes", with: .response(.unauthorized), .json("[]"))
+    let backend = backend()
+    let (response, body) = try await backend.send(request, body: Data("?".utf8))
+    #expect(response.status == .ok)
+    #expect(body == Data("[]".utf8))
+    _ = try await backend.send(request, body: nil)
+    #expect(transport.tokens == ["1", "2", "2"])
+    #expect(transport.requests.map(\.body) == [Data("?".utf8), Data("?".utf8), nil])
+    #expect(authenticator.refused == ["1"])
+  }
+
+  @Test func `takes a second 401 for the answer`() async throws {
+    transport.answer("/notes", with: .response(.unauthorized, body: Data("no".utf8)))
+    let (response, body) = try await backend().send(request, body: nil)
+    #expect(response.status == .unauthorized)
+    #expect(body == Data("no".utf8))
+    #expect(transport.tokens == ["1", "2"])
+    #expect(authenticator.refused == ["1"])
+  }
+
+  @Test(arguments: [403, 400, 407, 503])
+  func `takes any other status for the answer`(code: Int) async throws {
+    transport.answer("/notes", with: .response(.init(code: code)))
+    #expect(try await backend().send(request, body: nil).0.status.code == code)
+    #expect(authenticator.refused.isEmpty)
+  }
+
+  @Test func `throws what a refresh throws, and tries another with the next 401`() async throws {
+    transport.answer("/notes", with: .response(.unauthorized), .response(.unauthorized), .json("[]"))
+    authenticator.fail(with: Broken())
+    let backend = backend()
+    await #expect(throws: Broken.self) { try await backend.send(request, body: nil) }
+    authenticator.fail(with: nil)
+    #expect(try await backend.send(request, body: nil).0.status == .ok)
+    #expect(transport.tokens == ["1", "1", "2"])
+    #expect(authenticator.refused == ["1", "1"])
+  }
+
+  @Test(arguments: [
+    ("https", "api.example.com"), ("https", "api.example.com:443"), ("https", "API.Example.COM"),
+  ])
+  func `signs requests to its origin, however that is spelled`(scheme: String, authority: String) async throws {
+    transport.answer("/notes", with: .json("[]"))
+    let request = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: "/notes")
+    _ = try await backend().send(request, body: nil)
+    #expect(transport.tokens == ["1"])
+  }
+
+  @Test(arguments: [
+    ("http", "api.example.com"), ("https", "api.example.com:8443"), ("https", "example.com"),
+    ("https", "api.example.com.evil.example"), ("https", "evil.example"), ("ftp", "api.example.com"),
+  ])
+  func `signs no request to another origin, and takes its 401 for the answer`(
+    scheme: String, authority: String
+  ) async throws {
+    transport.answer("/notes", with: .response(.unauthorized))
+    let request = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: "/notes")
+    #expect(try await backend().send(request, body: nil).0.status == .unauthorized)
+    #expect(transport.tokens == ["-"])
+    #expect(authenticator.refused.isEmpty)
+  }
+
+  @Test func `signs for each origin that it is given, and for none where it is given none`() async throws {
+    transport.answer("/notes", with: .json("[]"))
+    let other = try #require(URL(string: "http://images.example.com:8080/v1"))
+    let nowhere = try #require(URL(string: "file:///notes"))
+    let toOther = HTTPRequest(method: .get, scheme: "http", authority: "images.example.com:8080", path: "/notes")
+    for request in [request, toOther] { _ = try await backend(Bench.url, other).send(request, body: nil) }
+    _ = try await backend(nowhere).send(request, body: nil)
+    #expect(transport.tokens == ["1", "1", "-"])
+  }
+
+  /// Signs in a field of its own and in the query, and changes all that it can.
+  private struct Digest: Authenticator {
+    func sign(_ request: inout HTTPRequest, body: Data?, with key: String) throws {
+      let name = try #require(HTTPField.Name("X-Signature"))
+      request.headerFields[name] = "\(key) \(body?.count ?? 0)"
+      request.headerFields[values: .accept].append("text/plain")
+      request.path = "\(request.path ?? "")?signature=\(key)"
+      request.authority = "evil.example"
+      request.method = .delete
+    }
+    func refresh(_ key: String) async throws -> String { key }
+  }
+
+  @Test func `marks the fields that the signature added or changed, and uses nothing else than them and the path`()
+    async throws
+  {
+    transport.answer("/notes", with: .json("[]"))
+    var request = request
+    request.headerFields = [.accept: "application/json", .acceptLanguage: "de"]
+    let middleware = AuthenticationMiddleware(Digest(), credential: "s3cret", origins: [Bench.url])
+    _ = try await Backend(baseURL: Bench.url, transport: transport, authentication: middleware)
+      .send(request, body: Data("1234".utf8))
+    let sent = try #require(transport.requests.first?.request)
+    #expect(sent.method == .get)
+    #expect(sent.authority == "api.example.com")
+    #expect(sent.path == "/notes?signature=s3cret")
+    let marks = sent.headerFields.map { "\($0): \($0.indexingStrategy == .disallow)" }.sorted()
+    #expect(
+      marks == [
+        "Accept-Language: de: false", "Accept: application/json: true", "Accept: text/plain: true",
+        "X-Signature: s3cret 4: true",
+      ])
+  }
+
+  /// Refreshes through the backend that waits for it.
+  private final class Entangled: Authenticator {
+    let backend = Shared<Backend?>(nil)
+
+    func sign(_ request: inout HTTPRequest, body: Data?, with token: String) {
+      request.headerFields[.authorization] = "Bearer \(token)"
+    }
+    func refresh(_ token: String) async throws -> String {
+      let backend = try #require(backend.value)
+      let request = HTTPRequest(method: .post, scheme: "https", authority: "api.example.com", path: "/token")
+      return String(decoding: try await backend.send(request, body: nil).1, as: UTF8.self)
+    }
+  }
+
+  @Test func `passes on unsigned what its own refresh sends`() async throws {
+    transport.answer("/notes", with: .response(.unauthorized), .json("[]"))
+    transport.answer("/token", with: .response(body: Data("2".utf8)))
+    let authenticator = Entangled()
+    let backend = Backend(
+      baseURL: Bench.url, transport: transport,
+      authentication: AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url]))
+    authenticator.backend.change { $0 = backend }
+    #expect(try await backend.send(request, body: nil).0.status == .ok)
+    #expect(transport.tokens == ["1", "-", "2"])
+    authenticator.backend.change { $0 = nil }
+  }
+}
+
+/// A flow whose backend signs.
+@Suite(.timeLimit(.minutes(1))) struct `A signed-in layer` {
+  private let clock = TestClock()
+  private let transport = ScriptedTransport()
+  private let disk = MemoryPersistence()
+  private let authenticator = TokenAuthenticator()
+
+  private func layer(_ logging: LoggingMiddleware? = nil, retry: RetryPolicy = .never) -> ModelLayer {
+    var configuration = ReactorConfiguration()
+    configuration.clock = clock
+    configuration.now = clock.wallClock
+    configuration.keepUnusedFor = .never
+    configuration.retry = retry
+    return ModelLayer(
+      backend: Backend(
+        baseURL: Bench.url, transport: transport,
+        authentication: AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url]),
+        userAgent: "Newsroom/1.0", logging: logging, reachability: AlwaysReachable()),
+      persistence: disk, scope: "ada", configuration: configuration)
+  }
+
+  @Test func `keeps the token out of records, keys, events and logs, and its answers do not vary on it`() async throws {
+    let told = Shared<[String]>([])
+    let layer = layer(LoggingMiddleware(clock: clock) { exchange in told.change { $0.append("\(exchange)") } })
+    let log = EventLog(layer)
+    transport.answer(
+      "/v1/note", with: .response(.unauthorized),
+      .json(Note(1, "one").json, fields: [.vary: "Authorization", .cacheControl: "max-age=60"]), .response(.forbidden))
+    let notes = layer.reactor(Note.self)
+    #expect(try await notes.fetch("note").text == "one")
+    // Fresh under the new token too: whose copy it is, the scope says.
+    #expect(try await notes.fetch("note").text == "one")
+    let failure = await error { try await notes.fetchFromNetwork("note") }
+    var text = told.value.joined() + log.lines.joined() + log.events.map(\.description).joined()
+    dump(failure, to: &text)
+    for entry in try await disk.entries(in: nil, url: nil) {
+      dump(entry, to: &text)
+      dump(try await disk.load(entry.key), to: &text)
+    }
+    #expect(transport.tokens == ["1", "2", "2"])
+    #expect(text.contains("note"))
+    #expect(!text.contains("Bearer"))
+    let key = try #require(try await disk.entries(in: nil, url: nil).first?.key)
+    let stored = try #require(try await disk.load(key))
+    #expect(stored.head.variant?.matches([:]) == true)
+  }
+
+  @Test func `signs each attempt of a retry anew`() async throws {
+    transport.answer(
+      "/v1/note", with: .response(.serviceUnavailable, fields: [.retryAfter: "5"]), .response(.unauthorized),
+      .json(Note(1, "one").json))
+    let notes = layer(retry: RetryPolicy()).reactor(Note.self)
+    let caller = Task { try await notes.fetch("note").text }
+    try await clock.waitForSleepers()
+    clock.advance(by: .seconds(5))
+    #expect(try await caller.value == "one")
+    #expect(transport.tokens == ["1", "1", "2"])
+    #expect(transport.requests.allSatisfy { $0.request.headerFields[.userAgent] == "Newsroom/1.0" })
+    try clock.checkNobodySleeps()
+  }
+
+  @Test func `retries a refresh that found no connection`() async throws {
+    transport.answer("/v1/note", with: .response(.unauthorized), .response(.unauthorized), .json(Note(1, "one").json))
+    authenticator.fail(with: ReactorError.noConnectivity)
+    let notes = layer(retry: RetryPolicy()).reactor(Note.self)
+    let caller = Task { try await notes.fetch("note").text }
+    try await clock.waitForSleepers()
+    authenticator.fail(with: nil)
+    clock.advance(by: .seconds(1))
+    #expect(try await caller.value == "one")
+    #expect(transport.tokens == ["1", "1", "2"])
+    try clock.checkNobodySleeps()
+  }
+}

@@ -1,0 +1,100 @@
+import TestSupport
+import Testing
+
+@testable import ReactorCore
+
+/// The state machine alone: what it returns for what has happened.
+@Suite struct `The refresh of a credential` {
+  private typealias Machine = CredentialRefresh<String>
+
+  /// An action in words.
+  private func text(_ actions: [Machine.Action]) -> [String] {
+    actions.map { action in
+      switch action {
+      case .refresh(let credential, let number): "refresh \(number) of \(credential)"
+      case .cancelRefresh: "cancel"
+      case .resume(let ids, .success(let held)): "resume \(ids) with \(held.credential)"
+      case .resume(let ids, .failure(let error)): "fail \(ids) with \(error)"
+      }
+    }
+  }
+
+  @Test func `begins with the first that is refused, and the others wait for it`() {
+    var machine = Machine("a")
+    #expect(machine.usable?.credential == "a")
+    #expect(text(machine.wait(1, refused: 0)) == ["refresh 1 of a"])
+    #expect(machine.usable == nil)
+    #expect(text(machine.wait(2, refused: 0)) == [])
+    #expect(text(machine.wait(3, refused: nil)) == [])
+    #expect(text(machine.ended(.success("b"), of: 1)) == ["resume [1, 2, 3] with b"])
+    #expect(machine.usable?.credential == "b")
+  }
+
+  @Test func `fails all who wait, and leaves the credential as it was`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    _ = machine.wait(2, refused: 0)
+    #expect(text(machine.ended(.failure(Broken()), of: 1)) == ["fail [1, 2] with Broken()"])
+    #expect(machine.usable?.credential == "a")
+    #expect(text(machine.wait(3, refused: 0)) == ["refresh 2 of a"])
+  }
+
+  @Test func `is not needed for one that was refused with an older credential`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    _ = machine.ended(.success("b"), of: 1)
+    #expect(text(machine.wait(2, refused: 0)) == ["resume [2] with b"])
+    #expect(text(machine.wait(3, refused: nil)) == ["resume [3] with b"])
+    #expect(text(machine.wait(4, refused: 1)) == ["refresh 2 of b"])
+    // What it would get is known to be refused too.
+    #expect(text(machine.wait(5, refused: 0)) == [])
+  }
+
+  @Test func `goes on while somebody waits, and is cancelled with the last`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    _ = machine.wait(2, refused: 0)
+    #expect(text(machine.leave(1)) == ["fail [1] with CancellationError()"])
+    #expect(text(machine.leave(1)) == [])
+    #expect(text(machine.leave(2)) == ["cancel", "fail [2] with CancellationError()"])
+    #expect(text(machine.ended(.failure(CancellationError()), of: 1)) == [])
+    #expect(machine.usable?.credential == "a")
+  }
+
+  @Test func `that was cancelled and succeeds all the same is used`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    _ = machine.leave(1)
+    #expect(text(machine.ended(.success("b"), of: 1)) == [])
+    #expect(machine.usable?.credential == "b")
+  }
+
+  @Test func `that was cancelled and succeeds while another is under way ends that one`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    _ = machine.leave(1)
+    #expect(text(machine.wait(2, refused: 0)) == ["refresh 2 of a"])
+    #expect(text(machine.ended(.success("b"), of: 1)) == ["cancel", "resume [2] with b"])
+    #expect(text(machine.ended(.failure(CancellationError()), of: 2)) == [])
+    #expect(machine.usable?.credential == "b")
+  }
+
+  @Test func `that comes after a later one is dropped`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    _ = machine.leave(1)
+    _ = machine.wait(2, refused: 0)
+    #expect(text(machine.ended(.success("c"), of: 2)) == ["resume [2] with c"])
+    #expect(text(machine.ended(.success("b"), of: 1)) == [])
+    #expect(machine.usable?.credential == "c")
+  }
+
+  @Test func `that was cancelled and fails does not fail those who wait for another`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    _ = machine.leave(1)
+    _ = machine.wait(2, refused: 0)
+    #expect(text(machine.ended(.failure(Broken()), of: 1)) == [])
+    #expect(text(machine.ended(.success("c"), of: 2)) == ["resume [2] with c"])
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(1))) struct `A backend's order of middlewares` {
+  private struct Spy: TransportMiddleware {
+    let seen: @Sendable (HTTPRequest) -> Void
+
+    func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+      seen(request)
+      return try await next(request, body)
+    }
+  }
+
+  @Test func `is authentication, user agent, one's own, logging`() async throws {
+    let seen = Shared<[String]>([])
+    let transport = ScriptedTransport { _, _ in
+      seen.change { $0.append("transport") }
+      return .json("[]")
+    }
+    let backend = Backend(
+      baseURL: Bench.url, transport: transport,
+      authentication: AuthenticationMiddleware(TokenAuthenticator(), credential: "1", origins: [Bench.url]),
+      userAgent: "Newsroom/1.0",
+      middlewares: [
+        Spy { request in
+          let fields = request.headerFields
+          seen.change { $0.append("own: \(fields[.authorization] ?? "-"), \(fields[.userAgent] ?? "-")") }
+        }
+      ], logging: LoggingMiddleware { _ in seen.change { $0.append("logged") } })
+    _ = try await backend.send(
+      HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/notes"), body: nil)
+    #expect(seen.value == ["own: Bearer 1, Newsroom/1.0", "transport", "logged"])
+  }
+}
+
+@Suite struct `A user agent middleware` {
+  private let transport = ScriptedTransport { _, _ in .json("[]") }
+
+  private func sent(_ userAgent: String, _ fields: HTTPFields = [:]) async throws -> [String] {
+    let request = HTTPRequest(
+      method: .get, scheme: "https", authority: "api.example.com", path: "/notes", headerFields: fields)
+    _ = try await Backend(baseURL: Bench.url, transport: transport, userAgent: userAgent).send(request, body: nil)
+    return transport.requests.last?.request.headerFields[values: .userAgent] ?? []
+  }
+
+  @Test func `names the program where the request does not`() async throws {
+    #expect(try await sent("Newsroom/1.0") == ["Newsroom/1.0"])
+    #expect(try await sent("Newsroom/1.0", [.userAgent: "Own/2"]) == ["Own/2"])
+  }
+
+  @Test func `cannot add a field`() async throws {
+    #expect(try await sent("a\r\nX-Injected: 1") == ["a  X-Injected: 1"])
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `A logging middleware` {
+  private let clock = TestClock()
+  private let transport = ScriptedTransport()
+  private let told = Shared<[LoggingMiddleware.Exchange]>([])
+
+  private func send(_ path: String, body: Data? = nil) async throws {
+    var request = HTTPRequest(method: .post, scheme: "https", authority: "api.example.com", path: path)
+    request.headerFields[.authorization] = "Bearer s3cret"
+    request.headerFields[.cookie] = "s3cret"
+    let told = told
+    let logging = LoggingMiddleware(clock: clock) { exchange in told.change { $0.append(exchange) } }
+    _ = try await Backend(baseURL: Bench.url, transport: transport, logging: logging).send(request, body: body)
+  }
+
+  @Test func `tells method, URL, status, bytes and duration`() async throws {
+    let gate = Gate()
+    transport.answer("/notes", with: .response(.created, body: Data("12345".utf8)).held(at: gate))
+    let sending = Task { try await send("/notes", body: Data("123".utf8)) }
+    try await gate.waitForArrival()
+    clock.advance(by: .milliseconds(1_500))
+    gate.open()
+    try await sending.value
+    #expect(
+      told.value.map(\.description) == [
+        "POST https://api.example.com/notes, 3 bytes: 201, 5 bytes in 1.5 seconds"
+      ])
+  }
+
+  @Test(arguments: ["/notes?q=s3cret", "/notes?signature=s3cret&page=1", "/notes?s3cret", "/notes#s3cret"])
+  func `tells neither the query nor a field nor a body`(path: String) async throws {
+    transport.answer(path, with: .json(#"{"password":"s3cret"}"#, fields: [.setCookie: "s3cret"]))
+    try await send(path, body: Data("s3cret".utf8))
+    var text = "\(told.value)"
+    dump(told.value, to: &text)
+    #expect(!text.contains("s3cret"))
+    #expect(told.value.map(\.url) == ["https://api.example.com/notes?…"])
+  }
+
+  @Test func `tells a failure without what the error carries, and throws it as it is`() async throws {
+    let url = try #require(URL(string: "https://api.example.com/notes?key=s3cret"))
+    transport.answer("/notes", with: .failure(URLError(.timedOut, userInfo: [NSURLErrorFailingURLErrorKey: url])))
+    await #expect(throws: URLError.self) { try await send("/notes") }
+    #expect(
+      told.value.map(\.description) == ["POST https://api.example.com/notes, 0 bytes: timed out after 0.0 seconds"])
+  }
+}

@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// How often a request is sent again, as it is written on the command line.
+enum RetriesArgument {
+  static func parse(_ text: String) throws -> Int {
+    guard let number = Int(text), (0...100).contains(number) else {
+      throw ValidationError("it is a whole number from 0, for none, to 100")
+    }
+    return number
+  }
+}
