@@ -47,9 +47,9 @@ enum HTTPDate {
       let time = reader.time(), reader.skip(" GMT"), reader.isAtEnd
     else { return nil }
     let days = max(-719_162, min(2_932_896, now.timeIntervalSince1970 / 86_400))
-    let thisYear = CivilDate(daysSince1970: Int64(days)).year
-    let year = thisYear / 100 * 100 + short
-    return date(year > thisYear + 50 ? year - 100 : year, month, day, time)
+    let latest = CivilDate(daysSince1970: Int64(days)).year + 50
+    let year = latest - latest % 100 + short
+    return date(year > latest ? year - 100 : year, month, day, time)
   }
 
   private static func asctime(_ name: String, _ reader: inout HTTPDateReader) -> Date? {
