@@ -35,7 +35,7 @@ final class FileLimit: Sendable {
   private struct File {
     var path: String
     var size: Int
-    var used: (Int, Int)
+    var used: FileTime
   }
 
   init(bytes: Int, count: Int) {
@@ -95,7 +95,7 @@ final class FileLimit: Sendable {
   private func remove(_ file: File, _ system: FileSystem) throws(FilePersistenceError) -> Bool {
     try replacing.withLock { _ throws(FilePersistenceError) in
       guard let status = try system.inspect(file.path) else { return true }
-      guard used(status) == file.used else { return false }
+      guard status.modified == file.used else { return false }
       try system.remove(file.path)
       return true
     }
@@ -109,7 +109,7 @@ final class FileLimit: Sendable {
         let path = "\(folder)/\(name)"
         if FileNames.isRecord(name) {
           guard let status = try system.inspect(path), status.isRegular else { continue }
-          files.append(File(path: path, size: status.size, used: used(status)))
+          files.append(File(path: path, size: status.size, used: status.modified))
         } else if FileNames.isTemporary(name) {
           removeLeftover(path, name, system)
         }
@@ -120,9 +120,8 @@ final class FileLimit: Sendable {
 
   private func removeLeftover(_ path: String, _ name: String, _ system: FileSystem) {
     guard let status = try? system.inspect(path) else { return }
-    let age = FileSystem.now().tv_sec - status.modified.tv_sec
+    let age = FileTime.now.seconds - status.modified.seconds
     if FileNames.isAbandoned(name) || age > Self.temporaryLifetime { _ = try? system.remove(path) }
   }
 
-  private func used(_ status: FileStatus) -> (Int, Int) { (status.modified.tv_sec, status.modified.tv_nsec) }
 }

@@ -152,7 +152,7 @@ extension FilePersistence {
     try Self.write(head, to: file)
     try Self.write(body, to: file)
     // The system's own times are too coarse to tell which of two saves was the later.
-    try? file.touch(FileSystem.now())
+    try? file.touch(.now)
     if synchronization == .full { try file.synchronize() }
     try file.close()
   }
@@ -193,10 +193,9 @@ extension FilePersistence {
     guard let key = RecordKey(identity: file.head.identity), try path(of: key) == "\(folder)/\(name)" else {
       return nil
     }
-    let used = file.status.modified
     return RecordEntry(
       key: key, size: file.status.size, fetchedAt: file.head.receivedAt,
-      lastUsedAt: Date(timeIntervalSince1970: Double(used.tv_sec) + Double(used.tv_nsec) / 1e9),
+      lastUsedAt: file.status.modified.date,
       freshUntil: file.head.freshUntil)
   }
 }

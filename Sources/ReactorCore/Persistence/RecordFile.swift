@@ -44,8 +44,8 @@ struct RecordFile: ~Copyable {
   /// Notes that it was used now, unless that was noted within `interval` seconds. A failure costs only the order of
   /// eviction, so it is not thrown.
   func touch(unlessWithin interval: Int) {
-    let now = FileSystem.now()
-    let age = now.tv_sec - status.modified.tv_sec
+    let now = FileTime.now
+    let age = now.seconds - status.modified.seconds
     // A time in the future is a clock that was set back.
     if age >= interval || age < 0 { try? file.touch(now) }
   }

@@ -216,9 +216,8 @@ struct OpenFile: ~Copyable {
   }
 
   /// Sets the time of modification.
-  func touch(_ time: timespec) throws(FilePersistenceError) {
-    let times = [time, time]
-    _ = try system.call(.touch, path) { _ in Int(futimens(descriptor, times)) }
+  func touch(_ time: FileTime) throws(FilePersistenceError) {
+    _ = try system.call(.touch, path) { _ in Int(time.touch(descriptor)) }
   }
 
   /// Closes it, and says what only closing tells: some file systems report a full disk here.
@@ -238,7 +237,7 @@ struct FileStatus {
   var size: Int
   var isRegular: Bool
   var isDirectory: Bool
-  var modified: timespec
+  var modified: FileTime
 }
 
 extension FileStatus {
@@ -247,21 +246,14 @@ extension FileStatus {
     isRegular = status.st_mode & S_IFMT == S_IFREG
     isDirectory = status.st_mode & S_IFMT == S_IFDIR
     #if canImport(Darwin)
-      modified = status.st_mtimespec
+      modified = FileTime(status.st_mtimespec)
     #else
-      modified = status.st_mtim
+      modified = FileTime(status.st_mtim)
     #endif
   }
 }
 
 extension FileSystem {
-  /// The wall clock, in the unit of a file's times.
-  static func now() -> timespec {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return time
-  }
-
   static var processID: Int32 { getpid() }
 
   /// Whether there is no such process: one of another user counts as there.

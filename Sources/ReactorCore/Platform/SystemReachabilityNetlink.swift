@@ -4,6 +4,11 @@
   import Glibc
   import Synchronization
 
+  // As in FileTime.
+  #if canImport(SwiftOverlayShims)
+    import SwiftOverlayShims
+  #endif
+
   /// Two sockets of rtnetlink: one is told of changes, the other asks for the tables. They see the network namespace
   /// of the thread that made them, for as long as they are open.
   struct SystemReachabilityNetlink: Sendable {
@@ -82,7 +87,9 @@
         }
       }
       // The kernel answers a query before `send` returns; the limit is for one that does not.
-      var limit = timeval(tv_sec: 1, tv_usec: 0)
+      // Seconds, and no microseconds.
+      var limit = timeval()
+      limit.tv_sec = 1
       let isLimited = setsockopt(
         descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
       guard isBound, isLimited == 0 else {
