@@ -8,6 +8,16 @@ enum Interrupt {
   ///
   /// - Returns: what `body` returned, or the exit status of a process that the signal ended (128 and its number).
   static func cancelling(_ body: @escaping @Sendable () async -> Int32) async -> Int32 {
+    let (status, signal) = await run(body)
+    return signal.map { 128 + $0 } ?? status
+  }
+
+  /// The same for work that only a signal ends: its own status is returned.
+  static func ending(_ body: @escaping @Sendable () async -> Int32) async -> Int32 { await run(body).status }
+
+  private static func run(
+    _ body: @escaping @Sendable () async -> Int32
+  ) async -> (status: Int32, signal: Int32?) {
     let received = ReceivedSignal()
     // Before the work begins, so that no signal finds it unguarded.
     let sources = [SIGINT, SIGTERM].map { source($0, received) }
@@ -15,7 +25,7 @@ enum Interrupt {
     received.attach { task.cancel() }
     let status = await task.value
     for source in sources { source.cancel() }
-    return received.number.map { 128 + $0 } ?? status
+    return (status, received.number)
   }
 
   private static func source(_ number: Int32, _ received: ReceivedSignal) -> any DispatchSourceSignal {

@@ -1,0 +1,31 @@
+import ArgumentParser
+import Foundation
+
+/// The server behind the proxy, as it is written on the command line: an http or https URL, whose path goes before that of each
+/// request.
+struct UpstreamArgument: Hashable, Sendable {
+  let isSecure: Bool
+  /// Without the brackets of an IPv6 address.
+  let host: String
+  let port: Int
+  /// The host as the URL has it, with the port where it has one.
+  let authority: String
+  /// Empty, or beginning with a slash and not ending in one.
+  let basePath: String
+
+  var scheme: String { isSecure ? "https" : "http" }
+
+  static func parse(_ text: String) throws -> UpstreamArgument {
+    let url = try URLArgument.parse(text)
+    guard url.query() == nil else { throw ValidationError("the server behind a proxy has no query") }
+    guard let host = url.host(percentEncoded: true), !host.isEmpty else { throw ValidationError("it has no host") }
+    let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    let bracketed = bare.contains(":") ? "[\(bare)]" : bare
+    let isSecure = url.scheme?.lowercased() == "https"
+    var path = url.path(percentEncoded: true)
+    while path.hasSuffix("/") { path.removeLast() }
+    return UpstreamArgument(
+      isSecure: isSecure, host: bare, port: url.port ?? (isSecure ? 443 : 80),
+      authority: url.port.map { "\(bracketed):\($0)" } ?? bracketed, basePath: path)
+  }
+}

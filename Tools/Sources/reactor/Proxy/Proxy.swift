@@ -1,0 +1,75 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import ReactorCore
+
+/// What `reactor proxy` does with one request: it asks ``ReactorCore/HTTPCache``, and the server where that says so.
+struct Proxy: Sendable {
+  let cache: HTTPCache
+  let upstream: Upstream
+  /// Whether any stale answer that is not forbidden stands in for a server that gives none.
+  var isStaleOnDisconnect = false
+  /// The wall clock.
+  var now: @Sendable () -> Date = { Date() }
+  /// Gets a line per exchange.
+  var trace: (@Sendable (String) -> Void)?
+  private let revalidations = Revalidations()
+
+  /// Cancelling ends the request to the server.
+  ///
+  /// - Parameters:
+  ///   - request: with the path that the client sent.
+  ///   - interim: called with each response before the final one.
+  func answer(
+    _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
+  ) async -> ProxyAnswer {
+    let start = ContinuousClock.now
+    let target = target(of: request)
+    let scope = Self.scope(of: target.headerFields)
+    let answer: ProxyAnswer
+    switch await cache.begin(target, scope: scope, at: now()) {
+    case .answer(let stored): answer = ProxyAnswer(stored)
+    case .answerAndSend(let stored, let exchange):
+      answer = ProxyAnswer(stored)
+      revalidations.start("\(scope.name) \(target.absoluteText)") { [self] in
+        _ = await send(exchange, request, interim: { _ in })
+      }
+    case .send(let exchange): answer = await send(exchange, request, interim: interim)
+    }
+    trace?(ProxyTrace.line(request.head, answer, in: ContinuousClock.now - start))
+    return answer
+  }
+
+  private func send(
+    _ exchange: CacheExchange, _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
+  ) async -> ProxyAnswer {
+    var sent = request
+    sent.head = exchange.request
+    do {
+      let response = try await upstream.send(sent, interim: interim)
+      return ProxyAnswer(await cache.finish(exchange, response.head, body: response.body.data, at: now()))
+    } catch {
+      return cache.standIn(exchange, at: now(), always: isStaleOnDisconnect).map(ProxyAnswer.init)
+        ?? ProxyAnswer(failure: error)
+    }
+  }
+
+  /// The request as it is to be sent to the server behind.
+  private func target(of request: ForwardedRequest) -> HTTPRequest {
+    var head = request.head
+    let address = upstream.address
+    head.scheme = address.scheme
+    head.authority = address.authority
+    if let path = head.path, path.hasPrefix("/") { head.path = address.basePath + path }
+    return head
+  }
+
+  /// Whoever signs requests has a scope of its own, which is named by a digest.
+  private static func scope(of fields: HTTPFields) -> Scope {
+    CredentialScope.scope(of: HTTPFields(fields.filter { $0.name == .authorization }))
+  }
+}
+
+extension HTTPRequest {
+  var absoluteText: String { "\(scheme ?? "")://\(authority ?? "")\(path ?? "")" }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import ReactorCore
+import ReactorSQLite
+
+/// `reactor proxy`: a caching reverse proxy, until it is interrupted.
+struct ProxyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "proxy",
+    abstract: "Serves a server's answers again as HTTP caching allows, until it is interrupted.",
+    discussion: """
+      It prints the URL that it listens at. What is stored, used, validated and made stale is what RFC 9111 and RFC 5861 \
+      say of a private cache; requests with Authorization have a cache of their own per value. A server that gives no \
+      whole answer is a 502, or a stale answer where that is allowed.
+
+      Bodies are kept whole in memory on their way, up to 64 MiB each.
+      """)
+
+  @Option(
+    help: ArgumentHelp("Where to listen; port 0 is any that is free.", valueName: "host:port"),
+    transform: ListenArgument.parse)
+  var listen: ListenArgument
+
+  @Option(
+    help: ArgumentHelp("The server behind it: an http or https URL.", valueName: "url"),
+    transform: UpstreamArgument.parse)
+  var upstream: UpstreamArgument
+
+  @Option(
+    help: ArgumentHelp(
+      "Keep records in this directory, or in this file where it ends in .sqlite, and not in memory.",
+      valueName: "path"),
+    transform: StoreArgument.parse)
+  var store: StoreArgument?
+
+  @Flag(help: "Where the server gives no answer, serve any stale one that it does not forbid.")
+  var staleOnDisconnect = false
+
+  @Flag(help: "Tell each exchange in one line on standard error.")
+  var trace = false
+
+  func run() async throws {
+    throw ExitCode(await Interrupt.ending { await serve() })
+  }
+
+  /// - Returns: the exit code, once the task is cancelled.
+  private func serve() async -> Int32 {
+    // A write that nobody reads is to fail, and not to end the process.
+    signal(SIGPIPE, SIG_IGN)
+    let server: ProxyServer
+    do {
+      server = try await ProxyServer.start(try proxy(), on: listen)
+    } catch {
+      let isStore = error is SQLitePersistenceError
+      let status = ExitStatus(
+        code: isStore ? ExitStatus.inputOutput : ExitStatus.unavailable,
+        text: isStore ? "\(error)" : "it cannot listen at \(listen.text): \(error)")
+      status.report()
+      return status.code
+    }
+    StandardStream.output.writeLine("http://\(ListenArgument(host: listen.host, port: server.port).text)")
+    let (never, end) = AsyncStream.makeStream(of: Never.self)
+    for await _ in never {}
+    end.finish()
+    // In a task of its own, since this one is cancelled.
+    await Task { await server.stop() }.value
+    return ExitCode.success.rawValue
+  }
+
+  private func proxy() throws -> Proxy {
+    let persistence = try store.map { try Store($0).persistence } ?? MemoryPersistence()
+    var proxy = Proxy(
+      cache: HTTPCache(persistence: persistence, keepsCookies: true), upstream: try Upstream(upstream),
+      isStaleOnDisconnect: staleOnDisconnect)
+    if trace { proxy.trace = { StandardStream.error.writeLine($0) } }
+    return proxy
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// One client's connection: collects a request, and sends what the proxy answers. Requests come one at a time, since the pipeline
+/// holds back the next.
+final class ProxyHandler: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  private let proxy: Proxy
+  private var head: HTTPRequestHead?
+  private var body = ByteBuffer()
+  private var exchange: Task<Void, Never>?
+
+  init(_ proxy: Proxy) { self.proxy = proxy }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head):
+      self.head = head
+      body = ByteBuffer()
+      // The body is sent on whole, so that it is asked for here (RFC 9110 §10.1.1).
+      if head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" }) {
+        let head = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+      }
+    case .body(var part):
+      guard head != nil else { return }
+      guard part.readableBytes <= BodyLimit.bytes - body.readableBytes else { return refuse(context) }
+      body.writeBuffer(&part)
+    case .end:
+      guard let head else { return }
+      self.head = nil
+      answer(head, body, context.channel)
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    exchange?.cancel()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  private func answer(_ head: HTTPRequestHead, _ body: ByteBuffer, _ channel: any Channel) {
+    guard let method = HTTPRequest.Method(rawValue: head.method.rawValue), let path = Self.path(of: head) else {
+      return ClientResponse(status: .badRequest).send(on: channel)
+    }
+    // It is the server's that is sent on.
+    var headers = head.headers
+    headers.remove(name: "host")
+    let request = ForwardedRequest(
+      head: HTTPRequest(
+        method: method, scheme: nil, authority: nil, path: path, headerFields: EndToEndFields.of(headers)),
+      body: body,
+      isChunked: head.headers.contains(name: "transfer-encoding"))
+    let work = ClientExchange(proxy: proxy, request: request, head: head, channel: channel)
+    exchange = Task { await work.run() }
+  }
+
+  /// The path and the query (RFC 9112 §3.2), or the asterisk of OPTIONS.
+  private static func path(of head: HTTPRequestHead) -> String? {
+    if head.uri.hasPrefix("/") || (head.uri == "*" && head.method == .OPTIONS) { return head.uri }
+    guard head.method != .CONNECT, let scheme = head.uri.range(of: "://") else { return nil }
+    let rest = head.uri[scheme.upperBound...]
+    let path = rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
+    return path.hasPrefix("/") ? String(path) : "/" + path
+  }
+
+  private func refuse(_ context: ChannelHandlerContext) {
+    head = nil
+    body = ByteBuffer()
+    ClientResponse(status: .payloadTooLarge).send(on: context.channel)
+  }
+}
+
+/// One request on its way to the proxy and back.
+private struct ClientExchange: Sendable {
+  let proxy: Proxy
+  let request: ForwardedRequest
+  let head: HTTPRequestHead
+  let channel: any Channel
+
+  func run() async {
+    let answer = await proxy.answer(request) { interim in
+      // HTTP/1.0 has none.
+      guard head.version == .http1_1 else { return }
+      channel.writeAndFlush(HTTPServerResponsePart.head(ClientResponse.head(interim)), promise: nil)
+    }
+    ClientResponse(answer, to: head).send(on: channel)
+  }
+}
+
+/// A response as it is sent to a client, with the framing of its connection.
+private struct ClientResponse {
+  var head: HTTPResponseHead
+  var body = Data()
+  /// Whether the connection ends with it.
+  var closes: Bool
+
+  /// One of the proxy's own, after which nothing is read.
+  init(status: HTTPResponseStatus) {
+    head = HTTPResponseHead(
+      version: .http1_1, status: status, headers: ["Content-Length": "0", "Connection": "close"])
+    closes = true
+  }
+
+  init(_ answer: ProxyAnswer, to request: HTTPRequestHead) {
+    head = Self.head(answer.response)
+    // A client of HTTP/1.0 knows no chunks, and has its connection closed.
+    closes = !request.isKeepAlive || request.version == .http1_0
+    let status = answer.response.status
+    if status == .noContent || status.kind == .informational {
+      head.headers.remove(name: "content-length")
+    } else if request.method != .HEAD, status != .notModified {
+      body = answer.body
+      head.headers.frame(bodyLength: body.count, isChunked: true)
+      if request.version == .http1_0 { head.headers.remove(name: "transfer-encoding") }
+    }
+    if closes { head.headers.add(name: "Connection", value: "close") }
+  }
+
+  func send(on channel: any Channel) {
+    channel.write(HTTPServerResponsePart.head(head), promise: nil)
+    if !body.isEmpty {
+      channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
+    }
+    let end = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
+    if closes { end.whenComplete { _ in channel.close(promise: nil) } }
+  }
+
+  static func head(_ response: HTTPResponse) -> HTTPResponseHead {
+    HTTPResponseHead(
+      version: .http1_1,
+      status: HTTPResponseStatus(statusCode: response.status.code, reasonPhrase: response.status.reasonPhrase),
+      headers: EndToEndFields.headers(response.headerFields))
+  }
+}

@@ -1,0 +1,73 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// Listens for clients of a proxy.
+final class ProxyServer: Sendable {
+  private let channel: any Channel
+  private let connections: Connections
+
+  /// Returns once it listens.
+  /// - Throws: where the address cannot be had.
+  static func start(_ proxy: Proxy, on address: ListenArgument) async throws -> ProxyServer {
+    let connections = Connections()
+    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelOption(.backlog, value: 256)
+      .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try configure(channel, proxy)
+          connections.add(channel)
+        }
+      }
+      .bind(host: address.host, port: address.port).get()
+    return ProxyServer(channel: channel, connections: connections)
+  }
+
+  private init(channel: any Channel, connections: Connections) {
+    self.channel = channel
+    self.connections = connections
+  }
+
+  var port: Int { channel.localAddress?.port ?? 0 }
+
+  /// Ends: nobody new is let in, exchanges may finish for as long as `grace`, and then every connection is closed.
+  func stop(grace: Duration = .seconds(5)) async {
+    try? await channel.close()
+    await connections.close(after: grace)
+  }
+
+  private static func configure(_ channel: any Channel, _ proxy: Proxy) throws {
+    var framing = HTTPResponseEncoder.Configuration()
+    framing.automaticallySetFramingHeaders = false
+    try channel.pipeline.syncOperations.addHandlers([
+      HTTPResponseEncoder(configuration: framing), ByteToMessageHandler(RequestDecoder()),
+      HTTPServerPipelineHandler(), HTTPServerProtocolErrorHandler(), ProxyHandler(proxy),
+    ])
+  }
+}
+
+/// The connections that are open.
+private final class Connections: Sendable {
+  private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
+
+  func add(_ channel: any Channel) {
+    let identifier = ObjectIdentifier(channel)
+    channels.withLock { $0[identifier] = channel }
+    channel.closeFuture.whenComplete { [self] _ in channels.withLock { _ = $0.removeValue(forKey: identifier) } }
+  }
+
+  /// Closes what is idle at once, and the rest when its exchange has ended, or after `grace`.
+  func close(after grace: Duration) async {
+    let open = channels.withLock { Array($0.values) }
+    guard !open.isEmpty else { return }
+    for channel in open { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
+    let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: .init(grace)) {
+      for channel in open { channel.close(promise: nil) }
+    }
+    for channel in open { try? await channel.closeFuture.get() }
+    timer.cancel()
+  }
+}

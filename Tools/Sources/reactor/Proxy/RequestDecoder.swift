@@ -1,0 +1,175 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// Reads HTTP/1 requests (RFC 9112) of any method: SwiftNIO's decoder knows a list of them. Strict: what two recipients might
+/// read in two ways is refused.
+struct RequestDecoder: ByteToMessageDecoder {
+  typealias InboundOut = HTTPServerRequestPart
+
+  private enum State {
+    case head
+    case body(left: Int)
+    case chunkSize
+    case chunk(left: Int)
+    case chunkEnd
+    case trailers
+  }
+
+  private var state = State.head
+  private static let headLimit = 64 << 10
+  private static let lineLimit = 8 << 10
+
+  mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
+    switch state {
+    case .head:
+      guard let head = try Self.head(&buffer) else { return .needMoreData }
+      send(.head(head), context)
+      try begin(head, context)
+    case .body(let left):
+      guard let part = read(left, &buffer, context) else { return .needMoreData }
+      if left == part { end(context) } else { state = .body(left: left - part) }
+    case .chunkSize:
+      guard let line = try Self.line(&buffer) else { return .needMoreData }
+      let size = try Self.chunkSize(line)
+      state = size == 0 ? .trailers : .chunk(left: size)
+    case .chunk(let left):
+      guard let part = read(left, &buffer, context) else { return .needMoreData }
+      state = left == part ? .chunkEnd : .chunk(left: left - part)
+    case .chunkEnd:
+      guard let line = try Self.line(&buffer) else { return .needMoreData }
+      guard line.isEmpty else { throw HTTPParserError.invalidChunkSize }
+      state = .chunkSize
+    case .trailers:
+      guard let line = try Self.line(&buffer) else { return .needMoreData }
+      if line.isEmpty { end(context) }
+    }
+    return .continue
+  }
+
+  mutating func decodeLast(
+    context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool
+  ) throws -> DecodingState {
+    while try decode(context: context, buffer: &buffer) == .continue {}
+    return .needMoreData
+  }
+
+  /// RFC 9112 §6.3, and §6.1: two lengths, or an unknown coding, are an attack.
+  private mutating func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) throws {
+    let codings = head.headers["transfer-encoding"]
+    let lengths = head.headers["content-length"]
+    if !codings.isEmpty {
+      guard codings.count == 1, codings[0].lowercased() == "chunked", lengths.isEmpty, head.version == .http1_1
+      else { throw HTTPParserError.unexpectedContentLength }
+      state = .chunkSize
+    } else if let length = lengths.first {
+      guard lengths.count == 1, let number = Self.number(length, radix: 10) else {
+        throw HTTPParserError.invalidContentLength
+      }
+      state = .body(left: number)
+      if number == 0 { end(context) }
+    } else {
+      end(context)
+    }
+  }
+
+  private mutating func end(_ context: ChannelHandlerContext) {
+    state = .head
+    send(.end(nil), context)
+  }
+
+  private func read(_ left: Int, _ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) -> Int? {
+    guard buffer.readableBytes > 0, let part = buffer.readSlice(length: min(left, buffer.readableBytes)) else {
+      return nil
+    }
+    send(.body(part), context)
+    return part.readableBytes
+  }
+
+  private func send(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    context.fireChannelRead(Self.wrapInboundOut(part))
+  }
+}
+
+extension RequestDecoder {
+  /// - Returns: `nil` until all of it is there.
+  private static func head(_ buffer: inout ByteBuffer) throws -> HTTPRequestHead? {
+    let bytes = buffer.readableBytesView
+    // An empty line before a request is skipped (§2.2).
+    if bytes.starts(with: "\r\n".utf8) {
+      buffer.moveReaderIndex(forwardBy: 2)
+      return try head(&buffer)
+    }
+    guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
+      guard bytes.count < headLimit else { throw HTTPParserError.headerOverflow }
+      return nil
+    }
+    guard end.upperBound - bytes.startIndex <= headLimit else { throw HTTPParserError.headerOverflow }
+    let text = String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
+    buffer.moveReaderIndex(to: end.upperBound)
+    // By scalars: CR and LF together are one Character.
+    let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      line.last == "\r" ? line.dropLast() : line
+    }
+    guard let first = lines.first, !text.unicodeScalars.contains("\0") else { throw HTTPParserError.invalidHeaderToken }
+    var head = try requestLine(Substring(first))
+    for line in lines.dropFirst() { head.headers.add(try field(Substring(line))) }
+    guard head.version == .http1_0 || head.headers["host"].count == 1 else { throw HTTPParserError.invalidHeaderToken }
+    return head
+  }
+
+  /// RFC 9112 §3.
+  private static func requestLine(_ line: Substring) throws -> HTTPRequestHead {
+    let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 3, let method = HTTPRequest.Method(rawValue: String(parts[0])) else {
+      throw HTTPParserError.invalidMethod
+    }
+    guard !parts[1].isEmpty, parts[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw HTTPParserError.invalidURL
+    }
+    guard parts[2] == "HTTP/1.1" || parts[2] == "HTTP/1.0" else { throw HTTPParserError.invalidVersion }
+    return HTTPRequestHead(
+      version: parts[2] == "HTTP/1.0" ? .http1_0 : .http1_1, method: HTTPMethod(rawValue: method.rawValue),
+      uri: String(parts[1]))
+  }
+
+  /// RFC 9112 §5: no white space before the colon, and no line that goes on in the next.
+  private static func field(_ line: Substring) throws -> (String, String) {
+    guard let colon = line.firstIndex(of: ":"), HTTPField.Name(String(line[..<colon])) != nil else {
+      throw HTTPParserError.invalidHeaderToken
+    }
+    let value = line[line.index(after: colon)...].unicodeScalars
+    guard !value.contains("\r") else { throw HTTPParserError.invalidHeaderToken }
+    let isSpace: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\t" }
+    let end = value.lastIndex { !isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
+    return (String(line[..<colon]), String(Substring(value[..<end].drop(while: isSpace))))
+  }
+
+  /// - Returns: `nil` until it ended.
+  private static func line(_ buffer: inout ByteBuffer) throws -> String? {
+    let bytes = buffer.readableBytesView
+    guard let end = bytes.firstRange(of: Array("\r\n".utf8)) else {
+      guard bytes.count < lineLimit else { throw HTTPParserError.headerOverflow }
+      return nil
+    }
+    let line = String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
+    buffer.moveReaderIndex(to: end.upperBound)
+    return line
+  }
+
+  /// RFC 9112 §7.1; extensions are ignored.
+  private static func chunkSize(_ line: String) throws -> Int {
+    let size = line.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
+    guard let number = number(String(size), radix: 16) else { throw HTTPParserError.invalidChunkSize }
+    return number
+  }
+
+  private static func number(_ text: String, radix: Int) -> Int? {
+    guard !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+    return Int(text, radix: radix)
+  }
+}
+
+extension HTTPHeaders {
+  fileprivate mutating func add(_ field: (name: String, value: String)) { add(name: field.name, value: field.value) }
+}

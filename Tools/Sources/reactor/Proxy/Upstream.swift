@@ -1,0 +1,90 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// Sends requests to the server behind the proxy, each on a connection of its own (RFC 9112 §9.6): what a server sends beyond its
+/// answer reaches no other exchange, and no request is lost to a connection that was just closed.
+///
+/// It follows no redirect, decodes no content and repeats nothing.
+struct Upstream: Sendable {
+  let address: UpstreamArgument
+  private let tls: NIOSSLContext?
+  private let silence: TimeAmount
+
+  /// - Parameter silence: how long the server may send nothing.
+  /// - Throws: where the system's certificates cannot be read.
+  init(_ address: UpstreamArgument, silence: Duration = .seconds(60)) throws {
+    self.address = address
+    tls = address.isSecure ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
+    self.silence = .init(silence)
+  }
+
+  /// Cancelling closes the connection.
+  ///
+  /// - Parameter interim: called on an event loop with each response before the final one (RFC 9110 §15.2).
+  /// - Throws: where there is no whole answer.
+  func send(
+    _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
+  ) async throws -> ForwardedResponse {
+    let loop = MultiThreadedEventLoopGroup.singleton.any()
+    let answer = loop.makePromise(of: ForwardedResponse.self)
+    let channel: any Channel
+    do {
+      channel = try await ClientBootstrap(group: loop)
+        .connectTimeout(.seconds(10))
+        .channelOption(.socketOption(.tcp_nodelay), value: 1)
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture { try configure(channel, answer, interim) }
+        }
+        .connect(host: address.host, port: address.port).get()
+    } catch {
+      answer.fail(error)
+      throw error
+    }
+    return try await withTaskCancellationHandler {
+      write(request, to: channel)
+      return try await answer.futureResult.get()
+    } onCancel: {
+      channel.close(promise: nil)
+    }
+  }
+
+  private func configure(
+    _ channel: any Channel, _ answer: EventLoopPromise<ForwardedResponse>,
+    _ interim: @escaping @Sendable (HTTPResponse) -> Void
+  ) throws {
+    let pipeline = channel.pipeline.syncOperations
+    if let tls {
+      // An address has no name that could be sent (RFC 6066 §3).
+      let isAddress = (try? SocketAddress(ipAddress: address.host, port: 0)) != nil
+      try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : address.host))
+    }
+    var framing = HTTPRequestEncoder.Configuration()
+    framing.automaticallySetFramingHeaders = false
+    try pipeline.addHandlers([
+      IdleStateHandler(readTimeout: silence), HTTPRequestEncoder(configuration: framing),
+      ByteToMessageHandler(
+        HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward)),
+      UpstreamHandler(answer: answer, interim: interim),
+    ])
+  }
+
+  private func write(_ request: ForwardedRequest, to channel: any Channel) {
+    var headers = EndToEndFields.headers(request.head.headerFields)
+    headers.frame(bodyLength: request.body.readableBytes, isChunked: request.isChunked)
+    headers.add(name: "Connection", value: "close")
+    var first = HTTPHeaders([("Host", address.authority)])
+    first.add(contentsOf: headers)
+    let head = HTTPRequestHead(
+      version: .http1_1, method: HTTPMethod(rawValue: request.head.method.rawValue), uri: request.head.path ?? "/",
+      headers: first)
+    channel.write(HTTPClientRequestPart.head(head), promise: nil)
+    if request.body.readableBytes > 0 {
+      channel.write(HTTPClientRequestPart.body(.byteBuffer(request.body)), promise: nil)
+    }
+    channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+  }
+}
