@@ -16,6 +16,8 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     let key = try key(resource)
     guard let record = try await core.cache.lookUp(key, for: resource.headers) else { return nil }
     if let name = record.head.localModel, name != Self.modelName { return nil }
+    // A proxy on the same store keeps errors too.
+    guard record.head.isModel else { return nil }
     let model = try decoded.model(of: key, from: record.head) ?? parse(record.body, key)
     return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record)
   }
@@ -47,8 +49,10 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     switch answer {
     case .notModified(let updated):
       return try unchanged(updated, stored: stored, stale: context.stale, key)
-    case .received(let record):
-      guard response.status.kind == .successful else { throw ReactorError.server(response, body: body) }
+    case .received(var record):
+      guard record.head.isModel else { throw ReactorError.server(response, body: body) }
+      // Nothing of the answer may be stored either (RFC 9111 §5.2.1.5).
+      if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
       return Snapshot(model: try parse(body, key), fetchedAt: record.head.receivedAt, record: record)
     }
   }

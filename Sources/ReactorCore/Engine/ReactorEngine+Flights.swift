@@ -114,18 +114,13 @@ extension ReactorEngine {
     context.progress = { [weak self, key = work.key, flight = work.flight] in self?.advance(key, flight, to: $0) }
     do {
       let snapshot = try await flow.network(work.resource, context)
-      let waits = flow.configuration.waitsForSave
-      if waits {
-        switch await save(snapshot, work.resource, work.ticket) {
-        case .saved, .notEncoded, .outrun: break
-        case .failed(let error):
-          guard !flow.configuration.failsWhenSaveFails else { return fail(work, error) }
-        }
-      }
+      let saved = flow.configuration.waitsForSave ? await save(snapshot, work.resource, work.ticket) : nil
+      if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(work, error) }
       let isUsed = succeed(work, snapshot)
       guard isUsed else { return }
-      if !waits { _ = await save(snapshot, work.resource, work.ticket) }
-      core.announce(.stored(work.key), except: self)
+      let end = if let saved { saved } else { await save(snapshot, work.resource, work.ticket) }
+      // Others read it from there.
+      if case .saved = end { core.announce(.stored(work.key), except: self) }
     } catch {
       fail(work, ReactorError(error, wrap: ReactorError.network))
     }

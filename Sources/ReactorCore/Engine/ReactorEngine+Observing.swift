@@ -148,7 +148,8 @@ extension ReactorEngine {
       guard entry.flight?.parties.contains(id) != true,
         standing(entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh != true
       else { continue }
-      let policy = isStored && subscriber.policy != .cacheOnly ? .cacheFirst : subscriber.policy
+      // Whoever asked the network for it as well would be the next to store it, and so on.
+      let policy = isStored ? .cacheOnly : subscriber.policy
       let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: policy)
       join(party, entry, at: now, &state, &effects)
     }

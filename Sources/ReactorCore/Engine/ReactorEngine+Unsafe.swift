@@ -30,12 +30,22 @@ extension ReactorEngine {
     do {
       let snapshot = try await flow.network(resource, FetchContext())
       await invalidateURL(of: key)
-      for other in named(by: snapshot.head, key) { await invalidateURL(of: other) }
+      if let head = snapshot.head {
+        let response = HTTPResponse(status: head.status, headerFields: head.fields)
+        for other in named(by: response, key) { await invalidateURL(of: other) }
+      }
       return .success(snapshot.model)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
+      switch error {
       // The server has accepted it; only its answer could not be read.
-      if case .parser = error { await invalidateURL(of: key) }
+      case .parser: await invalidateURL(of: key)
+      // It has done so with a redirect that nobody follows.
+      case .server(let response, _) where response.status.kind == .redirection:
+        await invalidateURL(of: key)
+        for other in named(by: response, key) { await invalidateURL(of: other) }
+      default: break
+      }
       append(key, .failed(error))
       core.events.deliver()
       return .failure(error)
@@ -43,13 +53,10 @@ extension ReactorEngine {
   }
 
   /// The keys of what the response names with `Location` and `Content-Location`.
-  private func named(by head: Record.Head?, _ key: RecordKey) -> [RecordKey] {
-    guard let head, let url = URL(string: key.url) else { return [] }
-    let response = HTTPResponse(status: head.status, headerFields: head.fields)
-    return Invalidation.urls(of: key.method, url, response).dropFirst().map { url in
+  private func named(by response: HTTPResponse, _ key: RecordKey) -> [RecordKey] {
+    Invalidation.named(by: response, to: key.method, key.url).map { url in
       RecordKey(
-        method: .get, url: url.absoluteString, scope: key.scope,
-        secretQueryItems: flow.configuration.secretQueryItems)
+        method: .get, url: url, scope: key.scope, secretQueryItems: flow.configuration.secretQueryItems)
     }
   }
 

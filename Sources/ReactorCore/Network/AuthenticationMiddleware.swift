@@ -53,8 +53,10 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     guard let origin = request.url.flatMap(WebOrigin.init), origins.contains(origin),
       !Refreshing.middlewares.contains(ObjectIdentifier(self))
     else { return try await next(request, body) }
-    guard let held = state.withLock({ $0.machine.usable }) else {
-      return try await next(signed(request, body, with: credential(refused: nil)), body)
+    let (usable, version) = state.withLock { ($0.machine.usable, $0.machine.version) }
+    guard let held = usable else {
+      // Refused to somebody else: where the refresh comes to nothing before this waits for it, this one begins another.
+      return try await next(signed(request, body, with: credential(refused: version)), body)
     }
     let answer = try await next(signed(request, body, with: held), body)
     guard answer.0.status == .unauthorized else { return answer }
@@ -80,7 +82,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
 
 extension AuthenticationMiddleware {
   /// Waits for the refresh under way, or for one that it begins where the server has refused the credential held.
-  private func credential(refused: UInt64?) async throws -> Held {
+  private func credential(refused: UInt64) async throws -> Held {
     try Task.checkCancellation()
     let id = state.withLock { state in
       state.lastID += 1

@@ -64,6 +64,10 @@ public struct Backend: Sendable {
     if let name = fields.map(\.name).first(where: Self.transportFields.contains) {
       throw .invalidResource("the field \(name) is set by the transport; leave it out")
     }
+    guard !fields.contains(.range), !fields.contains(.ifRange) else {
+      throw .invalidResource(
+        "a part of a resource is no resource: leave Range out, or send it through the backend by yourself")
+    }
     if fields[.accept] == nil { fields[.accept] = "application/json" }
     if let key = resource.idempotencyKey {
       guard let name = HTTPField.Name("Idempotency-Key"), HTTPField.isValidValue(key) else {

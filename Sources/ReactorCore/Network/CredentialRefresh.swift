@@ -34,10 +34,13 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   /// What a request may be signed with now; `nil` where it is known to be refused, and the next one is to be waited for.
   var usable: Held? { refresh == nil ? held : nil }
 
-  /// A waiter needs a credential.
+  /// The version of the credential held.
+  var version: UInt64 { held.version }
+
+  /// A waiter needs another credential.
   ///
-  /// - Parameter refused: the version that the server has refused it with; `nil` where it was not sent yet.
-  mutating func wait(_ id: WaiterID, refused: UInt64?) -> [Action] {
+  /// - Parameter refused: the version that the server has refused, to it or to somebody else.
+  mutating func wait(_ id: WaiterID, refused: UInt64) -> [Action] {
     if refresh != nil {
       refresh?.waiters.append(id)
       return []

@@ -34,7 +34,6 @@ public struct CacheExchange: Sendable {
   public let failure: (any Error)?
   let client: HTTPRequest
   let key: RecordKey
-  let url: URL?
   let stored: Record?
   let sentAt: Date
   /// Whether ``request`` carries the stored validators, in place of the client's own conditions.

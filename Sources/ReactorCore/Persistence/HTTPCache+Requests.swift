@@ -30,7 +30,7 @@ extension HTTPCache {
       let record = validates ? stored : nil
       let validating = Self.validating(request, record?.head)
       return CacheExchange(
-        request: validating ?? request, failure: failure, client: request, key: key, url: URL(string: url),
+        request: validating ?? request, failure: failure, client: request, key: key,
         stored: record, sentAt: now, sendsValidators: validating != nil)
     }
     switch (decision, stored) {
@@ -61,8 +61,8 @@ extension HTTPCache {
       case (.notModified(let head), let stored?):
         let record = Record(head: head, body: stored.body)
         answer = CacheAnswer(record, for: exchange.client, at: now, source: .validated)
-        try await save(record, for: exchange.key)
-        answer.isStored = isPersistent
+        answer.takeCookies(of: response)
+        answer.isStored = try await keep(record, of: exchange)
       case (.received(let record), _): try await receive(record, exchange, response, &answer, now)
       case (.notModified, nil): break
       }
@@ -112,17 +112,16 @@ extension HTTPCache {
   ) async throws {
     // The client's own condition or range was sent on: a 304 or 206 is for it alone.
     guard record.head.status != .notModified, record.head.status != .partialContent else { return }
-    if record.head.isStorable(for: RequestCacheControl(exchange.client.headerFields)) {
-      try await save(record, for: exchange.key)
-      answer.isStored = isPersistent
-    } else if record.head.status.kind == .successful {
-      // What is stored is older than this.
-      try await remove(exchange.key)
+    // What is stored is older than a success; an error that may not be stored says nothing of it.
+    let isStorable = record.head.isStorable(for: RequestCacheControl(exchange.client.headerFields))
+    if isStorable || record.head.status.kind == .successful {
+      answer.isStored = try await keep(record, of: exchange)
     }
     // What came whole in answer to the stored validators is still to be held against the client's own conditions.
     guard exchange.sendsValidators, record.head.status == .ok else { return }
     var own = CacheAnswer(record, for: exchange.client, at: now, source: .network)
     own.isStored = answer.isStored
+    own.takeCookies(of: answer.response)
     if own.response.status == .ok { return }
     own.response.headerFields[.age] = record.head.fields[.age]
     answer = own
@@ -137,28 +136,58 @@ extension HTTPCache {
     }
     let updated = stored.head.updated(
       by: head.fields, exchange.client.headerFields, head.requestedAt, head.receivedAt)
-    try await save(Record(head: updated, body: stored.body), for: exchange.key)
+    _ = try await keep(Record(head: updated, body: stored.body), of: exchange)
   }
 
   private func receiveUnsafe(
     _ record: Record, _ exchange: CacheExchange, _ response: HTTPResponse, _ answer: inout CacheAnswer, _ now: Date
   ) async throws {
-    guard let url = exchange.url else { return }
-    for url in Invalidation.urls(of: exchange.client.method, url, response) {
-      for key in try await keys(of: url, in: exchange.key.scope) { try await invalidate(key, at: now) }
+    let method = exchange.client.method
+    guard Invalidation.isCaused(by: method, response) else { return }
+    let named = Invalidation.named(by: response, to: method, exchange.key.url)
+    for url in [exchange.key.url] + named {
+      let key = RecordKey(method: .get, url: url, scope: exchange.key.scope)
+      var keys = Set([key])
+      if let url = URL(string: url) { keys.formUnion(try await self.keys(of: url, in: key.scope)) }
+      for key in keys { try await invalidate(key, at: now) }
     }
-    guard isOfTheTarget(record.head, exchange, url) else { return }
+    guard isOfTheTarget(record.head, exchange) else { return }
     try await save(record, for: exchange.key)
     answer.isStored = isPersistent
   }
 
   /// Whether the answer to a POST is that of a later GET: it says so, and for how long (RFC 9110 §9.3.3).
-  private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheExchange, _ url: URL) -> Bool {
+  private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheExchange) -> Bool {
     guard exchange.client.method == .post, head.status == .ok, let location = head.fields[.contentLocation],
-      URL(string: location, relativeTo: url)?.absoluteURL == url
+      let url = URL(string: exchange.key.url), let origin = WebOrigin(url),
+      Invalidation.url(location, from: url, of: origin) == Invalidation.url(exchange.key.url, from: url, of: origin)
     else { return false }
     let isExplicit = CacheControl(head.fields).maxAge != nil || head.fields.contains(.expires)
     return isExplicit && head.isStorable(for: RequestCacheControl(exchange.client.headerFields))
+  }
+}
+
+extension HTTPCache {
+  /// Saves what the server has said of an exchange, unless something newer is stored already, or what was stored was declared stale or
+  /// removed since the exchange was sent. What may not be stored is removed.
+  ///
+  /// - Returns: whether it is stored.
+  private func keep(_ record: Record, of exchange: CacheExchange) async throws -> Bool {
+    let fields = exchange.client.headerFields
+    let current = try? await lookUp(exchange.key, for: fields)
+    if let head = current?.head, head.localModel == nil {
+      guard head.receivedAt <= record.head.receivedAt, head.invalidatedAt ?? .distantPast < exchange.sentAt else {
+        return false
+      }
+    } else if exchange.stored != nil, current == nil {
+      return false
+    }
+    guard record.head.isStorable(for: RequestCacheControl(fields)) else {
+      try await remove(exchange.key)
+      return false
+    }
+    try await save(record, for: exchange.key)
+    return isPersistent
   }
 }
 
@@ -167,5 +196,11 @@ extension CacheAnswer {
     let age = record.head.standing(at: now)?.age ?? 0
     (response, body) = StoredAnswer.make(record, for: request, age: age)
     self.source = source
+  }
+
+  /// Cookies are the client's, whether they are stored or not.
+  fileprivate mutating func takeCookies(of response: HTTPResponse) {
+    guard response.headerFields.contains(.setCookie) else { return }
+    self.response.headerFields[fields: .setCookie] = response.headerFields[fields: .setCookie]
   }
 }

@@ -57,11 +57,15 @@ public struct HTTPCache: Sendable {
   /// Declares the record of `key` stale from `date` on, in all its variants.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
     guard let record = try await load(key) else { return }
-    for digest in record.head.otherVariants {
-      let other = key.variant(digest)
-      if let record = try await load(other) { try await save(record, invalidatedAt: date, for: other) }
-    }
     try await save(record, invalidatedAt: date, for: key)
+    for other in record.head.otherVariants.map(key.variant) {
+      do {
+        if let record = try await load(other) { try await save(record, invalidatedAt: date, for: other) }
+      } catch {
+        // One that cannot be read is not used either; the others go on.
+        try await persistence?.remove(other)
+      }
+    }
   }
 
   /// The keys of `scope` that are stored for a URL, whatever their method: an unsafe request invalidates them
@@ -75,9 +79,12 @@ public struct HTTPCache: Sendable {
   /// Removes the record of `key`, in all its variants.
   public func remove(_ key: RecordKey) async throws {
     guard let persistence else { return }
-    // One that cannot be read names no others, and nothing else does.
-    let others = (try? await load(key))?.head.otherVariants ?? []
-    for digest in others { try await persistence.remove(key.variant(digest)) }
+    var others = Set((try? await load(key))?.head.otherVariants.map(key.variant) ?? [])
+    if let url = URL(string: key.url), let entries = try? await persistence.entries(in: key.scope, url: url) {
+      // Those too that nothing names any more, since what varied has come without varying.
+      for entry in entries where entry.key != key && entry.key.base == key { others.insert(entry.key) }
+    }
+    for other in others { try await persistence.remove(other) }
     try await persistence.remove(key)
   }
 

@@ -39,7 +39,7 @@ public struct Variant: Sendable, Hashable {
     for name in names {
       guard let name = HTTPField.Name(name) else { continue }
       var elements: [String] = []
-      request.forEachElement(of: name) { elements.append($0.text) }
+      request.forEachElement(of: name) { elements.append($0.bytes.latin1) }
       hash.update(framed: name.canonicalName)
       // So that no value is taken for the name that follows, and one that is empty is told from none.
       hash.update(framed: request.contains(name) ? "\(elements.count)" : "none")

@@ -22,7 +22,7 @@ enum CacheDecision: Hashable, Sendable {
     }
     // Only the origin evaluates these (§4.3.2).
     guard !request.headerFields.contains(.ifMatch), !request.headerFields.contains(.ifUnmodifiedSince) else {
-      self = .ask(validates: false)
+      self = wishes.isOnlyIfCached ? .gatewayTimeout : .ask(validates: false)
       return
     }
     guard let stored, !wishes.isNoCache, !wishes.isNoStore, let standing = stored.standing(at: now) else {
@@ -41,10 +41,10 @@ enum CacheDecision: Hashable, Sendable {
     let isYoung = standing.age <= wishes.maxAge ?? .infinity || (isImmutable && standing.isFresh)
     guard isYoung, rest >= wishes.minFresh ?? -.infinity else { return nil }
     if standing.isFresh { return .use }
-    guard standing.mayStandIn else { return nil }
+    guard standing.mayStandIn, !standing.isInvalid else { return nil }
     if let maxStale = wishes.maxStale, -rest <= maxStale { return .use }
-    return standing.isWithinStaleWhileRevalidate && wishes.maxAge == nil && wishes.minFresh == nil
-      ? .useAndRevalidate : nil
+    let isOpen = standing.isWithinStaleWhileRevalidate && wishes.maxAge == nil && wishes.minFresh == nil
+    return isOpen && !wishes.isOnlyIfCached ? .useAndRevalidate : nil
   }
 }
 
@@ -53,7 +53,7 @@ extension CacheDecision {
   ///
   /// - Parameter always: whether any stale response will do that the server does not forbid.
   static func standsIn(_ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool) -> Bool {
-    guard let standing = stored.standing(at: now), standing.mayStandIn else { return false }
+    guard let standing = stored.standing(at: now), standing.mayStandIn, !standing.isInvalid else { return false }
     let wishes = RequestCacheControl(request.headerFields)
     guard !wishes.isNoCache, !wishes.isNoStore, wishes.maxAge == nil, wishes.minFresh == nil else { return false }
     return standing.isFresh || standing.isWithinStaleIfError || always

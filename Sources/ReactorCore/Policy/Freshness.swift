@@ -35,7 +35,7 @@ struct Freshness: Sendable, Hashable {
     guard head.localModel == nil else { return }
     lifetime = Self.lifetime(control, head)
     if lifetime == nil, usesHeuristics { lifetime = Heuristic.lifetime(head, control) }
-    isNoStore = control.isNoStore
+    isNoStore = control.forbidsStoring(head.status)
     isNoCache = control.isNoCache
     isMustRevalidate = control.isMustRevalidate
     staleWhileRevalidate = control.staleWhileRevalidate?.inSeconds
@@ -69,15 +69,17 @@ struct Freshness: Sendable, Hashable {
     guard !isNoStore else { return nil }
     let age = now.timeIntervalSince(since)
     let lifetime = lifetime(freshFor: freshFor, fallback: fallback)
+    let isInvalid = isInvalid(at: now)
     // A record from the future, or a clock set back: stale, and never longer alive for it.
-    let isFresh = age >= 0 && age < lifetime
+    let isFresh = age >= 0 && age < lifetime && !isInvalid
     let overdue = age >= 0 ? age - lifetime : .infinity
     return Standing(
       isFresh: isFresh,
       mayStandIn: !isNoCache && !(isMustRevalidate && !isFresh),
-      isWithinStaleWhileRevalidate: overdue < self.staleWhileRevalidate ?? 0,
+      // What was declared stale is validated before it is used (RFC 9111 §4.4).
+      isWithinStaleWhileRevalidate: !isInvalid && overdue < self.staleWhileRevalidate ?? 0,
       isWithinStaleIfError: overdue < self.staleIfError ?? staleIfError,
-      age: max(0, age), lifetime: lifetime)
+      age: max(0, age), lifetime: lifetime, isInvalid: isInvalid)
   }
 }
 
@@ -96,6 +98,9 @@ extension Freshness {
     guard let invalidatedAt else { return end }
     return end.map { min($0, invalidatedAt) } ?? invalidatedAt
   }
+
+  /// Whether it was declared stale by `now`, or the clock was set back since.
+  private func isInvalid(at now: Date) -> Bool { invalidatedAt.map { now >= $0 || now < since } ?? false }
 
   private func lifetime(freshFor: Double?, fallback: Double) -> Double {
     let lifetime = freshFor ?? self.lifetime ?? fallback
@@ -116,4 +121,6 @@ struct Standing: Sendable, Hashable {
   var age = 0.0
   /// In seconds.
   var lifetime = 0.0
+  /// Whether it was declared stale.
+  var isInvalid = false
 }

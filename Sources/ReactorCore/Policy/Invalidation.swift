@@ -1,18 +1,31 @@
 import Foundation
 import HTTPTypes
 
-/// Which URLs' records an unsafe request makes stale (RFC 9111 §4.4).
+/// Which URLs' records an unsafe request makes stale, beside its target's (RFC 9111 §4.4).
 enum Invalidation {
   /// Methods that ask for nothing to be changed (RFC 9110 §9.2.1); any other may change something, an unknown one too.
   static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }
 
-  /// The target's, and of the same origin what `Location` and `Content-Location` name; none where the request failed.
-  static func urls(of method: HTTPRequest.Method, _ target: URL, _ response: HTTPResponse) -> [URL] {
-    guard !isSafe(method), (200...399).contains(response.status.code) else { return [] }
-    let origin = WebOrigin(target)
-    let named = [HTTPField.Name.location, .contentLocation].compactMap { response.headerFields[$0] }
-      .compactMap { URL(string: $0, relativeTo: target)?.absoluteURL }
-      .filter { WebOrigin($0) == origin && $0 != target }
-    return [target] + named
+  /// Whether the server has done what an unsafe request asks for, so that what is stored for its target is stale.
+  static func isCaused(by method: HTTPRequest.Method, _ response: HTTPResponse) -> Bool {
+    !isSafe(method) && (200...399).contains(response.status.code)
+  }
+
+  /// What `Location` and `Content-Location` name of the target's origin, as keys spell it.
+  static func named(by response: HTTPResponse, to method: HTTPRequest.Method, _ target: String) -> [String] {
+    guard isCaused(by: method, response), let url = URL(string: target), let origin = WebOrigin(url) else { return [] }
+    let names: [HTTPField.Name] = [.location, .contentLocation]
+    let urls = names.compactMap { response.headerFields[$0] }.compactMap { self.url($0, from: url, of: origin) }
+    return urls.filter { $0 != target }
+  }
+
+  /// Without a fragment, which no request has.
+  static func url(_ reference: String, from base: URL, of origin: WebOrigin) -> String? {
+    guard let url = URL(string: reference, relativeTo: base)?.absoluteURL, WebOrigin(url) == origin,
+      let parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+    else { return nil }
+    let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+    let query = parts.percentEncodedQuery.map { "?\($0)" } ?? ""
+    return "\(origin.scheme)://\(origin.authority)\(path)\(query)"
   }
 }

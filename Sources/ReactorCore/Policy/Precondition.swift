@@ -9,15 +9,18 @@ enum Precondition {
     // It goes before If-Modified-Since (RFC 9110 §13.1.3).
     guard request.contains(.ifNoneMatch) else { return isUnmodified(request, stored) }
     var isMatched = false
-    request.forEachElement(of: .ifNoneMatch) { isMatched = isMatched || matches($0.text, stored.fields[.eTag]) }
+    request.forEachElement(of: .ifNoneMatch) {
+      isMatched = isMatched || matches($0.bytes.latin1, stored.fields.singleLatin1(.eTag))
+    }
     return isMatched
   }
 
   /// Whether `If-Range` lets a part be the answer (RFC 9110 §13.1.5): compared strongly, or no such field.
   static func allowsRange(_ request: HTTPFields, _ stored: Record.Head) -> Bool {
-    guard let condition = request[.ifRange] else { return true }
+    guard request.contains(.ifRange) else { return true }
+    guard let condition = request.singleLatin1(.ifRange) else { return false }
     if let tag = EntityTag(condition) {
-      return stored.fields[.eTag].flatMap(EntityTag.init).map(tag.stronglyMatches) ?? false
+      return stored.fields.singleLatin1(.eTag).flatMap(EntityTag.init).map(tag.stronglyMatches) ?? false
     }
     guard let date = HTTPDate.parse(condition, now: stored.receivedAt), let modified = stored.date(.lastModified),
       let sent = stored.date(.date)
@@ -28,8 +31,8 @@ enum Precondition {
 
   /// What is no entity tag is compared as it is.
   private static func matches(_ condition: String, _ stored: String?) -> Bool {
-    guard let stored else { return false }
     if condition == "*" { return true }
+    guard let stored else { return false }
     guard let tag = EntityTag(condition), let own = EntityTag(stored) else { return condition == stored }
     return tag.weaklyMatches(own)
   }

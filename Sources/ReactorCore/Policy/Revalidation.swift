@@ -52,7 +52,7 @@ extension Record.Head {
     // An age that was another answer's.
     head.fields[.age] = nil
     for name in Set(fields.map(\.name)).subtracting(StoredFields.ofBody) {
-      head.fields[values: name] = fields[values: name]
+      head.fields[fields: name] = fields[fields: name]
     }
     head.requestedAt = requestedAt
     head.receivedAt = receivedAt

@@ -1,10 +1,11 @@
 import HTTPTypes
 
 extension Record.Head {
+  /// Whether its body is a whole model: a success, and no part of one (RFC 9110 §15.3.7).
+  var isModel: Bool { status.kind == .successful && status != .partialContent }
+
   /// Whether a model layer stores it: a success that does not forbid it (RFC 9111 §3), or a local value.
-  var isStorable: Bool {
-    localModel != nil || (status.kind == .successful && status != .partialContent && mayBeStored(CacheControl(fields)))
-  }
+  var isStorable: Bool { localModel != nil || (isModel && !CacheControl(fields).forbidsStoring(status)) }
 
   /// Whether a private cache may store the answer to a request for all of a resource (RFC 9111 §3).
   ///
@@ -13,13 +14,16 @@ extension Record.Head {
     let control = CacheControl(fields)
     let isFinal = (200...599).contains(status.code) && status != .partialContent && status != .notModified
     let isExplicit = control.maxAge != nil || control.isStorable || fields.contains(.expires)
-    return isFinal && !request.isNoStore && mayBeStored(control) && variant?.isMatchable ?? true
+    return isFinal && !request.isNoStore && !control.forbidsStoring(status) && variant?.isMatchable ?? true
       && (isExplicit || Heuristic.statuses.contains(status.code))
   }
+}
 
-  /// §5.2.2.5, and §5.2.2.3: one that is to be understood overrules it where it is.
-  private func mayBeStored(_ control: CacheControl) -> Bool {
-    control.isMustUnderstand ? Self.understood.contains(status.code) : !control.isNoStore
+extension CacheControl {
+  /// Whether a response with this status may be stored by nobody: §5.2.2.5, and §5.2.2.3, which overrules it where the status
+  /// is understood.
+  func forbidsStoring(_ status: HTTPResponse.Status) -> Bool {
+    isMustUnderstand ? !Self.understood.contains(status.code) : isNoStore
   }
 
   /// The final statuses of RFC 9110 §15.

@@ -11,11 +11,13 @@ enum StoredFields {
   }
 
   /// Whether a 304's validators are those of what is stored, as far as it has any (RFC 9111 §4.3.4): otherwise it confirms
-  /// another representation, and updates nothing.
+  /// another representation, and updates nothing. Compared weakly, as the server did (RFC 9110 §13.1.2): some weaken the tag of
+  /// a response that they compress, and not that of its 304.
   static func confirm(_ fields: HTTPFields, _ stored: Record.Head) -> Bool {
-    if let tag = fields[.eTag], let own = stored.fields[.eTag] {
+    if fields.contains(.eTag), stored.fields.contains(.eTag) {
+      guard let tag = fields.singleLatin1(.eTag), let own = stored.fields.singleLatin1(.eTag) else { return false }
       guard let tag = EntityTag(tag), let own = EntityTag(own) else { return tag == own }
-      return tag.isWeak ? tag.weaklyMatches(own) : tag.stronglyMatches(own)
+      return tag.weaklyMatches(own)
     }
     guard let date = fields[.lastModified], let own = stored.fields[.lastModified] else { return true }
     return date == own

@@ -25,7 +25,7 @@ import Testing
     #expect(text(machine.wait(1, refused: 0)) == ["refresh 1 of a"])
     #expect(machine.usable == nil)
     #expect(text(machine.wait(2, refused: 0)) == [])
-    #expect(text(machine.wait(3, refused: nil)) == [])
+    #expect(text(machine.wait(3, refused: machine.version)) == [])
     #expect(text(machine.ended(.success("b"), of: 1)) == ["resume [1, 2, 3] with b"])
     #expect(machine.usable?.credential == "b")
   }
@@ -44,10 +44,19 @@ import Testing
     _ = machine.wait(1, refused: 0)
     _ = machine.ended(.success("b"), of: 1)
     #expect(text(machine.wait(2, refused: 0)) == ["resume [2] with b"])
-    #expect(text(machine.wait(3, refused: nil)) == ["resume [3] with b"])
     #expect(text(machine.wait(4, refused: 1)) == ["refresh 2 of b"])
     // What it would get is known to be refused too.
     #expect(text(machine.wait(5, refused: 0)) == [])
+  }
+
+  @Test func `begins again for one that came to wait when the last had gone`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    // What a request sees that begins meanwhile.
+    let (usable, version) = (machine.usable, machine.version)
+    _ = machine.leave(1)
+    #expect(usable == nil)
+    #expect(text(machine.wait(2, refused: version)) == ["refresh 2 of a"])
   }
 
   @Test func `goes on while somebody waits, and is cancelled with the last`() {

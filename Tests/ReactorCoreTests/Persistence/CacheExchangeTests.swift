@@ -186,6 +186,81 @@ extension CacheAnswer {
     #expect(try await keeping.exchange(age: 1).answer?.response.headerFields[values: .setCookie] == ["a=b", "c=d"])
   }
 
+  @Test func `gives the client the cookies of every answer, whatever is stored`() async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "abc")
+    let validated = try await proxy.exchange(age: 61, answer: "304; Set-Cookie: a=b").answer
+    #expect(validated?.response.headerFields[values: .setCookie] == ["a=b"])
+    let part = try await proxy.exchange(
+      "Range: bytes=0-0", age: 200, answer: "ETag: \"b\"; Cache-Control: max-age=60; Set-Cookie: c=d", body: "xyz"
+    ).answer
+    #expect(part?.text == "206 network x")
+    #expect(part?.response.headerFields[values: .setCookie] == ["c=d"])
+    #expect(try await proxy.exchange(age: 201).answer?.response.headerFields.contains(.setCookie) == false)
+  }
+
+  @Test func `does not store what a 304 or an answer to HEAD forbids to store`() async throws {
+    for method in ["GET", "HEAD"] {
+      _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
+      let status = method == "GET" ? "304; " : ""
+      _ = try await proxy.exchange(method, age: 61, answer: "\(status)Cache-Control: no-store")
+      #expect(try await proxy.exchange(age: 62).sent?.headerFields.contains(.ifNoneMatch) == false)
+    }
+  }
+
+  /// A GET is sent, and is answered after what else happens.
+  private func overtaken(by other: () async throws -> Void, status: Int) async throws -> CacheAnswer {
+    let now = Proxy.time.addingTimeInterval(61)
+    guard case .send(let exchange) = await proxy.cache.begin(CachingExample.request(""), at: now) else {
+      throw CancellationError()
+    }
+    try await other()
+    let response = HTTPResponse(
+      status: .init(code: status), headerFields: [.cacheControl: "max-age=60", .eTag: "\"a\""])
+    return await proxy.cache.finish(exchange, response, body: Data("old".utf8), at: now.addingTimeInterval(1))
+  }
+
+  @Test(arguments: [200, 304]) func `does not undo an invalidation that came between`(status: Int) async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
+    let answer = try await overtaken(
+      by: { _ = try await proxy.exchange("POST", age: 61.5, answer: "204") }, status: status)
+    #expect(!answer.isStored)
+    #expect(try await proxy.exchange(age: 62).sent != nil)
+  }
+
+  @Test(arguments: [200, 304]) func `does not bring back what was removed between`(status: Int) async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
+    let answer = try await overtaken(by: { try await proxy.cache.removeAll(in: nil) }, status: status)
+    #expect(!answer.isStored)
+    #expect(try await proxy.exchange(age: 62).sent != nil)
+  }
+
+  @Test func `does not replace what is newer`() async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
+    _ = try await overtaken(
+      by: {
+        _ = try await proxy.exchange(
+          "Cache-Control: no-cache", age: 63, answer: "Cache-Control: max-age=60", body: "new")
+      }, status: 304)
+    #expect(try await proxy.exchange(age: 64).answer?.text == "200 stored new")
+  }
+
+  @Test func `invalidates a target that no URL of the platform can spell`() async throws {
+    let cache = proxy.cache
+    func request(_ method: HTTPRequest.Method) -> HTTPRequest {
+      HTTPRequest(method: method, scheme: "https", authority: "api.example.com", path: "/a|b c\\")
+    }
+    let response = HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=60"])
+    for method in [HTTPRequest.Method.get, .post] {
+      guard case .send(let exchange) = await cache.begin(request(method), at: Proxy.time) else {
+        return #expect(Bool(false))
+      }
+      _ = await cache.finish(exchange, response, body: Data(), at: Proxy.time.addingTimeInterval(1))
+    }
+    guard case .send = await cache.begin(request(.get), at: Proxy.time.addingTimeInterval(2)) else {
+      return #expect(Bool(false))
+    }
+  }
+
   @Test func `goes on where the store does not`() async throws {
     let faulty = FaultyPersistence(MemoryPersistence())
     let proxy = Proxy(cache: HTTPCache(persistence: faulty))

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import ReactorTesting
 import Testing
 
 @testable import ReactorCore
@@ -69,6 +70,38 @@ private func text(_ record: Record?) -> String? { record.map { String(decoding: 
     #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
     try await store("de")
     #expect(try await find("fr") == nil)
+  }
+
+  @Test func `of other bytes are others, whatever text they are`() async throws {
+    func request(_ byte: UInt8) -> HTTPFields {
+      HTTPFields([HTTPField(name: .acceptLanguage, lenientValue: [0x4D, byte, 0x6C])])
+    }
+    try await cache.store(record("Vary: Accept-Language", "u", request: request(0xFC)), for: key)
+    #expect(text(try await cache.lookUp(key, for: request(0xFC))) == "u")
+    #expect(try await cache.lookUp(key, for: request(0xF6)) == nil)
+  }
+
+  @Test func `leave nothing behind when they are removed after one that does not vary`() async throws {
+    for language in ["de", "fr"] { try await store(language) }
+    try await cache.store(record("X: y", "all"), for: key)
+    try await cache.remove(key)
+    #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
+  }
+
+  @Test func `are all invalidated though one cannot be read`() async throws {
+    for language in ["de", "fr", "en"] { try await store(language) }
+    let faulty = FaultyPersistence(persistence)
+    let cache = HTTPCache(persistence: faulty)
+    // The first to be loaded is the one that names the others.
+    let gate = faulty.hold(.load)
+    async let invalidated: Void = cache.invalidate(key, at: time)
+    try await gate.reached()
+    faulty.fail(.load, with: RecordError.truncated)
+    gate.open()
+    try await invalidated
+    #expect(try await find("de")?.head.invalidatedAt == time)
+    #expect(try await find("fr") == nil)
+    #expect(try await find("en")?.head.invalidatedAt == time)
   }
 
   @Test func `make way for a response that does not vary`() async throws {

@@ -13,10 +13,12 @@ enum CachingExample {
 
   /// `200; Name: value; Name: value`, each part of which may be missing.
   static func head(_ cell: String) -> Record.Head {
-    let (first, fields) = parts(cell)
+    var (first, fields) = parts(cell)
+    let invalidated = HTTPField.Name("Invalidated").flatMap { fields[$0] }.flatMap { Double($0) }
+    if let name = HTTPField.Name("Invalidated") { fields[name] = nil }
     return Record.Head(
       identity: "", status: .init(code: first.flatMap { Int($0) } ?? 200), fields: fields, requestedAt: time,
-      receivedAt: time)
+      receivedAt: time, invalidatedAt: invalidated.map { time.addingTimeInterval($0) })
   }
 
   /// `GET; Name: value; Name: value`, each part of which may be missing.
