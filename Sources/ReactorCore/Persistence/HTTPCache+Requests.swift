@@ -144,8 +144,9 @@ extension HTTPCache {
     _ record: Record, _ exchange: CacheExchange, _ response: HTTPResponse, _ answer: inout CacheAnswer, _ now: Date
   ) async throws {
     guard let url = exchange.url else { return }
+    // What one user changed is another for all.
     for url in Invalidation.urls(of: exchange.client.method, url, response) {
-      for key in try await keys(of: url, in: exchange.key.scope) { try await invalidate(key, at: now) }
+      for key in try await keys(of: url, in: nil) { try await invalidate(key, at: now) }
     }
     guard isOfTheTarget(record.head, exchange, url) else { return }
     try await save(record, for: exchange.key)
