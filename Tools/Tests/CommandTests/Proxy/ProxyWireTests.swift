@@ -160,6 +160,22 @@ import Testing
   }
 }
 
+@Suite(.timeLimit(.minutes(1))) struct `A field that is no UTF-8` {
+  @Test func `does not match another`() async throws {
+    let answer = ScriptedOrigin.Answer.bytes(
+      Array("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nETag: \"".utf8) + [0xFC]
+        + Array("\"\r\nContent-Length: 1\r\n\r\n1".utf8))
+    try await ProxyBench.run(script: { _ in answer }) { bench in
+      _ = try await bench.get()
+      let client = try await WireClient.connect(port: bench.server.port)
+      try await client.send(
+        bytes: Array("GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\nIf-None-Match: \"".utf8) + [0xE4]
+          + Array("\"\r\n\r\n".utf8))
+      #expect(WireMessage(try await client.rest()).status == 200)
+    }
+  }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct `A request that is no HTTP` {
   @Test(arguments: [
     "nonsense\r\n\r\n", "GET /a HTTP/2.0\r\nHost: p\r\n\r\n", "GET  /a HTTP/1.1\r\nHost: p\r\n\r\n",

@@ -85,7 +85,9 @@ final class WireClient: Sendable {
     self.text = text
   }
 
-  func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
+  func send(_ text: String) async throws { try await send(bytes: Array(text.utf8)) }
+
+  func send(bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
   /// Everything until the server hangs up.
   func rest() async throws -> String { try await read { _ in false } }
