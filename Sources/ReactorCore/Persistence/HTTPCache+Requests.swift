@@ -147,8 +147,9 @@ extension HTTPCache {
     let named = Invalidation.named(by: response, to: method, exchange.key.url)
     for url in [exchange.key.url] + named {
       let key = RecordKey(method: .get, url: url, scope: exchange.key.scope)
+      // What one user changed is another for all.
       var keys = Set([key])
-      if let url = URL(string: url) { keys.formUnion(try await self.keys(of: url, in: key.scope)) }
+      if let url = URL(string: url) { keys.formUnion(try await self.keys(of: url, in: nil)) }
       for key in keys { try await invalidate(key, at: now) }
     }
     guard isOfTheTarget(record.head, exchange) else { return }

@@ -70,7 +70,9 @@ public struct HTTPCache: Sendable {
 
   /// The keys of `scope` that are stored for a URL, whatever their method: an unsafe request invalidates them
   /// (RFC 9111 §4.4).
-  public func keys(of url: URL, in scope: Scope) async throws -> [RecordKey] {
+  ///
+  /// - Parameter scope: `nil` for every scope.
+  public func keys(of url: URL, in scope: Scope?) async throws -> [RecordKey] {
     let keys = try await persistence?.entries(in: scope, url: url).map(\.key.base) ?? []
     var seen: Set<RecordKey> = []
     return keys.filter { seen.insert($0).inserted }

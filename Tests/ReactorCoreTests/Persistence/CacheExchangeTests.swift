@@ -177,6 +177,14 @@ extension CacheAnswer {
     }
   }
 
+  @Test func `makes stale what an unsafe request may have changed in every scope`() async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "a")
+    guard case .send(let post) = await proxy.cache.begin(CachingExample.request("POST"), scope: "bob", at: Proxy.time)
+    else { return #expect(Bool(false)) }
+    _ = await proxy.cache.finish(post, HTTPResponse(status: .ok), body: Data(), at: Proxy.time)
+    #expect(try await proxy.exchange(age: 1).sent != nil)
+  }
+
   @Test func `keeps cookies only where it is told to`() async throws {
     let fields = "Cache-Control: max-age=60; Set-Cookie: a=b; Set-Cookie: c=d"
     _ = try await proxy.exchange(answer: fields)

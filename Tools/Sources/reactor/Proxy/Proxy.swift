@@ -32,12 +32,20 @@ struct Proxy: Sendable {
     case .answerAndSend(let stored, let exchange):
       answer = ProxyAnswer(stored)
       revalidations.start("\(scope.name) \(target.absoluteText)") { [self] in
-        _ = await send(exchange, request, interim: { _ in })
+        let start = ContinuousClock.now
+        let answer = await send(exchange, request, interim: { _ in })
+        tell(request, answer, since: start, " behind")
       }
     case .send(let exchange): answer = await send(exchange, request, interim: interim)
     }
-    trace?(ProxyTrace.line(request.head, answer, in: ContinuousClock.now - start))
+    tell(request, answer, since: start)
     return answer
+  }
+
+  private func tell(
+    _ request: ForwardedRequest, _ answer: ProxyAnswer, since start: ContinuousClock.Instant, _ end: String = ""
+  ) {
+    trace?(ProxyTrace.line(request.head, answer, in: ContinuousClock.now - start) + end)
   }
 
   private func send(

@@ -85,8 +85,8 @@ private struct ClientExchange: Sendable {
 
   func run() async {
     let answer = await proxy.answer(request) { interim in
-      // HTTP/1.0 has none.
-      guard head.version == .http1_1 else { return }
+      // HTTP/1.0 has none, and the body was asked for already.
+      guard head.version == .http1_1, interim.status != .continue else { return }
       channel.writeAndFlush(HTTPServerResponsePart.head(ClientResponse.head(interim)), promise: nil)
     }
     ClientResponse(answer, to: head).send(on: channel)

@@ -105,7 +105,7 @@ extension RequestDecoder {
       return nil
     }
     guard end.upperBound - bytes.startIndex <= headLimit else { throw HTTPParserError.headerOverflow }
-    let text = String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
+    let text = text(bytes[..<end.lowerBound])
     buffer.moveReaderIndex(to: end.upperBound)
     // By scalars: CR and LF together are one Character.
     let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -116,6 +116,12 @@ extension RequestDecoder {
     for line in lines.dropFirst() { head.headers.add(try field(Substring(line))) }
     guard head.version == .http1_0 || head.headers["host"].count == 1 else { throw HTTPParserError.invalidHeaderToken }
     return head
+  }
+
+  /// Other than in UTF-8, each byte is a character, so that no two values become one (RFC 9110 §5.5).
+  private static func text(_ bytes: ByteBufferView) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
   /// RFC 9112 §3.

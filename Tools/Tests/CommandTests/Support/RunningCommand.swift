@@ -61,9 +61,12 @@ final class RunningCommand {
     }
   }
 
+  /// Sends the signal.
+  func interrupt() { process.cancel() }
+
   /// Sends the signal, and waits for the process's end and for that of everything that holds its output.
   func end() async throws -> End {
-    process.cancel()
+    interrupt()
     return try await ended()
   }
 

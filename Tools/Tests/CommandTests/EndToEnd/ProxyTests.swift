@@ -1,0 +1,123 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import reactor
+
+@Suite(.timeLimit(.minutes(2))) struct `reactor proxy` {
+  private static let fresh = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 3\r\n\r\none"
+
+  private func request(_ path: String, fields: [String] = [], port: Int) async throws -> WireMessage {
+    let lines = ["GET \(path) HTTP/1.1", "Host: p", "Connection: close"] + fields
+    return WireMessage(try await WireClient.exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", port: port))
+  }
+
+  private func port(_ line: String) throws -> Int { try #require(URL(string: line)?.port) }
+
+  @Test(arguments: [SIGTERM, SIGINT]) func `tells where it listens, and ends with 0 on a signal`(signal: Int32)
+    async throws
+  {
+    let origin = try await ScriptedOrigin.start { _ in .text(Self.fresh) }
+    let arguments = ["proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)", "--trace"]
+    try await RunningCommand.run(arguments, signal: signal) { command in
+      let port = try port(try await command.line())
+      #expect(try await request("/a?token=s3cret", fields: ["Authorization: s3cret"], port: port).body == "one")
+      #expect(try await request("/a", port: port).body == "one")
+      #expect(try await request("/a", port: port)["Age"] != nil)
+      // It is idle, and does not keep the process.
+      let idle = try await WireClient.connect(port: port)
+      let end = try await command.end()
+      #expect(try await idle.rest() == "")
+      #expect(end.status == 0)
+      #expect(end.rest == "")
+      let lines = end.error.split(separator: "\n")
+      #expect(lines.count == 3)
+      #expect(lines[0].hasPrefix("GET /a?token=sha256-") && lines[0].contains(" 200 network, 3 bytes, "))
+      #expect(lines[2].hasPrefix("GET /a 200 stored, age ") && lines[2].hasSuffix(" ms"))
+      #expect(!end.error.contains("s3cret"))
+    }
+    try await origin.stop()
+  }
+
+  @Test func `lets an exchange finish when it is told to end`() async throws {
+    let gate = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
+    defer { gate.succeed() }
+    let origin = try await ScriptedOrigin.start { _ in .held(gate.futureResult, Array(Self.fresh.utf8)) }
+    let arguments = ["proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)"]
+    try await RunningCommand.run(arguments, signal: SIGTERM) { command in
+      let port = try port(try await command.line())
+      let idle = try await WireClient.connect(port: port)
+      async let answer = request("/a", port: port)
+      await origin.waitForRequest()
+      command.interrupt()
+      // Its connection is closed once the signal has come.
+      #expect(try await idle.rest() == "")
+      gate.succeed()
+      let body = try await answer.body
+      #expect(body == "one")
+      #expect(try await command.ended().status == 0)
+    }
+    try await origin.stop()
+  }
+
+  @Test(arguments: ["store", "store.sqlite"]) func `answers from the store when it runs again`(name: String)
+    async throws
+  {
+    let origin = try await ScriptedOrigin.start { _ in .text(Self.fresh) }
+    try await TemporaryDirectory.use { directory in
+      let arguments = [
+        "proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)", "--store",
+        directory.appending(path: name).path(percentEncoded: false),
+      ]
+      for _ in 0..<2 {
+        try await RunningCommand.run(arguments, signal: SIGTERM) { command in
+          let port = try port(try await command.line())
+          #expect(try await request("/a", port: port).body == "one")
+          #expect(try await command.end().status == 0)
+        }
+      }
+      #expect(origin.requests.count == 1)
+    }
+    try await origin.stop()
+  }
+
+  @Test(arguments: [
+    (["--listen", "8080"], "host and a port"), (["--listen", "127.0.0.1:"], "host and a port"),
+    (["--listen", "127.0.0.1:x"], "host and a port"), (["--listen", ":80"], "host and a port"),
+    (["--listen", "127.0.0.1:65536"], "host and a port"), (["--listen", "::1:80"], "host and a port"),
+    (["--upstream", "ftp://h/"], "http or https"), (["--upstream", "h:80"], "http or https"),
+    (["--upstream", "http://"], "http or https"), (["--upstream", "http://h/?q"], "no query"),
+    (["--upstream", "http://u:p@h/"], "no credentials"), (["--store", ""], "has a name"), (["--fast"], "--fast"),
+  ])
+  func `refuses what it cannot understand`(arguments: [String], words: String) async throws {
+    var all = ["proxy"] + arguments
+    if !arguments.contains("--listen") { all += ["--listen", "127.0.0.1:0"] }
+    if !arguments.contains("--upstream") { all += ["--upstream", "http://127.0.0.1:1"] }
+    let result = try await Command.run(all)
+    #expect(result.status == 64)
+    #expect(result.error.lowercased().contains(words.lowercased()))
+    #expect(result.output == "")
+  }
+
+  @Test func `says that an address is taken`() async throws {
+    let origin = try await ScriptedOrigin.start { _ in .hangUp }
+    let result = try await Command.run(
+      "proxy", "--listen", "127.0.0.1:\(origin.port)", "--upstream", "http://127.0.0.1:1")
+    #expect(result.status == 69)
+    #expect(result.error.contains("cannot listen at 127.0.0.1:\(origin.port)"))
+    try await origin.stop()
+  }
+
+  @Test(arguments: [
+    ("http://h", "h", 80, "h", ""), ("https://H:8443/a/b/", "H", 8443, "H:8443", "/a/b"),
+    ("http://[::1]:81/", "::1", 81, "[::1]:81", ""),
+  ])
+  func `takes its server apart`(url: String, host: String, port: Int, authority: String, path: String) throws {
+    let upstream = try UpstreamArgument.parse(url)
+    #expect(upstream.host == host && upstream.port == port)
+    #expect(upstream.authority == authority && upstream.basePath == path)
+    #expect(upstream.isSecure == url.hasPrefix("https"))
+    #expect(try ListenArgument.parse("[::1]:0").text == "[::1]:0")
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import NIOCore
+import ReactorCore
+import Synchronization
+
+@testable import reactor
+
+/// A proxy between sockets of this machine, with a clock that stands.
+final class ProxyBench: Sendable {
+  /// Saturday, 21 November 2026, noon.
+  static let start = Date(timeIntervalSince1970: 1_795_262_400)
+
+  let origin: ScriptedOrigin
+  let server: ProxyServer
+
+  /// Runs `body` with a proxy and an origin that are stopped afterwards.
+  static func run(
+    isStaleOnDisconnect: Bool = false, trace: (@Sendable (String) -> Void)? = nil, silence: Duration = .seconds(60),
+    script: @escaping ScriptedOrigin.Script, body: (ProxyBench) async throws -> Void
+  ) async throws {
+    let bench = try await ProxyBench(isStaleOnDisconnect, trace, silence, script)
+    do {
+      try await body(bench)
+    } catch {
+      await bench.stop()
+      throw error
+    }
+    await bench.stop()
+  }
+
+  private init(
+    _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
+    _ script: @escaping ScriptedOrigin.Script
+  ) async throws {
+    origin = try await ScriptedOrigin.start(script)
+    let upstream = try Upstream(UpstreamArgument.parse("http://127.0.0.1:\(origin.port)"), silence: silence)
+    let time = SharedDate()
+    let proxy = Proxy(
+      cache: HTTPCache(persistence: MemoryPersistence(), keepsCookies: true), upstream: upstream,
+      isStaleOnDisconnect: isStaleOnDisconnect, now: { time.value.withLock { $0 } }, trace: trace)
+    server = try await ProxyServer.start(proxy, on: ListenArgument(host: "127.0.0.1", port: 0))
+    self.time = time
+  }
+
+  private let time: SharedDate
+
+  func setAge(_ seconds: Double) { time.value.withLock { $0 = Self.start.addingTimeInterval(seconds) } }
+
+  /// - Parameter request: method, path, then fields, each on a line; the connection ends with it.
+  func get(_ request: String = "GET /a", body: String = "") async throws -> WireMessage {
+    var lines = request.components(separatedBy: "\n")
+    lines[0] += " HTTP/1.1"
+    lines += ["Host: proxy.example", "Connection: close"]
+    if !body.isEmpty { lines.append("Content-Length: \(body.utf8.count)") }
+    let text = lines.joined(separator: "\r\n") + "\r\n\r\n" + body
+    return WireMessage(try await WireClient.exchange(text, port: server.port))
+  }
+
+  private func stop() async {
+    await server.stop(grace: .zero)
+    try? await origin.stop()
+  }
+}
+
+private final class SharedDate: Sendable {
+  let value = Mutex(ProxyBench.start)
+}

@@ -1,0 +1,121 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import reactor
+
+@Suite(.timeLimit(.minutes(2))) struct `A server that breaks the rules` {
+  private static let good = ScriptedOrigin.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood")
+
+  @Test(arguments: [
+    "", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", "HTTP/1.1 200 OK\r\nContent-Le",
+    "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 1000 OK\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", "HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+    "HTTP/1.1 103 Early Hints\r\n\r\n",
+  ])
+  func `is a 502 for its own exchange alone`(answer: String) async throws {
+    let script: ScriptedOrigin.Script = { $0.hasPrefix("GET /bad") ? .text(answer) : Self.good }
+    try await ProxyBench.run(script: script) { bench in
+      for _ in 0..<2 {
+        let bad = try await bench.get("GET /bad")
+        #expect(bad.text.contains("HTTP/1.1 502 "))
+        #expect(try await bench.get("GET /good").body == "good")
+      }
+      #expect(bench.origin.requests.count == 4)
+    }
+  }
+
+  @Test func `by sending more than it announced has the rest ignored`() async throws {
+    let script: ScriptedOrigin.Script = { request in
+      request.hasPrefix("GET /bad")
+        ? .text("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngoodHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+        : Self.good
+    }
+    try await ProxyBench.run(script: script) { bench in
+      for path in ["/bad", "/good", "/bad", "/good"] {
+        let answer = try await bench.get("GET \(path)")
+        #expect(answer.body == "good")
+      }
+    }
+  }
+
+  @Test func `by saying nothing is a 502 after a while`() async throws {
+    try await ProxyBench.run(silence: .milliseconds(50), script: { _ in .silence }) { bench in
+      let answer = try await bench.get()
+      #expect(answer.status == 502)
+    }
+  }
+
+  @Test func `by being gone is a 502, and its stored answers are there`() async throws {
+    let fresh = ScriptedOrigin.Answer.text("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nContent-Length: 1\r\n\r\n1")
+    try await ProxyBench.run(script: { _ in fresh }) { bench in
+      #expect(try await bench.get().body == "1")
+      try await bench.origin.stop()
+      #expect(try await bench.get("GET /b").status == 502)
+      #expect(try await bench.get().body == "1")
+    }
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `Clients of a proxy` {
+  @Test func `are served a hundred at once`() async throws {
+    let gate = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
+    defer { gate.succeed() }
+    let script: ScriptedOrigin.Script = { request in
+      let path = request.split(separator: " ")[1]
+      return .held(
+        gate.futureResult, Array("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)".utf8))
+    }
+    try await ProxyBench.run(script: script) { bench in
+      try await withThrowingTaskGroup(of: (Int, WireMessage).self) { group in
+        for number in 0..<100 { group.addTask { (number, try await bench.get("GET /\(number)")) } }
+        for _ in 0..<100 { await bench.origin.waitForRequest() }
+        gate.succeed()
+        for try await (number, message) in group { #expect(message.body == "/\(number)") }
+      }
+    }
+  }
+
+  @Test func `that hang up end their request to the server`() async throws {
+    try await ProxyBench.run(script: { _ in .silence }) { bench in
+      let client = try await WireClient.connect(port: bench.server.port)
+      try await client.send("GET /a HTTP/1.1\r\nHost: p\r\n\r\n")
+      await bench.origin.waitForRequest()
+      try await client.close()
+      await bench.origin.waitForHangUp()
+    }
+  }
+
+  @Test func `get the stale answer at once, while one request goes on behind it though they hang up`() async throws {
+    let gate = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
+    defer { gate.succeed() }
+    let count = Mutex(0)
+    let (lines, line) = AsyncStream.makeStream(of: Void.self)
+    let script: ScriptedOrigin.Script = { _ in
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      let answer =
+        "HTTP/1.1 200 OK\r\nCache-Control: max-age=1, stale-while-revalidate=60\r\nETag: \"\(number)\"\r\n"
+        + "Content-Length: 1\r\n\r\n\(number)"
+      return number == 1 ? .text(answer) : .held(gate.futureResult, Array(answer.utf8))
+    }
+    try await ProxyBench.run(trace: { if $0.contains(" behind") { line.yield() } }, script: script) { bench in
+      let first = try await bench.get()
+      #expect(first.body == "1")
+      bench.setAge(2)
+      for _ in 0..<3 { #expect(try await bench.get().body == "1") }
+      _ = await bench.origin.waitForRequest()
+      _ = await bench.origin.waitForRequest()
+      #expect(WireMessage(bench.origin.requests[1])["If-None-Match"] == "\"1\"")
+      gate.succeed()
+      for await _ in lines { break }
+      #expect(try await bench.get().body == "2")
+      #expect(bench.origin.requests.count == 2)
+    }
+  }
+}
