@@ -3,6 +3,7 @@
   public import Foundation
   public import HTTPTypes
   import NIOCore
+  import NIOHTTP1
   import NIOHTTPCompression
   public import ReactorCore
 
@@ -91,8 +92,7 @@
       let sent = try HTTPClientRequest(request, body: body, report: report)
       // The client sends what is cancelled already, where it is quick enough.
       try Task.checkCancellation()
-      // The client's deadline ends with the response's head; ours counts the body too.
-      let received = try await client.execute(sent, deadline: .distantFuture)
+      let received = try await executed(sent)
       let response = try received.converted()
       let announced = response.announcedLength(of: request.method)
       guard announced ?? 0 <= maximumResponseSize else { throw tooLarge }
@@ -107,6 +107,16 @@
       // Whatever the sequence makes of a cancellation, it is no short body.
       try Task.checkCancellation()
       return (response.decoded(data, byOwnClient: pool != nil), data)
+    }
+
+    /// The client's deadline ends with the response's head; ours counts the body too, so the client gets none.
+    private func executed(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
+      do {
+        return try await client.execute(request, deadline: .distantFuture)
+      } catch ChannelError.ioOnClosedChannel where request.method == .GET || request.method == .HEAD {
+        // A kept connection was being closed when the request was put on it; safe methods may be sent again (RFC 9110 §9.2.2).
+        return try await client.execute(request, deadline: .distantFuture)
+      }
     }
 
     private func mapped(_ error: any Error) -> any Error {

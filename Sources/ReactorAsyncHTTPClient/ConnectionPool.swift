@@ -1,6 +1,7 @@
 #if AsyncHTTPClient
   import AsyncHTTPClient
   import NIOCore
+  import NIOHTTPCompression
 
   /// A client of the transport's own, which the copies of the transport share. It is shut down when the last of them is gone.
   final class ConnectionPool: Sendable {

@@ -12,7 +12,7 @@
   /// the target says; `/held` is not answered, until the client resets the stream.
   final class HTTP2Server: Sendable {
     let authority: String
-    let certificate: NIOSSLCertificate
+    let certificates: [NIOSSLCertificate]
     private let counts = Shared((connections: 0, streams: 0))
     private let channel: any Channel
     /// A request for `/held` has arrived.
@@ -28,20 +28,21 @@
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: directory) }
       let (certificate, key) = (directory.appending(path: "certificate.pem"), directory.appending(path: "key.pem"))
-      try UntrustedServer.makeCertificate(certificate, key: key)
+      try await UntrustedServer.makeCertificate(certificate, key: key)
       let server = try await HTTP2Server(certificate.path(), key.path())
       try await body(server)
       try await server.channel.close()
     }
 
     private init(_ certificatePath: String, _ keyPath: String) async throws {
-      let certificate = try NIOSSLCertificate(file: certificatePath, format: .pem)
+      let certificates = try NIOSSLCertificate.fromPEMFile(certificatePath)
       var configuration = TLSConfiguration.makeServerConfiguration(
-        certificateChain: [.certificate(certificate)], privateKey: .privateKey(try .init(file: keyPath, format: .pem)))
+        certificateChain: certificates.map { .certificate($0) },
+        privateKey: .privateKey(try .init(file: keyPath, format: .pem)))
       configuration.applicationProtocols = ["h2"]
       let (context, counts) = (try NIOSSLContext(configuration: configuration), counts)
       let (arrived, reset) = (arrived, reset)
-      self.certificate = certificate
+      self.certificates = certificates
       channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .childChannelInitializer { channel in
           counts.change { $0.connections += 1 }

@@ -32,7 +32,7 @@
 
     /// Written in pieces, so that it never was in memory as a whole.
     private static func makeFile(_ file: URL) throws {
-      FileManager.default.createFile(atPath: file.path(), contents: nil)
+      try Data().write(to: file)
       let handle = try FileHandle(forWritingTo: file)
       for index in 0..<(size >> 20) { try handle.write(contentsOf: Data(repeating: UInt8(index), count: 1 << 20)) }
       try handle.close()

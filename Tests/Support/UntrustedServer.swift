@@ -1,4 +1,5 @@
 public import Foundation
+import ReactorTesting
 
 /// A TLS server on 127.0.0.1 that shows a page, by `openssl s_server`, with a certificate that it has signed itself a moment ago.
 public final class UntrustedServer {
@@ -20,33 +21,35 @@ public final class UntrustedServer {
 
   /// Runs `body` with a server that is ended afterwards.
   public static func run<Value>(_ body: (UntrustedServer) async throws -> Value) async throws -> Value {
-    let server = try UntrustedServer()
+    let server = try await UntrustedServer()
     defer { server.end() }
     return try await body(server)
   }
 
-  private init() throws {
+  private init() async throws {
     directory = FileManager.default.temporaryDirectory.appending(path: "untrusted-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     (certificate, key) = (directory.appending(path: "certificate.pem"), directory.appending(path: "key.pem"))
-    try Self.makeCertificate(certificate, key: key)
+    try await Self.makeCertificate(certificate, key: key)
     let output = Pipe()
     server = Self.process(
       ["s_server", "-accept", "127.0.0.1:0", "-cert", certificate.path(), "-key", key.path(), "-www"], output: output)
     try server.run()
-    authority = try Self.authority(output.fileHandleForReading)
+    authority = try await Self.authority(output.fileHandleForReading)
   }
 
   /// For localhost and 127.0.0.1, for a day.
-  public static func makeCertificate(_ certificate: URL, key: URL) throws {
+  public static func makeCertificate(_ certificate: URL, key: URL) async throws {
     let process = process(
       [
         "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj",
         "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key.path(), "-out",
         certificate.path(),
       ], output: Pipe())
+    let ended = Latch()
+    process.terminationHandler = { _ in ended.open() }
     try process.run()
-    process.waitUntilExit()
+    try await ended.wait()
     guard process.terminationStatus == 0 else { throw Failure.noCertificate }
   }
 
@@ -61,20 +64,29 @@ public final class UntrustedServer {
   }
 
   /// It says `ACCEPT 127.0.0.1:36035` once it listens.
-  private static func authority(_ output: FileHandle) throws -> String {
-    var text = ""
-    while !text.contains("\n") || !text.contains("ACCEPT ") {
-      let data = output.availableData
-      guard !data.isEmpty else { throw Failure.noPort }
-      text += String(decoding: data, as: UTF8.self)
+  private static func authority(_ output: FileHandle) async throws -> String {
+    let (said, text) = (Latch(), Shared(""))
+    // Not on a thread of the tests: it blocks.
+    Thread.detachNewThread {
+      while address(in: text.value) == nil {
+        let data = output.availableData
+        guard !data.isEmpty else { break }
+        text.change { $0 += String(decoding: data, as: UTF8.self) }
+      }
+      said.open()
     }
-    guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("ACCEPT ") }) else { throw Failure.noPort }
-    return String(line.dropFirst("ACCEPT ".count))
+    try await said.wait()
+    guard let address = address(in: text.value) else { throw Failure.noPort }
+    return address
+  }
+
+  private static func address(in text: String) -> String? {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+    return lines.first { $0.hasPrefix("ACCEPT ") }.map { String($0.dropFirst("ACCEPT ".count)) }
   }
 
   private func end() {
     server.terminate()
-    server.waitUntilExit()
     try? FileManager.default.removeItem(at: directory)
   }
 }

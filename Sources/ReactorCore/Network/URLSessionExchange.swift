@@ -60,6 +60,7 @@ final class URLSessionExchange: Sendable {
   func received(_ response: HTTPResponse) {
     // An interim response; the final one follows (RFC 9110 §15.2).
     guard response.status.kind != .informational else { return }
+    guard !response.hasInvalidLength else { return end(.failure(URLError(.badServerResponse))) }
     let announced = response.announcedLength(of: method)
     state.withLock { $0.response = response }
     if response.status.kind != .redirection { report.answered(expected: announced) }

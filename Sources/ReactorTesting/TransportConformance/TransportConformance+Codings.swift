@@ -42,17 +42,26 @@ extension TransportConformance.Check {
         }
       }
     },
-    Self("a compressed body that is cut short or is none is an error", unless: .contentCodings) { subject in
-      for (what, bytes) in [("cut short", zipped.dropLast(12)), ("none", hello), ("of changed bytes", changed(zipped))]
-      {
+    Self("a compressed body that is none is an error", unless: .contentCodings) { subject in
+      for (what, bytes) in [("none", hello), ("of changed bytes", changed(zipped))] {
         for coding in ["gzip", "deflate"] {
           try await subject.serving {
             $0.target == "/good"
-              ? .text("good") : .status(200, fields: [("Content-Encoding", coding)], body: Data(bytes))
+              ? .text("good") : .status(200, fields: [("Content-Encoding", coding)], body: bytes)
           } body: { server, transport in
             await subject.expectFailure(of: "\(coding), \(what)") { try await transport.send(server.request()) }
             await subject.expectGood(transport, server, after: "\(coding), \(what)")
           }
+        }
+      }
+    },
+    Self("a compressed body that is cut short is an error", unless: .compressedBodyCutShort) { subject in
+      guard !subject.exceptions.contains(.contentCodings) else { return }
+      for (coding, bytes) in [("gzip", zipped), ("deflate", deflated)] {
+        try await subject.serving { _ in
+          .status(200, fields: [("Content-Encoding", coding)], body: bytes.dropLast(12))
+        } body: { server, transport in
+          await subject.expectFailure(of: coding) { try await transport.send(server.request()) }
         }
       }
     },

@@ -54,8 +54,16 @@ extension TransportConformance {
   @nonexhaustive public enum Exception: String, Sendable, Hashable, CaseIterable {
     /// To report a server that hangs up in the middle of its header. `URLSession` on Linux ends the process there.
     case headerCutShort
+    /// To take fields after the last chunk of a body. `URLSession` on Linux ends the process there.
+    case trailers
     /// To keep apart fields of one name. `URLSession` joins them by commas, `Set-Cookie` included, and sorts them.
     case fieldsApart
+    /// To keep fields whose names differ in case alone. `URLSession` on Linux keeps the last of them.
+    case fieldsInAnyCase
+    /// To notice that a compressed body ends too early, where its announced length says otherwise. `URLSession` on Linux does not.
+    case compressedBodyCutShort
+    /// To give the body of a redirect that names no place to go. `URLSession` on Linux drops it.
+    case bodyOfAimlessRedirect
     /// To send a body with GET. `URLSession` has no way to.
     case bodyWithGET
     /// To limit redirects, or to follow any: they are somebody else's.
