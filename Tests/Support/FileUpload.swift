@@ -4,9 +4,9 @@
   public import ReactorCore
   import ReactorTesting
 
-  /// Sends a file of 20 MB, and sees what that takes of the process's own memory. For a process that does nothing else.
+  /// Sends a file of 64 MB, and sees what that takes of the process's own memory. For a process that does nothing else.
   public enum FileUpload {
-    public static let size = 20 << 20
+    public static let size = 64 << 20
 
     /// How many bytes of memory that no file backs came to be while the file was sent.
     public static func growth(sendingBy transport: any Transport) async throws -> Int {
