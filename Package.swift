@@ -26,6 +26,13 @@ let asyncHTTPClient: [Target.Dependency] =
     .product(name: name, package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"]))
   }
 
+// An HTTP/2 server, for its tests.
+let http2Server: [Target.Dependency] = [
+  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["AsyncHTTPClient"])),
+  .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["AsyncHTTPClient"])),
+]
+
 let package = Package(
   name: "Reactor",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -48,6 +55,8 @@ let package = Package(
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.20.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
   ],
   targets: [
     .target(
@@ -89,7 +98,8 @@ let package = Package(
         swiftSettings: settings),
       .testTarget(
         name: "ReactorAsyncHTTPClientTests",
-        dependencies: ["ReactorAsyncHTTPClient", "ReactorCore", "TestSupport"] + asyncHTTPClient + httpTypes,
+        dependencies: ["ReactorAsyncHTTPClient", "ReactorCore", "ReactorTesting", "TestSupport"] + asyncHTTPClient
+          + http2Server + httpTypes,
         swiftSettings: settings),
     ],
   swiftLanguageModes: [.v6]

@@ -44,6 +44,7 @@ let package = Package(
         "reactor",
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
+        .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),

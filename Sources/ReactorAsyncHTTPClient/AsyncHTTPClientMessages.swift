@@ -9,7 +9,7 @@
   extension HTTPClientRequest {
     /// - Throws: ``ReactorCore/ReactorError/invalidResource(_:)`` for what has no address. The client knows other schemes too, to
     ///   sockets of this machine; they are refused.
-    init(_ request: HTTPRequest, body: Data?) throws(ReactorError) {
+    init(_ request: HTTPRequest, body: Data?, report: TransferReport) throws(ReactorError) {
       guard let scheme = request.scheme?.lowercased(), scheme == "http" || scheme == "https",
         let authority = request.authority, !authority.isEmpty, let path = request.path, path.hasPrefix("/"),
         let url = URL(string: "\(scheme)://\(authority)\(path)"), url.host()?.isEmpty == false,
@@ -18,7 +18,9 @@
       self.init(url: "\(scheme)://\(authority)\(path)")
       method = HTTPMethod(rawValue: request.method.rawValue)
       for field in request.headerFields { headers.add(name: field.name.rawName, value: field.value) }
-      if let body, !body.isEmpty { self.body = .bytes(ByteBuffer(bytes: body)) }
+      if let body, !body.isEmpty {
+        self.body = .stream(BodyPieces(body: body, report: report), length: .known(Int64(body.count)))
+      }
     }
   }
 
@@ -37,22 +39,14 @@
   }
 
   extension HTTPResponse {
-    /// The size of the body to come; `nil` where none is announced, or it is that of something else.
-    var announcedLength: Int? {
-      guard status != .noContent, status != .notModified, headerFields[.transferEncoding] == nil,
-        codings.allSatisfy({ $0 == "identity" })
-      else { return nil }
-      return headerFields[.contentLength].flatMap { Int($0) }
-    }
-
-    /// The response without what described the coded body, where the client has decoded it. It does not say whether it has:
-    /// a body that is still coded begins as its coding does (RFC 1952 §2.3.1, RFC 1950 §2.2).
-    func decoded(_ body: Data) -> HTTPResponse {
+    /// The response without what described the coded body, where the client has decoded it. One that somebody else has configured
+    /// does not say whether it has: a body that is still coded begins as its coding does (RFC 1952 §2.3.1, RFC 1950 §2.2).
+    func decoded(_ body: Data, byOwnClient isOwn: Bool) -> HTTPResponse {
       let start = body.prefix(2).reduce(0) { $0 << 8 | Int($1) }
       let isDecoded =
-        switch codings {
-        case ["gzip"], ["x-gzip"]: start != 0x1F8B
-        case ["deflate"]: start >> 8 & 0xF != 8 || !start.isMultiple(of: 31)
+        switch contentCodings {
+        case ["gzip"]: isOwn || start != 0x1F8B
+        case ["deflate"]: isOwn || start >> 8 & 0xF != 8 || !start.isMultiple(of: 31)
         default: false
         }
       guard isDecoded else { return self }
@@ -60,12 +54,6 @@
       response.headerFields[.contentEncoding] = nil
       response.headerFields[.contentLength] = nil
       return response
-    }
-
-    private var codings: [String] {
-      (headerFields[.contentEncoding] ?? "").split(separator: ",").map {
-        $0.trimmingCharacters(in: .whitespaces).lowercased()
-      }
     }
   }
 #endif

@@ -3,8 +3,8 @@ import Synchronization
 extension FaultyPersistence {
   /// Where one call waits until the test opens it.
   public final class Gate: Sendable {
-    private let arrival = Latch()
-    private let release = Latch()
+    private let arrival = Release()
+    private let release = Release()
     private let endsWhenCancelled: Bool
 
     init(endsWhenCancelled: Bool) { self.endsWhenCancelled = endsWhenCancelled }
@@ -30,7 +30,7 @@ extension FaultyPersistence {
 }
 
 /// Opened once, with a result that everyone who waits or comes later gets.
-private final class Latch: Sendable {
+private final class Release: Sendable {
   private struct State {
     var result: Result<Void, any Error>?
     var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]

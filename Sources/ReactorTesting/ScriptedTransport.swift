@@ -89,7 +89,7 @@ public final class ScriptedTransport: Transport {
     return try await withTaskCancellationHandler {
       let answer = if let scripted { scripted } else { try await unscripted(request, body) }
       try await pass(answer)
-      progress(TransferProgress(sent: Int64(body?.count ?? 0)))
+      progress(TransferProgress(stage: .waiting, sent: Int64(body?.count ?? 0), toSend: Int64(body?.count ?? 0)))
       return try await deliver(answer, sent: body, progress: progress)
     } onCancel: {
       cancellations.add(1)
@@ -117,7 +117,8 @@ public final class ScriptedTransport: Transport {
     switch answer.outcome {
     case .failure(let error): throw error
     case .response(let response, let body):
-      var transfer = TransferProgress(sent: Int64(sent?.count ?? 0), expected: Int64(body.count))
+      var transfer = TransferProgress(
+        sent: Int64(sent?.count ?? 0), toSend: Int64(sent?.count ?? 0), expected: Int64(body.count))
       progress(transfer)
       if let delay = answer.bodyDelay { try await delay.clock.sleep(for: delay.duration) }
       transfer.received = Int64(body.count)

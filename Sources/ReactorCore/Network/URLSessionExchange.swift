@@ -9,7 +9,7 @@ import Synchronization
 /// One task of a `URLSession`: collects its response and ends it once, whoever is first: the platform, a limit or
 /// the caller.
 final class URLSessionExchange: Sendable {
-  typealias Answer = (response: HTTPResponse, body: Data)
+  typealias Answer = (HTTPResponse, Data)
 
   private struct State {
     /// Waits from ``start(_:makeTask:)`` until the end.
@@ -18,22 +18,17 @@ final class URLSessionExchange: Sendable {
     var outcome: Result<Answer, any Error>?
     var response: HTTPResponse?
     var body = Data()
-    var transferred = TransferProgress()
-    /// While the caller's closure runs, so that the call does not return before it.
-    var isReporting = false
   }
 
   private let state = Mutex(State())
   private let method: HTTPRequest.Method
   private let maximumSize: Int
-  private let progress: @Sendable (TransferProgress) -> Void
+  private let report: TransferReport
 
-  init(
-    method: HTTPRequest.Method, maximumSize: Int, progress: @escaping @Sendable (TransferProgress) -> Void
-  ) {
+  init(method: HTTPRequest.Method, maximumSize: Int, report: TransferReport) {
     self.method = method
     self.maximumSize = maximumSize
-    self.progress = progress
+    self.report = report
   }
 
   /// Makes and resumes the task, unless the exchange was cancelled before.
@@ -59,29 +54,28 @@ final class URLSessionExchange: Sendable {
   func connectionLost() { end(.failure(URLError(.networkConnectionLost))) }
 
   func sent(_ count: Int64) {
-    report { $0.transferred.sent = count }
+    report.sent(count)
   }
 
   func received(_ response: HTTPResponse) {
     // An interim response; the final one follows (RFC 9110 §15.2).
     guard response.status.kind != .informational else { return }
-    let announced = announcedLength(of: response)
-    report { state in
-      state.response = response
-      state.transferred.expected = announced.map(Int64.init)
-    }
+    guard !response.hasInvalidLength else { return end(.failure(URLError(.badServerResponse))) }
+    let announced = response.announcedLength(of: method)
+    state.withLock { $0.response = response }
+    if response.status.kind != .redirection { report.answered(expected: announced) }
     if let announced, announced > maximumSize { endTooLarge() }
   }
 
   func received(_ data: Data) {
-    let isTooLarge = state.withLock { state in
-      guard state.outcome == nil else { return false }
-      if data.count > maximumSize - state.body.count { return true }
+    let (isTooLarge, count) = state.withLock { state -> (Bool, Int?) in
+      guard state.outcome == nil else { return (false, nil) }
+      if data.count > maximumSize - state.body.count { return (true, nil) }
       state.body.append(data)
-      return false
+      return (false, state.response?.status.kind == .redirection ? nil : state.body.count)
     }
     guard !isTooLarge else { return endTooLarge() }
-    report { $0.transferred.received = Int64($0.body.count) }
+    if let count { report.received(count) }
   }
 
   /// The platform is done with the task.
@@ -93,7 +87,7 @@ final class URLSessionExchange: Sendable {
     guard let response else {
       return end(late.map { .success(($0, Data())) } ?? .failure(URLError(.badServerResponse)))
     }
-    if let announced = announcedLength(of: response), body.count < announced {
+    if let announced = response.announcedLength(of: method), body.count < announced {
       return end(.failure(URLError(.networkConnectionLost)))
     }
     end(.success((response.decoded(), body)))
@@ -115,46 +109,18 @@ final class URLSessionExchange: Sendable {
 
   private func deliver() {
     let ready = state.withLock { state -> (CheckedContinuation<Answer, any Error>, Result<Answer, any Error>)? in
-      guard !state.isReporting, let outcome = state.outcome, let continuation = state.continuation else { return nil }
+      guard let outcome = state.outcome, let continuation = state.continuation else { return nil }
       state.continuation = nil
       return (continuation, outcome)
     }
     ready?.0.resume(with: ready?.1 ?? .failure(CancellationError()))
   }
-
-  /// Calls the caller's closure, outside the lock. The delegate's queue is serial, so that it is never called twice at once.
-  private func report(_ change: (inout State) -> Void) {
-    let transferred: TransferProgress? = state.withLock { state in
-      guard state.outcome == nil else { return nil }
-      change(&state)
-      let isRedirect = state.response?.status.kind == .redirection
-      state.isReporting = !isRedirect
-      return isRedirect ? nil : state.transferred
-    }
-    guard let transferred else { return }
-    progress(transferred)
-    state.withLock { $0.isReporting = false }
-    deliver()
-  }
-
-  /// The size of the body to come; `nil` where none is announced, or it is that of something else.
-  private func announcedLength(of response: HTTPResponse) -> Int? {
-    guard method != .head, response.status != .noContent, response.status != .notModified,
-      !response.isCoded, response.headerFields[.transferEncoding] == nil
-    else { return nil }
-    return response.headerFields[.contentLength].flatMap { Int($0) }
-  }
 }
 
 extension HTTPResponse {
-  /// Whether the body is not what went over the wire.
-  var isCoded: Bool { headerFields[.contentEncoding].map { $0.lowercased() != "identity" } ?? false }
-
   /// The response without what described the coded body.
   fileprivate func decoded() -> HTTPResponse {
-    let codings = (headerFields[.contentEncoding] ?? "").split(separator: ",").map {
-      $0.trimmingCharacters(in: .whitespaces).lowercased()
-    }
+    let codings = contentCodings
     guard !codings.isEmpty, codings.allSatisfy(Self.decodedCodings.contains) else { return self }
     var response = self
     response.headerFields[.contentEncoding] = nil

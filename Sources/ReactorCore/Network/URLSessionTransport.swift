@@ -52,46 +52,13 @@ public struct URLSessionTransport: Transport {
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
-    try await withDeadline {
-      try await follow(request, body: body, progress: progress)
-    }
-  }
-
-  /// Sends, and sends again where the answer says so.
-  private func follow(
-    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
-  ) async throws -> (HTTPResponse, Data) {
-    var hop = URLSessionRedirect(request: request, body: body)
-    var count = 0
-    while true {
-      let exchange = URLSessionExchange(
-        method: hop.request.method, maximumSize: maximumResponseSize, progress: progress)
-      let answer = try await session.perform(hop.request, body: hop.body, exchange: exchange)
-      guard maximumRedirects > 0, let next = hop.next(after: answer.response) else {
-        return (answer.response, answer.body)
+    try await TransferReport.telling(progress, bodySize: body?.count ?? 0) { report in
+      try await withDeadline(timeout, clock) {
+        try await Redirect.following(request, body: body, limit: maximumRedirects) { request, body in
+          let exchange = URLSessionExchange(method: request.method, maximumSize: maximumResponseSize, report: report)
+          return try await session.perform(request, body: body, exchange: exchange)
+        }
       }
-      count += 1
-      guard count <= maximumRedirects else { throw TransportError.tooManyRedirects(limit: maximumRedirects) }
-      hop = next
     }
   }
-
-  /// Ends `work` with ``ReactorError/timedOut`` once `timeout` has passed.
-  private func withDeadline<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value
-  {
-    guard timeout < Self.longestTimeout else { return try await work() }
-    return try await withThrowingTaskGroup(of: Value.self) { group in
-      group.addTask { try await work() }
-      group.addTask {
-        try await clock.sleep(for: timeout)
-        throw ReactorError.timedOut
-      }
-      defer { group.cancelAll() }
-      guard let value = try await group.next() else { throw CancellationError() }
-      return value
-    }
-  }
-
-  /// About thirty years. Adding much more to a clock's now overflows.
-  private static let longestTimeout: Duration = .seconds(1_000_000_000)
 }

@@ -28,6 +28,9 @@ enum URLSessionFailure {
       // libcurl's CURLE_BAD_CONTENT_ENCODING or CURLE_PARTIAL_FILE.
       case (.unknown, let response?):
         return URLError(response.isCoded ? .cannotDecodeContentData : .networkConnectionLost, userInfo: cause)
+      // libcurl's CURLE_PEER_FAILED_VERIFICATION, told by its text alone.
+      case (.unknown, nil) where error.localizedDescription.hasPrefix("SSL certificate problem"):
+        return URLError(.serverCertificateUntrusted, userInfo: cause)
       // libcurl's CURLE_UNSUPPORTED_PROTOCOL: the answer is not HTTP/1. The request's scheme was checked.
       case (.unsupportedURL, nil):
         return URLError(.badServerResponse, userInfo: cause)

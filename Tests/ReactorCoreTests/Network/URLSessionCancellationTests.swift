@@ -1,157 +1,15 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
-import TestSupport
+import ReactorTesting
 import Testing
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// A clock on which time passes when its gate opens.
-private struct GateClock: Clock {
-  let gate: Latch
-  var now: ContinuousClock.Instant { .now }
-  var minimumResolution: Duration { .zero }
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { try await gate.wait() }
-}
-
 @Suite(.timeLimit(.minutes(2)))
-struct URLSessionCancellationTests {
-  @Test func `the deadline ends the exchange and its connection`() async throws {
-    let (time, hungUp) = (Latch(), Latch())
-    try await LoopbackServer.run { _ in
-      // By now the transport waits for the clock and for the answer.
-      time.open()
-      return .held(until: Latch(), hungUp: hungUp)
-    } body: { server in
-      let transport = URLSessionTransport(timeout: .seconds(10), clock: GateClock(gate: time))
-      await #expect { try await transport.send(server.request()) } throws: { error in
-        guard case ReactorError.timedOut = error else { return false }
-        return true
-      }
-      try await hungUp.wait()
-    }
-  }
-
-  @Test func `the deadline counts redirects and a slow body too`() async throws {
-    let (time, hungUp) = (Latch(), Latch())
-    try await LoopbackServer.run { request in
-      if request.target == "/" { return .redirect(to: "/slow") }
-      time.open()
-      return .held(until: Latch(), hungUp: hungUp, sendingFirst: LoopbackServer.Reply.head(200, []) + Data("slow".utf8))
-    } body: { server in
-      let transport = URLSessionTransport(timeout: .seconds(10), clock: GateClock(gate: time))
-      await #expect { try await transport.send(server.request()) } throws: { error in
-        guard case ReactorError.timedOut = error else { return false }
-        return true
-      }
-      try await hungUp.wait()
-    }
-  }
-
-  @Test func `an exchange that ends leaves nobody waiting for the clock`() async throws {
-    let time = Latch()
-    try await LoopbackServer.run { _ in
-      .text("x")
-    } body: { server in
-      _ = try await URLSessionTransport(clock: GateClock(gate: time)).send(server.request())
-      #expect(time.waiterCount == 0)
-    }
-  }
-
-  @Test(arguments: [Duration.never, .seconds(Int64.max / 2), .seconds(10_000_000), .zero, .seconds(-5)])
-  func `any timeout is accepted`(timeout: Duration) async throws {
-    try await LoopbackServer.run { _ in
-      .text("x")
-    } body: { server in
-      do {
-        _ = try await URLSessionTransport(timeout: timeout).send(server.request())
-        #expect(timeout > .zero)
-      } catch ReactorError.timedOut {
-        #expect(timeout <= .zero)
-      }
-    }
-  }
-
-  @Test func `cancellation ends the call at once and the connection after it`() async throws {
-    let (arrived, hungUp) = (Latch(), Latch())
-    try await LoopbackServer.run { request in
-      if request.target == "/after" { return .text("x") }
-      arrived.open()
-      return .held(until: Latch(), hungUp: hungUp)
-    } body: { server in
-      // Held until the end: its session's own end would close the connection too.
-      let transport = URLSessionTransport()
-      let task = Task { try await transport.send(server.request()) }
-      try await arrived.wait()
-      task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
-      try await hungUp.wait()
-      _ = try await transport.send(server.request("/after"))
-    }
-  }
-
-  @Test func `cancellation in the middle of a body ends the connection`() async throws {
-    let (arrived, hungUp) = (Latch(), Latch())
-    try await LoopbackServer.run { request in
-      request.target == "/after"
-        ? .text("x")
-        : .held(
-          until: Latch(), hungUp: hungUp,
-          sendingFirst: LoopbackServer.Reply.head(200, [("Content-Length", "100")]) + Data("abc".utf8))
-    } body: { server in
-      // Held until the end: its session's own end would close the connection too.
-      let transport = URLSessionTransport()
-      let task = Task {
-        try await transport.send(server.request(), body: nil) { if $0.received == 3 { arrived.open() } }
-      }
-      try await arrived.wait()
-      task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
-      try await hungUp.wait()
-      _ = try await transport.send(server.request("/after"))
-    }
-  }
-
-  @Test func `a call that is cancelled before it starts sends nothing`() async throws {
-    try await LoopbackServer.run { _ in
-      .text("x")
-    } body: { server in
-      let (start, transport) = (Latch(), URLSessionTransport())
-      let task = Task {
-        try? await start.wait()
-        return try await transport.send(server.request())
-      }
-      task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
-      #expect(server.received.isEmpty)
-      _ = try await transport.send(server.request())
-    }
-  }
-
-  @Test func `progress is not called after the call has returned`() async throws {
-    let (entered, mayLeave) = (Latch(), DispatchSemaphore(value: 0))
-    let isInside = Shared(false)
-    try await LoopbackServer.run { _ in
-      .text("x")
-    } body: { server in
-      let task = Task {
-        defer { #expect(!isInside.value) }
-        return try await URLSessionTransport().send(server.request(), body: nil) { _ in
-          isInside.change { $0 = true }
-          entered.open()
-          mayLeave.wait()
-          isInside.change { $0 = false }
-        }
-      }
-      try await entered.wait()
-      task.cancel()
-      mayLeave.signal()
-      await #expect(throws: CancellationError.self) { try await task.value }
-    }
-  }
-
+struct `URLSession cancelled` {
   /// How one of the many exchanges is disturbed.
   private enum Moment: CaseIterable {
     case atOnce, soon, whenTheServerHasIt, inTheBody, never

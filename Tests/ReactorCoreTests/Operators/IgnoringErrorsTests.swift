@@ -1,4 +1,5 @@
 import ReactorCore
+import ReactorTesting
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import ReactorTesting
 import TestSupport
 import Testing
 

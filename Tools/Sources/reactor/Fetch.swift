@@ -55,8 +55,12 @@ struct Fetch: Sendable {
       status.report()
       return status.code
     }
+    // A trace and a watch have lines of their own.
+    let line = isTraced || isWatch ? nil : ProgressLine.onTerminal()
+    let transport: any Transport = URLSessionTransport(timeout: timeout)
     let layer = ModelLayer(
-      baseURL: url, transport: URLSessionTransport(timeout: timeout), persistence: persistence, scope: scope,
+      baseURL: url, transport: line.map { WatchedTransport(transport: transport, line: $0) } ?? transport,
+      persistence: persistence, scope: scope,
       configuration: configuration)
     let token = isTraced ? layer.observeEvents { StandardStream.error.writeLine(TraceLine.text($0)) } : nil
     defer { token?.cancel() }
@@ -64,14 +68,24 @@ struct Fetch: Sendable {
     guard !isWatch else {
       return await Watch(reactor: reactor, resource: resource, policy: policy, interval: interval).run()
     }
-    do {
-      let status = print(try await reactor.fetch(resource, policy: policy))
+    let result = if let line { await line.during { await fetched(by: reactor) } } else { await fetched(by: reactor) }
+    switch result {
+    case .success(let bytes):
+      let status = print(bytes)
       await waitForRevalidation(reactor)
       return status
-    } catch {
+    case .failure(let error):
       let status = ExitStatus(error)
       status.report()
       return status.code
+    }
+  }
+
+  private func fetched(by reactor: Reactor<Data>) async -> Result<Data, ReactorError> {
+    do throws(ReactorError) {
+      return .success(try await reactor.fetch(resource, policy: policy))
+    } catch {
+      return .failure(error)
     }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import ReactorTesting
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 #endif
 
 @Suite(.timeLimit(.minutes(1)))
-struct URLSessionBadAnswersTests {
+struct `URLSession's errors` {
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var reply: LoopbackServer.Reply
@@ -51,27 +52,12 @@ struct URLSessionBadAnswersTests {
   ]
 
   @Test(arguments: cases)
-  func `a broken answer is an error, and the next exchange works`(_ bad: Case) async throws {
-    try await LoopbackServer.run {
-      $0.target == "/good" ? .text("good") : bad.reply
-    } body: { server async throws in
-      let transport = URLSessionTransport()
-      let error = await #expect(throws: URLError.self) { try await transport.send(server.request()) }
-      #expect(error.map { bad.codes.contains($0.code) } == true, "\(String(describing: error))")
-      #expect(try await transport.send(server.request("/good")).1 == Data("good".utf8))
-    }
-  }
-
-  @Test(arguments: [HTTPRequest.Method.post, .put])
-  func `a request that changes something is sent once, whatever becomes of it`(method: HTTPRequest.Method) async throws
-  {
-    try await LoopbackServer.run {
-      $0.method == "GET" ? .text("x") : .close
+  func `a broken answer is an error that says what happened`(_ bad: Case) async throws {
+    try await LoopbackServer.run { _ in
+      bad.reply
     } body: { server in
-      let transport = URLSessionTransport()
-      _ = try await transport.send(server.request())
-      await #expect(throws: URLError.self) { try await transport.send(server.request(method: method), body: Self.abc) }
-      #expect(server.received.filter { $0.method == method.rawValue }.count == 1)
+      let error = await #expect(throws: URLError.self) { try await URLSessionTransport().send(server.request()) }
+      #expect(error.map { bad.codes.contains($0.code) } == true, "\(String(describing: error))")
     }
   }
 
@@ -88,42 +74,15 @@ struct URLSessionBadAnswersTests {
     #expect([.cannotFindHost, .dnsLookupFailed].contains(error?.code))
   }
 
-  @Test func `an announced size beyond the limit ends the exchange before the body`() async throws {
-    let hungUp = Latch()
-    try await LoopbackServer.run { _ in
-      .held(until: Latch(), hungUp: hungUp, sendingFirst: LoopbackServer.Reply.head(200, [("Content-Length", "1001")]))
-    } body: { server in
-      let transport = URLSessionTransport(maximumResponseSize: 1_000)
-      await #expect(throws: TransportError.responseTooLarge(limit: 1_000)) {
-        try await transport.send(server.request())
-      }
-      try await hungUp.wait()
-    }
-  }
-
-  @Test func `a body that grows beyond the limit ends the exchange`() async throws {
-    let hungUp = Latch()
-    let chunk = Data("1f4\r\n".utf8) + Data(repeating: 1, count: 500) + Data("\r\n".utf8)
-    let start = LoopbackServer.Reply.head(200, [("Transfer-Encoding", "chunked")]) + chunk + chunk
-    try await LoopbackServer.run { _ in
-      .held(until: Latch(), hungUp: hungUp, sendingFirst: start + Data("1\r\nx\r\n".utf8))
-    } body: { server in
-      let transport = URLSessionTransport(maximumResponseSize: 1_000)
-      await #expect(throws: TransportError.responseTooLarge(limit: 1_000)) {
-        try await transport.send(server.request())
-      }
-      try await hungUp.wait()
-    }
-  }
-
-  @Test func `a body of exactly the limit is whole`() async throws {
-    let body = Data(repeating: 1, count: 1_000)
-    try await LoopbackServer.run {
-      $0.target == "/chunked" ? .chunked([body]) : .status(200, body: body)
-    } body: { server async throws in
-      let transport = URLSessionTransport(maximumResponseSize: 1_000)
-      #expect(try await transport.send(server.request()).1 == body)
-      #expect(try await transport.send(server.request("/chunked")).1 == body)
+  @Test(.enabled(if: UntrustedServer.isAvailable))
+  func `a certificate that nobody has signed is an error`() async throws {
+    try await UntrustedServer.run { server in
+      let request = HTTPRequest(method: .get, scheme: "https", authority: server.authority, path: "/")
+      let error = await #expect(throws: URLError.self) { try await URLSessionTransport().send(request) }
+      let codes: [URLError.Code] = [
+        .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .secureConnectionFailed,
+      ]
+      #expect(error.map { codes.contains($0.code) } == true, "\(String(describing: error))")
     }
   }
 }

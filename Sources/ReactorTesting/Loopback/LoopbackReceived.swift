@@ -1,17 +1,17 @@
-public import Foundation
+package import Foundation
 
 extension LoopbackServer {
   /// A request as it came over the wire.
-  public struct Received: Sendable {
-    public var method: String
+  package struct Received: Sendable {
+    package var method: String
     /// As it stood in the request line, byte for byte.
-    public var target: String
+    package var target: String
     /// In order, with duplicates.
-    public var fields: [(name: String, value: String)]
-    public var body: Data
+    package var fields: [(name: String, value: String)]
+    package var body: Data
 
     /// The value of the first field of that name, compared without regard to case.
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
       fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
   }
@@ -24,10 +24,14 @@ struct RequestReader {
 
   init(socket: Socket) { self.socket = socket }
 
+  private static let clientHello = LoopbackServer.Received(method: "TLS", target: "", fields: [], body: Data())
+
   /// The next request; `nil` when the peer is done.
   mutating func next() -> LoopbackServer.Received? {
     let separator = Data("\r\n\r\n".utf8)
     while true {
+      // A TLS handshake (RFC 8446 §5.1), to which a plain server answers as it likes.
+      if buffer.first == 0x16 { return Self.clientHello }
       if let end = buffer.range(of: separator) {
         let head = buffer[buffer.startIndex..<end.lowerBound]
         buffer = Data(buffer[end.upperBound...])

@@ -8,10 +8,10 @@ import Synchronization
 ///   // requests to server.url
 /// }
 /// ```
-public final class LoopbackServer: Sendable {
-  public typealias Handler = @Sendable (Received) -> Reply
+package final class LoopbackServer: Sendable {
+  package typealias Handler = @Sendable (Received) -> Reply
 
-  public let port: UInt16
+  package let port: UInt16
   private let listener: Socket
   private let handler: Handler
   private let stopping = Latch()
@@ -28,10 +28,10 @@ public final class LoopbackServer: Sendable {
   }
 
   /// The server threads that did not end.
-  public struct StillRunning: Error {}
+  package struct StillRunning: Error {}
 
   /// - Parameter handler: called on a connection's thread.
-  public init(_ handler: @escaping Handler) throws {
+  package init(_ handler: @escaping Handler) throws {
     (listener, port) = try Socket.listening()
     self.handler = handler
     start { $0.acceptConnections() }
@@ -40,7 +40,7 @@ public final class LoopbackServer: Sendable {
   /// Runs `body` with a server that is stopped afterwards.
   ///
   /// - Throws: what `body` throws, or ``StillRunning``.
-  public static func run<Result>(
+  package static func run<Result>(
     _ handler: @escaping Handler, body: (LoopbackServer) async throws -> Result
   ) async throws -> Result {
     let server = try LoopbackServer(handler)
@@ -57,21 +57,21 @@ public final class LoopbackServer: Sendable {
 
   /// A port with nobody listening. A port that was free a moment ago may be another test's server by now, so it is one that
   /// the system never gives out by itself.
-  public static func unusedPort() throws -> UInt16 { 1 }
+  package static func unusedPort() throws -> UInt16 { 1 }
 
   /// `127.0.0.1` and the port.
-  public var authority: String { "127.0.0.1:\(port)" }
-  public var url: String { "http://\(authority)" }
+  package var authority: String { "127.0.0.1:\(port)" }
+  package var url: String { "http://\(authority)" }
   /// All requests, in the order in which they came in.
-  public var received: [Received] { state.withLock(\.received) }
+  package var received: [Received] { state.withLock(\.received) }
   /// The connections taken since the start.
-  public var acceptedConnections: Int { state.withLock(\.accepted) }
-  public var openConnections: Int { state.withLock(\.open.count) }
+  package var acceptedConnections: Int { state.withLock(\.accepted) }
+  package var openConnections: Int { state.withLock(\.open.count) }
   /// The most connections that were open at one time.
-  public var mostOpenConnections: Int { state.withLock(\.mostOpen) }
+  package var mostOpenConnections: Int { state.withLock(\.mostOpen) }
 
   /// Returns once no connection is open.
-  public func waitUntilIdle() async throws {
+  package func waitUntilIdle() async throws {
     let gate = Latch()
     let isIdle = state.withLock { state in
       if state.open.isEmpty { return true }
@@ -82,7 +82,7 @@ public final class LoopbackServer: Sendable {
   }
 
   /// Closes everything and waits for the threads; `false` where one does not end within ten seconds.
-  public func stop() -> Bool {
+  package func stop() -> Bool {
     state.withLock { state in
       state.isStopped = true
       for descriptor in state.open { Socket(descriptor: descriptor).shutDown() }

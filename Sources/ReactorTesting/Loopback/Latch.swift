@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Something that happens once, and that tasks and the loopback server's threads can wait for.
-public final class Latch: Sendable {
+package final class Latch: Sendable {
   private struct State {
     var isOpen = false
     var nextID = 0
@@ -13,7 +13,7 @@ public final class Latch: Sendable {
   private let readEnd: Int32
   private let writeEnd: Int32
 
-  public init() {
+  package init() {
     var ends: [Int32] = [-1, -1]
     if pipe(&ends) != 0 { ends = [-1, -1] }
     readEnd = ends[0]
@@ -25,13 +25,13 @@ public final class Latch: Sendable {
     close(writeEnd)
   }
 
-  public var isOpen: Bool { state.withLock(\.isOpen) }
+  package var isOpen: Bool { state.withLock(\.isOpen) }
 
   /// How many tasks are suspended in ``wait()``.
-  public var waiterCount: Int { state.withLock(\.waiters.count) }
+  package var waiterCount: Int { state.withLock(\.waiters.count) }
 
   /// Lets all go who wait, now and later.
-  public func open() {
+  package func open() {
     let waiters = state.withLock { state in
       defer { state.waiters = [:] }
       if !state.isOpen { _ = write(writeEnd, [UInt8(1)], 1) }
@@ -44,7 +44,7 @@ public final class Latch: Sendable {
   /// Returns once the gate is open.
   ///
   /// - Throws: `CancellationError`, at once, where the task is cancelled before that.
-  public func wait() async throws {
+  package func wait() async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID

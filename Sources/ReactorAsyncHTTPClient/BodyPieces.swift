@@ -1,0 +1,33 @@
+#if AsyncHTTPClient
+  import Foundation
+  import NIOCore
+  import ReactorCore
+
+  /// A request's body, piece by piece as the connection takes it, so that a mapped file is read while it is sent.
+  struct BodyPieces: AsyncSequence, Sendable {
+    typealias Element = ByteBuffer
+    typealias Failure = Never
+
+    let body: Data
+    let report: TransferReport
+
+    func makeAsyncIterator() -> Iterator { Iterator(rest: body, size: body.count, report: report) }
+
+    struct Iterator: AsyncIteratorProtocol {
+      fileprivate var rest: Data
+      fileprivate let size: Int
+      fileprivate let report: TransferReport
+
+      mutating func next() async -> ByteBuffer? {
+        // Whoever asks for a piece has sent those before it.
+        report.sent(Int64(size - rest.count))
+        guard !rest.isEmpty else { return nil }
+        let piece = rest.prefix(Self.pieceSize)
+        rest = rest.dropFirst(Self.pieceSize)
+        return ByteBuffer(bytes: piece)
+      }
+
+      private static let pieceSize = 64 << 10
+    }
+  }
+#endif

@@ -1,0 +1,83 @@
+package import Foundation
+package import HTTPTypes
+
+/// One request of a chain of redirects, and what follows from its answer (RFC 9110 §15.4, as browsers do it).
+///
+/// Followed here and by no platform, so that all transports do the same. URLSession on Linux decodes `%2F` in a relative
+/// `Location`, resolves it against the root, drops the body of a 307, and sends credentials to wherever it is sent.
+package struct Redirect: Sendable {
+  package var request: HTTPRequest
+  package var body: Data?
+
+  package init(request: HTTPRequest, body: Data?) {
+    self.request = request
+    self.body = body
+  }
+
+  /// Sends a request, and again where the answer leads elsewhere.
+  ///
+  /// - Parameters:
+  ///   - limit: how many redirects are followed. Zero or less: none, and the redirect is the answer.
+  ///   - send: one exchange.
+  /// - Throws: ``TransportError/tooManyRedirects(limit:)``, and what `send` throws.
+  package static func following(
+    _ request: HTTPRequest, body: Data?, limit: Int,
+    send: (HTTPRequest, Data?) async throws -> (HTTPResponse, Data)
+  ) async throws -> (HTTPResponse, Data) {
+    var hop = Redirect(request: request, body: body)
+    var count = 0
+    while true {
+      let (response, data) = try await send(hop.request, hop.body)
+      guard limit > 0, let next = hop.next(after: response) else { return (response, data) }
+      count += 1
+      guard count <= limit else { throw TransportError.tooManyRedirects(limit: limit) }
+      hop = next
+    }
+  }
+
+  /// The next request; `nil` where `response` is the answer.
+  package func next(after response: HTTPResponse) -> Redirect? {
+    guard [301, 302, 303, 307, 308].contains(response.status.code), let from = request.url,
+      let location = response.headerFields[.location], !location.isEmpty,
+      let url = URL(string: location, relativeTo: from)?.absoluteURL, let origin = WebOrigin(url),
+      let parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+    else { return nil }
+    var next = self
+    next.request.scheme = origin.scheme
+    next.request.authority = origin.authority
+    next.request.path = Self.target(parts)
+    if becomesGet(response.status.code) { next.becomeGet() }
+    if WebOrigin(from) != origin { next.request.headerFields.removeAll(where: Self.isSecret) }
+    return next
+  }
+
+  /// What stays with its origin: credentials, and what the request marks as never to be indexed (RFC 7541 §7.1.3).
+  private static func isSecret(_ field: HTTPField) -> Bool {
+    credentials.contains(field.name) || field.indexingStrategy == .disallow
+  }
+
+  /// A 303 asks for a GET. After 301 and 302, a POST becomes one too, since browsers have always done so.
+  private func becomesGet(_ status: Int) -> Bool {
+    switch status {
+    case 303: request.method != .head && request.method != .get
+    case 301, 302: request.method == .post
+    default: false
+    }
+  }
+
+  private mutating func becomeGet() {
+    request.method = .get
+    body = nil
+    for name in Self.contentFields { request.headerFields[name] = nil }
+  }
+
+  private static func target(_ parts: URLComponents) -> String {
+    let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+    return parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
+  }
+
+  private static let credentials: Set<HTTPField.Name> = [.authorization, .cookie, .proxyAuthorization]
+  private static let contentFields: [HTTPField.Name] = [
+    .contentEncoding, .contentLanguage, .contentLength, .contentLocation, .contentType,
+  ]
+}

@@ -1,0 +1,109 @@
+import Synchronization
+
+/// Tells the progress of one call to its caller: in order, one report at a time, never back over redirects, and nothing
+/// once the call has returned. For those who write a ``Transport``.
+package final class TransferReport: Sendable {
+  private struct State {
+    var progress: TransferProgress
+    /// While the caller's closure runs, on whichever thread changed something first.
+    var isTelling = false
+    var hasChanged = true
+    var isOver = false
+    /// Waits in ``end()`` for the closure.
+    var ending: CheckedContinuation<Void, Never>?
+  }
+
+  private let state: Mutex<State>
+  private let tell: @Sendable (TransferProgress) -> Void
+
+  private init(bodySize: Int, _ tell: @escaping @Sendable (TransferProgress) -> Void) {
+    state = Mutex(State(progress: TransferProgress(toSend: Int64(bodySize))))
+    self.tell = tell
+  }
+
+  /// Runs `work`, and tells `progress` what it reports; at the end of a success, that all has come.
+  package static func telling<Value: Sendable>(
+    _ progress: @escaping @Sendable (TransferProgress) -> Void, bodySize: Int,
+    _ work: (TransferReport) async throws -> Value
+  ) async throws -> Value {
+    let report = TransferReport(bodySize: bodySize, progress)
+    do {
+      report.change { $0.stage = bodySize > 0 ? .connecting : .waiting }
+      let value = try await work(report)
+      report.change { progress in
+        progress.stage = .receiving
+        progress.expected = progress.received
+      }
+      await report.end()
+      return value
+    } catch {
+      await report.end()
+      throw error
+    }
+  }
+
+  /// The connection has taken so many bytes of the request's body.
+  package func sent(_ count: Int64) {
+    change { progress in
+      progress.sent = max(progress.sent, count)
+      progress.stage = max(progress.stage, progress.sent >= progress.toSend ? .waiting : .sending)
+    }
+  }
+
+  /// The answer has begun, and has announced a body of that size.
+  package func answered(expected: Int?) {
+    change { progress in
+      progress.stage = .receiving
+      progress.expected = expected.map(Int64.init)
+    }
+  }
+
+  /// So many bytes of the response's body are here.
+  package func received(_ count: Int) {
+    change { $0.received = max($0.received, Int64(count)) }
+  }
+
+  private func change(_ body: (inout TransferProgress) -> Void) {
+    let isMine = state.withLock { state in
+      guard !state.isOver else { return false }
+      let before = state.progress
+      body(&state.progress)
+      state.hasChanged = state.hasChanged || state.progress != before
+      guard state.hasChanged, !state.isTelling else { return false }
+      state.isTelling = true
+      return true
+    }
+    if isMine { tellAll() }
+  }
+
+  /// Calls the caller's closure, outside the lock, until nothing has changed while it ran.
+  private func tellAll() {
+    while let progress = next() { tell(progress) }
+  }
+
+  private func next() -> TransferProgress? {
+    let (progress, ending) = state.withLock { state -> (TransferProgress?, CheckedContinuation<Void, Never>?) in
+      if state.hasChanged {
+        state.hasChanged = false
+        return (state.progress, nil)
+      }
+      state.isTelling = false
+      defer { state.ending = nil }
+      return (nil, state.ending)
+    }
+    ending?.resume()
+    return progress
+  }
+
+  /// Returns once the caller's closure does not run, and will not again.
+  private func end() async {
+    await withCheckedContinuation { continuation in
+      let isQuiet = state.withLock { state in
+        state.isOver = true
+        if state.isTelling { state.ending = continuation }
+        return !state.isTelling
+      }
+      if isQuiet { continuation.resume() }
+    }
+  }
+}

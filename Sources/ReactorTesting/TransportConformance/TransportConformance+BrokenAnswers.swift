@@ -1,0 +1,99 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// A server that breaks off or breaks the rules.
+extension TransportConformance.Check {
+  private typealias Reply = LoopbackServer.Reply
+
+  static let brokenAnswers = [
+    Self("an answer that is cut short is an error, never a short success") { subject in
+      try await expectFailures(subject, cutShort)
+    },
+    Self("what is no answer is an error") { subject in try await expectFailures(subject, nonsense) },
+    Self("a server that hangs up in its header is an error", unless: .headerCutShort) { subject in
+      try await expectFailures(
+        subject,
+        ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"].map {
+          ("cut after \($0.utf8.count) bytes", .raw($0))
+        })
+    },
+    Self("a request that changes something is sent once, whatever becomes of it") { subject in
+      for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
+        try await subject.serving {
+          $0.method == "GET" ? .text("good") : .close
+        } body: { server, transport in
+          // A connection is kept, and it may turn out to be closed.
+          await subject.expectGood(transport, server, after: "nothing")
+          await subject.expectFailure(of: "\(method)") {
+            try await transport.send(server.request(method: method), body: Data("abc".utf8))
+          }
+          let count = server.received.filter { $0.method == method.rawValue }.count
+          subject.expect(count == 1, "\(method) was sent \(count) times")
+        }
+      }
+    },
+    Self("nobody listening, and a name that does not resolve, are errors of the connection") { subject in
+      let transport = subject.make(.init())
+      for authority in ["127.0.0.1:\(try LoopbackServer.unusedPort())", "does-not-exist.invalid"] {
+        await subject.expectFailure(of: authority) {
+          try await transport.send(HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/"))
+        }
+      }
+    },
+    Self("a server that does not speak TLS is an error") { subject in
+      try await subject.serving { _ in
+        .raw("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+      } body: { server, transport in
+        var request = server.request()
+        request.scheme = "https"
+        await subject.expectFailure(of: "TLS") { try await transport.send(request) }
+        subject.expect(server.received.allSatisfy { $0.method == "TLS" }, "the request went out in the clear")
+      }
+    },
+  ]
+
+  private static let abc = Data("abc".utf8)
+  private static let announced = Reply.head(200, [("Content-Length", "100")])
+
+  private static let cutShort: [(String, Reply)] = [
+    ("less than announced", .short(announcing: 100, body: abc)),
+    ("nothing of what was announced", .short(announcing: 100, body: Data())),
+    (
+      "less than announced, compressed",
+      .short(announcing: 100, body: Data([0x1f, 0x8b, 8, 0]), fields: [("Content-Encoding", "gzip")])
+    ),
+    ("no last chunk", .chunked([abc], isWhole: false)),
+    ("in the middle of a chunk", .raw(Reply.head(200, [("Transfer-Encoding", "chunked")]) + Data("a\r\nabc".utf8))),
+    ("in the size of a chunk", .raw(Reply.head(200, [("Transfer-Encoding", "chunked")]) + Data("3\r\nabc\r\n1".utf8))),
+    ("before an answer", .close),
+    ("by a reset before an answer", .reset()),
+    ("by a reset in the body", .reset(after: announced + abc)),
+    ("an interim response alone", .raw("HTTP/1.1 100 Continue\r\n\r\n")),
+  ]
+
+  private static let nonsense: [(String, Reply)] = [
+    ("another protocol", .raw("220 mail.example.com ready\r\n\r\n")),
+    ("a status that is no number", .raw("HTTP/1.1 abc\r\n\r\n")),
+    ("a chunk whose size is no number", chunked("xyz\r\nabc\r\n0\r\n\r\n")),
+    ("a chunk that is longer than it says", chunked("3\r\nabcdef\r\n0\r\n\r\n")),
+    ("a chunk of an immense size", chunked("ffffffffffffffffff\r\nabc\r\n0\r\n\r\n")),
+  ]
+
+  private static func chunked(_ body: String) -> Reply {
+    .raw(Reply.head(200, [("Transfer-Encoding", "chunked")]) + Data(body.utf8))
+  }
+
+  private static func expectFailures(
+    _ subject: TransportConformance.Subject, _ cases: [(String, Reply)]
+  ) async throws {
+    for (what, reply) in cases {
+      try await subject.serving {
+        $0.target == "/good" ? .text("good") : reply
+      } body: { server, transport in
+        await subject.expectFailure(of: what) { try await transport.send(server.request()) }
+        await subject.expectGood(transport, server, after: what)
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// Bodies in gzip and deflate (RFC 9110 §8.4.1).
+extension TransportConformance.Check {
+  private static let hello = Data("hello hello hello hello".utf8)
+  private static let zipped = decoded("H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA==")
+  private static let deflated = decoded("eNrLSM3JyVfIQCcBaAMIsQ==")
+  /// 10,000 bytes of zero.
+  private static let zippedZeros = decoded("H4sIAAAAAAACA+3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAAODfAC7KO00QJwAA")
+  /// 10,195 bytes that become ten million: in the middle of those zeros, each byte stands for 1,032 more.
+  private static let bomb = zippedZeros.prefix(25) + Data(count: 10_170)
+
+  static let codings = [
+    Self("a compressed body is decoded, and the fields say so", unless: .contentCodings) { subject in
+      for (coding, bytes) in [("gzip", zipped), ("deflate", deflated), ("GZip", zipped)] {
+        try await subject.serving {
+          .status(
+            200, fields: [("Content-Encoding", coding), ("ETag", "\"1\"")], body: $0.target == "/" ? bytes : Data())
+        } body: { server, transport in
+          let (response, body) = try await transport.send(server.request())
+          subject.expect(body == hello, "\(coding): got \(body.count) bytes")
+          subject.expect(response.headerFields[.contentEncoding] == nil, "\(coding): \(response.headerFields)")
+          subject.expect(response.headerFields[.contentLength] == nil, "\(coding): \(response.headerFields)")
+          subject.expect(response.headerFields[.eTag] == "\"1\"", "\(coding): \(response.headerFields)")
+        }
+      }
+    },
+    Self("what is in no coding, or in an unknown one, is not changed") { subject in
+      for coding in ["identity", "x-rot13"] {
+        try await subject.serving { _ in
+          .status(200, fields: [("Content-Encoding", coding)], body: hello)
+        } body: { server, transport in
+          do {
+            let (_, body) = try await transport.send(server.request())
+            subject.expect(body == hello, "\(coding): got \(body.count) bytes")
+          } catch {
+            // To refuse the unknown is as good.
+            subject.expect(coding != "identity" && !(error is ReactorError), "\(coding): threw \(error)")
+          }
+        }
+      }
+    },
+    Self("a compressed body that is none is an error", unless: .contentCodings) { subject in
+      for (what, bytes) in [("none", hello), ("of changed bytes", changed(zipped))] {
+        for coding in ["gzip", "deflate"] {
+          try await subject.serving {
+            $0.target == "/good"
+              ? .text("good") : .status(200, fields: [("Content-Encoding", coding)], body: bytes)
+          } body: { server, transport in
+            await subject.expectFailure(of: "\(coding), \(what)") { try await transport.send(server.request()) }
+            await subject.expectGood(transport, server, after: "\(coding), \(what)")
+          }
+        }
+      }
+    },
+    Self("a compressed body that is cut short is an error", unless: .compressedBodyCutShort) { subject in
+      guard !subject.exceptions.contains(.contentCodings) else { return }
+      for (coding, bytes) in [("gzip", zipped), ("deflate", deflated)] {
+        try await subject.serving { _ in
+          .status(200, fields: [("Content-Encoding", coding)], body: bytes.dropLast(12))
+        } body: { server, transport in
+          await subject.expectFailure(of: coding) { try await transport.send(server.request()) }
+        }
+      }
+    },
+    Self("a body may be a thousand times its compressed size, up to the limit", unless: .contentCodings) { subject in
+      try await subject.serving(
+        { _ in .status(200, fields: [("Content-Encoding", "gzip")], body: zippedZeros) },
+        settings: .init(maximumResponseSize: 10_000)
+      ) { server, transport in
+        let (_, body) = try await transport.send(server.request())
+        subject.expect(body == Data(count: 10_000), "got \(body.count) bytes")
+        guard !subject.exceptions.contains(.sizeLimit) else { return }
+        let smaller = subject.make(.init(maximumResponseSize: 9_999))
+        await subject.expectFailure(of: "one byte more", .responseTooLarge(limit: 9_999)) {
+          try await smaller.send(server.request())
+        }
+      }
+    },
+    Self("a bomb is refused at the limit of what it decodes to", unless: .sizeLimit) { subject in
+      guard !subject.exceptions.contains(.contentCodings) else { return }
+      let hungUp = Latch()
+      let head = LoopbackServer.Reply.head(200, [("Content-Encoding", "gzip"), ("Content-Length", "1000000")])
+      try await subject.serving(
+        { $0.target == "/good" ? .text("good") : .held(until: Latch(), hungUp: hungUp, sendingFirst: head + bomb) },
+        settings: .init(maximumResponseSize: 1 << 20)
+      ) { server, transport in
+        await subject.expectFailure(of: "10 MB in 10 KB", .responseTooLarge(limit: 1 << 20)) {
+          try await transport.send(server.request())
+        }
+        try await hungUp.wait()
+        await subject.expectGood(transport, server, after: "a bomb")
+      }
+    },
+  ]
+
+  private static func decoded(_ base64: String) -> Data { Data(base64Encoded: base64) ?? Data() }
+
+  private static func changed(_ bytes: Data) -> Data {
+    var bytes = bytes
+    for index in 11..<15 { bytes[index] ^= 0xff }
+    return bytes
+  }
+}

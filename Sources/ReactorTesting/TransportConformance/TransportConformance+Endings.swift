@@ -1,0 +1,136 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// Cancellation and the deadline.
+extension TransportConformance.Check {
+  private typealias Reply = LoopbackServer.Reply
+
+  static let endings = [
+    Self("cancellation ends the call at once and the connection after it") { subject in
+      let (arrived, hungUp) = (Latch(), Latch())
+      try await subject.serving { request in
+        if request.target == "/good" { return .text("good") }
+        arrived.open()
+        return .held(until: Latch(), hungUp: hungUp)
+      } body: { server, transport in
+        let task = Task { try await transport.send(server.request()) }
+        try await arrived.wait()
+        task.cancel()
+        await subject.expectCancellation(of: "waiting for an answer") { try await task.value }
+        try await hungUp.wait()
+        await subject.expectGood(transport, server, after: "a cancellation")
+      }
+    },
+    Self("cancellation in the middle of a body is no short body") { subject in
+      for start in [
+        Reply.head(200, [("Content-Length", "100")]) + Data("abc".utf8), Reply.head(200, []) + Data("abc".utf8),
+        Reply.head(200, [("Transfer-Encoding", "chunked")]) + Data("3\r\nabc\r\n".utf8),
+      ] {
+        try await expectEndInBody(subject, start)
+      }
+    },
+    Self("cancellation while a body goes out closes the connection") { subject in
+      // More than the buffers of both sides take: the server reads none of it.
+      let large = Data(count: 64 << 20)
+      let listener = try StalledServer()
+      defer { listener.close() }
+      let transport = subject.make(.init())
+      let request = HTTPRequest(method: .post, scheme: "http", authority: listener.authority, path: "/")
+      let task = Task { try await transport.send(request, body: large) }
+      let connection = try await listener.accepted()
+      let start = try await connection.drain(atLeast: 1)
+      task.cancel()
+      await subject.expectCancellation(of: "sending") { try await task.value }
+      let rest = try await connection.drain()
+      subject.expect(start + rest < large.count, "the whole body went out")
+      connection.close()
+    },
+    Self("a call that is cancelled before it starts sends nothing") { subject in
+      try await subject.serving { _ in
+        .text("good")
+      } body: { server, transport in
+        let start = Latch()
+        let task = Task {
+          try? await start.wait()
+          return try await transport.send(server.request())
+        }
+        task.cancel()
+        await subject.expectCancellation(of: "the call") { try await task.value }
+        subject.expect(server.received.isEmpty, "it was sent")
+        await subject.expectGood(transport, server, after: "a call that was cancelled")
+      }
+    },
+    Self("the deadline ends the exchange and its connection", unless: .injectedClock) { subject in
+      let start = Reply.head(200, []) + Data("slow".utf8)
+      for (what, first, target) in [
+        ("waiting", Data(), "/"), ("in the body", start, "/"), ("redirected", start, "/out"),
+      ] {
+        try await expectTimeout(subject, what, first, target)
+      }
+    },
+    Self("an exchange that ends leaves nobody waiting for the clock", unless: .injectedClock) { subject in
+      let clock = TestClock()
+      try await subject.serving({ _ in .text("x") }, settings: .init(clock: clock)) { server, transport in
+        _ = try await transport.send(server.request())
+        subject.expect(clock.sleeperCount == 0, "\(clock.sleeperCount) sleep")
+      }
+    },
+    Self("any timeout is accepted", unless: .injectedClock) { subject in
+      for timeout in [Duration.never, .seconds(Int64.max / 2), .seconds(10_000_000), .zero, .seconds(-5)] {
+        try await subject.serving({ _ in .text("x") }, settings: .init(timeout: timeout)) { server, transport in
+          do {
+            _ = try await transport.send(server.request())
+            subject.expect(timeout > .zero, "\(timeout) was no timeout")
+          } catch ReactorError.timedOut {
+            subject.expect(timeout <= .zero, "\(timeout) was a timeout")
+          }
+        }
+      }
+    },
+  ]
+
+  private static func expectEndInBody(_ subject: TransportConformance.Subject, _ start: Data) async throws {
+    let (sent, hungUp) = (Latch(), Latch())
+    let isTold = !subject.exceptions.contains(.progress)
+    try await subject.serving { request in
+      if request.target == "/good" { return .text("good") }
+      if !isTold { sent.open() }
+      return .held(until: Latch(), hungUp: hungUp, sendingFirst: start)
+    } body: { server, transport in
+      let task = Task {
+        try await transport.send(server.request(), body: nil) { if $0.received == 3 { sent.open() } }
+      }
+      try await sent.wait()
+      task.cancel()
+      await subject.expectCancellation(of: "in the body") { try await task.value }
+      try await hungUp.wait()
+      await subject.expectGood(transport, server, after: "a cancellation in the body")
+    }
+  }
+
+  private static func expectTimeout(
+    _ subject: TransportConformance.Subject, _ what: String, _ first: Data, _ target: String
+  ) async throws {
+    let (clock, arrived, hungUp) = (TestClock(), Latch(), Latch())
+    try await subject.serving(
+      { request in
+        if request.target == "/out" { return .redirect(to: "/") }
+        arrived.open()
+        return .held(until: Latch(), hungUp: hungUp, sendingFirst: first)
+      }, settings: .init(timeout: .seconds(10), clock: clock)
+    ) { server, transport in
+      let task = Task { try await transport.send(server.request(target)) }
+      try await arrived.wait()
+      try await clock.waitForSleepers()
+      clock.advance(by: .seconds(10))
+      let error = await subject.failure(of: what) { try await task.value }
+      if case ReactorError.timedOut? = error {
+      } else {
+        subject.expect(false, "\(what): threw \(String(describing: error))")
+      }
+      try await hungUp.wait()
+      subject.expect(clock.sleeperCount == 0, "\(what): \(clock.sleeperCount) sleep")
+    }
+  }
+}

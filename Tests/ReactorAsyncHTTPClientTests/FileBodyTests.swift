@@ -1,0 +1,14 @@
+#if AsyncHTTPClient && os(Linux)
+  import ReactorAsyncHTTPClient
+  import TestSupport
+  import Testing
+
+  @Suite(.timeLimit(.minutes(2))) struct `A body from a file` {
+    @Test func `goes out by AsyncHTTPClient without being in memory as a whole`() async {
+      await #expect(processExitsWith: .success) {
+        let growth = try await FileUpload.growth(sendingBy: AsyncHTTPClientTransport())
+        #expect(growth < FileUpload.size / 2, "\(growth) bytes")
+      }
+    }
+  }
+#endif

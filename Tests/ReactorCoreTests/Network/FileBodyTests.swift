@@ -1,0 +1,37 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct `A file as a body` {
+  @Test func `has the bytes of the file, and leaves the rest of the resource`() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "body-\(UUID().uuidString)")
+    try Data("hello".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let resource = Resource("a", method: .put, query: ["b": "c"])
+    let sent = try resource.body(contentsOf: file)
+    #expect(sent.body == Data("hello".utf8))
+    #expect(resource.body == nil)
+    #expect(sent.path == "a" && sent.method == .put && sent.query == resource.query)
+  }
+
+  @Test func `that is not there is an invalid resource`() {
+    #expect {
+      try Resource("a").body(contentsOf: URL(filePath: "/nowhere/at/all"))
+    } throws: { error in
+      guard case ReactorError.invalidResource(let reason) = error else { return false }
+      return reason.contains("all")
+    }
+  }
+
+  #if os(Linux)
+    @Test func `goes out by URLSession`() async {
+      await #expect(processExitsWith: .success) {
+        let growth = try await FileUpload.growth(sendingBy: URLSessionTransport())
+        #expect(growth < 3 * FileUpload.size, "\(growth) bytes")
+      }
+    }
+  #endif
+}
