@@ -15,7 +15,7 @@ final class ProxyBench: Sendable {
 
   /// Runs `body` with a proxy and an origin that are stopped afterwards.
   static func run(
-    isStaleOnDisconnect: Bool = false, trace: (@Sendable (String) -> Void)? = nil, silence: Duration = .seconds(60),
+    isStaleOnDisconnect: Bool = false, trace: (@Sendable (String) -> Void)? = nil, silence: Duration = .seconds(86_400),
     script: @escaping ScriptedOrigin.Script, body: (ProxyBench) async throws -> Void
   ) async throws {
     let bench = try await ProxyBench(isStaleOnDisconnect, trace, silence, script)
