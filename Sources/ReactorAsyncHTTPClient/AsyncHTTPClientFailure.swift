@@ -9,6 +9,8 @@
       switch error {
       case let error as HTTPClientError: mapped(error)
       case ChannelError.connectTimeout: ReactorError.timedOut
+      case is NIOConnectionError, is IOError, ChannelError.ioOnClosedChannel, ChannelError.eof:
+        TransportError.connectionFailed("\(error)")
       default: error
       }
     }
@@ -21,6 +23,7 @@
         ReactorError.timedOut
       case .invalidURL, .emptyHost, .emptyScheme, .traceRequestWithBody:
         ReactorError.invalidResource("async-http-client cannot send the request: \(error.shortDescription)")
+      case .remoteConnectionClosed, .uncleanShutdown: TransportError.connectionFailed(error.shortDescription)
       default: error
       }
     }

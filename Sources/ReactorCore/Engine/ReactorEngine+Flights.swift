@@ -202,6 +202,7 @@ extension ReactorEngine {
   private func advance(_ key: RecordKey, _ flight: UInt64, to progress: TransferProgress) {
     transact { state, effects in
       guard let entry = current(key, flight, state), entry.progress != progress else { return }
+      if progress.isWorthTelling(after: entry.progress) { append(key, .progress(progress)) }
       entry.progress = progress
       settle(entry, &state, &effects)
     }
@@ -215,7 +216,8 @@ extension ReactorEngine {
     var copy = Copy(loaded, origin: .persistence)
     if let date = entry.invalidatedBefore, copy.fetchedAt <= date { copy = copy.invalidated(at: date) }
     var isNewValue = true
-    if let old = entry.copy {
+    // Another variant, however new, is no answer to what was asked for.
+    if let old = entry.copy, !old.isAnotherVariant(for: resource) {
       if old.fetchedAt > copy.fetchedAt { return }
       if old.fetchedAt == copy.fetchedAt {
         guard let date = copy.freshness.invalidatedAt else { return }

@@ -28,6 +28,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case request(isConditional: Bool)
     /// A response has arrived, after `duration`.
     case response(status: Int, bytes: Int, duration: Duration)
+    /// A body that comes or goes in pieces has got further, by a twentieth of the whole at least. A retry begins at zero again.
+    case progress(TransferProgress)
     /// The request failed for `reason`; its attempt number `attempt` follows `after` this.
     case retry(attempt: Int, after: Duration, reason: String)
     /// 304: the stored copy is good. `parsedBytes` of it had to be parsed, since no model of it was in memory.
@@ -79,6 +81,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .request(let isConditional): isConditional ? "request, conditional" : "request"
     case .response(let status, let bytes, let duration): "response \(status), \(bytes) bytes in \(Self.text(duration))"
     case .retry(let attempt, let delay, let reason): "retry, attempt \(attempt) in \(Self.text(delay)), \(reason)"
+    case .progress(let progress): "transferred \(Int(progress.fractionCompleted * 100)) %"
     case .notModified(let bytes):
       "304 not modified, 0 bytes of the response parsed"
         + (bytes > 0 ? ", \(bytes) bytes of the stored record parsed" : "")

@@ -56,6 +56,7 @@ extension RetryPolicy {
     case .success(let response): [408, 425, 429, 500, 502, 503, 504].contains(response.status.code)
     case .failure(ReactorError.noConnectivity), .failure(ReactorError.timedOut): true
     case .failure(ReactorError.network(let cause)): mayPass(.failure(cause))
+    case .failure(TransportError.connectionFailed): true
     case .failure(let error as URLError): connectionErrors.contains(error.code)
     case .failure(let error as POSIXError): socketErrors.contains(error.code)
     case .failure: false

@@ -63,3 +63,16 @@ public struct TransferProgress: Sendable, Hashable {
     total > 0 ? min(1, Double(max(0, count)) / total) : 1
   }
 }
+
+extension TransferProgress {
+  /// Whether it is in the midst of a body, and a twentieth of the whole further than what was known before.
+  func isWorthTelling(after other: TransferProgress?) -> Bool {
+    let isWithin =
+      switch stage {
+      case .connecting, .waiting: false
+      case .sending: sent > 0 && sent < toSend
+      case .receiving: received > 0 && expected.map { received < $0 } ?? true
+      }
+    return isWithin && Int(fractionCompleted * 20) != Int((other?.fractionCompleted ?? 0) * 20)
+  }
+}

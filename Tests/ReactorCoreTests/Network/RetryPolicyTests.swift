@@ -93,6 +93,7 @@ struct RetryRow: Sendable, CustomTestStringConvertible {
     .error(ReactorError.network(Broken()), isRetried: false),
     .error(TransportError.responseTooLarge(limit: 1), isRetried: false),
     .error(TransportError.tooManyRedirects(limit: 1), isRetried: false),
+    .error(TransportError.connectionFailed("reset"), isRetried: true),
     .error(Broken(), isRetried: false),
   ]
 

@@ -1,0 +1,119 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// Where the rules of HTTP meet the flow of models.
+@Suite("Models under the rules of HTTP", .timeLimit(.minutes(1)))
+struct CachingSemanticsTests {
+  private struct Title: Codable, Sendable { var text: String }
+
+  private static func key(_ path: String) -> RecordKey {
+    RecordKey(method: .get, url: "https://api.example.com/v1/\(path)")
+  }
+
+  @Test(arguments: ["max-age=0, must-revalidate", "no-cache", "max-age=0"])
+  func `two types that watch one URL ask once, however short its life`(cacheControl: String) async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, fields: [.cacheControl: cacheControl]))
+    var titles = bench.layer.reactor(Title.self).states(for: "note", policy: .cacheFirst).makeAsyncIterator()
+    #expect(await titles.first { $0.value?.text == "one" && $0.fetchStatus == .idle } != nil)
+    bench.clock.advance(by: .seconds(1))
+    bench.transport.answer("/v1/note", with: .json(Note(1, "two").json, fields: [.cacheControl: cacheControl]))
+    var notes = bench.notes.states(for: "note", policy: .cacheFirst).makeAsyncIterator()
+    #expect(await notes.first { $0.value?.text == "two" && $0.fetchStatus == .idle } != nil)
+    #expect(await titles.first { $0.value?.text == "two" && $0.fetchStatus == .idle } != nil)
+    try await bench.waitUntilNothingWaits()
+    #expect(bench.transport.requestCount == 2)
+  }
+
+  @Test func `an error that somebody else has stored is no model`() async throws {
+    let bench = Bench()
+    let key = Self.key("note")
+    let now = bench.clock.wallClock()
+    let head = Record.Head(
+      identity: key.identity, status: .notFound, fields: [.cacheControl: "max-age=60"], requestedAt: now,
+      receivedAt: now)
+    try await bench.persistence?.save(Record(head: head, body: Data(Note(1, "error").json.utf8)), for: key)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    #expect(try await bench.notes.fetch("note").text == "one")
+    await #expect(throws: ReactorError.self) {
+      _ = try await Bench(persistence: bench.persistence, clock: bench.clock).notes.fetch("other", policy: .cacheOnly)
+    }
+  }
+
+  @Test(arguments: [HTTPField.Name.range, .ifRange])
+  func `a part of a resource cannot be asked for`(name: HTTPField.Name) async throws {
+    let bench = Bench()
+    await #expect { _ = try await bench.notes.fetch(Resource("note", headers: [name: "bytes=0-1"])) } throws: {
+      guard case ReactorError.invalidResource = $0 else { return false }
+      return true
+    }
+    #expect(bench.transport.requestCount == 0)
+  }
+
+  @Test func `a part that comes all the same is an error, and what is stored stays`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    _ = try await bench.notes.fetch("note")
+    bench.transport.answer("/v1/note", with: .json(Note(1, "part").json, status: .partialContent))
+    await #expect(throws: ReactorError.self) { _ = try await bench.notes.fetchFromNetwork("note") }
+    #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "one")
+  }
+
+  @Test func `what is asked for with no-store is kept by nobody`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, fields: [.cacheControl: "max-age=60"]))
+    let secret = Resource("note", headers: [.cacheControl: "no-store"])
+    #expect(try await bench.notes.fetch(secret).text == "one")
+    #expect(bench.notes.cached(secret) == nil)
+    #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
+  }
+
+  @Test(arguments: [HTTPResponse.Status.seeOther, .created])
+  func `what an unsafe method's answer names is asked for anew`(status: HTTPResponse.Status) async throws {
+    let bench = Bench()
+    for path in ["note", "list", "other"] {
+      bench.transport.answer("/v1/\(path)", with: .json(Note(1, path).json))
+      _ = try await bench.notes.fetch(Resource(path))
+    }
+    bench.transport.answer(
+      "/v1/note",
+      with: .json(Note(1, "new").json, status: status, fields: [.location: "list", .contentLocation: "/v1/note"]))
+    _ = try? await bench.notes.fetch(Resource("note", method: .post))
+    let requests = bench.transport.requestCount
+    for path in ["note", "list", "other"] {
+      bench.transport.answer("/v1/\(path)", with: .json(Note(1, "anew").json))
+    }
+    #expect(try await bench.notes.fetch("note").text == "anew")
+    #expect(try await bench.notes.fetch("list").text == "anew")
+    #expect(try await bench.notes.fetch("other").text == "other")
+    #expect(bench.transport.requestCount == requests + 2)
+  }
+
+  @Test func `what was declared stale is not shown within the server's window`() async throws {
+    let bench = Bench()
+    let fields: HTTPFields = [.cacheControl: "max-age=60, stale-while-revalidate=600"]
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, fields: fields))
+    _ = try await bench.notes.fetch("note")
+    bench.transport.answer("/v1/note", with: .json(Note(1, "two").json, fields: fields))
+    await bench.notes.invalidate("note")
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await bench.notes.fetch("note").text == "two")
+  }
+
+  @Test func `variants of one URL are each asked for once`() async throws {
+    let bench = Bench()
+    let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
+    func resource(_ language: String) -> Resource { Resource("note", headers: [.acceptLanguage: language]) }
+    for language in ["de", "fr"] {
+      bench.transport.answer("/v1/note", with: .json(Note(1, language).json, fields: fields))
+      #expect(try await bench.notes.fetch(resource(language)).text == language)
+    }
+    let again = bench.restarted()
+    for language in ["de", "fr"] { #expect(try await again.notes.fetch(resource(language)).text == language) }
+    #expect(bench.transport.requestCount == 2)
+  }
+}
