@@ -25,7 +25,7 @@ struct CachingSemanticsTests {
     var notes = bench.notes.states(for: "note", policy: .cacheFirst).makeAsyncIterator()
     #expect(await notes.first { $0.value?.text == "two" && $0.fetchStatus == .idle } != nil)
     #expect(await titles.first { $0.value?.text == "two" && $0.fetchStatus == .idle } != nil)
-    try await bench.waitUntilNothingWaits()
+    try await bench.transport.waitUntilIdle()
     #expect(bench.transport.requestCount == 2)
   }
 
