@@ -22,13 +22,12 @@ let asyncHTTPClient: [Target.Dependency] =
     .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["AsyncHTTPClient"])),
     .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["AsyncHTTPClient"])),
   ]
-  + ["NIOCore", "NIOHTTP1"].map { name in
+  + ["NIOCore", "NIOHTTP1", "NIOPosix"].map { name in
     .product(name: name, package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"]))
   }
 
 // An HTTP/2 server, for its tests.
 let http2Server: [Target.Dependency] = [
-  .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"])),
   .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["AsyncHTTPClient"])),
   .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["AsyncHTTPClient"])),
 ]

@@ -1,6 +1,7 @@
 #if AsyncHTTPClient
   import AsyncHTTPClient
   import NIOCore
+  import NIOPosix
   import ReactorCore
 
   /// The client's errors in the words of ``ReactorCore/Transport``.

@@ -50,7 +50,7 @@ struct RequestReader {
       return (String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces))
     }
     var request = LoopbackServer.Received(method: start[0], target: start[1], fields: fields, body: Data())
-    let length = request["Content-Length"].flatMap { Int($0) } ?? 0
+    let length = request["Content-Length"].flatMap { Int($0) }.map { max(0, $0) } ?? 0
     if request["Expect"]?.lowercased() == "100-continue" { socket.send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
     while buffer.count < length {
       guard fill() else { return nil }

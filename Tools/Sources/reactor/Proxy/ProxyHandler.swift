@@ -13,16 +13,20 @@ final class ProxyHandler: ChannelInboundHandler {
   private var head: HTTPRequestHead?
   private var body = ByteBuffer()
   private var exchange: Task<Void, Never>?
+  /// Whether the connection ends with the answer that is due: what comes after it is no request (RFC 9112 §9.6).
+  private var isLast = false
 
   init(_ proxy: Proxy) { self.proxy = proxy }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isLast else { return }
     switch unwrapInboundIn(data) {
     case .head(let head):
       self.head = head
       body = ByteBuffer()
       // The body is sent on whole, so that it is asked for here (RFC 9110 §10.1.1).
-      if head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" }) {
+      let expectations = head.headers[canonicalForm: "expect"]
+      if head.version == .http1_1, expectations.contains(where: { $0.lowercased() == "100-continue" }) {
         let head = HTTPResponseHead(version: .http1_1, status: .continue)
         context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
       }
@@ -33,6 +37,7 @@ final class ProxyHandler: ChannelInboundHandler {
     case .end:
       guard let head else { return }
       self.head = nil
+      isLast = !head.isKeepAlive || head.version == .http1_0
       answer(head, body, context.channel)
     }
   }
@@ -44,8 +49,14 @@ final class ProxyHandler: ChannelInboundHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
   private func answer(_ head: HTTPRequestHead, _ body: ByteBuffer, _ channel: any Channel) {
     guard let method = HTTPRequest.Method(rawValue: head.method.rawValue), let path = Self.path(of: head) else {
+      isLast = true
       return ClientResponse(status: .badRequest).send(on: channel)
     }
     // It is the server's that is sent on.
@@ -62,8 +73,9 @@ final class ProxyHandler: ChannelInboundHandler {
 
   /// The path and the query (RFC 9112 §3.2), or the asterisk of OPTIONS.
   private static func path(of head: HTTPRequestHead) -> String? {
+    guard head.method != .CONNECT else { return nil }
     if head.uri.hasPrefix("/") || (head.uri == "*" && head.method == .OPTIONS) { return head.uri }
-    guard head.method != .CONNECT, let scheme = head.uri.range(of: "://") else { return nil }
+    guard let scheme = head.uri.range(of: "://") else { return nil }
     let rest = head.uri[scheme.upperBound...]
     let path = rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
     return path.hasPrefix("/") ? String(path) : "/" + path
@@ -72,6 +84,7 @@ final class ProxyHandler: ChannelInboundHandler {
   private func refuse(_ context: ChannelHandlerContext) {
     head = nil
     body = ByteBuffer()
+    isLast = true
     ClientResponse(status: .payloadTooLarge).send(on: context.channel)
   }
 }
@@ -87,6 +100,9 @@ private struct ClientExchange: Sendable {
     let answer = await proxy.answer(request) { interim in
       // HTTP/1.0 has none, and the body was asked for already.
       guard head.version == .http1_1, interim.status != .continue else { return }
+      var interim = interim
+      // It has no body (RFC 9110 §8.6).
+      interim.headerFields[.contentLength] = nil
       channel.writeAndFlush(HTTPServerResponsePart.head(ClientResponse.head(interim)), promise: nil)
     }
     ClientResponse(answer, to: head).send(on: channel)

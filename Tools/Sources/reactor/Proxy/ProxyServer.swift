@@ -43,7 +43,9 @@ final class ProxyServer: Sendable {
     var framing = HTTPResponseEncoder.Configuration()
     framing.automaticallySetFramingHeaders = false
     try channel.pipeline.syncOperations.addHandlers([
-      HTTPResponseEncoder(configuration: framing), ByteToMessageHandler(RequestDecoder()),
+      // Longer than a server behind it may take.
+      IdleStateHandler(allTimeout: .minutes(2)), HTTPResponseEncoder(configuration: framing),
+      ByteToMessageHandler(RequestDecoder()),
       HTTPServerPipelineHandler(), HTTPServerProtocolErrorHandler(), ProxyHandler(proxy),
     ])
   }

@@ -59,7 +59,8 @@ struct RequestDecoder: ByteToMessageDecoder {
     let codings = head.headers["transfer-encoding"]
     let lengths = head.headers["content-length"]
     if !codings.isEmpty {
-      guard codings.count == 1, codings[0].lowercased() == "chunked", lengths.isEmpty, head.version == .http1_1
+      guard codings.count == 1, codings[0].isASCII, codings[0].lowercased() == "chunked", lengths.isEmpty,
+        head.version == .http1_1
       else { throw HTTPParserError.unexpectedContentLength }
       state = .chunkSize
     } else if let length = lengths.first {
@@ -94,12 +95,9 @@ struct RequestDecoder: ByteToMessageDecoder {
 extension RequestDecoder {
   /// - Returns: `nil` until all of it is there.
   private static func head(_ buffer: inout ByteBuffer) throws -> HTTPRequestHead? {
+    // Empty lines before a request are skipped (§2.2).
+    while buffer.readableBytesView.starts(with: "\r\n".utf8) { buffer.moveReaderIndex(forwardBy: 2) }
     let bytes = buffer.readableBytesView
-    // An empty line before a request is skipped (§2.2).
-    if bytes.starts(with: "\r\n".utf8) {
-      buffer.moveReaderIndex(forwardBy: 2)
-      return try head(&buffer)
-    }
     guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
       guard bytes.count < headLimit else { throw HTTPParserError.headerOverflow }
       return nil
@@ -118,7 +116,7 @@ extension RequestDecoder {
     return head
   }
 
-  /// Other than in UTF-8, each byte is a character, so that no two values become one (RFC 9110 §5.5).
+  /// Other than in UTF-8, each byte is a character, so that no two such values become one (RFC 9110 §5.5).
   private static func text(_ bytes: ByteBufferView) -> String {
     if let text = String(validating: bytes, as: UTF8.self) { return text }
     return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
@@ -165,6 +163,10 @@ extension RequestDecoder {
 
   /// RFC 9112 §7.1; extensions are ignored.
   private static func chunkSize(_ line: String) throws -> Int {
+    // What ends a line for somebody else.
+    guard !line.unicodeScalars.contains(where: { $0 == "\r" || $0 == "\n" }) else {
+      throw HTTPParserError.invalidChunkSize
+    }
     let size = line.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
     guard let number = number(String(size), radix: 16) else { throw HTTPParserError.invalidChunkSize }
     return number
@@ -174,6 +176,10 @@ extension RequestDecoder {
     guard !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
     return Int(text, radix: radix)
   }
+}
+
+extension String {
+  fileprivate var isASCII: Bool { utf8.allSatisfy { $0 < 0x80 } }
 }
 
 extension HTTPHeaders {

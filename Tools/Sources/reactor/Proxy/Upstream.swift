@@ -14,7 +14,7 @@ struct Upstream: Sendable {
   private let tls: NIOSSLContext?
   private let silence: TimeAmount
 
-  /// - Parameter silence: how long the server may send nothing.
+  /// - Parameter silence: how long nothing may come or go.
   /// - Throws: where the system's certificates cannot be read.
   init(_ address: UpstreamArgument, silence: Duration = .seconds(60)) throws {
     self.address = address
@@ -29,23 +29,22 @@ struct Upstream: Sendable {
   func send(
     _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
   ) async throws -> ForwardedResponse {
-    let loop = MultiThreadedEventLoopGroup.singleton.any()
-    let answer = loop.makePromise(of: ForwardedResponse.self)
-    let channel: any Channel
-    do {
-      channel = try await ClientBootstrap(group: loop)
-        .connectTimeout(.seconds(10))
-        .channelOption(.socketOption(.tcp_nodelay), value: 1)
-        .channelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture { try configure(channel, answer, interim) }
-        }
-        .connect(host: address.host, port: address.port).get()
-    } catch {
-      answer.fail(error)
-      throw error
-    }
+    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connectTimeout(.seconds(10))
+      .channelOption(.socketOption(.tcp_nodelay), value: 1)
+      .connect(host: address.host, port: address.port).get()
+    // Of several addresses, only the one that answered has a request to fail.
+    let answer = channel.eventLoop.makePromise(of: ForwardedResponse.self)
     return try await withTaskCancellationHandler {
-      write(request, to: channel)
+      channel.eventLoop.execute {
+        do {
+          try configure(channel, answer, interim)
+          write(request, to: channel, answer)
+        } catch {
+          answer.fail(error)
+          channel.close(promise: nil)
+        }
+      }
       return try await answer.futureResult.get()
     } onCancel: {
       channel.close(promise: nil)
@@ -65,14 +64,16 @@ struct Upstream: Sendable {
     var framing = HTTPRequestEncoder.Configuration()
     framing.automaticallySetFramingHeaders = false
     try pipeline.addHandlers([
-      IdleStateHandler(readTimeout: silence), HTTPRequestEncoder(configuration: framing),
+      IdleStateHandler(allTimeout: silence), HTTPRequestEncoder(configuration: framing),
       ByteToMessageHandler(
         HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward)),
       UpstreamHandler(answer: answer, interim: interim),
     ])
   }
 
-  private func write(_ request: ForwardedRequest, to channel: any Channel) {
+  private func write(
+    _ request: ForwardedRequest, to channel: any Channel, _ answer: EventLoopPromise<ForwardedResponse>
+  ) {
     var headers = EndToEndFields.headers(request.head.headerFields)
     headers.frame(bodyLength: request.body.readableBytes, isChunked: request.isChunked)
     headers.add(name: "Connection", value: "close")
@@ -85,6 +86,9 @@ struct Upstream: Sendable {
     if request.body.readableBytes > 0 {
       channel.write(HTTPClientRequestPart.body(.byteBuffer(request.body)), promise: nil)
     }
-    channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+    // A connection that was closed before there was anybody to be told.
+    channel.writeAndFlush(HTTPClientRequestPart.end(nil)).whenFailure { _ in
+      if !channel.isActive { answer.fail(UpstreamFailure.disconnected) }
+    }
   }
 }

@@ -33,7 +33,11 @@ final class UpstreamHandler: ChannelInboundHandler {
 
   private func receive(_ head: HTTPResponseHead, _ context: ChannelHandlerContext) {
     // No upgrade was asked for (RFC 9110 §15.2.2).
-    guard (100...999).contains(head.status.code), head.status != .switchingProtocols else {
+    // A coding that is not undone here would be the body's, and nothing would say so (RFC 9112 §6.1).
+    let codings = head.headers["transfer-encoding"]
+    guard (100...999).contains(head.status.code), head.status != .switchingProtocols,
+      codings.isEmpty || (codings.count == 1 && codings[0].lowercased() == "chunked")
+    else {
       return fail(.garbage, context)
     }
     let status = HTTPResponse.Status(code: Int(head.status.code), reasonPhrase: head.status.reasonPhrase)
