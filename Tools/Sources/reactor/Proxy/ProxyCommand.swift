@@ -28,7 +28,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Keep records in this directory, or in this file where it ends in .sqlite, and not in memory.",
+      "Keep records in this directory, or in this file where it ends in .sqlite, and not in memory, where nothing bounds them.",
       valueName: "path"),
     transform: StoreArgument.parse)
   var store: StoreArgument?

@@ -15,6 +15,7 @@ import Testing
     try await ProxyBench.run(script: { _ in .text(answer) }) { bench in
       let received = WireMessage(try await WireClient.exchange(request, port: bench.server.port))
       result = (WireMessage(try #require(bench.origin.requests.first)), received)
+      #expect(bench.origin.requests.count == 1)
     }
     return try #require(result)
   }
@@ -47,6 +48,19 @@ import Testing
   func `is the path of a whole URL`(target: String, path: String) async throws {
     let (sent, _) = try await exchange("GET \(target) HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n")
     #expect(sent.firstLine == "GET \(path) HTTP/1.1")
+  }
+
+  @Test func `may follow any number of empty lines`() async throws {
+    let (sent, _) = try await exchange(
+      String(repeating: "\r\n", count: 40_000) + "GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n")
+    #expect(sent.firstLine == "GET /a HTTP/1.1")
+  }
+
+  @Test func `is the last where it says so, whatever follows it`() async throws {
+    let (sent, received) = try await exchange(
+      "GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\nDELETE /b HTTP/1.1\r\nHost: p\r\n\r\n")
+    #expect(sent.firstLine == "GET /a HTTP/1.1")
+    #expect(received.status == 200)
   }
 
   @Test func `is the server's asterisk`() async throws {
