@@ -184,7 +184,7 @@ extension HTTPCache {
       return false
     }
     guard record.head.isStorable(for: RequestCacheControl(fields)) else {
-      try await remove(exchange.key)
+      try await forget(exchange.key)
       return false
     }
     try await save(record, for: exchange.key)

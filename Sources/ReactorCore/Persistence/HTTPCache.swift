@@ -47,7 +47,7 @@ public struct HTTPCache: Sendable {
   @discardableResult
   public func store(_ record: Record, for key: RecordKey) async throws -> Bool {
     guard record.head.isStorable else {
-      try await remove(key)
+      try await forget(key)
       return false
     }
     try await save(record, for: key)
@@ -81,13 +81,11 @@ public struct HTTPCache: Sendable {
   /// Removes the record of `key`, in all its variants.
   public func remove(_ key: RecordKey) async throws {
     guard let persistence else { return }
-    var others = Set((try? await load(key))?.head.otherVariants.map(key.variant) ?? [])
     if let url = URL(string: key.url), let entries = try? await persistence.entries(in: key.scope, url: url) {
       // Those too that nothing names any more, since what varied has come without varying.
-      for entry in entries where entry.key != key && entry.key.base == key { others.insert(entry.key) }
+      for entry in entries where entry.key != key && entry.key.base == key { try await persistence.remove(entry.key) }
     }
-    for other in others { try await persistence.remove(other) }
-    try await persistence.remove(key)
+    try await forget(key)
   }
 
   /// - Parameter scope: `nil` for every scope.
@@ -95,6 +93,13 @@ public struct HTTPCache: Sendable {
 }
 
 extension HTTPCache {
+  /// Removes what a look-up may find. It reads one record, and no list.
+  func forget(_ key: RecordKey) async throws {
+    let others = (try? await load(key))?.head.otherVariants ?? []
+    for digest in others { try await persistence?.remove(key.variant(digest)) }
+    try await persistence?.remove(key)
+  }
+
   /// Saves under the key, or beside it, where another variant is there already.
   func save(_ record: Record, for key: RecordKey) async throws {
     guard let persistence else { return }
