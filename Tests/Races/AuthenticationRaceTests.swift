@@ -2,7 +2,6 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -210,23 +209,5 @@ struct SignOutRaceTests {
     #expect(authenticator.gate.waitingCount == 0)
     #expect(transport.tokens == ["1"])
     #expect(try await disk.entries(in: nil, url: nil).isEmpty)
-  }
-}
-
-/// Runs its jobs in ``run()`` alone, on the caller's thread, in the order in which they came.
-private final class SteppedExecutor: TaskExecutor {
-  private let jobs = Mutex<[UnownedJob]>([])
-
-  var isIdle: Bool { jobs.withLock(\.isEmpty) }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    jobs.withLock { $0.append(job) }
-  }
-
-  func run() {
-    while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
-      job.runSynchronously(on: asUnownedTaskExecutor())
-    }
   }
 }

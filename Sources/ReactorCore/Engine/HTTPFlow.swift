@@ -138,23 +138,6 @@ extension HTTPFlow {
   }
 }
 
-extension RetryMiddleware {
-  init(_ configuration: ReactorConfiguration, _ reachability: any Reachability) {
-    self.init(
-      configuration.retry, clock: configuration.clock, now: configuration.now,
-      reachability: configuration.checksReachability ? reachability : AlwaysReachable())
-  }
-}
-
-extension ReactorEvent.Kind {
-  fileprivate init(_ pause: RetryMiddleware.Pause) {
-    switch pause {
-    case .backingOff(let attempt, let delay, let reason): self = .retry(attempt: attempt, after: delay, reason: reason)
-    case .offline: self = .paused
-    }
-  }
-}
-
 /// A local model that has no bytes: it is kept in memory only.
 struct NotEncoded: Error {
   let reason: String

@@ -31,24 +31,6 @@ struct FieldElement {
   var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-extension HTTPField {
-  /// The value's bytes, each as the character of its number (ISO 8859-1): two values are equal as these where they are equal as bytes,
-  /// which they need not be as ``value``.
-  var latin1: String { withUnsafeBytesOfValue { String($0.latin1) } }
-}
-
-extension Collection<UInt8> {
-  var latin1: String { String(String.UnicodeScalarView(map { Unicode.Scalar($0) })) }
-}
-
-extension HTTPFields {
-  /// The one line of a field, as ``HTTPField/latin1``; `nil` where there is none, or several.
-  func singleLatin1(_ name: HTTPField.Name) -> String? {
-    let lines = self[fields: name]
-    return lines.count == 1 ? lines.first?.latin1 : nil
-  }
-}
-
 extension HTTPFields {
   /// Calls `body` with each element of each line of a field, in order (RFC 9110 §5.6.1): a comma inside of a quoted string
   /// separates nothing, an empty element is none, and a quoted string that is not closed ends with its line.

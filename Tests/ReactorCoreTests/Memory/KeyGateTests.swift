@@ -1,6 +1,7 @@
 import HTTPTypes
 import ReactorTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ReactorCore
@@ -114,7 +115,7 @@ import Testing
   }
 
   @Test func `keeps a task outside that was spawned inside`() async {
-    let executor = HeldExecutor()
+    let executor = SteppedExecutor()
     let spawned = await gate.with(key) {
       let task = spawn(on: executor) {
         await gate.with(key) { order.note("spawned") }
@@ -148,22 +149,5 @@ import Testing
     try await inside.waitForArrival(count: 2)
     #expect(order.noted == ["a", "b"])
     await finish(first, second)
-  }
-}
-
-/// Runs what it is given when the test says so.
-private final class HeldExecutor: TaskExecutor {
-  private let jobs = Mutex<[UnownedJob]>([])
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    jobs.withLock { $0.append(job) }
-  }
-
-  /// Runs what there is, up to where it waits.
-  func run() {
-    while let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
-      job.runSynchronously(on: asUnownedTaskExecutor())
-    }
   }
 }

@@ -1,5 +1,10 @@
-import ReactorCore
+import Foundation
+import HTTPTypes
+import ReactorTesting
+import TestSupport
 import Testing
+
+@testable import ReactorCore
 
 @Suite struct `Progress of an exchange` {
   @Test(
@@ -35,5 +40,43 @@ import Testing
     #expect(TransferProgress(sent: 1, toSend: 2).stage == .sending)
     #expect(TransferProgress(expected: 1).stage == .receiving)
     #expect(TransferProgress(received: 1).stage == .receiving)
+  }
+}
+
+@Suite struct `Progress as an event` {
+  private func receiving(_ received: Int64, of expected: Int64?) -> TransferProgress {
+    TransferProgress(stage: .receiving, received: received, expected: expected)
+  }
+
+  @Test func `is told within a body alone, and by a twentieth at least`() {
+    #expect(!TransferProgress(stage: .connecting).isWorthTelling(after: nil))
+    #expect(!TransferProgress(stage: .waiting, sent: 5, toSend: 5).isWorthTelling(after: nil))
+    #expect(!receiving(0, of: 100).isWorthTelling(after: nil))
+    #expect(receiving(50, of: 100).isWorthTelling(after: receiving(0, of: 100)))
+    #expect(!receiving(51, of: 100).isWorthTelling(after: receiving(50, of: 100)))
+    #expect(!receiving(100, of: 100).isWorthTelling(after: receiving(50, of: 100)))
+    #expect(receiving(1 << 20, of: nil).isWorthTelling(after: receiving(1, of: nil)))
+    #expect(TransferProgress(stage: .sending, sent: 50, toSend: 100).isWorthTelling(after: nil))
+  }
+
+  @Test func `is among the events of a flight`() async throws {
+    struct Slow: Transport {
+      func send(
+        _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+      ) async throws -> (HTTPResponse, Data) {
+        for received in [1, 2, 50, 51, 100] as [Int64] {
+          progress(TransferProgress(stage: .receiving, received: received, expected: 100))
+        }
+        return (HTTPResponse(status: .ok), Data("1".utf8))
+      }
+    }
+    let layer = ModelLayer(baseURL: Bench.url, transport: Slow(), reachability: AlwaysReachable())
+    let told = Shared<[Int64]>([])
+    let token = layer.observeEvents { event in
+      if case .progress(let progress) = event.kind { told.change { $0.append(progress.received) } }
+    }
+    #expect(try await layer.reactor(Int.self).fetch("number") == 1)
+    #expect(told.value == [1, 50])
+    token.cancel()
   }
 }
