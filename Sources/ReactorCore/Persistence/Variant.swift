@@ -33,13 +33,17 @@ public struct Variant: Sendable, Hashable {
   /// What ``digest`` is for a request with these fields.
   func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
 
-  /// Lines and the white space around their elements make no difference (RFC 9111 §4.1).
+  /// Lines and the white space around their elements make no difference (RFC 9111 §4.1); nor does the case of languages and codings
+  /// (RFC 9110 §12.5.4, §8.4.1).
   private static func digest(of names: [String], in request: HTTPFields) -> String {
     var hash = SHA256Digest()
     for name in names {
       guard let name = HTTPField.Name(name) else { continue }
+      let isCaseless = name == .acceptLanguage || name == .acceptEncoding
       var elements: [String] = []
-      request.forEachElement(of: name) { elements.append($0.bytes.latin1) }
+      request.forEachElement(of: name) {
+        elements.append(isCaseless ? $0.bytes.latin1.lowercased() : $0.bytes.latin1)
+      }
       hash.update(framed: name.canonicalName)
       // So that no value is taken for the name that follows, and one that is empty is told from none.
       hash.update(framed: request.contains(name) ? "\(elements.count)" : "none")

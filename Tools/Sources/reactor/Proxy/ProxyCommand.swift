@@ -33,11 +33,19 @@ struct ProxyCommand: AsyncParsableCommand {
     transform: StoreArgument.parse)
   var store: StoreArgument?
 
+  @Option(
+    help: ArgumentHelp("Let in at most so many clients at once; others wait until one has gone.", valueName: "number"))
+  var maxConnections = 1024
+
   @Flag(help: "Where the server gives no answer, serve any stale one that it does not forbid.")
   var staleOnDisconnect = false
 
   @Flag(help: "Tell each exchange in one line on standard error.")
   var trace = false
+
+  func validate() throws {
+    guard maxConnections > 0 else { throw ValidationError("--max-connections is 1 or more.") }
+  }
 
   func run() async throws {
     throw ExitCode(await Interrupt.ending { await serve() })
@@ -49,7 +57,7 @@ struct ProxyCommand: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     let server: ProxyServer
     do {
-      server = try await ProxyServer.start(try proxy(), on: listen)
+      server = try await ProxyServer.start(try proxy(), on: listen, maxConnections: maxConnections)
     } catch {
       let isStore = error is SQLitePersistenceError
       let status = ExitStatus(

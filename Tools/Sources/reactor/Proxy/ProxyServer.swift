@@ -9,12 +9,23 @@ final class ProxyServer: Sendable {
   private let connections: Connections
 
   /// Returns once it listens.
+  ///
+  /// - Parameter maxConnections: how many clients are let in at once.
   /// - Throws: where the address cannot be had.
-  static func start(_ proxy: Proxy, on address: ListenArgument) async throws -> ProxyServer {
+  static func start(
+    _ proxy: Proxy, on address: ListenArgument, maxConnections: Int = 1024
+  ) async throws -> ProxyServer {
     let connections = Connections()
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: 256)
+      // One at a time, so that none is let in beyond the limit.
+      .serverChannelOption(.maxMessagesPerRead, value: 1)
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(ConnectionLimit(maxConnections))
+        }
+      }
       .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {

@@ -103,7 +103,8 @@ extension RequestDecoder {
       return nil
     }
     guard end.upperBound - bytes.startIndex <= headLimit else { throw HTTPParserError.headerOverflow }
-    let text = text(bytes[..<end.lowerBound])
+    // A byte is a character, until it is known what a field's value is.
+    let text = String(String.UnicodeScalarView(bytes[..<end.lowerBound].map { Unicode.Scalar($0) }))
     buffer.moveReaderIndex(to: end.upperBound)
     // By scalars: CR and LF together are one Character.
     let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -116,10 +117,9 @@ extension RequestDecoder {
     return head
   }
 
-  /// Other than in UTF-8, each byte is a character, so that no two such values become one (RFC 9110 §5.5).
-  private static func text(_ bytes: ByteBufferView) -> String {
-    if let text = String(validating: bytes, as: UTF8.self) { return text }
-    return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+  /// Other than in UTF-8, each byte stays a character, so that no two such values become one (RFC 9110 §5.5).
+  private static func text(_ value: Substring.UnicodeScalarView) -> String {
+    String(validating: value.lazy.map { UInt8(truncatingIfNeeded: $0.value) }, as: UTF8.self) ?? String(value)
   }
 
   /// RFC 9112 §3.
@@ -146,7 +146,7 @@ extension RequestDecoder {
     guard !value.contains("\r") else { throw HTTPParserError.invalidHeaderToken }
     let isSpace: (Unicode.Scalar) -> Bool = { $0 == " " || $0 == "\t" }
     let end = value.lastIndex { !isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
-    return (String(line[..<colon]), String(Substring(value[..<end].drop(while: isSpace))))
+    return (String(line[..<colon]), text(value[..<end].drop(while: isSpace)))
   }
 
   /// - Returns: `nil` until it ended.

@@ -33,10 +33,8 @@ final class UpstreamHandler: ChannelInboundHandler {
 
   private func receive(_ head: HTTPResponseHead, _ context: ChannelHandlerContext) {
     // No upgrade was asked for (RFC 9110 §15.2.2).
-    // A coding that is not undone here would be the body's, and nothing would say so (RFC 9112 §6.1).
-    let codings = head.headers["transfer-encoding"]
     guard (100...999).contains(head.status.code), head.status != .switchingProtocols,
-      codings.isEmpty || (codings.count == 1 && codings[0].lowercased() == "chunked")
+      Self.isPlain(head.headers["transfer-encoding"])
     else {
       return fail(.garbage, context)
     }
@@ -44,6 +42,15 @@ final class UpstreamHandler: ChannelInboundHandler {
     let response = HTTPResponse(status: status, headerFields: EndToEndFields.of(head.headers))
     if status.kind == .informational { interim(response) } else { self.head = response }
   }
+
+  /// Whether what is read is the body itself. No coding was asked for (RFC 9110 §10.1.4), and none but chunks is undone here: one that
+  /// is registered (RFC 9112 §7.3) would be the body's, and nothing would say so. A single name that is not says nothing.
+  private static func isPlain(_ codings: [String]) -> Bool {
+    guard let coding = codings.first?.lowercased() else { return true }
+    return codings.count == 1 && HTTPField.Name(coding) != nil && !registered.contains(coding)
+  }
+
+  private static let registered: Set<String> = ["compress", "deflate", "gzip", "trailers", "x-compress", "x-gzip"]
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is IdleStateHandler.IdleStateEvent { fail(.silent, context) }

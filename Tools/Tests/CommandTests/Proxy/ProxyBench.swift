@@ -16,9 +16,9 @@ final class ProxyBench: Sendable {
   /// Runs `body` with a proxy and an origin that are stopped afterwards.
   static func run(
     isStaleOnDisconnect: Bool = false, trace: (@Sendable (String) -> Void)? = nil, silence: Duration = .seconds(86_400),
-    script: @escaping ScriptedOrigin.Script, body: (ProxyBench) async throws -> Void
+    maxConnections: Int = 1024, script: @escaping ScriptedOrigin.Script, body: (ProxyBench) async throws -> Void
   ) async throws {
-    let bench = try await ProxyBench(isStaleOnDisconnect, trace, silence, script)
+    let bench = try await ProxyBench(isStaleOnDisconnect, trace, silence, maxConnections, script)
     do {
       try await body(bench)
     } catch {
@@ -30,7 +30,7 @@ final class ProxyBench: Sendable {
 
   private init(
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
-    _ script: @escaping ScriptedOrigin.Script
+    _ maxConnections: Int, _ script: @escaping ScriptedOrigin.Script
   ) async throws {
     origin = try await ScriptedOrigin.start(script)
     let upstream = try Upstream(UpstreamArgument.parse("http://127.0.0.1:\(origin.port)"), silence: silence)
@@ -38,7 +38,8 @@ final class ProxyBench: Sendable {
     let proxy = Proxy(
       cache: HTTPCache(persistence: MemoryPersistence(), keepsCookies: true), upstream: upstream,
       isStaleOnDisconnect: isStaleOnDisconnect, now: { time.value.withLock { $0 } }, trace: trace)
-    server = try await ProxyServer.start(proxy, on: ListenArgument(host: "127.0.0.1", port: 0))
+    server = try await ProxyServer.start(
+      proxy, on: ListenArgument(host: "127.0.0.1", port: 0), maxConnections: maxConnections)
     self.time = time
   }
 

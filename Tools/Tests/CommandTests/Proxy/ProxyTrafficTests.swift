@@ -14,7 +14,9 @@ import Testing
     "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 1000 OK\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", "HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n",
-    "HTTP/1.1 103 Early Hints\r\n\r\n",
+    "HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, unheard-of\r\n\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: unheard-of\r\nTransfer-Encoding: GZIP\r\n\r\nx",
   ])
   func `is a 502 for its own exchange alone`(answer: String) async throws {
     let script: ScriptedOrigin.Script = { $0.hasPrefix("GET /bad") ? .text(answer) : Self.good }
@@ -76,6 +78,29 @@ import Testing
         gate.succeed()
         for try await (number, message) in group { #expect(message.body == "/\(number)") }
       }
+    }
+  }
+
+  @Test func `beyond the limit wait until one has gone`() async throws {
+    let request = { (path: String) in "GET \(path) HTTP/1.1\r\nHost: p\r\n\r\n" }
+    try await ProxyBench.run(
+      maxConnections: 1, script: { _ in .text("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood") }
+    ) { bench in
+      let first = try await WireClient.connect(port: bench.server.port)
+      let second = try await WireClient.connect(port: bench.server.port)
+      // Of the two, the one that connected first is let in.
+      try await second.send(request("/second"))
+      for _ in 0..<20 {
+        try await first.send(request("/first"))
+        _ = try await first.read { $0.hasSuffix("good") }
+      }
+      #expect(bench.origin.requests.allSatisfy { $0.hasPrefix("GET /first ") })
+      try await first.close()
+      #expect(try await second.read { $0.hasSuffix("good") }.hasPrefix("HTTP/1.1 200 "))
+      #expect(bench.origin.requests.last?.hasPrefix("GET /second ") == true)
+      // It makes room again as well.
+      try await second.close()
+      #expect(try await bench.get("GET /third").body == "good")
     }
   }
 

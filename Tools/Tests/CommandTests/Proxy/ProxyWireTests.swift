@@ -95,6 +95,7 @@ import Testing
   @Test(arguments: [
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\n\r\nhello", "HTTP/1.0 200 OK\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: unheard-of\r\n\r\nhello",
   ])
   func `is a body without a length, in chunks`(answer: String) async throws {
     let (_, received) = try await exchange("GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n", answer: answer)
@@ -175,6 +176,21 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(1))) struct `A field that is no UTF-8` {
+  @Test func `leaves those beside it as they are`() async throws {
+    let answer = ScriptedOrigin.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    try await ProxyBench.run(script: { _ in answer }) { bench in
+      let client = try await WireClient.connect(port: bench.server.port)
+      try await client.send(
+        bytes: Array("GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\nBefore: ü\r\nOdd: ".utf8) + [0xFC]
+          + Array("\r\nAfter: 日本\r\n\r\n".utf8))
+      _ = try await client.rest()
+      let sent = WireMessage(try #require(bench.origin.requests.first))
+      #expect(sent["Before"] == "ü")
+      #expect(sent["Odd"] == "ü")
+      #expect(sent["After"] == "日本")
+    }
+  }
+
   @Test func `does not match another`() async throws {
     let answer = ScriptedOrigin.Answer.bytes(
       Array("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nETag: \"".utf8) + [0xFC]
