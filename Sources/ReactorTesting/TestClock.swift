@@ -102,6 +102,18 @@ public final class TestClock: Clock {
     }
   }
 
+  /// Sleeps on where the task is cancelled: for work that cannot be called back.
+  func sleepIgnoringCancellation(until deadline: Instant) async {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    // The continuation throws only for a sleeper that ends when cancelled.
+    try? await withCheckedThrowingContinuation { continuation in
+      fallAsleep(Sleeper(id: id, deadline: deadline, continuation: continuation), endsWhenCancelled: false)
+    }
+  }
+
   /// How many sleep now.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
   /// When the next sleeper wakes; `nil` where nobody sleeps.
@@ -142,9 +154,9 @@ public final class TestClock: Clock {
     awake.add(-change)
   }
 
-  private func fallAsleep(_ sleeper: Sleeper) {
+  private func fallAsleep(_ sleeper: Sleeper, endsWhenCancelled: Bool = true) {
     let result: Result<Void, any Error>? = state.withLock { state in
-      if Task.isCancelled { return .failure(CancellationError()) }
+      if endsWhenCancelled, Task.isCancelled { return .failure(CancellationError()) }
       if sleeper.deadline <= state.now { return .success(()) }
       state.insert(sleeper)
       return nil

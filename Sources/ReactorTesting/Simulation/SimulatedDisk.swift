@@ -1,0 +1,98 @@
+import Foundation
+public import ReactorCore
+import Synchronization
+
+/// A disk that takes time, fails, and outlives the processes that use it.
+///
+/// What was acknowledged is there after a crash. What was under way is there or not, whole in either case.
+public final class SimulatedDisk: Sendable {
+  /// A call failed, as a full or broken disk's does.
+  public struct Failed: Error, Hashable {}
+
+  private let platter = MemoryPersistence()
+  private let draws: SeededDraws
+  private let clock: TestClock
+  private let faults: Mutex<SimulatedFaults>
+  /// Which process uses it.
+  private let process = Atomic(0)
+
+  init(_ draws: SeededDraws, _ clock: TestClock, _ faults: SimulatedFaults) {
+    self.draws = draws
+    self.clock = clock
+    self.faults = Mutex(faults)
+  }
+
+  /// The disk as a process sees it, until that crashes.
+  public func open() -> some Persistence { Handle(disk: self, process: process.load(ordering: .relaxed)) }
+
+  /// Ends every process that has it open: each call that is under way ends with ``FaultyPersistence/Crashed``, and so does every
+  /// later one.
+  public func crash() { process.add(1, ordering: .relaxed) }
+
+  /// All that is on it, as it lies there.
+  public func records() async -> [(key: RecordKey, record: Record)] {
+    var records: [(key: RecordKey, record: Record)] = []
+    for entry in (try? await platter.entries(in: nil, url: nil)) ?? [] {
+      if let record = try? await platter.load(entry.key) { records.append((entry.key, record)) }
+    }
+    return records
+  }
+
+  func setFaults(_ new: SimulatedFaults) { faults.withLock { $0 = new } }
+
+  private struct Handle: Persistence {
+    let disk: SimulatedDisk
+    let process: Int
+
+    func load(_ key: RecordKey) async throws -> Record? {
+      try await read { try await disk.platter.load(key) }
+    }
+
+    func save(_ record: Record, for key: RecordKey) async throws {
+      try await write { try await disk.platter.save(record, for: key) }
+    }
+
+    func remove(_ key: RecordKey) async throws {
+      try await write { try await disk.platter.remove(key) }
+    }
+
+    func removeAll(in scope: Scope?) async throws {
+      try await write { try await disk.platter.removeAll(in: scope) }
+    }
+
+    func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
+      try await read { try await disk.platter.entries(in: scope, url: url) }
+    }
+
+    private var hasCrashed: Bool { disk.process.load(ordering: .relaxed) != process }
+
+    private func read<Value>(_ body: () async throws -> Value) async throws -> Value {
+      try await disk.takeTime()
+      guard !hasCrashed else { throw FaultyPersistence.Crashed() }
+      guard !disk.draws.chance(disk.faults.withLock(\.loadFailure)) else { throw Failed() }
+      return try await body()
+    }
+
+    /// A write that has begun is not given up, as a real store's is not.
+    private func write(_ body: () async throws -> Void) async throws {
+      guard !hasCrashed else { throw FaultyPersistence.Crashed() }
+      await disk.takeTimeWhatever()
+      let fails = disk.draws.chance(disk.faults.withLock(\.saveFailure))
+      if hasCrashed || fails {
+        if disk.draws.chance(0.5) { try await body() }
+        throw hasCrashed ? FaultyPersistence.Crashed() : Failed() as any Error
+      }
+      try await body()
+    }
+  }
+
+  private func takeTime() async throws {
+    let latency = faults.withLock(\.diskLatency)
+    if latency > .zero { try await clock.sleep(for: draws.duration(upTo: latency)) }
+  }
+
+  private func takeTimeWhatever() async {
+    let deadline = clock.now.advanced(by: draws.duration(upTo: faults.withLock(\.diskLatency)))
+    await clock.sleepIgnoringCancellation(until: deadline)
+  }
+}

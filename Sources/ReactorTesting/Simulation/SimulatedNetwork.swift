@@ -1,0 +1,65 @@
+public import Foundation
+public import HTTPTypes
+public import ReactorCore
+import Synchronization
+
+/// A network with latency, loss, outages, errors and bodies that are cut, before a server that is a function.
+///
+/// Answers overtake each other as their latencies have it. A request that is cancelled ends at once; whether the server has seen it
+/// depends on how far it was.
+public final class SimulatedNetwork: Transport {
+  /// Called on the way of each request that arrives, one at a time.
+  public typealias Server = @Sendable (HTTPRequest, Data?) -> (HTTPResponse, Data)
+
+  private struct State {
+    var server: Server = { _, _ in (HTTPResponse(status: .notFound), Data()) }
+    var isDown = false
+    var inFlight = 0
+  }
+
+  private let state = Mutex(State())
+  private let draws: SeededDraws
+  private let clock: TestClock
+  private let faults: Mutex<SimulatedFaults>
+
+  init(_ draws: SeededDraws, _ clock: TestClock, _ faults: SimulatedFaults) {
+    self.draws = draws
+    self.clock = clock
+    self.faults = Mutex(faults)
+  }
+
+  /// Sets who answers. Without: 404 for all.
+  public func serve(_ server: @escaping Server) { state.withLock { $0.server = server } }
+
+  /// Whether nothing gets through.
+  public var isDown: Bool {
+    get { state.withLock { $0.isDown } }
+    set { state.withLock { $0.isDown = newValue } }
+  }
+
+  /// How many requests are under way.
+  public var inFlight: Int { state.withLock { $0.inFlight } }
+
+  func setFaults(_ new: SimulatedFaults) { faults.withLock { $0 = new } }
+
+  public func send(
+    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws -> (HTTPResponse, Data) {
+    state.withLock { $0.inFlight += 1 }
+    defer { state.withLock { $0.inFlight -= 1 } }
+    let faults = faults.withLock(\.self)
+    try await travel(faults.latency, faults.requestLoss)
+    let server = state.withLock(\.server)
+    let (response, data) =
+      draws.chance(faults.serverError) ? (HTTPResponse(status: .serviceUnavailable), Data()) : server(request, body)
+    progress(TransferProgress(received: Int64(data.count / 2), expected: Int64(data.count)))
+    try await travel(faults.latency, faults.responseLoss)
+    return (response, data)
+  }
+
+  private func travel(_ latency: Duration, _ loss: Double) async throws {
+    let isLost = draws.chance(loss)
+    try await clock.sleep(for: draws.duration(upTo: latency))
+    guard !isLost, !isDown else { throw TransportError.connectionFailed("lost in the simulated network") }
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Synchronization
+
+/// One run of one seed.
+struct SimulationRun: Sendable {
+  typealias Body = @Sendable (SimulatedWorld) async throws -> Void
+
+  let failure: String?
+  let steps: Int
+  let trace: [String]
+
+  /// On a thread of its own.
+  static func of(
+    _ seed: UInt64, maximumSteps: Int = .max, keepsTrace: Bool = false, _ body: @escaping Body
+  ) async -> SimulationRun {
+    await withCheckedContinuation { continuation in
+      let thread = Thread {
+        continuation.resume(returning: run(seed, maximumSteps, keepsTrace, body))
+      }
+      // Jobs run on top of each other where one resumes another.
+      thread.stackSize = 8 << 20
+      thread.start()
+    }
+  }
+
+  /// The report of a failure, after the search for the fewest steps that still fail.
+  static func shortest(_ seed: UInt64, _ steps: Int, _ failure: String, _ body: @escaping Body) async -> String {
+    var (passing, failing) = (-1, steps)
+    while failing - passing > 1 {
+      let middle = (passing + failing) / 2
+      if await of(seed, maximumSteps: middle, body).failure == nil { passing = middle } else { failing = middle }
+    }
+    let run = await of(seed, maximumSteps: failing, keepsTrace: true, body)
+    let lines = run.trace.suffix(200).map { "  \($0)" }.joined(separator: "\n")
+    return """
+      seed \(seed) fails: \(failure)
+      again with REACTOR_SEED=\(seed); its first \(failing) of \(steps) steps suffice: \(run.failure ?? "which passed when run again")
+      \(lines)
+      """
+  }
+
+  private static func run(
+    _ seed: UInt64, _ maximumSteps: Int, _ keepsTrace: Bool, _ body: @escaping Body
+  ) -> SimulationRun {
+    let executor = SimulationExecutor()
+    let world = SimulatedWorld(
+      seed: seed, executor: executor, maximumSteps: maximumSteps, keepsTrace: keepsTrace)
+    let order = SeededDraws(seed: ~seed)
+    let outcome = Mutex<Result<Void, any Error>?>(nil)
+    executor.begin()
+    let root = Task(executorPreference: executor) {
+      do {
+        try await body(world)
+        outcome.withLock { $0 = .success(()) }
+      } catch {
+        outcome.withLock { $0 = .failure(error) }
+      }
+    }
+    var failure = loop(executor, world, order, until: { outcome.withLock { $0 != nil } || world.violation != nil })
+    if case .failure(let error) = outcome.withLock(\.self) { failure = failure ?? "\(error)" }
+    if let violation = world.violation { failure = violation.description }
+    if failure != nil { root.cancel() }
+    // What is left ends by itself: timers, and what they begin.
+    let endless = loop(executor, world, order, until: { false })
+    return SimulationRun(
+      failure: failure ?? (endless == nothingLeft ? nil : endless), steps: world.steps, trace: world.trace)
+  }
+
+  /// Runs what can run; time passes when nothing can.
+  ///
+  /// - Returns: why it cannot go on, where it has not come to `isDone`.
+  private static func loop(
+    _ executor: SimulationExecutor, _ world: SimulatedWorld, _ order: SeededDraws, until isDone: () -> Bool
+  ) -> String? {
+    for _ in 0..<maximumJobs {
+      if isDone() { return nil }
+      if executor.hasStranger { return stranger }
+      if executor.runOne(order) { continue }
+      guard let next = world.clock.nextDeadline else { return nothingLeft }
+      world.clock.advance(to: next)
+    }
+    return "no end after \(maximumJobs) jobs"
+  }
+
+  private static let nothingLeft = "nothing can go on: somebody waits for what will not happen"
+  private static let stranger =
+    "a job came from another thread: Task {}, Task.detached and the main actor cannot be simulated"
+  private static let maximumJobs = 2_000_000
+}
