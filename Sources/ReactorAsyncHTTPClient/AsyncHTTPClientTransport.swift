@@ -55,8 +55,8 @@
     /// A transport on a client that others use too: for certificates, proxies, limits of one's own. It stays open.
     ///
     /// - Parameters:
-    ///   - client: configured not to follow redirects (`redirectConfiguration: .disallow`), or it follows them by its own rules.
-    ///     Its timeouts count too. It decodes bodies where it is told to, within its own limit.
+    ///   - client: configured not to follow redirects (`redirectConfiguration: .disallow`), or it follows them by its own rules and
+    ///     tells nobody. Its timeouts count too. It decodes bodies where it is told to, within its own limit.
     ///   - timeout: as for ``init(timeout:maximumResponseSize:maximumRedirects:clock:)``, and the others too.
     public init(
       client: HTTPClient, timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20,

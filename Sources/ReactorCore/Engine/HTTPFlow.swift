@@ -29,31 +29,16 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     let stored = try await storedRecord(resource, key, context)
     let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
     let conditional = HTTPCache.conditional(request, on: resource.readsOnly ? head : nil)
-    let (response, (body, requestedAt)) = try await retry.attempts(
-      conditional, isReadOnly: resource.isReadOnly, observe: { emit(key, .init($0)) }
-    ) {
-      emit(key, .request(isConditional: conditional.headerFields != request.headerFields))
-      // Of the attempt that is answered: the answer's age is computed from it (RFC 9111 §4.2.3).
-      let requestedAt = configuration.now()
-      let started = ContinuousClock.now
-      let (response, body) = try await backend.send(conditional, body: resource.body, progress: context.progress)
-      emit(
-        key,
-        .response(status: response.status.code, bytes: body.count, duration: started.duration(to: .now)))
-      return (response, (body, requestedAt))
-    }
-    let answer = HTTPCache.judge(
-      response, body: body, to: resource.headers, for: key,
-      stored: conditional.headerFields != request.headerFields ? head : nil, requestedAt: requestedAt,
-      receivedAt: configuration.now())
-    switch answer {
+    let isConditional = conditional.headerFields != request.headerFields
+    let exchange = try await exchange(conditional, isConditional: isConditional, resource, key, context)
+    switch judge(exchange, resource, key, stored: isConditional ? head : nil) {
     case .notModified(let updated):
       return try unchanged(updated, stored: stored, stale: context.stale, key)
     case .received(var record):
-      guard record.head.isModel else { throw ReactorError.server(response, body: body) }
+      guard record.head.isModel else { throw ReactorError.server(exchange.response, body: exchange.body) }
       // Nothing of the answer may be stored either (RFC 9111 §5.2.1.5).
       if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
-      return Snapshot(model: try parse(body, key), fetchedAt: record.head.receivedAt, record: record)
+      return Snapshot(model: try parse(exchange.body, key), fetchedAt: record.head.receivedAt, record: record)
     }
   }
 
@@ -132,7 +117,7 @@ extension HTTPFlow {
         receivedAt: snapshot.fetchedAt, localModel: modelName), body: body)
   }
 
-  private func emit(_ key: RecordKey, _ kind: ReactorEvent.Kind) {
+  func emit(_ key: RecordKey, _ kind: ReactorEvent.Kind) {
     core.events.append(ReactorEvent(key: key, model: "\(Model.self)", kind: kind))
     core.events.deliver()
   }

@@ -41,8 +41,21 @@ public struct Backend: Sendable {
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async throws -> (HTTPResponse, Data) {
+    try await send(request, body: body, trail: nil, progress: progress)
+  }
+
+  /// The same; the redirects that are followed for the answer are left in `trail`.
+  func send(
+    _ request: HTTPRequest, body: Data?, trail: RedirectTrail?,
+    progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws -> (HTTPResponse, Data) {
     let transport = transport
-    var next: TransportMiddleware.Next = { try await transport.send($0, body: $1, progress: progress) }
+    // Around the transport alone: a request that a middleware sends by itself leaves nothing.
+    var next: TransportMiddleware.Next = { request, body in
+      try await RedirectTrail.$current.withValue(trail) {
+        try await transport.send(request, body: body, progress: progress)
+      }
+    }
     for middleware in chain.reversed() {
       next = { [next] in try await middleware.intercept($0, body: $1, next: next) }
     }

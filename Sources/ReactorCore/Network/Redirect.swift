@@ -14,7 +14,7 @@ package struct Redirect: Sendable {
     self.body = body
   }
 
-  /// Sends a request, and again where the answer leads elsewhere.
+  /// Sends a request, and again where the answer leads elsewhere. What led there is left in ``RedirectTrail/current``.
   ///
   /// - Parameters:
   ///   - limit: how many redirects are followed. Zero or less: none, and the redirect is the answer.
@@ -25,12 +25,15 @@ package struct Redirect: Sendable {
     send: (HTTPRequest, Data?) async throws -> (HTTPResponse, Data)
   ) async throws -> (HTTPResponse, Data) {
     var hop = Redirect(request: request, body: body)
-    var count = 0
+    var redirects: [HTTPResponse] = []
     while true {
       let (response, data) = try await send(hop.request, hop.body)
-      guard limit > 0, let next = hop.next(after: response) else { return (response, data) }
-      count += 1
-      guard count <= limit else { throw TransportError.tooManyRedirects(limit: limit) }
+      guard limit > 0, let next = hop.next(after: response) else {
+        RedirectTrail.current?.leave(redirects)
+        return (response, data)
+      }
+      redirects.append(response)
+      guard redirects.count <= limit else { throw TransportError.tooManyRedirects(limit: limit) }
       hop = next
     }
   }
@@ -47,6 +50,7 @@ package struct Redirect: Sendable {
     next.request.authority = origin.authority
     next.request.path = Self.target(parts)
     if becomesGet(response.status.code) { next.becomeGet() }
+    next.dropConditions()
     if WebOrigin(from) != origin { next.request.headerFields.removeAll(where: Self.isSecret) }
     return next
   }
@@ -69,6 +73,19 @@ package struct Redirect: Sendable {
     request.method = .get
     body = nil
     for name in Self.contentFields { request.headerFields[name] = nil }
+  }
+
+  /// Conditions speak of the URL that they were made for (RFC 9110 §15.4): what a cache asks with ends there. What guards a change
+  /// stays, since the change would be made unguarded.
+  private mutating func dropConditions() {
+    let isRead = request.method == .get || request.method == .head
+    request.headerFields[.ifModifiedSince] = nil
+    if isRead || request.headerFields[.ifNoneMatch] != "*" { request.headerFields[.ifNoneMatch] = nil }
+    if isRead { for name in [.ifMatch, .ifUnmodifiedSince] as [HTTPField.Name] { request.headerFields[name] = nil } }
+    // A part alone would be a part of anything.
+    if request.headerFields.contains(.ifRange) {
+      for name in [.ifRange, .range] as [HTTPField.Name] { request.headerFields[name] = nil }
+    }
   }
 
   private static func target(_ parts: URLComponents) -> String {

@@ -1,6 +1,7 @@
 /// How far one exchange has come, in bytes of the bodies.
 ///
-/// It never goes back: a redirect that is followed stays in the stage that was reached.
+/// It never goes back: a redirect that is followed stays in the stage that was reached. A request that is sent again, by a
+/// ``RetryPolicy`` or with a new credential, is another exchange: it begins anew.
 public struct TransferProgress: Sendable, Hashable {
   /// What the exchange is doing.
   public enum Stage: UInt8, Sendable, Hashable, Comparable {

@@ -50,14 +50,51 @@ struct RequestReader {
       return (String(line[..<colon]), line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces))
     }
     var request = LoopbackServer.Received(method: start[0], target: start[1], fields: fields, body: Data())
-    let length = request["Content-Length"].flatMap { Int($0) }.map { max(0, $0) } ?? 0
     if request["Expect"]?.lowercased() == "100-continue" { socket.send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
-    while buffer.count < length {
+    guard let body = request["Transfer-Encoding"] == nil ? announced(request) : chunks() else { return nil }
+    request.body = body
+    return request
+  }
+
+  private mutating func announced(_ request: LoopbackServer.Received) -> Data? {
+    bytes(request["Content-Length"].flatMap { Int($0) }.map { max(0, $0) } ?? 0)
+  }
+
+  /// A body in chunks (RFC 9112 §7.1); `nil` for anything else that is in a transfer coding.
+  private mutating func chunks() -> Data? {
+    var body = Data()
+    while let line = line() {
+      guard let size = Int(line.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces), radix: 16), size >= 0
+      else { return nil }
+      guard size > 0 else { return skipTrailers() ? body : nil }
+      guard let chunk = bytes(size), self.line() == "" else { return nil }
+      body += chunk
+    }
+    return nil
+  }
+
+  private mutating func skipTrailers() -> Bool {
+    while let line = line() { if line.isEmpty { return true } }
+    return false
+  }
+
+  private mutating func line() -> String? {
+    while true {
+      if let end = buffer.range(of: Data("\r\n".utf8)) {
+        defer { buffer = Data(buffer[end.upperBound...]) }
+        return String(decoding: buffer[..<end.lowerBound], as: UTF8.self)
+      }
       guard fill() else { return nil }
     }
-    request.body = Data(buffer.prefix(length))
-    buffer = Data(buffer.dropFirst(length))
-    return request
+  }
+
+  /// The next bytes, so many.
+  private mutating func bytes(_ count: Int) -> Data? {
+    while buffer.count < count {
+      guard fill() else { return nil }
+    }
+    defer { buffer = Data(buffer.dropFirst(count)) }
+    return Data(buffer.prefix(count))
   }
 
   private mutating func fill() -> Bool {

@@ -7,11 +7,11 @@ struct Socket: Sendable {
   #if os(Linux)
     private static let peek = Int32(MSG_PEEK)
     private static let sendFlags = Int32(MSG_NOSIGNAL)
-    private static let stream = Int32(SOCK_STREAM.rawValue)
+    static let stream = Int32(SOCK_STREAM.rawValue)
   #else
     private static let peek = MSG_PEEK
     private static let sendFlags: Int32 = 0
-    private static let stream = SOCK_STREAM
+    static let stream = SOCK_STREAM
   #endif
 
   struct Failure: Error { let operation: String, code: Int32 }

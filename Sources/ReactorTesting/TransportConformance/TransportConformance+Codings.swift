@@ -90,7 +90,7 @@ extension TransportConformance.Check {
         await subject.expectFailure(of: "10 MB in 10 KB", .responseTooLarge(limit: 1 << 20)) {
           try await transport.send(server.request())
         }
-        try await hungUp.wait()
+        try await subject.expectHangUp(hungUp, after: "a bomb")
         await subject.expectGood(transport, server, after: "a bomb")
       }
     },

@@ -15,10 +15,10 @@ extension TransportConformance.Check {
         return .held(until: Latch(), hungUp: hungUp)
       } body: { server, transport in
         let task = Task { try await transport.send(server.request()) }
-        try await arrived.wait()
+        try await subject.wait(for: arrived, "the request")
         task.cancel()
         await subject.expectCancellation(of: "waiting for an answer") { try await task.value }
-        try await hungUp.wait()
+        try await subject.expectHangUp(hungUp, after: "a cancellation")
         await subject.expectGood(transport, server, after: "a cancellation")
       }
     },
@@ -101,10 +101,10 @@ extension TransportConformance.Check {
       let task = Task {
         try await transport.send(server.request(), body: nil) { if $0.received == 3 { sent.open() } }
       }
-      try await sent.wait()
+      try await subject.wait(for: sent, "the start of the body")
       task.cancel()
       await subject.expectCancellation(of: "in the body") { try await task.value }
-      try await hungUp.wait()
+      try await subject.expectHangUp(hungUp, after: "a cancellation in the body")
       await subject.expectGood(transport, server, after: "a cancellation in the body")
     }
   }
@@ -121,7 +121,7 @@ extension TransportConformance.Check {
       }, settings: .init(timeout: .seconds(10), clock: clock)
     ) { server, transport in
       let task = Task { try await transport.send(server.request(target)) }
-      try await arrived.wait()
+      try await subject.wait(for: arrived, "the request, \(what)")
       try await clock.waitForSleepers()
       clock.advance(by: .seconds(10))
       let error = await subject.failure(of: what) { try await task.value }
@@ -129,7 +129,7 @@ extension TransportConformance.Check {
       } else {
         subject.expect(false, "\(what): threw \(String(describing: error))")
       }
-      try await hungUp.wait()
+      try await subject.expectHangUp(hungUp, after: what)
       subject.expect(clock.sleeperCount == 0, "\(what): \(clock.sleeperCount) sleep")
     }
   }

@@ -40,7 +40,7 @@ extension TransportConformance.Check {
       await subject.expectFailure(of: "1,001 bytes", .responseTooLarge(limit: 1_000)) {
         try await transport.send(server.request())
       }
-      try await hungUp.wait()
+      try await subject.expectHangUp(hungUp, after: "too large a body")
       await subject.expectGood(transport, server, after: "too large a body")
     }
   }

@@ -52,7 +52,7 @@ extension TransportConformance.Check {
             isInside.change { $0 = false }
           }
         }
-        try await entered.wait()
+        try await subject.wait(for: entered, "the answer's progress")
         task.cancel()
         mayLeave.signal()
         await subject.expectCancellation(of: "the call") { try await task.value }

@@ -10,6 +10,8 @@ extension TransportConformance {
     let exceptions: Set<Exception>
     let check: String
     let location: SourceLocation
+    /// How long the machine is given for what a transport that keeps the contract does at once.
+    var patience = Duration.seconds(20)
 
     /// Runs `body` with a server and a new transport.
     func serving(
@@ -21,6 +23,22 @@ extension TransportConformance {
 
     func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
       #expect(condition, "\(check): \(what())", sourceLocation: location)
+    }
+
+    /// Returns once `latch` is open.
+    ///
+    /// - Throws: ``InVain``, so that a transport which does not do it does not hang the suite.
+    func wait(for latch: Latch, _ what: String) async throws {
+      do {
+        try await withDeadline(patience, ContinuousClock()) { try await latch.wait() }
+      } catch ReactorError.timedOut {
+        throw InVain(what: what, patience: patience)
+      }
+    }
+
+    /// Expects that the client closes the connection that a reply is held on.
+    func expectHangUp(_ hungUp: Latch, after what: String) async throws {
+      try await wait(for: hungUp, "the end of the connection after \(what)")
     }
 
     /// The error that `body` throws; an issue where it throws none.
@@ -64,6 +82,14 @@ extension TransportConformance {
       }
     }
   }
+}
+
+/// What a check has waited for, and did not come.
+struct InVain: Error, CustomStringConvertible {
+  let what: String
+  let patience: Duration
+
+  var description: String { "\(what) did not come within \(patience)" }
 }
 
 extension Transport {

@@ -22,4 +22,96 @@ import Testing
     #expect((next.request.headerFields[.authorization] != nil) == isSame)
     #expect(next.request.authority?.contains("@") == false)
   }
+
+  @Test(
+    arguments: [
+      (HTTPRequest.Method.get, 302, HTTPField.Name.ifNoneMatch, "\"1\"", false), (.get, 301, .ifNoneMatch, "*", false),
+      (.get, 302, .ifModifiedSince, "x", false), (.head, 302, .ifMatch, "\"1\"", false),
+      (.get, 307, .ifUnmodifiedSince, "x", false), (.get, 307, .ifRange, "\"1\"", false),
+      (.get, 307, .range, "x", true),
+      (.put, 307, .ifMatch, "\"1\"", true), (.put, 308, .ifUnmodifiedSince, "x", true),
+      (.put, 307, .ifNoneMatch, "*", true),
+      (.put, 303, .ifMatch, "\"1\"", false), (.post, 302, .ifNoneMatch, "*", false),
+      (.post, 307, .ifNoneMatch, "\"1\"", false), (.post, 307, .ifModifiedSince, "x", false),
+    ] as [(HTTPRequest.Method, Int, HTTPField.Name, String, Bool)])
+  func `conditions end at a redirect, but for what guards a change`(
+    method: HTTPRequest.Method, status: Int, name: HTTPField.Name, value: String, isSentOn: Bool
+  ) throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let request = HTTPRequest(method: method, url: url, headerFields: [name: value])
+    let response = HTTPResponse(status: .init(code: status), headerFields: [.location: "/x"])
+    let next = try #require(Redirect(request: request, body: nil).next(after: response))
+    #expect(next.request.headerFields.contains(name) == isSentOn)
+  }
+
+  @Test func `a part that was asked for on a condition becomes the whole`() throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let request = HTTPRequest(method: .get, url: url, headerFields: [.range: "bytes=5-", .ifRange: "\"1\""])
+    let response = HTTPResponse(status: .found, headerFields: [.location: "/x"])
+    let next = try #require(Redirect(request: request, body: nil).next(after: response))
+    #expect(next.request.headerFields.isEmpty)
+  }
+}
+
+/// Answers `/` with 302 and then 307, and all else with 200.
+private struct Redirecting: Transport {
+  func send(
+    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws -> (HTTPResponse, Data) {
+    try await Redirect.following(request, body: body, limit: 5) { request, _ in
+      switch request.path {
+      case "/": (HTTPResponse(status: .found, headerFields: [.location: "/b"]), Data())
+      case "/b": (HTTPResponse(status: .temporaryRedirect, headerFields: [.location: "/c"]), Data())
+      case "/loop": (HTTPResponse(status: .found, headerFields: [.location: "/loop"]), Data())
+      default: (HTTPResponse(status: .ok), Data())
+      }
+    }
+  }
+}
+
+/// Sends a request of its own before and after the one that it is given.
+private struct Asking: TransportMiddleware {
+  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+    var other = request
+    other.path = "/"
+    _ = try await Redirecting().send(other, body: nil) { _ in }
+    let answer = try await next(request, body)
+    _ = try await Redirecting().send(other, body: nil) { _ in }
+    return answer
+  }
+}
+
+@Suite struct `The redirects that led to an answer` {
+  private func statuses(_ path: String, _ middlewares: [any TransportMiddleware] = []) async throws -> [Int] {
+    let url = try #require(URL(string: "https://a.example"))
+    let backend = Backend(baseURL: url, transport: Redirecting(), middlewares: middlewares)
+    let trail = RedirectTrail()
+    _ = try? await backend.send(
+      HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: path), body: nil, trail: trail
+    ) { _ in }
+    return trail.redirects.map(\.status.code)
+  }
+
+  @Test func `are told in their order`() async throws {
+    #expect(try await statuses("/") == [302, 307])
+    #expect(try await statuses("/c") == [])
+    #expect(try await statuses("/loop") == [])
+  }
+
+  @Test func `are those of the request alone, whatever its middlewares ask for`() async throws {
+    #expect(try await statuses("/c", [Asking()]) == [])
+    #expect(try await statuses("/b", [Asking()]) == [307])
+  }
+
+  @Test func `are those of the last time that it was sent`() async throws {
+    struct Twice: TransportMiddleware {
+      func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+        _ = try await next(request, body)
+        var other = request
+        other.path = "/c"
+        return try await next(other, body)
+      }
+    }
+    #expect(try await statuses("/", [Twice()]) == [])
+  }
 }

@@ -79,4 +79,37 @@ import Testing
     #expect(told.value == [1, 50])
     token.cancel()
   }
+
+  @Test func `begins anew with each attempt`() async throws {
+    struct Failing: Transport {
+      let tick = Tick()
+      let look: @Sendable () -> Void
+
+      func send(
+        _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+      ) async throws -> (HTTPResponse, Data) {
+        let attempt = tick.next()
+        look()
+        progress(TransferProgress(stage: .waiting))
+        look()
+        progress(TransferProgress(stage: .receiving, received: attempt == 1 ? 50 : 10, expected: 100))
+        look()
+        if attempt == 1 { throw TransportError.connectionFailed("reset") }
+        return (HTTPResponse(status: .ok), Data("1".utf8))
+      }
+    }
+    let (reactor, seen) = (Shared<Reactor<Int>?>(nil), Shared<[Int64?]>([]))
+    let transport = Failing {
+      let progress = reactor.value?.states(for: "number").current.progress
+      seen.change { $0.append(progress?.received) }
+    }
+    var configuration = ReactorConfiguration()
+    configuration.retry.firstDelay = .zero
+    let layer = ModelLayer(
+      baseURL: Bench.url, transport: transport, reachability: AlwaysReachable(), configuration: configuration)
+    reactor.change { $0 = layer.reactor() }
+    #expect(try await reactor.value?.fetch("number") == 1)
+    // Between the attempts, it stays where the first one has come to.
+    #expect(seen.value == [nil, 0, 50, 50, 0, 10])
+  }
 }

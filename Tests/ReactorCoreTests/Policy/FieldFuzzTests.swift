@@ -56,9 +56,34 @@ import Testing
     )
     _ = (StoredFields.confirm(fields, head), head.updated(by: fields, own, now, now))
     if let delay = RetryAfter.delay(in: fields, now: now), delay < .zero { return "a delay of \(delay)" }
+    if let problem = redirected(own, fields) { return problem }
     let urls = Invalidation.named(
       by: HTTPResponse(status: .ok, headerFields: fields), to: .post, "https://api.example.com/a")
     return urls.allSatisfy { $0.hasPrefix("https://api.example.com/") } ? nil : "another origin"
+  }
+
+  /// What is wrong with what is stored of an answer with `fields` that came over a redirect with `own`.
+  private static func redirected(_ own: HTTPFields, _ fields: HTTPFields) -> String? {
+    let (redirect, answer) = (
+      HTTPResponse(status: .found, headerFields: own), HTTPResponse(status: .ok, headerFields: fields)
+    )
+    func freshness(_ response: HTTPResponse, _ fields: HTTPFields) -> Freshness {
+      Freshness(
+        Record.Head(
+          identity: "", status: response.status, fields: fields, requestedAt: CachingExample.time,
+          receivedAt: CachingExample.time))
+    }
+    let stored = freshness(
+      answer,
+      RedirectedAnswer.fields(of: answer, after: [redirect], receivedAt: CachingExample.time, fallback: 300))
+    for step in [freshness(redirect, own), freshness(answer, fields)] {
+      if step.isNoStore, !stored.isNoStore { return "stored over a redirect against its word" }
+      if step.isNoCache, !stored.isNoCache { return "used over a redirect against its word" }
+      if let until = step.until, stored.until.map({ $0 > until }) ?? true {
+        return "fresh longer than a step of its way"
+      }
+    }
+    return nil
   }
 
   private static func fields(_ generator: inout SeededGenerator) -> HTTPFields {

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Testing
 
 @testable import ReactorCore
@@ -23,5 +24,27 @@ struct SecretQueryTests {
   ])
   func `what is no secret item stays`(url: String) {
     #expect(SecretQuery.redact(url, names: ["token"]) == url)
+  }
+
+  @Test(
+    arguments: [
+      ("/a?token=abc&b=1", "/a?token=#&b=1"), ("https://h/a?b=1&TOKEN=abc#c", "https://h/a?b=1&TOKEN=##c"),
+      (
+        "<https://h/a?token=abc>; rel=next, </b?page=2&%74oken=abc>; rel=\"x\"",
+        "<https://h/a?token=#>; rel=next, </b?page=2&%74oken=#>; rel=\"x\""
+      ),
+      ("/a#token=abc", "/a#token=#"), ("/a?next=/b?token=abc", "/a?next=/b?token=#"), ("?token=abc", "?token=#"),
+      ("/a?token=abc&token=abc", "/a?token=#&token=#"), ("/token=abc", "/token=abc"), ("/a?token", "/a?token"),
+      ("/a?tokens=abc&x=token=abc", "/a?tokens=abc&x=token=abc"), ("?&#", "?&#"), ("", ""),
+    ])
+  func `in a field's URLs, a secret item's value is replaced`(value: String, redacted: String) throws {
+    let link = try #require(HTTPField.Name("Link"))
+    let digest = "sha256-\(SHA256Digest.hex(Array("abc".utf8)))"
+    for name in [HTTPField.Name.location, .contentLocation, link] {
+      let fields = SecretQuery.redact([name: value, .eTag: value], names: ["Token"])
+      #expect(fields[name] == redacted.replacing("=#", with: "=\(digest)"))
+      #expect(fields[.eTag] == value)
+    }
+    #expect(SecretQuery.redact([link: value], names: [])[link] == value)
   }
 }

@@ -1,0 +1,87 @@
+#if AsyncHTTPClient
+  import AsyncHTTPClient
+  import Foundation
+  import HTTPTypes
+  import NIOCore
+  import NIOHTTP1
+  import ReactorAsyncHTTPClient
+  import ReactorCore
+  import ReactorTesting
+  import TestSupport
+  import Testing
+
+  @Suite(.timeLimit(.minutes(1)))
+  struct `AsyncHTTPClient's errors` {
+    private func isConnectionFailed(_ error: any Error) -> Bool {
+      if case TransportError.connectionFailed = error { true } else { false }
+    }
+
+    @Test(arguments: ["127.0.0.1:1", "[::1]:1", "does-not-exist.invalid"])
+    func `nobody listening, and a name that does not resolve, are a connection that failed`(authority: String) async {
+      let request = HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/?token=abc")
+      await #expect {
+        try await AsyncHTTPClientTransport().send(request)
+      } throws: { error in
+        isConnectionFailed(error) && !"\(error)".contains("abc")
+      }
+    }
+
+    @Test func `on somebody else's client too`() async throws {
+      var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+      configuration.connectionPool.retryConnectionEstablishment = false
+      try await withClient(configuration) { client in
+        let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:1", path: "/")
+        await #expect {
+          try await AsyncHTTPClientTransport(client: client).send(request)
+        } throws: {
+          isConnectionFailed($0)
+        }
+      }
+    }
+
+    @Test func `a server that hangs up before it answers is a connection that failed`() async throws {
+      try await LoopbackServer.run { _ in
+        .close
+      } body: { server in
+        _ = await #expect {
+          try await AsyncHTTPClientTransport().send(server.request(method: .post))
+        } throws: {
+          isConnectionFailed($0)
+        }
+      }
+    }
+
+    @Test func `a connection that is refused is tried again`() async throws {
+      var configuration = ReactorConfiguration()
+      configuration.retry.firstDelay = .zero
+      let url = try #require(URL(string: "http://127.0.0.1:\(LoopbackServer.unusedPort())"))
+      let layer = ModelLayer(baseURL: url, transport: AsyncHTTPClientTransport(), configuration: configuration)
+      let log = EventLog(layer)
+      #expect(await error { try await layer.reactor(Note.self).fetch("note") } != nil)
+      #expect(log.count("retry, attempt ") == 2)
+    }
+
+    @Test func `a body in chunks reaches the test server whole`() async throws {
+      try await withClient { client in
+        try await LoopbackServer.run { _ in
+          .text("x")
+        } body: { server in
+          for pieces in [[], ["a"], ["hello ", "world", String(repeating: "x", count: 100_000)]] as [[String]] {
+            var request = HTTPClientRequest(url: server.url)
+            request.method = .POST
+            let buffers = AsyncStream<ByteBuffer> { continuation in
+              for piece in pieces { continuation.yield(ByteBuffer(string: piece)) }
+              continuation.finish()
+            }
+            request.body = .stream(buffers, length: .unknown)
+            let response = try await client.execute(request, timeout: .seconds(30))
+            #expect(response.status == .ok)
+            #expect(server.received.last?["Transfer-Encoding"] == "chunked")
+            #expect(server.received.last?.body == Data(pieces.joined().utf8))
+          }
+          #expect(server.received.count == 3)
+        }
+      }
+    }
+  }
+#endif

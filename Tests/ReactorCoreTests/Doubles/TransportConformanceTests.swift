@@ -1,0 +1,58 @@
+import Foundation
+import ReactorCore
+import Testing
+
+@testable import ReactorTesting
+
+@Suite struct `The suite of every transport` {
+  private func subject(patience: Duration) -> TransportConformance.Subject {
+    TransportConformance.Subject(
+      make: { _ in ScriptedTransport() }, exceptions: [], check: "check", location: #_sourceLocation,
+      patience: patience)
+  }
+
+  @Test func `does not hang on a transport that keeps its connection`() async {
+    let hungUp = Latch()
+    await #expect {
+      try await subject(patience: .zero).expectHangUp(hungUp, after: "an error")
+    } throws: {
+      "\($0)".hasPrefix("the end of the connection after an error did not come within")
+    }
+    #expect(hungUp.waiterCount == 0)
+  }
+
+  @Test func `goes on at once where it is closed`() async throws {
+    let hungUp = Latch()
+    hungUp.open()
+    try await subject(patience: .never).expectHangUp(hungUp, after: "an error")
+  }
+
+  @Test(
+    arguments: [
+      "5\r\nhello\r\n0\r\n\r\n", "5;a=b\r\nhello\r\n00\r\nX: y\r\n\r\n", "1\r\nh\r\n4\r\nello\r\n0\r\n\r\n",
+    ])
+  func `has a server that reads chunks`(chunks: String) throws {
+    #expect(try received("chunked", chunks) == "hello")
+  }
+
+  @Test(
+    arguments: [
+      ("chunked", "x\r\nhello\r\n0\r\n\r\n"), ("chunked", "-5\r\nhello\r\n0\r\n\r\n"),
+      ("chunked", "5\r\nhello!\r\n0\r\n\r\n"), ("gzip", "hello"),
+    ])
+  func `…and takes nothing else for a body`(coding: String, body: String) throws {
+    #expect(try received(coding, body) == nil)
+  }
+
+  /// The body of the request that the server takes from these bytes.
+  private func received(_ coding: String, _ body: String) throws -> String? {
+    var ends: [Int32] = [-1, -1]
+    try #require(socketpair(AF_UNIX, Socket.stream, 0, &ends) == 0)
+    let (client, server) = (Socket(descriptor: ends[0]), Socket(descriptor: ends[1]))
+    defer { server.close() }
+    client.send(Data("POST / HTTP/1.1\r\nTransfer-Encoding: \(coding)\r\n\r\n\(body)".utf8))
+    client.close()
+    var reader = RequestReader(socket: server)
+    return reader.next().map { String(decoding: $0.body, as: UTF8.self) }
+  }
+}

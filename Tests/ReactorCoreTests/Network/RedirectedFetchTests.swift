@@ -1,0 +1,21 @@
+import ReactorCore
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `What comes over redirects by URLSession` {
+  @Test func `is fresh for as long as the redirect is`() async throws {
+    try await RedirectTrial(URLSessionTransport()).expectShortestFreshness()
+  }
+
+  @Test func `is asked for without the validators of another URL`() async throws {
+    try await RedirectTrial(URLSessionTransport()).expectNoValidatorsElsewhere()
+  }
+
+  @Test func `confirms nothing that is stored`() async throws {
+    try await RedirectTrial(URLSessionTransport()).expectNoConfirmationFromElsewhere()
+  }
+
+  @Test func `is not stored where a step of the way may not be, or changes something`() async throws {
+    try await RedirectTrial(URLSessionTransport()).expectNothingStored()
+  }
+}
