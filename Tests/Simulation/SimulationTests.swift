@@ -35,7 +35,7 @@ struct SimulationTests {
     }
     let report = found.withLock { $0.joined() }
     #expect(report.contains("an update was lost"))
-    #expect(report.contains("its first 2 of 10 steps suffice"))
+    #expect(report.contains(/its first [2-9] of 10 steps suffice/))
     #expect(report.contains("writes 1"))
   }
 
@@ -51,14 +51,9 @@ struct SimulationTests {
     }
   }
 
-  @Test func `a task that escapes is found when it comes back`() async {
-    await expectFailure("came from another thread") { world in
-      let gate = Gate()
-      Task.detached { gate.open() }
-      try await gate.wait()
-      // The gate may have been open before.
+  @Test func `a task that escapes is found, by what it comes back to or by what waits for it`() async {
+    await expectFailure("outside of the simulation") { world in
       await Task.detached {}.value
-      try await world.clock.sleep(for: .seconds(1))
     }
   }
 

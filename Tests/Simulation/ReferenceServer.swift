@@ -1,0 +1,109 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// A server of documents, and the book of all that it has said: what may legally be seen.
+///
+/// A document is `{"owner", "path", "version", "order", "sum"}`; the order is that of the requests, local writes counted among them. The sum is
+/// over the rest, so that a mixed document is seen.
+final class ReferenceServer: Sendable {
+  struct Document: Codable, Hashable, Sendable {
+    var owner: String
+    var path: String
+    var version: Int
+    var order: Int
+    var sum: Int
+
+    init(owner: String, path: String, version: Int, order: Int) {
+      self.owner = owner
+      self.path = path
+      self.version = version
+      self.order = order
+      sum = Self.sum(owner, path, version, order)
+    }
+
+    var isWhole: Bool { sum == Self.sum(owner, path, version, order) }
+
+    private static func sum(_ owner: String, _ path: String, _ version: Int, _ order: Int) -> Int {
+      (owner + path).utf8.reduce(version &* 31 &+ order &* 17) { $0 &* 33 &+ Int($1) }
+    }
+  }
+
+  /// That a document was given out, written, or confirmed by a 304.
+  struct Word: Sendable {
+    var document: Document
+    /// Of the request that it answered, or of the write.
+    var order: Int
+    var saidAt: Duration
+  }
+
+  private struct State {
+    var versions: [String: Int] = [:]
+    var order = 0
+    var words: [String: [Word]] = [:]
+    /// When the answer to a request was there.
+    var arrivals: [Int: Duration] = [:]
+  }
+
+  private let state = Mutex(State())
+  private let now: @Sendable () -> Duration
+  /// Seconds that an answer is fresh.
+  let maximumAge: Int
+
+  init(maximumAge: Int, now: @escaping @Sendable () -> Duration) {
+    self.maximumAge = maximumAge
+    self.now = now
+  }
+
+  /// A number for what begins now: a request or a local write.
+  func nextOrder() -> Int {
+    state.withLock { state in
+      state.order += 1
+      return state.order
+    }
+  }
+
+  func arrived(_ order: Int) { state.withLock { $0.arrivals[order] = now() } }
+
+  /// When the answer to the request of that number was there; `nil` for what was written, and for what never came.
+  func arrival(_ order: Int) -> Duration? { state.withLock { $0.arrivals[order] } }
+
+  /// The document of `path` changes for everybody.
+  func change(_ path: String) { state.withLock { $0.versions[path, default: 1] += 1 } }
+
+  /// A document that `owner` writes locally.
+  func written(_ owner: String, _ path: String, order: Int) -> Document {
+    let document = Document(owner: owner, path: path, version: 0, order: order)
+    state.withLock { $0.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now())) }
+    return document
+  }
+
+  func words(_ owner: String, _ path: String) -> [Word] { state.withLock { $0.words[owner + path] ?? [] } }
+
+  /// - Parameter order: of the request, from when it was sent.
+  func answer(_ request: HTTPRequest, order: Int) -> (HTTPResponse, Data) {
+    guard let path = request.path, let owner = request.headerFields[.authorization] else {
+      return (HTTPResponse(status: .unauthorized), Data())
+    }
+    return state.withLock { state in
+      let version = state.versions[path, default: 1]
+      let tag = "\"\(version)\""
+      let fields: HTTPFields = [.cacheControl: "max-age=\(maximumAge)", .eTag: tag, .contentType: "application/json"]
+      if request.method == .put {
+        state.versions[path] = version + 1
+        return (HTTPResponse(status: .noContent), Data())
+      }
+      if request.headerFields[.ifNoneMatch] == tag {
+        // Whichever document of this version is stored, it is confirmed.
+        for document in Set((state.words[owner + path] ?? []).map(\.document)) where document.version == version {
+          state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now()))
+        }
+        return (HTTPResponse(status: .notModified, headerFields: fields), Data())
+      }
+      let document = Document(owner: owner, path: path, version: version, order: order)
+      state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now()))
+      let body = (try? JSONEncoder().encode(document)) ?? Data()
+      return (HTTPResponse(status: .ok, headerFields: fields), body)
+    }
+  }
+}
