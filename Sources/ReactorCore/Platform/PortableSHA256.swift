@@ -15,9 +15,8 @@ struct PortableSHA256 {
 
   mutating func finalize() -> [UInt8] {
     let bits = count &* 8
-    add(0x80)
-    while filled != 56 { add(0) }
-    for shift in stride(from: 56, through: 0, by: -8) { add(UInt8(truncatingIfNeeded: bits >> UInt64(shift))) }
+    let zeros = [UInt8](repeating: 0, count: (119 - filled) % 64)
+    update([0x80] + zeros + (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) })
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
   }
 
