@@ -19,15 +19,15 @@ extension ActionLog: Codable {
     }
   }
 
-  /// Needs ``EventCatalog/key`` in the decoder's `userInfo`. An event that the catalog does not know is read without its payload.
+  /// Needs a dispatcher's ``Dispatcher/decodingInfo`` as the decoder's `userInfo`. An event that it does not know is read without its payload.
   ///
   /// - Throws: ``FluxError/unsupportedLogVersion(found:supported:)``, and `DecodingError`, which says where in the log.
   public init(from decoder: any Decoder) throws {
-    guard let catalog = decoder.userInfo[EventCatalog.key] as? EventCatalog else {
+    guard let catalog = EventCatalog.of(decoder) else {
       throw DecodingError.dataCorrupted(
         .init(
           codingPath: decoder.codingPath,
-          debugDescription: "set decoder.userInfo[EventCatalog.key] to the events of a dispatcher"))
+          debugDescription: "set the decoder's userInfo to the dispatcher's decodingInfo"))
     }
     let container = try decoder.container(keyedBy: Key.self)
     let version = try container.decode(Int.self, forKey: .version)
