@@ -82,7 +82,7 @@ let package = Package(
   ]
     + ["Scenarios", "Races"].map { name in
       .testTarget(
-        name: name, dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
+        name: name, dependencies: ["ReactorCore", "ReactorFlux", "ReactorTesting", "TestSupport"] + httpTypes,
         path: "Tests/\(name)", swiftSettings: settings)
     } + [
       .testTarget(
@@ -92,8 +92,9 @@ let package = Package(
           .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
         ] + httpTypes,
         swiftSettings: settings),
+      .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(
-        name: "ReactorFluxTests", dependencies: ["ReactorFlux", "ReactorCore", "ReactorTesting"], swiftSettings: settings),
+        name: "ReactorTestingTests", dependencies: ["ReactorTesting", "ReactorFlux"], swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",
         dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter"] + sqlite

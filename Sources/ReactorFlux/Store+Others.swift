@@ -1,3 +1,13 @@
+extension StoreContext {
+  /// Another store of the same dispatcher.
+  ///
+  /// - Throws: ``FluxError/notRegistered(store:)``, for the store itself too, as in its `init`.
+  public func store<Other: Store>(_ other: Other.Type) throws(FluxError) -> Other {
+    guard let dispatcher else { throw .notRegistered(store: typeName(Other.self)) }
+    return try dispatcher.store(other)
+  }
+}
+
 extension Store {
   /// Within a handler: has another store handle the same action first, if it has not yet.
   ///
