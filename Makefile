@@ -48,7 +48,7 @@ doc: swift ## the documentation of ReactorCore and ReactorFlux, in .build/docume
 	  find .build/*/symbolgraph \( -name "$$module.symbols.json" -o -name "$$module@*.symbols.json" \) -exec cp {} .build/symbols/$$module \; ; \
 	  "$$docc" convert Sources/$$module/$$module.docc --output-path .build/documentation/$$module \
 	    --additional-symbol-graph-dir .build/symbols/$$module >.build/documentation/$$module.log 2>&1; \
-	  ! grep -A 4 -E "doesn't exist at|No symbol matched|Can't resolve|not found at" .build/documentation/$$module.log; \
+	  if grep -A 4 -E "doesn't exist at|No symbol matched|Can't resolve|not found at" .build/documentation/$$module.log; then exit 1; fi; \
 	done
 
 clean: ## remove what was built

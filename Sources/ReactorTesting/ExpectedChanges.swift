@@ -70,7 +70,9 @@ extension ExpectedChanges {
       let changes = rest.remove(at: index)
       differences += changes.differences(fails: expectation.fails, check: expectation.check)
     }
-    differences += rest.filter(\.hasChanged).map { "\(type(of: $0.store)) changed, which was not expected\($0.details)" }
+    differences += rest.filter(\.hasChanged).map {
+      "\(type(of: $0.store)) changed, which was not expected\($0.details)"
+    }
     return differences + self.differences(reported)
   }
 

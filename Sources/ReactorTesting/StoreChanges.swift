@@ -34,7 +34,9 @@ import ReactorFlux
   }
 
   private var hasOtherSnapshot: Bool {
-    guard let before = before as? any Equatable, let now = (store as? any Snapshotting)?.anySnapshot else { return false }
+    guard let before = before as? any Equatable, let now = (store as? any Snapshotting)?.anySnapshot else {
+      return false
+    }
     return !before.isEqual(to: now)
   }
 }
