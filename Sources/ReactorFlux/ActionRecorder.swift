@@ -35,14 +35,19 @@
 
   /// Begins anew from the present state.
   public func removeAll() {
+    let before = (log, snapshots)
     log = ActionLog()
     position = 0
     snapshots = []
+    // Released when all is in order: a payload that goes may dispatch.
+    withExtendedLifetime(before) {}
   }
 
   private func forgetWhatWasUndone() {
     guard position < log.actions.count else { return }
+    let before = (log, snapshots)
     log.actions.removeSubrange(position...)
     snapshots.removeSubrange((position + 1)...)
+    withExtendedLifetime(before) {}
   }
 }

@@ -2,7 +2,7 @@
 @MainActor final class ChangeObservers {
   typealias Body = @MainActor (_ owner: AnyObject, any Store, (any Error)?) -> Void
 
-  private final class Observer {
+  final class Observer {
     weak let owner: AnyObject?
     let token = ChangeToken()
     let body: Body
@@ -15,10 +15,10 @@
     var isOver: Bool { owner == nil || token.isCancelled }
   }
 
-  private var observers: [Observer] = []
+  private(set) var observers: [Observer] = []
 
   func add(_ owner: AnyObject, _ body: @escaping Body) -> ChangeToken {
-    observers.removeAll(where: \.isOver)
+    removeEnded()
     let observer = Observer(owner, body)
     observers.append(observer)
     return observer.token
@@ -34,6 +34,13 @@
         hasEnded = true
       }
     }
-    if hasEnded { observers.removeAll(where: \.isOver) }
+    if hasEnded { removeEnded() }
+  }
+
+  private func removeEnded() {
+    let before = observers
+    observers = before.filter { !$0.isOver }
+    // Released here and not within the access above: what their closures held may come back to this store.
+    withExtendedLifetime(before) {}
   }
 }

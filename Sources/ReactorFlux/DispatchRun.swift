@@ -7,6 +7,10 @@
   let observers = ChangeObservers()
   /// Stores whose observers do not know of a change yet, in the order of the first change of each.
   private var changed: [any Store] = []
+  /// Stores whose observers are being told.
+  private var told: [any Store] = []
+  /// How often ``tellChanges()`` had something to tell.
+  private(set) var tellings = 0
   /// `nil` for a store that has none.
   weak var dispatcher: Dispatcher?
 
@@ -23,13 +27,14 @@
   /// Calls the observers of what has changed, and then of what they have changed.
   func tellChanges() {
     guard !changed.isEmpty else { return }
-    var next = 0
-    while next < changed.count {
-      let store = changed[next]
-      next += 1
-      if let error = store.context.tell(store) { onFailure(error) }
+    tellings += 1
+    while !changed.isEmpty {
+      // Swapped and not replaced, so that both keep their room. A store that is released with `told` may change another.
+      swap(&changed, &told)
+      for store in told {
+        if let error = store.context.tell(store) { onFailure(error) }
+      }
+      told.removeAll(keepingCapacity: true)
     }
-    for store in changed { store.context.settle() }
-    changed.removeAll(keepingCapacity: true)
   }
 }

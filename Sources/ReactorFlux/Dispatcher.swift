@@ -19,6 +19,8 @@
   public static let shared = Dispatcher()
   /// How many actions in a row may each be dispatched by the handling of the one before.
   public nonisolated static let maximumDepth = 100
+  /// How many actions may be queued in one run, those of its first action aside: an end to actions that each dispatch several.
+  nonisolated static let maximumQueued = 100_000
 
   /// Is called with what nobody can be thrown at: a handler that failed, an action that was dropped. By default a line on
   /// standard error.
@@ -26,11 +28,12 @@
     get { run.onFailure }
     set { run.onFailure = newValue }
   }
-  /// While a log is replayed. What handlers and observers dispatch meanwhile is dropped: it is in the log.
+  /// While a log is replayed. What handlers and observers dispatch meanwhile is dropped: it is in the log. What they post is not, nor
+  /// what comes of an effect that they begin: they must ask here.
   public internal(set) var isReplaying = false
 
-  /// In the order of registration.
-  private(set) var stores: [any Store] = []
+  /// Every store, in the order of registration.
+  public private(set) var stores: [any Store] = []
   private var storesByType: [ObjectIdentifier: any Store] = [:]
   let tables = HandlerTables()
   let run = DispatchRun()
@@ -39,6 +42,10 @@
   /// How many actions led to the present one.
   private var depth = 0
   private var queue: [(action: AnyAction, depth: Int)] = []
+  /// In the present run, those that were handled included.
+  private var queued = 0
+  /// Whether the present run has dropped an action, and so reported it.
+  private var hasDropped = false
   /// Whose handlers are running.
   private var handling: HandlerTable?
   /// Stores whose handlers wait for another, outermost first.
@@ -115,9 +122,7 @@ extension Dispatcher {
   public func dispatch(_ action: AnyAction) {
     guard !run.isBusy else { return enqueue(action) }
     takePosted()
-    run.isBusy = true
-    pass(action)
-    finish()
+    start(action)
   }
 
   @inlinable public func dispatch<Payload>(_ event: Event<Payload>, _ payload: Payload) {
@@ -181,22 +186,40 @@ extension Dispatcher {
     run.isBusy = false
   }
 
+  private func start(_ action: AnyAction) {
+    run.isBusy = true
+    pass(action)
+    finish()
+  }
+
   private func runQueue() {
-    var next = 0
-    while next < queue.count {
-      depth = queue[next].depth
-      pass(queue[next].action)
-      run.tellChanges()
-      next += 1
+    while !queue.isEmpty {
+      // Out of the queue before they are released: a payload that goes may dispatch.
+      let actions = queue
+      queue = []
+      for (action, depth) in actions {
+        self.depth = depth
+        pass(action)
+        run.tellChanges()
+      }
     }
-    queue.removeAll(keepingCapacity: true)
     depth = 0
+    queued = 0
+    hasDropped = false
   }
 
   private func enqueue(_ action: AnyAction) {
     guard !isReplaying else { return }
-    guard depth < Self.maximumDepth else { return onFailure(.tooDeep(event: action.name)) }
+    guard depth < Self.maximumDepth, depth == 0 || queued < Self.maximumQueued else { return drop(action) }
+    queued += 1
     queue.append((action, depth + 1))
+  }
+
+  private func drop(_ action: AnyAction) {
+    guard !hasDropped else { return }
+    // First, since who is told may dispatch.
+    hasDropped = true
+    onFailure(.tooDeep(event: action.name))
   }
 
   private func pass(_ action: AnyAction) { pass(action, middlewares[...]) }
@@ -226,6 +249,7 @@ extension Dispatcher {
 
 extension Dispatcher {
   /// Dispatches the action on the main actor, soon: after those that were posted before, and before whatever is dispatched there later.
+  /// What handlers and observers dispatch comes first: they are in the run of the action before.
   ///
   /// From any isolation, without waiting. The dispatcher lives until it is done.
   public nonisolated func post<Payload>(_ action: Action<Payload>) {
@@ -238,8 +262,9 @@ extension Dispatcher {
 
   public nonisolated func post<Payload>(_ event: Event<Payload>, error: any Error) { post(Action(event, error: error)) }
 
+  /// Those that are posted meanwhile come later: they must not overtake the rest of these.
   private func takePosted() {
-    for action in posted.take() { dispatch(action) }
+    for action in posted.take() { run.isBusy ? enqueue(action) : start(action) }
   }
 }
 

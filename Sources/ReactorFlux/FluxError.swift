@@ -16,7 +16,8 @@
   case nothingToWaitFor(store: String)
   /// A handler threw; the other handlers ran.
   case handlerFailed(store: String, event: String, any Error)
-  /// An action that was dispatched by the handling of an action, and so on, ``Dispatcher/maximumDepth`` times. It was dropped.
+  /// An action that was dispatched by the handling of an action, and so on, more than ``Dispatcher/maximumDepth``
+  /// times; or one of more than 100,000 that one dispatch led to. It was dropped, and so are those like it; the first of a run is reported.
   case tooDeep(event: String)
   /// A store whose observers change it, each time they are called, ``Dispatcher/maximumDepth`` times. The change is there; nobody was told.
   case changesWithoutEnd(store: String)
@@ -47,9 +48,9 @@ extension FluxError: CustomStringConvertible {
       "\(store) waits for another store, and no action is being handled; call waitFor(_:) in a handler only"
     case .handlerFailed(let store, let event, let error): "\(store) failed to handle \"\(event)\": \(error)"
     case .tooDeep(let event):
-      "the action \"\(event)\" was dropped: it is the \(Dispatcher.maximumDepth)th in a row that the handling of the one before dispatched"
+      "the action \"\(event)\" was dropped: the handling of each action dispatches more, \(Dispatcher.maximumDepth) in a row or too many"
     case .changesWithoutEnd(let store):
-      "the observers of \(store) change it each time they are called; they were not called a \(Dispatcher.maximumDepth)th time"
+      "the observers of \(store) change it each time they are called; they were called \(Dispatcher.maximumDepth) times"
     case .unsupportedLogVersion(let found, let supported):
       "the log has version \(found), and this library reads version \(supported)"
     case .notCodable(let event, let payload):

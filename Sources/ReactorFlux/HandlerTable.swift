@@ -6,12 +6,14 @@
     let store: any Store.Type
     let run: @MainActor () throws -> Void
     /// The table's runs in which this has begun and ended last.
-    var begun = 0
-    var ended = 0
+    var begun: Int
+    var ended: Int
 
-    init(_ store: any Store.Type, _ run: @escaping @MainActor () throws -> Void) {
+    init(_ store: any Store.Type, after runs: Int, _ run: @escaping @MainActor () throws -> Void) {
       self.store = store
       self.run = run
+      begun = runs
+      ended = runs
     }
   }
 
@@ -31,13 +33,13 @@
   }
 
   func add(_ store: any Store.Type, _ run: @escaping @MainActor () throws -> Void) {
-    entries.append(Entry(store, run))
+    // A store that a handler registers begins with the next action, also where another waits for it.
+    entries.append(Entry(store, after: runs, run))
   }
 
   /// Runs each handler once, for the action in the box. It is not called while it runs: a dispatch inside of a dispatch is queued.
   func run(_ dispatcher: Dispatcher) {
     runs += 1
-    // A store that a handler registers begins with the next action.
     for entry in entries where entry.begun != runs { run(entry, dispatcher) }
   }
 

@@ -6,8 +6,9 @@
   private var run = DispatchRun()
   private var isPending = false
   private var pendingError: (any Error)?
-  /// How often the observers were called in the present run.
+  /// How often the observers were called in the run's telling of that number.
   private var rounds = 0
+  private var telling = 0
 
   public init() {}
 
@@ -32,13 +33,14 @@
     let error = pendingError
     isPending = false
     pendingError = nil
+    if telling != run.tellings { (telling, rounds) = (run.tellings, 0) }
     rounds += 1
-    guard rounds <= Dispatcher.maximumDepth else { return .changesWithoutEnd(store: typeName(type(of: store))) }
+    guard rounds <= Dispatcher.maximumDepth else {
+      // Once, since who is told may change the store.
+      return rounds == Dispatcher.maximumDepth + 1 ? .changesWithoutEnd(store: typeName(type(of: store))) : nil
+    }
     observers.tell(store, error)
     run.observers.tell(store, error)
     return nil
   }
-
-  /// The run of changes is over.
-  func settle() { rounds = 0 }
 }
