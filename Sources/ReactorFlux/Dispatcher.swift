@@ -26,7 +26,12 @@
   /// standard error.
   public var onFailure: @MainActor (FluxError) -> Void {
     get { run.onFailure }
-    set { run.onFailure = newValue }
+    set {
+      let before = run.onFailure
+      run.onFailure = newValue
+      // Released here and not within the access above: what it held may fail as it goes.
+      withExtendedLifetime(before) {}
+    }
   }
   /// While a log is replayed. What handlers and observers dispatch meanwhile is dropped: it is in the log. What they post is not, nor
   /// what comes of an effect that they begin: they must ask here.

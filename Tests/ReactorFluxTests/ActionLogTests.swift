@@ -53,12 +53,14 @@ import Testing
     try dispatcher.replay(log)
   }
 
-  @Test func `with a payload that is not Codable is refused`() throws {
+  @Test func `with a payload that is not Codable is refused before anything is written`() throws {
     struct Opaque: Sendable {}
     dispatcher.dispatch(.noted, "first")
     dispatcher.dispatch(Event<[Opaque]>("opaque"), [Opaque()])
     let payload = name([Opaque].self)
     expect(.notCodable(event: "opaque", payload: payload)) { _ = try JSONEncoder().encode(recorder.log) }
+    let attempt = try JSONEncoder().encode(Attempt(log: recorder.log))
+    #expect(String(decoding: attempt, as: UTF8.self) == #"{"failed":true}"#)
     // Its error has no payload.
     recorder.removeAll()
     dispatcher.dispatch(Event<[Opaque]>("opaque"), error: Refused())
@@ -138,6 +140,17 @@ import Testing
       @unknown default: []
       }
     return path.map(\.stringValue).joined(separator: ", ")
+  }
+}
+
+/// Writes whether the log was refused, beside what it had written by then.
+private struct Attempt: Encodable {
+  let log: ActionLog
+
+  func encode(to encoder: any Encoder) throws {
+    var failed = false
+    do { try log.encode(to: encoder) } catch { failed = true }
+    try ["failed": failed].encode(to: encoder)
   }
 }
 

@@ -48,7 +48,9 @@ struct Refused: Error, Equatable {}
 @MainActor final class Reports {
   private(set) var errors: [FluxError] = []
 
-  init(of dispatcher: Dispatcher) { dispatcher.onFailure = { [self] in errors.append($0) } }
+  init(of dispatcher: Dispatcher) { dispatcher.onFailure = add }
+
+  func add(_ error: FluxError) { errors.append(error) }
 
   var lines: [String] { errors.map(\.description) }
 }

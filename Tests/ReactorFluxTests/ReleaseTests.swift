@@ -31,6 +31,14 @@ import Testing
     #expect(store.values.sorted() == [0, 1, 1, 1])
   }
 
+  @Test func `and fail are reported to whom onFailure was given`() throws {
+    _ = try dispatcher.probe(A.self) { _, _ in throw Refused() }
+    let reports = Reports(of: Dispatcher())
+    dispatcher.onFailure = { [parting = parting()] _ in withExtendedLifetime(parting) {} }
+    dispatcher.onFailure = reports.add
+    #expect(reports.errors.count == 1)
+  }
+
   @Test func `are handled and recorded when a recorder forgets them`() throws {
     let store = try dispatcher.probe(A.self)
     let recorder = ActionRecorder(keepsSnapshots: true)
