@@ -39,14 +39,17 @@ consumers: system ## build and run packages that use this one, README.md's code 
 	Tests/Consumers/check
 
 # docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
-doc: swift ## the documentation of ReactorCore, in .build/documentation
-	rm -rf .build/documentation .build/symbols && mkdir -p .build/symbols
+doc: swift ## the documentation of ReactorCore and ReactorFlux, in .build/documentation
+	rm -rf .build/documentation .build/symbols
 	swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members --emit-extension-block-symbols
-	find .build/*/symbolgraph -name 'ReactorCore*.symbols.json' ! -name 'ReactorCoreTests*' -exec cp {} .build/symbols \;
 	docc="$$(command -v docc || xcrun --find docc 2>/dev/null || echo "$$(dirname "$$(command -v swift)")/docc")"; \
-	"$$docc" convert Sources/ReactorCore/ReactorCore.docc --output-path .build/documentation \
-	  --additional-symbol-graph-dir .build/symbols >.build/documentation.log 2>&1
-	@! grep -A 4 -E "doesn't exist at|No symbol matched|Can't resolve|not found at" .build/documentation.log
+	for module in ReactorCore ReactorFlux; do \
+	  mkdir -p .build/symbols/$$module .build/documentation; \
+	  find .build/*/symbolgraph \( -name "$$module.symbols.json" -o -name "$$module@*.symbols.json" \) -exec cp {} .build/symbols/$$module \; ; \
+	  "$$docc" convert Sources/$$module/$$module.docc --output-path .build/documentation/$$module \
+	    --additional-symbol-graph-dir .build/symbols/$$module >.build/documentation/$$module.log 2>&1; \
+	  if grep -A 4 -E "doesn't exist at|No symbol matched|Can't resolve|not found at" .build/documentation/$$module.log; then exit 1; fi; \
+	done
 
 clean: ## remove what was built
 	rm -rf .build Tools/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources

@@ -37,6 +37,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
+    .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
     .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),
     .library(name: "ReactorAsyncHTTPClient", targets: ["ReactorAsyncHTTPClient"]),
@@ -63,8 +64,9 @@ let package = Package(
       dependencies: httpTypes + [.target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))],
       swiftSettings: settings),
     .target(name: "CReactorNetlink"),
+    .target(name: "ReactorFlux", swiftSettings: settings),
     .target(
-      name: "ReactorTesting", dependencies: ["ReactorCore"] + httpTypes, swiftSettings: settings),
+      name: "ReactorTesting", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes, swiftSettings: settings),
     .target(name: "ReactorSQLite", dependencies: ["ReactorCore"] + sqlite, swiftSettings: settings),
     .target(
       name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
@@ -80,7 +82,7 @@ let package = Package(
   ]
     + ["Scenarios", "Races"].map { name in
       .testTarget(
-        name: name, dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
+        name: name, dependencies: ["ReactorCore", "ReactorFlux", "ReactorTesting", "TestSupport"] + httpTypes,
         path: "Tests/\(name)", swiftSettings: settings)
     } + [
       .testTarget(
@@ -90,6 +92,9 @@ let package = Package(
           .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
         ] + httpTypes,
         swiftSettings: settings),
+      .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
+      .testTarget(
+        name: "ReactorTestingTests", dependencies: ["ReactorTesting", "ReactorFlux"], swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",
         dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter"] + sqlite

@@ -25,6 +25,11 @@ enum Repository {
     return (top + below).sorted()
   }
 
+  static func swiftFiles(in folder: String) -> [String] {
+    let files = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
+    return (files?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0)" }
+  }
+
   /// What `link` in `document` leads to.
   static func path(_ link: String, from document: String) -> String {
     var parts = document.split(separator: "/").dropLast().map(String.init)

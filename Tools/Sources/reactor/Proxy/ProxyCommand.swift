@@ -34,7 +34,9 @@ struct ProxyCommand: AsyncParsableCommand {
   var store: StoreArgument?
 
   @Option(
-    help: ArgumentHelp("Let in at most so many clients at once; others wait until one has gone.", valueName: "number"))
+    help: ArgumentHelp(
+      "Let in at most so many clients at once, or as many as the system's limit of open files has room for; others wait until one has gone.",
+      valueName: "number"))
   var maxConnections = 1024
 
   @Flag(help: "Where the server gives no answer, serve any stale one that it does not forbid.")
@@ -57,7 +59,8 @@ struct ProxyCommand: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     let server: ProxyServer
     do {
-      server = try await ProxyServer.start(try proxy(), on: listen, maxConnections: maxConnections)
+      server = try await ProxyServer.start(
+        try proxy(), on: listen, maxConnections: OpenFiles.makeRoom(forClients: maxConnections))
     } catch {
       let isStore = error is SQLitePersistenceError
       let status = ExitStatus(

@@ -23,7 +23,8 @@ final class ProxyServer: Sendable {
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(ConnectionLimit(maxConnections))
+          // Where the system has no more files all the same, it waits instead of trying again at once.
+          try channel.pipeline.syncOperations.addHandlers([AcceptBackoffHandler(), ConnectionLimit(maxConnections)])
         }
       }
       .childChannelOption(.socketOption(.tcp_nodelay), value: 1)

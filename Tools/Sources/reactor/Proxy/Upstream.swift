@@ -38,7 +38,7 @@ struct Upstream: Sendable {
     return try await withTaskCancellationHandler {
       channel.eventLoop.execute {
         do {
-          try configure(channel, answer, interim)
+          try configure(channel, answer, isHead: request.head.method == .head, interim)
           write(request, to: channel, answer)
         } catch {
           answer.fail(error)
@@ -52,7 +52,7 @@ struct Upstream: Sendable {
   }
 
   private func configure(
-    _ channel: any Channel, _ answer: EventLoopPromise<ForwardedResponse>,
+    _ channel: any Channel, _ answer: EventLoopPromise<ForwardedResponse>, isHead: Bool,
     _ interim: @escaping @Sendable (HTTPResponse) -> Void
   ) throws {
     let pipeline = channel.pipeline.syncOperations
@@ -67,7 +67,7 @@ struct Upstream: Sendable {
       IdleStateHandler(allTimeout: silence), HTTPRequestEncoder(configuration: framing),
       ByteToMessageHandler(
         HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward)),
-      UpstreamHandler(answer: answer, interim: interim),
+      UpstreamHandler(answer: answer, isHead: isHead, interim: interim),
     ])
   }
 

@@ -9,11 +9,16 @@ final class UpstreamHandler: ChannelInboundHandler {
 
   private let answer: EventLoopPromise<ForwardedResponse>
   private let interim: @Sendable (HTTPResponse) -> Void
+  private let isHead: Bool
   private var head: HTTPResponse?
   private var body = ByteBuffer()
 
-  init(answer: EventLoopPromise<ForwardedResponse>, interim: @escaping @Sendable (HTTPResponse) -> Void) {
+  /// - Parameter isHead: whether HEAD was asked for, so that no answer has a body.
+  init(
+    answer: EventLoopPromise<ForwardedResponse>, isHead: Bool, interim: @escaping @Sendable (HTTPResponse) -> Void
+  ) {
     self.answer = answer
+    self.isHead = isHead
     self.interim = interim
   }
 
@@ -34,7 +39,7 @@ final class UpstreamHandler: ChannelInboundHandler {
   private func receive(_ head: HTTPResponseHead, _ context: ChannelHandlerContext) {
     // No upgrade was asked for (RFC 9110 §15.2.2).
     guard (100...999).contains(head.status.code), head.status != .switchingProtocols,
-      Self.isPlain(head.headers["transfer-encoding"])
+      !hasBody(head.status) || Self.isReadable(in: head.headers["transfer-encoding"])
     else {
       return fail(.garbage, context)
     }
@@ -43,14 +48,23 @@ final class UpstreamHandler: ChannelInboundHandler {
     if status.kind == .informational { interim(response) } else { self.head = response }
   }
 
-  /// Whether what is read is the body itself. No coding was asked for (RFC 9110 §10.1.4), and none but chunks is undone here: one that
-  /// is registered (RFC 9112 §7.3) would be the body's, and nothing would say so. A single name that is not says nothing.
-  private static func isPlain(_ codings: [String]) -> Bool {
+  /// An answer to HEAD may name the coding that its body would have had (RFC 9112 §6.1).
+  private func hasBody(_ status: HTTPResponseStatus) -> Bool { status.mayHaveResponseBody && !isHead }
+
+  /// Whether a body in these transfer codings is read as what it is. No coding was asked for (RFC 9110 §10.1.4), and none but chunks
+  /// is undone here: any other known one would be the body's, and nothing would say so. A single name that nobody knows says nothing;
+  /// such a body ends with the connection (RFC 9112 §6.3).
+  static func isReadable(in codings: [String]) -> Bool {
     guard let coding = codings.first?.lowercased() else { return true }
-    return codings.count == 1 && HTTPField.Name(coding) != nil && !registered.contains(coding)
+    guard codings.count == 1, HTTPField.Name(coding) != nil else { return false }
+    return coding == "chunked" || !coding.contains("chunked") && !codingNames.contains(coding)
   }
 
-  private static let registered: Set<String> = ["compress", "deflate", "gzip", "trailers", "x-compress", "x-gzip"]
+  /// Those that are registered, for transfers (RFC 9112 §7.3) and for contents (RFC 9110 §16.6), and what servers write for them.
+  private static let codingNames: Set<String> = [
+    "aes128gcm", "br", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "identity", "pack200-gzip", "trailers",
+    "x-compress", "x-deflate", "x-gzip", "zstd",
+  ]
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is IdleStateHandler.IdleStateEvent { fail(.silent, context) }

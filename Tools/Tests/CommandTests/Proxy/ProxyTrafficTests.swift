@@ -15,6 +15,7 @@ import Testing
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe", "HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 101 Switching Protocols\r\n\r\n",
     "HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: br\r\n\r\nx", "HTTP/1.1 200 OK\r\nTransfer-Encoding: x-chunked\r\n\r\nx",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, unheard-of\r\n\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: unheard-of\r\nTransfer-Encoding: GZIP\r\n\r\nx",
   ])

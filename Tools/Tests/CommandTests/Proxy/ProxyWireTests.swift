@@ -111,7 +111,7 @@ import Testing
 
   @Test(arguments: [
     ("HEAD", "200 OK\r\nContent-Length: 5"), ("GET", "304 Not Modified\r\nContent-Length: 5"),
-    ("GET", "204 No Content"),
+    ("GET", "204 No Content"), ("HEAD", "200 OK\r\nTransfer-Encoding: gzip, chunked"),
   ])
   func `is no body where there is none`(method: String, head: String) async throws {
     let (_, received) = try await exchange(

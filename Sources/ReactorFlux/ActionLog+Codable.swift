@@ -1,0 +1,43 @@
+/// Written as `{"version": 1, "stores": […], "actions": […]}`.
+extension ActionLog: Codable {
+  private enum Key: String, CodingKey {
+    case version, stores, actions
+  }
+
+  /// Errors are written as ``LoggedError``: their type's name and description.
+  ///
+  /// - Throws: ``FluxError/notCodable(event:payload:)``, before anything is written, and what the encoder throws.
+  public func encode(to encoder: any Encoder) throws {
+    for action in actions { try action.base.checkEncodable() }
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encode(Self.version, forKey: .version)
+    try container.encode(stores, forKey: .stores)
+    var list = container.nestedUnkeyedContainer(forKey: .actions)
+    for action in actions {
+      var entry = list.nestedContainer(keyedBy: LoggedAction.Key.self)
+      try LoggedAction.encode(action, to: &entry)
+    }
+  }
+
+  /// Needs a dispatcher's ``Dispatcher/decodingInfo`` as the decoder's `userInfo`. An event that it does not know is read without its payload.
+  ///
+  /// - Throws: ``FluxError/unsupportedLogVersion(found:supported:)``, and `DecodingError`, which says where in the log.
+  public init(from decoder: any Decoder) throws {
+    guard let catalog = EventCatalog.of(decoder) else {
+      throw DecodingError.dataCorrupted(
+        .init(
+          codingPath: decoder.codingPath,
+          debugDescription: "set the decoder's userInfo to the dispatcher's decodingInfo"))
+    }
+    let container = try decoder.container(keyedBy: Key.self)
+    let version = try container.decode(Int.self, forKey: .version)
+    guard version == Self.version else {
+      throw FluxError.unsupportedLogVersion(found: version, supported: Self.version)
+    }
+    stores = try container.decode([String].self, forKey: .stores)
+    var list = try container.nestedUnkeyedContainer(forKey: .actions)
+    while !list.isAtEnd {
+      actions.append(try LoggedAction.decode(list.nestedContainer(keyedBy: LoggedAction.Key.self), catalog))
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/// Who wants to know of changes, in the order of asking.
+@MainActor final class ChangeObservers {
+  typealias Body = @MainActor (_ owner: AnyObject, any Store, (any Error)?) -> Void
+
+  final class Observer {
+    weak let owner: AnyObject?
+    let token = ChangeToken()
+    let body: Body
+
+    init(_ owner: AnyObject, _ body: @escaping Body) {
+      self.owner = owner
+      self.body = body
+    }
+
+    var isOver: Bool { owner == nil || token.isCancelled }
+  }
+
+  private(set) var observers: [Observer] = []
+
+  func add(_ owner: AnyObject, _ body: @escaping Body) -> ChangeToken {
+    removeEnded()
+    let observer = Observer(owner, body)
+    observers.append(observer)
+    return observer.token
+  }
+
+  /// Calls those that were there before, each unless it has ended meanwhile.
+  func tell(_ store: any Store, _ error: (any Error)?) {
+    var hasEnded = false
+    for observer in observers {
+      if let owner = observer.owner, !observer.token.isCancelled {
+        observer.body(owner, store, error)
+      } else {
+        hasEnded = true
+      }
+    }
+    if hasEnded { removeEnded() }
+  }
+
+  private func removeEnded() {
+    let before = observers
+    observers = before.filter { !$0.isOver }
+    // Released here and not within the access above: what their closures held may come back to this store.
+    withExtendedLifetime(before) {}
+  }
+}

@@ -1,0 +1,88 @@
+public import ReactorFlux
+
+/// What an action is expected to change. See ``StoreTest``.
+@MainActor public struct ExpectedChanges {
+  private struct Expectation {
+    let store: any Store.Type
+    let fails: Bool
+    /// What is wrong with the store as it is now.
+    let check: @MainActor (StoreChanges) -> String?
+  }
+
+  private var expectations: [Expectation] = []
+  private var failures: [(FluxError) -> Bool] = []
+
+  init() {}
+
+  /// The store emits a change, without an error.
+  ///
+  /// - Parameter isAsExpected: what holds of it afterwards.
+  public mutating func changes<S: Store>(
+    _ store: S.Type, where isAsExpected: @escaping @MainActor (S) -> Bool = { _ in true }
+  ) {
+    expect(S.self, fails: false, isAsExpected)
+  }
+
+  /// The store emits a change, without an error, and its snapshot is what `change` makes of the one before.
+  public mutating func changes<S: Snapshotting>(
+    _ store: S.Type, _ change: @escaping @MainActor (inout S.Snapshot) -> Void
+  ) where S.Snapshot: Equatable {
+    expectations.append(
+      Expectation(store: S.self, fails: false) { changes in
+        guard var expected = changes.before as? S.Snapshot, let store = changes.store as? S else { return nil }
+        change(&expected)
+        let actual = store.snapshot
+        return actual == expected ? nil : "is \(actual), and not as expected \(expected)"
+      })
+  }
+
+  /// The store emits a change with an error.
+  public mutating func fails<S: Store>(
+    _ store: S.Type, where isAsExpected: @escaping @MainActor (S) -> Bool = { _ in true }
+  ) {
+    expect(S.self, fails: true, isAsExpected)
+  }
+
+  /// The dispatcher reports a failure, of which `isAsExpected` holds.
+  public mutating func reports(_ isAsExpected: @escaping (FluxError) -> Bool) { failures.append(isAsExpected) }
+
+  private mutating func expect<S: Store>(
+    _ store: S.Type, fails: Bool, _ isAsExpected: @escaping @MainActor (S) -> Bool
+  ) {
+    expectations.append(
+      Expectation(store: S.self, fails: fails) { changes in
+        guard let store = changes.store as? S, !isAsExpected(store) else { return nil }
+        return "is not as expected"
+      })
+  }
+}
+
+extension ExpectedChanges {
+  /// What differs, a sentence each.
+  func differences(_ stores: [StoreChanges], _ reported: [FluxError]) -> [String] {
+    var rest = stores
+    var differences: [String] = []
+    for expectation in expectations {
+      guard let index = rest.firstIndex(where: { type(of: $0.store) == expectation.store }) else {
+        differences.append("\(expectation.store) is expected to change, and is not registered or expected twice")
+        continue
+      }
+      let changes = rest.remove(at: index)
+      differences += changes.differences(fails: expectation.fails, check: expectation.check)
+    }
+    differences += rest.filter(\.hasChanged).map {
+      "\(type(of: $0.store)) changed, which was not expected\($0.details)"
+    }
+    return differences + self.differences(reported)
+  }
+
+  private func differences(_ reported: [FluxError]) -> [String] {
+    var rest = reported
+    var missing = 0
+    for isAsExpected in failures {
+      if let index = rest.firstIndex(where: isAsExpected) { rest.remove(at: index) } else { missing += 1 }
+    }
+    return rest.map { "reported, which was not expected: \($0)" }
+      + Array(repeating: "an expected failure was not reported", count: missing)
+  }
+}

@@ -1,0 +1,50 @@
+import ReactorFlux
+
+/// What one action did to one store.
+@MainActor struct StoreChanges {
+  let store: any Store
+  /// `nil` where the store is not `Snapshotting`.
+  let before: (any Sendable)?
+  /// What it emitted.
+  var emitted: [(any Error)?] = []
+
+  init(_ store: any Store) {
+    self.store = store
+    before = (store as? any Snapshotting)?.anySnapshot
+  }
+
+  /// Whether it emitted a change, or is another than before.
+  var hasChanged: Bool { !emitted.isEmpty || hasOtherSnapshot }
+
+  var details: String {
+    if emitted.isEmpty { return ": its snapshot differs, and it emitted no change" }
+    let errors = emitted.compactMap(\.self)
+    return errors.isEmpty ? "" : ", with the error \(errors[0])"
+  }
+
+  func differences(fails: Bool, check: @MainActor (StoreChanges) -> String?) -> [String] {
+    let name = "\(type(of: store))"
+    guard !emitted.isEmpty else { return ["\(name) is expected to change, and emitted no change"] }
+    var differences: [String] = []
+    let error = emitted.compactMap(\.self).first
+    if fails, error == nil { differences.append("\(name) is expected to fail, and changed without an error") }
+    if !fails, let error { differences.append("\(name) changed with the error \(error)") }
+    if let difference = check(self) { differences.append("\(name) \(difference)") }
+    return differences
+  }
+
+  private var hasOtherSnapshot: Bool {
+    guard let before = before as? any Equatable, let now = (store as? any Snapshotting)?.anySnapshot else {
+      return false
+    }
+    return !before.isEqual(to: now)
+  }
+}
+
+extension Snapshotting {
+  fileprivate var anySnapshot: any Sendable { snapshot }
+}
+
+extension Equatable {
+  fileprivate func isEqual(to other: Any) -> Bool { (other as? Self) == self }
+}

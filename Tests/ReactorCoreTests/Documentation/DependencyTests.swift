@@ -1,0 +1,14 @@
+import Foundation
+import Testing
+
+/// What a module may know is in its imports.
+@Suite("Dependencies") struct DependencyTests {
+  @Test func `ReactorFlux depends on nothing, Foundation included`() throws {
+    let allowed: Set<Substring> = ["Synchronization", "Darwin", "Glibc", "Musl", "Android"]
+    let imported = try Repository.swiftFiles(in: "Sources/ReactorFlux").flatMap { path in
+      try Repository.text(of: path).matches(of: #/(?m)^\s*(?:\w+ )?import (\w+)/#).map(\.1)
+    }
+    #expect(imported.contains("Synchronization"))
+    #expect(Set(imported).subtracting(allowed).isEmpty)
+  }
+}

@@ -1,0 +1,136 @@
+import ReactorFlux
+import ReactorTesting
+import Testing
+
+@MainActor @Suite("A test of stores") struct StoreTestTests {
+  @Test func `the expected change of the expected store is no issue`() throws {
+    let test = StoreTest(try dispatcher())
+    test.dispatch(.renamed, "Ada") { $0.changes(Profile.self) { $0.name = "Ada" } }
+    test.dispatch(.renamed, "Bob") { $0.changes(Profile.self, where: { $0.snapshot.name == "Bob" }) }
+    test.dispatch(.counted)
+    test.dispatch(.renamed, error: Refused()) { $0.fails(Profile.self) }
+  }
+
+  @Test func `a change that is not expected is an issue`() throws {
+    let test = StoreTest(try dispatcher())
+    expectIssue("Profile changed, which was not expected") { test.dispatch(.renamed, "Ada") }
+  }
+
+  @Test func `a store that is expected to change and does not is an issue`() throws {
+    let test = StoreTest(try dispatcher())
+    expectIssue("Profile is expected to change, and emitted no change") {
+      test.dispatch(.counted) { $0.changes(Profile.self) }
+    }
+  }
+
+  @Test func `another value than expected is an issue that shows both`() throws {
+    let test = StoreTest(try dispatcher())
+    expectIssue("name: \"Ada\"") {
+      test.dispatch(.renamed, "Ada") { $0.changes(Profile.self) { $0.name = "Eve" } }
+    }
+    expectIssue("is not as expected") {
+      test.dispatch(.renamed, "Ada") { $0.changes(Profile.self, where: { $0.snapshot.name == "Eve" }) }
+    }
+  }
+
+  @Test func `a store that changes without a word is an issue`() throws {
+    let test = StoreTest(try dispatcher())
+    expectIssue("its snapshot differs, and it emitted no change") { test.dispatch(.renamedSilently, "Ada") }
+  }
+
+  @Test func `an error that is not expected, and one that does not come, are issues`() throws {
+    let test = StoreTest(try dispatcher())
+    expectIssue("changed with the error") {
+      test.dispatch(.renamed, error: Refused()) { $0.changes(Profile.self) }
+    }
+    expectIssue("is expected to fail") { test.dispatch(.renamed, "Ada") { $0.fails(Profile.self) } }
+  }
+
+  @Test func `a handler that fails is an issue, unless it is expected to`() throws {
+    let test = StoreTest(try dispatcher())
+    expectIssue("reported, which was not expected") { test.dispatch(.broken) }
+    test.dispatch(.broken) {
+      $0.reports { error in
+        guard case .handlerFailed(_, "broken", is Refused) = error else { return false }
+        return true
+      }
+    }
+    expectIssue("an expected failure was not reported") { test.dispatch(.counted) { $0.reports { _ in true } } }
+  }
+
+  @Test func `what an action leads to belongs to it`() throws {
+    let dispatcher = try dispatcher()
+    try dispatcher.store(Profile.self).observe(dispatcher) { _, _ in dispatcher.dispatch(.shown) }
+    let test = StoreTest(dispatcher)
+    test.dispatch(.renamed, "Ada") {
+      $0.changes(Profile.self)
+      $0.changes(Screen.self, where: { $0.shown == 1 })
+    }
+  }
+
+  @Test func `an effect is one action, a value or an error`() async throws {
+    let test = StoreTest(try dispatcher())
+    await test.dispatch(.renamed, from: { "Ada" }, expect: { $0.changes(Profile.self) { $0.name = "Ada" } })
+    await test.dispatch(.renamed, from: { throw Refused() }, expect: { $0.fails(Profile.self) })
+    await test.dispatch(.renamed, from: { throw CancellationError() })
+  }
+
+  private func dispatcher() throws -> Dispatcher {
+    let dispatcher = Dispatcher()
+    try dispatcher.register(Profile.self)
+    try dispatcher.register(Screen.self)
+    return dispatcher
+  }
+
+  /// `body` records one issue, which says `text`.
+  private func expectIssue(_ text: String, _ body: () -> Void) {
+    withKnownIssue {
+      body()
+    } matching: { issue in
+      issue.comments.contains { $0.rawValue.contains(text) }
+    }
+  }
+}
+
+private struct Refused: Error {}
+
+extension Event where Payload == String {
+  fileprivate static var renamed: Event { Event("renamed") }
+  fileprivate static var renamedSilently: Event { Event("renamedSilently") }
+}
+
+extension Event where Payload == Void {
+  fileprivate static var counted: Event { Event("counted") }
+  fileprivate static var broken: Event { Event("broken") }
+  fileprivate static var shown: Event { Event("shown") }
+}
+
+private final class Profile: PlainStore, Snapshotting {
+  struct State: Equatable {
+    var name = ""
+  }
+
+  let context = StoreContext()
+  var snapshot = State()
+
+  static let handlers: [ActionHandler<Profile>] = [
+    .on(.renamed) { store, action in
+      if let name = action.payload { store.snapshot.name = name }
+      store.emitChange(error: action.error)
+    },
+    .on(.renamedSilently) { store, action in store.snapshot.name = action.payload ?? "" },
+    .on(.broken) { _, _ in throw Refused() },
+  ]
+}
+
+private final class Screen: PlainStore {
+  let context = StoreContext()
+  private(set) var shown = 0
+
+  static let handlers: [ActionHandler<Screen>] = [
+    .on(.shown) { store, _ in
+      store.shown += 1
+      store.emitChange()
+    }
+  ]
+}
