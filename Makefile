@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test build format lint consumers doc clean system swift
+.PHONY: help demo test simulate build format lint consumers doc clean system swift
 
 SWIFT_MINIMUM := 6.3
 # Suites that kill processes, fail disks and damage files: they take both processors, so that no other test runs beside them.
@@ -24,6 +24,10 @@ test: system ## every test
 	swift test --enable-all-traits --skip '$(CRASHES)'
 	swift test --enable-all-traits --skip-build --filter '$(CRASHES)'
 	@if [ -d Tools/Tests ]; then (set -x; swift test --package-path Tools); fi
+
+SEEDS ?= 10000
+simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or anywhere
+	swift run -c release Simulate $(SEEDS)
 
 build: system ## everything, tests included
 	swift build --build-tests --enable-all-traits

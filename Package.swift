@@ -76,11 +76,15 @@ let package = Package(
       swiftSettings: settings),
     // A VFS of SQLite whose calls fail.
     .target(name: "CFaultVFS", path: "Tests/CFaultVFS"),
+    // The long run of the simulation; no product.
+    .executableTarget(
+      name: "Simulate", dependencies: ["ReactorTesting", "TestSupport"], path: "Tests/Simulate",
+      swiftSettings: settings),
     .executableTarget(
       name: "StoreWriter", dependencies: ["ReactorCore", "ReactorSQLite", "TestSupport"], path: "Tests/StoreWriter",
       swiftSettings: settings),
   ]
-    + ["Scenarios", "Races"].map { name in
+    + ["Scenarios", "Races", "Simulation"].map { name in
       .testTarget(
         name: name, dependencies: ["ReactorCore", "ReactorFlux", "ReactorTesting", "TestSupport"] + httpTypes,
         path: "Tests/\(name)", swiftSettings: settings)

@@ -20,6 +20,8 @@ extension HTTPFlow {
     let (_, exchange) = try await retry.attempts(
       request, isReadOnly: resource.isReadOnly, observe: { emit(key, .init($0)) }
     ) {
+      // Who is gone by now, as after an invalidation, asks nobody.
+      try Task.checkCancellation()
       emit(key, .request(isConditional: isConditional))
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
       let (response, body) = try await backend.send(

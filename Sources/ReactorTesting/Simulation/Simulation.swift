@@ -31,6 +31,8 @@ public enum Simulation {
     public var steps = 0
     /// The seed that failed; `nil` where none did.
     public var failed: UInt64?
+    /// What failed, with the fewest steps that still do and their log.
+    public var failure: String?
   }
 
   /// So many seeds, from `REACTOR_SEED`, or from one that is another each time.
@@ -43,14 +45,22 @@ public enum Simulation {
   ///
   /// Each run has one thread of its own, and time that passes when nothing else can happen. A run fails when `body` throws, when
   /// ``SimulatedWorld/check(_:_:)`` finds a promise broken, when nothing can go on, and when there is no end.
-  ///
-  /// - Parameters:
-  ///   - progress: called after each seed, on the run's thread.
   @discardableResult
   public static func run(
     seeds: some Sequence<UInt64>, sourceLocation: SourceLocation = #_sourceLocation,
-    progress: @Sendable (Report) -> Void = { _ in },
     _ body: @escaping @Sendable (SimulatedWorld) async throws -> Void
+  ) async -> Report {
+    let report = await explore(seeds: seeds, body)
+    if let failure = report.failure { Issue.record("\(failure)", sourceLocation: sourceLocation) }
+    return report
+  }
+
+  /// The same outside of a test: a failure is told in the report alone.
+  ///
+  /// - Parameter progress: called after each seed; `false` ends it.
+  public static func explore(
+    seeds: some Sequence<UInt64>, _ body: @escaping @Sendable (SimulatedWorld) async throws -> Void,
+    progress: (Report) -> Bool = { _ in true }
   ) async -> Report {
     var report = Report()
     for seed in seeds {
@@ -59,10 +69,9 @@ public enum Simulation {
       report.steps += run.steps
       if let failure = run.failure {
         report.failed = seed
-        Issue.record("\(await SimulationRun.shortest(seed, run.steps, failure, body))", sourceLocation: sourceLocation)
-        return report
+        report.failure = await SimulationRun.shortest(seed, run.steps, failure, body)
       }
-      progress(report)
+      if !progress(report) || report.failed != nil { break }
     }
     return report
   }

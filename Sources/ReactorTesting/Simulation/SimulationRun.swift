@@ -82,10 +82,10 @@ struct SimulationRun: Sendable {
     return "no end after \(maximumJobs) jobs"
   }
 
-  private static let nothingLeft = 
+  private static let nothingLeft =
     "nothing can go on: somebody waits for what will not happen, or for a task outside of the simulation (\(outside))"
   private static let stranger =
     "a job came from a task outside of the simulation (\(outside))"
   private static let outside = "Task {}, Task.detached, the main actor"
-  private static let maximumJobs = 2_000_000
+  private static let maximumJobs = 300_000
 }

@@ -32,6 +32,8 @@ final class ReferenceModel: Sendable {
     var removals: [Key: Int] = [:]
     /// Counts what begins anew: beside it a second request of a key is no fault.
     var fences: [Key: Int] = [:]
+    /// Those that have begun and not ended: the library may see them sooner or later.
+    var open: [Key: Int] = [:]
     /// The fences at the beginning of the request that is under way.
     var underWay: [Key: Int] = [:]
   }
@@ -50,15 +52,17 @@ final class ReferenceModel: Sendable {
   }
 
   static let paths = ["/a", "/b"]
-  private static let order = HTTPField.Name("X-Order")!
+  /// The field in which a request says its number.
+  static let order = HTTPField.Name("X-Order") ?? .range
 
   /// The real thing: a layer of `owner` on the world's network.
-  func layer(_ owner: String, _ persistence: any Persistence) -> ModelLayer {
+  func layer(_ owner: String, _ persistence: any Persistence, failsWhenSaveFails: Bool = false) -> ModelLayer {
     var configuration = world.configuration
+    configuration.failsWhenSaveFails = failsWhenSaveFails
     configuration.freshFor = freshFor
     configuration.keepUnusedFor = .never
     let backend = Backend(
-      baseURL: URL(string: "https://api.example.com")!, transport: world.network,
+      baseURL: Bench.url.deletingLastPathComponent(), transport: world.network,
       middlewares: [Stamp(model: self, owner: owner)], reachability: world.reachability)
     return ModelLayer(backend: backend, persistence: persistence, scope: Scope(owner), configuration: configuration)
   }
@@ -83,10 +87,18 @@ extension ReferenceModel {
     state.withLock { state in
       for key in paths.map({ Key(owner: owner, path: $0) }) {
         state.fences[key, default: 0] += 1
+        state.open[key, default: 0] += 1
         if removes { state.removals[key, default: 0] += 1 }
       }
     }
     return server.nextOrder()
+  }
+
+  /// It has ended, well or not.
+  func end(_ owner: String, _ paths: [String]) {
+    state.withLock { state in
+      for path in paths { state.open[Key(owner: owner, path: path), default: 0] -= 1 }
+    }
   }
 
   /// A write or a removal was acknowledged.
@@ -138,7 +150,8 @@ extension ReferenceModel {
     // Whoever asks while the answer is being saved joins its flight; other saves of the key may be before it.
     let saving = world.currentFaults.diskLatency * 4
     let isGood = words.contains { word in
-      word.order > before.invalidated && (word.saidAt + lifetime > before.asked || (server.arrival(word.order) ?? .zero) + saving >= before.asked)
+      word.order > before.invalidated
+        && (word.saidAt + lifetime > before.asked || (server.arrival(word.order) ?? .zero) + saving >= before.asked)
     }
     world.check(isGood, "\(who): \(document) was neither fresh at \(before.asked) nor asked for")
   }
@@ -150,10 +163,12 @@ private struct Stamp: TransportMiddleware {
   let owner: String
 
   func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+    // A transport sends nothing for who is gone.
+    try Task.checkCancellation()
     let order = model.server.nextOrder()
     var request = request
     request.headerFields[.authorization] = owner
-    request.headerFields[ReferenceModel.orderField] = "\(order)"
+    request.headerFields[ReferenceModel.order] = "\(order)"
     let path = request.path ?? ""
     let number = model.requestBegins(owner, path)
     defer { model.requestEnds(owner, path, number) }
@@ -166,15 +181,14 @@ private struct Stamp: TransportMiddleware {
 }
 
 extension ReferenceModel {
-  fileprivate static var orderField: HTTPField.Name { order }
-
   /// - Returns: the fences at its beginning.
   fileprivate func requestBegins(_ owner: String, _ path: String) -> Int {
     let key = Key(owner: owner, path: path)
     let (other, fences) = state.withLock { state in
       let fences = state.fences[key] ?? 0
-      defer { state.underWay[key] = fences }
-      return (state.underWay[key], fences)
+      let other = state.underWay[key]
+      state.underWay[key] = state.open[key, default: 0] == 0 ? fences : nil
+      return (other, fences)
     }
     world.check(other != fences, "\(owner)\(path): two requests at once, and nothing came between them")
     return fences

@@ -1,0 +1,42 @@
+import Foundation
+import ReactorTesting
+import TestSupport
+
+/// The long run of the simulation: `make simulate SEEDS=1000000`. Every world, each seed once, on all processors.
+@main enum Simulate {
+  static func main() async {
+    let count = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 10_000
+    let seeds = Simulation.seeds(count)
+    let bar = ProgressBar(of: count * World.allCases.count)
+    print("\(count) seeds from \(seeds.first ?? 0), in \(World.allCases.count) worlds")
+    var failures: [String] = []
+    for world in World.allCases {
+      let reports = await explore(world, seeds, bar)
+      bar.clear()
+      let (ran, steps) = (reports.map(\.seeds).reduce(0, +), reports.map(\.steps).reduce(0, +))
+      print("\(world): \(ran) seeds, \(steps) steps, \(reports.filter { $0.failed != nil }.count) failed")
+      failures += reports.compactMap(\.failure).map { "\(world): \($0)" }
+    }
+    print("\(bar.rate) seeds a second")
+    for failure in failures { print(failure) }
+    exit(failures.isEmpty ? 0 : 1)
+  }
+
+  private static func explore(_ world: World, _ seeds: [UInt64], _ bar: ProgressBar) async -> [Simulation.Report] {
+    let workers = ProcessInfo.processInfo.activeProcessorCount
+    return await withTaskGroup(of: Simulation.Report.self) { group in
+      for worker in 0..<workers {
+        group.addTask {
+          let own = stride(from: worker, to: seeds.count, by: workers).map { seeds[$0] }
+          return await Simulation.explore(seeds: own, world.body) { _ in
+            bar.advance()
+            return true
+          }
+        }
+      }
+      var reports: [Simulation.Report] = []
+      for await report in group { reports.append(report) }
+      return reports
+    }
+  }
+}
