@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test simulate build format lint consumers doc clean system swift
+.PHONY: help demo test simulate mutants build format lint consumers doc clean system swift
 
 SWIFT_MINIMUM := 6.3
 # Suites that kill processes, fail disks and damage files: they take both processors, so that no other test runs beside them.
@@ -28,6 +28,9 @@ test: system ## every test
 SEEDS ?= 10000
 simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or anywhere
 	swift run -c release Simulate $(SEEDS)
+
+mutants: swift ## faults put into the core, and who notices them; hours: MUTANTS="3 7" for some
+	Tests/Mutants/run $(MUTANTS)
 
 build: system ## everything, tests included
 	swift build --build-tests --enable-all-traits
