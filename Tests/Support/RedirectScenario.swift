@@ -5,7 +5,7 @@ import ReactorTesting
 import Testing
 
 /// What a flow stores of answers that come over redirects, from a real server and by a real transport.
-public struct RedirectTrial: Sendable {
+public struct RedirectScenario: Sendable {
   private let transport: any Transport
   private let clock = TestClock()
   private let persistence = MemoryPersistence()
