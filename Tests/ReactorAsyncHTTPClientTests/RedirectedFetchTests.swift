@@ -19,5 +19,9 @@
     @Test func `is not stored where a step of the way may not be, or changes something`() async throws {
       try await RedirectScenario(AsyncHTTPClientTransport()).expectNothingStored()
     }
+
+    @Test func `is a change that has been made, whatever follows`() async throws {
+      try await RedirectScenario(AsyncHTTPClientTransport()).expectChange()
+    }
   }
 #endif

@@ -154,6 +154,17 @@ private struct Heeding: Persistence {
     #expect(try await stale(notes) == [["note", "named"], ["note", "named"]])
   }
 
+  @Test func `may have any method, where the resource is said to change something`() async throws {
+    let notes = layer().reactor(Note.self)
+    try await store(notes)
+    script.answer("/v1/note", with: redirect(303, to: "there"))
+    script.answer("/v1/there", with: .response(.notFound))
+    var resource = Resource("note")
+    resource.isReadOnly = false
+    await #expect(throws: ReactorError.self) { try await notes.fetch(resource) }
+    #expect(try await stale(notes) == [["note"], ["note"]])
+  }
+
   @Test func `that is refused changes nothing`() async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)

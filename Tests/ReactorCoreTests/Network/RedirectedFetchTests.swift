@@ -18,4 +18,8 @@ import Testing
   @Test func `is not stored where a step of the way may not be, or changes something`() async throws {
     try await RedirectScenario(URLSessionTransport()).expectNothingStored()
   }
+
+  @Test func `is a change that has been made, whatever follows`() async throws {
+    try await RedirectScenario(URLSessionTransport()).expectChange()
+  }
 }
