@@ -7,6 +7,8 @@ public struct FetchContext<Model: Sendable>: Sendable {
   public var progress: @Sendable (TransferProgress) -> Void
   /// Whether persistence was asked in this flight; then ``stale`` is what it had, and it need not be asked again.
   var hasAskedPersistence = false
+  /// Where every attempt leaves its hops; `nil`: nobody asks.
+  var trail: RedirectTrail?
 
   public init(
     stale: Snapshot<Model>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }

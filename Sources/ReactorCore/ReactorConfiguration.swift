@@ -47,7 +47,8 @@ public struct ReactorConfiguration: Sendable {
   /// How much is kept in memory. Default: 1,000 models or 64 MiB of payload.
   public var memoryLimit: MemoryLimit = MemoryLimit()
 
-  /// Query items whose value no key, record, event or description holds; names, without regard to case.
+  /// Query items whose value no key, event or description holds, and no record in its URL, `Location`, `Content-Location` and
+  /// `Link`; names, without regard to case.
   public var secretQueryItems: Set<String> = [
     "access_token", "api_key", "apikey", "auth", "client_secret", "key", "password", "secret", "sig", "signature",
     "token",

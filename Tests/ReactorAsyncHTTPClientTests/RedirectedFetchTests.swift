@@ -5,19 +5,23 @@
 
   @Suite(.timeLimit(.minutes(1))) struct `What comes over redirects by AsyncHTTPClient` {
     @Test func `is fresh for as long as the redirect is`() async throws {
-      try await RedirectTrial(AsyncHTTPClientTransport()).expectShortestFreshness()
+      try await RedirectScenario(AsyncHTTPClientTransport()).expectShortestFreshness()
     }
 
     @Test func `is asked for without the validators of another URL`() async throws {
-      try await RedirectTrial(AsyncHTTPClientTransport()).expectNoValidatorsElsewhere()
+      try await RedirectScenario(AsyncHTTPClientTransport()).expectNoValidatorsElsewhere()
     }
 
     @Test func `confirms nothing that is stored`() async throws {
-      try await RedirectTrial(AsyncHTTPClientTransport()).expectNoConfirmationFromElsewhere()
+      try await RedirectScenario(AsyncHTTPClientTransport()).expectNoConfirmationFromElsewhere()
     }
 
     @Test func `is not stored where a step of the way may not be, or changes something`() async throws {
-      try await RedirectTrial(AsyncHTTPClientTransport()).expectNothingStored()
+      try await RedirectScenario(AsyncHTTPClientTransport()).expectNothingStored()
+    }
+
+    @Test func `is a change that has been made, whatever follows`() async throws {
+      try await RedirectScenario(AsyncHTTPClientTransport()).expectChange()
     }
   }
 #endif

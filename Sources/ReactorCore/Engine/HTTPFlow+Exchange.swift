@@ -24,8 +24,13 @@ extension HTTPFlow {
       try Task.checkCancellation()
       emit(key, .request(isConditional: isConditional))
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
+      // What an attempt has changed, it has changed whether it fails or not.
+      defer { context.trail?.leave(trail.hops) }
       let (response, body) = try await backend.send(
         request, body: resource.body, trail: trail, progress: context.progress)
+      if trail.hops.isEmpty {
+        trail.leave(RedirectTrail.Hop(request: request, response: response, isFollowed: false))
+      }
       emit(
         key, .response(status: response.status.code, bytes: body.count, duration: started.duration(to: .now)))
       let exchange = HTTPFlowExchange(
@@ -45,7 +50,7 @@ extension HTTPFlow {
     var response = exchange.response
     response.headerFields = RedirectedAnswer.fields(
       of: response, after: exchange.redirects, receivedAt: exchange.receivedAt,
-      fallback: configuration.freshFor.inSeconds)
+      fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds)
     // Of what may change something nothing is stored, and its names are looked up as they are.
     if resource.readsOnly {
       response.headerFields = SecretQuery.redact(response.headerFields, names: configuration.secretQueryItems)

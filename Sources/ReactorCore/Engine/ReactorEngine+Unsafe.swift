@@ -27,24 +27,24 @@ extension ReactorEngine {
   }
 
   private func exchange(_ resource: Resource, _ key: RecordKey) async -> Result<Model, ReactorError> {
+    var context = FetchContext<Model>()
+    let trail = RedirectTrail()
+    context.trail = trail
     do {
-      let snapshot = try await flow.network(resource, FetchContext())
-      await invalidateURL(of: key)
-      if let head = snapshot.head {
-        let response = HTTPResponse(status: head.status, headerFields: head.fields)
-        for other in named(by: response, key) { await invalidateURL(of: other) }
-      }
+      let snapshot = try await flow.network(resource, context)
+      let answer = snapshot.head.map { HTTPResponse(status: $0.status, headerFields: $0.fields) }
+      await invalidate(changed(by: trail, key, isAccepted: true, answer))
       return .success(snapshot.model)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       switch error {
       // The server has accepted it; only its answer could not be read.
-      case .parser: await invalidateURL(of: key)
-      // It has done so with a redirect that nobody follows.
-      case .server(let response, _) where response.status.kind == .redirection:
-        await invalidateURL(of: key)
-        for other in named(by: response, key) { await invalidateURL(of: other) }
-      default: break
+      case .parser: await invalidate(changed(by: trail, key, isAccepted: true, nil))
+      // It may have done so with a redirect that nobody follows.
+      case .server(let response, _):
+        let isAccepted = Invalidation.isAcceptance(response)
+        await invalidate(changed(by: trail, key, isAccepted: isAccepted, response))
+      default: await invalidate(changed(by: trail, key, isAccepted: false, nil))
       }
       append(key, .failed(error))
       core.events.deliver()
@@ -52,12 +52,31 @@ extension ReactorEngine {
     }
   }
 
-  /// The keys of what the response names with `Location` and `Content-Location`.
-  private func named(by response: HTTPResponse, _ key: RecordKey) -> [RecordKey] {
-    Invalidation.named(by: response, to: key.method, key.url).map { url in
-      RecordKey(
+  /// What is stale after a change (RFC 9111 §4.4): the key where the server has accepted it, and what each hop has changed
+  /// and names, whatever became of the next.
+  ///
+  /// - Parameter answer: counts where there is no trail, as of a step of one's own.
+  private func changed(
+    by trail: RedirectTrail, _ key: RecordKey, isAccepted: Bool, _ answer: HTTPResponse?
+  ) -> [RecordKey] {
+    let hops = trail.hops
+    var urls = hops.flatMap { Invalidation.urls(of: $0.request, $0.response) }
+    if hops.isEmpty, let answer { urls = Invalidation.named(by: answer, to: key.method, key.url) }
+    var keys = isAccepted || hops.contains(where: \.isFollowed) ? [RecordKey.get(key)] : []
+    for url in urls {
+      let other = RecordKey(
         method: .get, url: url, scope: key.scope, secretQueryItems: flow.configuration.secretQueryItems)
+      if !keys.contains(other) { keys.append(other) }
     }
+    return keys
+  }
+
+  /// In a task of its own: what was cancelled after the server had accepted it has changed something too.
+  private func invalidate(_ keys: [RecordKey]) async {
+    guard !keys.isEmpty else { return }
+    await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority) {
+      for key in keys { await self.invalidateURL(of: key) }
+    }.value
   }
 
   private func invalidateURL(of key: RecordKey) async {

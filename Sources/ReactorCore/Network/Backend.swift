@@ -44,7 +44,7 @@ public struct Backend: Sendable {
     try await send(request, body: body, trail: nil, progress: progress)
   }
 
-  /// The same; the redirects that are followed for the answer are left in `trail`.
+  /// The same; what is answered on the way is left in `trail`.
   func send(
     _ request: HTTPRequest, body: Data?, trail: RedirectTrail?,
     progress: @escaping @Sendable (TransferProgress) -> Void

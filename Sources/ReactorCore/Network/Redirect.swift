@@ -14,7 +14,8 @@ package struct Redirect: Sendable {
     self.body = body
   }
 
-  /// Sends a request, and again where the answer leads elsewhere. What led there is left in ``RedirectTrail/current``.
+  /// Sends a request, and again where the answer leads elsewhere. Each hop is left in ``RedirectTrail/current``, whatever
+  /// becomes of the next.
   ///
   /// - Parameters:
   ///   - limit: how many redirects are followed. Zero or less: none, and the redirect is the answer.
@@ -25,15 +26,15 @@ package struct Redirect: Sendable {
     send: (HTTPRequest, Data?) async throws -> (HTTPResponse, Data)
   ) async throws -> (HTTPResponse, Data) {
     var hop = Redirect(request: request, body: body)
-    var redirects: [HTTPResponse] = []
+    var count = 0
     while true {
       let (response, data) = try await send(hop.request, hop.body)
-      guard limit > 0, let next = hop.next(after: response) else {
-        RedirectTrail.current?.leave(redirects)
-        return (response, data)
-      }
-      redirects.append(response)
-      guard redirects.count <= limit else { throw TransportError.tooManyRedirects(limit: limit) }
+      let next = limit > 0 ? hop.next(after: response) : nil
+      RedirectTrail.current?.leave(
+        RedirectTrail.Hop(request: hop.request, response: response, isFollowed: next != nil))
+      guard let next else { return (response, data) }
+      count += 1
+      guard count <= limit else { throw TransportError.tooManyRedirects(limit: limit) }
       hop = next
     }
   }
@@ -75,17 +76,19 @@ package struct Redirect: Sendable {
     for name in Self.contentFields { request.headerFields[name] = nil }
   }
 
-  /// Conditions speak of the URL that they were made for (RFC 9110 §15.4): what a cache asks with ends there. What guards a change
+  /// Conditions speak of the URL that they were made for (RFC 9110 §15.4): what a read asks with ends there. What guards a change
   /// stays, since the change would be made unguarded.
   private mutating func dropConditions() {
-    let isRead = request.method == .get || request.method == .head
-    request.headerFields[.ifModifiedSince] = nil
-    if isRead || request.headerFields[.ifNoneMatch] != "*" { request.headerFields[.ifNoneMatch] = nil }
-    if isRead { for name in [.ifMatch, .ifUnmodifiedSince] as [HTTPField.Name] { request.headerFields[name] = nil } }
-    // A part alone would be a part of anything.
-    if request.headerFields.contains(.ifRange) {
-      for name in [.ifRange, .range] as [HTTPField.Name] { request.headerFields[name] = nil }
+    var names: [HTTPField.Name] = [.ifModifiedSince, .ifRange]
+    switch request.method {
+    case .get, .head: names += [.ifMatch, .ifNoneMatch, .ifUnmodifiedSince]
+    case .put, .patch, .delete: break
+    // It may be a read, whose tags are of a stored copy.
+    default: if request.headerFields[.ifNoneMatch] != "*" { names.append(.ifNoneMatch) }
     }
+    guard names.contains(where: request.headerFields.contains) else { return }
+    // A part alone would be a part of anything.
+    for name in names + [.range] { request.headerFields[name] = nil }
   }
 
   private static func target(_ parts: URLComponents) -> String {

@@ -1,15 +1,28 @@
 import HTTPTypes
 import Synchronization
 
-/// The redirects that led to an answer: ``Redirect/following(_:body:limit:send:)`` leaves them for whoever sent the request.
+/// The way to an answer: ``Redirect/following(_:body:limit:send:)`` leaves each hop for whoever sent the request, when it is answered.
 final class RedirectTrail: Sendable {
+  /// A request that was answered.
+  struct Hop: Sendable {
+    let request: HTTPRequest
+    let response: HTTPResponse
+    /// Whether the response led to another request; else it is the answer.
+    let isFollowed: Bool
+  }
+
   /// Whose request the current task sends; `nil`: nobody asks.
   @TaskLocal static var current: RedirectTrail?
 
-  private let responses = Mutex<[HTTPResponse]>([])
+  private let state = Mutex<[Hop]>([])
 
-  /// Those of the last call of a transport, in the order in which they were received.
-  var redirects: [HTTPResponse] { responses.withLock { $0 } }
+  /// In the order in which they were answered, of every call of a transport: a middleware may have made several.
+  var hops: [Hop] { state.withLock { $0 } }
 
-  func leave(_ redirects: [HTTPResponse]) { responses.withLock { $0 = redirects } }
+  /// The responses that were followed.
+  var redirects: [HTTPResponse] { hops.filter(\.isFollowed).map(\.response) }
+
+  func leave(_ hops: Hop...) { leave(hops) }
+
+  func leave(_ hops: [Hop]) { state.withLock { $0 += hops } }
 }

@@ -3,8 +3,9 @@ public import HTTPTypes
 
 /// One HTTP exchange as it was received, never a model.
 ///
-/// It holds the identity of its key, so that a collision of digests is seen, and no secret: `Authorization`, `Cookie`
-/// and `Set-Cookie` are not among its fields, and secret query items are digested in its URL.
+/// It holds the identity of its key, so that a collision of digests is seen. `Authorization`, `Cookie` and `Set-Cookie` are not
+/// among its fields; secret query items are digested in its URL, `Location`, `Content-Location` and `Link`. Where it came over
+/// redirects, `Cache-Control`, `Age` and `Vary` are made of all the responses on the way, and validators and `Expires` are left out.
 public struct Record: Sendable, Hashable {
   public var head: Head
   /// The response's body, as received.

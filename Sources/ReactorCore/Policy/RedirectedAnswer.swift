@@ -13,8 +13,9 @@ enum RedirectedAnswer {
   /// - Parameters:
   ///   - redirects: in the order in which they were received; none: the fields are the answer's own.
   ///   - fallback: how long what says nothing is fresh, in seconds.
+  ///   - staleIfError: how long what says nothing of it may stand in for an error, in seconds.
   static func fields(
-    of answer: HTTPResponse, after redirects: [HTTPResponse], receivedAt: Date, fallback: Double
+    of answer: HTTPResponse, after redirects: [HTTPResponse], receivedAt: Date, fallback: Double, staleIfError: Double
   ) -> HTTPFields {
     guard !redirects.isEmpty else { return answer.headerFields }
     var fields = answer.headerFields
@@ -27,24 +28,31 @@ enum RedirectedAnswer {
     let age = limiting.map(\.age).max() ?? 0
     let left = limiting.map { ($0.freshness.lifetime ?? fallback) - $0.age }.min() ?? 0
     let saysNothing = limiting.allSatisfy { $0.freshness.lifetime == nil }
-    let directives = directives(steps, limiting, lifetime: saysNothing ? nil : left + age)
+    let directives = directives(
+      steps, limiting, lifetime: saysNothing ? nil : left + age, staleIfError: staleIfError)
     fields[.age] = age > 0 ? "\(seconds(age))" : nil
     fields[.cacheControl] = directives.isEmpty ? nil : directives.joined(separator: ", ")
     return fields
   }
 
-  private static func directives(_ steps: [Step], _ limiting: [Step], lifetime: Double?) -> [String] {
+  private static func directives(
+    _ steps: [Step], _ limiting: [Step], lifetime: Double?, staleIfError: Double
+  ) -> [String] {
     var directives: [String] = []
     if let lifetime { directives.append("max-age=\(seconds(lifetime))") }
     if steps.contains(where: \.freshness.isNoStore) { directives.append("no-store") }
     if steps.contains(where: \.freshness.isNoCache) { directives.append("no-cache") }
     if steps.contains(where: \.freshness.isMustRevalidate) { directives.append("must-revalidate") }
     if steps.contains(where: \.isSharedMustRevalidate) { directives.append("proxy-revalidate") }
-    // What one does not allow is not allowed (RFC 5861 §3); of §4, what none names is the configuration's to say.
+    // What one does not allow is not allowed (RFC 5861 §3). Of §4 it is the configuration that speaks for who is silent; where all
+    // are, it still does when the answer is used.
     let open = limiting.map { $0.freshness.staleWhileRevalidate ?? 0 }.min() ?? 0
     if open > 0 { directives.append("stale-while-revalidate=\(seconds(open))") }
-    let standIn = steps.compactMap(\.freshness.staleIfError).min()
-    if let standIn { directives.append("stale-if-error=\(seconds(standIn))") }
+    if steps.contains(where: { $0.freshness.staleIfError != nil }) {
+      // What is never stale needs no stand-in.
+      let standIns = steps.compactMap { $0.freshness.staleIfError ?? ($0.isLimiting ? staleIfError : nil) }
+      directives.append("stale-if-error=\(seconds(standIns.min() ?? 0))")
+    }
     return directives
   }
 

@@ -38,25 +38,49 @@ extension SecretQuery {
   /// Each item begins after `?`, `&` or the `#` of a fragment, and ends before `&`, `#` or what no URL holds (RFC 3986 §2).
   private static func redact(text: String, _ secret: Set<String>) -> String {
     var (redacted, rest) = ([UInt8](), Array(text.utf8)[...])
-    while let start = rest.firstIndex(where: { starts.contains($0) }) {
+    while let start = rest.firstIndex(where: isStart) {
       redacted += rest[...start]
       rest = rest[(start + 1)...]
-      let item = rest.prefix { !ends.contains($0) }
-      guard let digested = self.item(item, secret) else { continue }
-      redacted += digested
-      rest = rest[item.endIndex...]
+      // Each byte is read once: what is no name is looked through no further than to where the next one may begin.
+      let name = rest.prefix { $0 != equals && !isStart($0) && !isEnd($0) }
+      guard rest[name.endIndex...].first == equals, isSecret(name, secret) else { continue }
+      let value = rest[(name.endIndex + 1)...].prefix { !isEnd($0) }
+      redacted += digested(name, value)
+      rest = rest[value.endIndex...]
     }
     return String(decoding: redacted + rest, as: UTF8.self)
   }
 
   /// The item with its value digested; `nil` where it is no secret.
   private static func item(_ item: ArraySlice<UInt8>, _ secret: Set<String>) -> [UInt8]? {
-    guard let equals = item.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-    let name = String(decoding: item[..<equals], as: UTF8.self)
-    guard secret.contains((name.removingPercentEncoding ?? name).lowercased()) else { return nil }
-    return Array("\(name)=sha256-\(SHA256Digest.hex(Array(item[(equals + 1)...])))".utf8)
+    guard let end = item.firstIndex(of: equals), isSecret(item[..<end], secret) else { return nil }
+    return digested(item[..<end], item[(end + 1)...])
   }
 
-  private static let starts = Set("?&#".utf8)
-  private static let ends = Set("&#<>\" \t".utf8)
+  private static func isSecret(_ name: ArraySlice<UInt8>, _ secret: Set<String>) -> Bool {
+    let name = String(decoding: name, as: UTF8.self)
+    return secret.contains((name.removingPercentEncoding ?? name).lowercased())
+  }
+
+  private static func digested(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> [UInt8] {
+    Array(name) + Array("=sha256-\(SHA256Digest.hex(Array(value)))".utf8)
+  }
+
+  private static let equals = UInt8(ascii: "=")
+
+  private static func isStart(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "#"): true
+    default: false
+    }
+  }
+
+  private static func isEnd(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""),
+      UInt8(ascii: " "), UInt8(ascii: "\t"):
+      true
+    default: false
+    }
+  }
 }

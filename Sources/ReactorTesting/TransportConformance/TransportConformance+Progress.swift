@@ -52,6 +52,8 @@ extension TransportConformance.Check {
             isInside.change { $0 = false }
           }
         }
+        // The closure's thread is let go, whatever comes of the call.
+        defer { mayLeave.signal() }
         try await subject.wait(for: entered, "the answer's progress")
         task.cancel()
         mayLeave.signal()

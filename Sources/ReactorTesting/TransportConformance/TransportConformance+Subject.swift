@@ -12,6 +12,8 @@ extension TransportConformance {
     let location: SourceLocation
     /// How long the machine is given for what a transport that keeps the contract does at once.
     var patience = Duration.seconds(20)
+    /// How long it is given for a whole check.
+    var limit = Duration.seconds(60)
 
     /// Runs `body` with a server and a new transport.
     func serving(
@@ -27,12 +29,32 @@ extension TransportConformance {
 
     /// Returns once `latch` is open.
     ///
-    /// - Throws: ``InVain``, so that a transport which does not do it does not hang the suite.
+    /// - Throws: ``NeverHappened``, so that a transport which does not do it does not hang the suite.
     func wait(for latch: Latch, _ what: String) async throws {
+      try await wait(for: latch, what, within: patience)
+    }
+
+    /// Runs the body of a check.
+    ///
+    /// - Throws: what it throws; ``NeverHappened`` where a transport does not let it end.
+    func run(_ body: @escaping @Sendable (Self) async throws -> Void) async throws {
+      let (ended, failure) = (Latch(), Shared<(any Error)?>(nil))
+      // It is left behind, with its connections, where it does not end: what ignores its cancellation cannot be ended, and a
+      // group would wait for it.
+      let task = Task {
+        do { try await body(self) } catch { failure.change { $0 = error } }
+        ended.open()
+      }
+      defer { task.cancel() }
+      try await wait(for: ended, "the end of the check", within: limit)
+      if let error = failure.value { throw error }
+    }
+
+    private func wait(for latch: Latch, _ what: String, within limit: Duration) async throws {
       do {
-        try await withDeadline(patience, ContinuousClock()) { try await latch.wait() }
+        try await withDeadline(limit, ContinuousClock()) { try await latch.wait() }
       } catch ReactorError.timedOut {
-        throw InVain(what: what, patience: patience)
+        throw NeverHappened(what: what, limit: limit)
       }
     }
 
@@ -82,14 +104,6 @@ extension TransportConformance {
       }
     }
   }
-}
-
-/// What a check has waited for, and did not come.
-struct InVain: Error, CustomStringConvertible {
-  let what: String
-  let patience: Duration
-
-  var description: String { "\(what) did not come within \(patience)" }
 }
 
 extension Transport {

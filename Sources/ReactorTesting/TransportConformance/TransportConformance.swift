@@ -12,7 +12,7 @@ public import Testing
 ///
 /// It talks to a server on this machine's loopback interface, over sockets of its own, that misbehaves in every way it knows: it hangs
 /// up, resets, drips, announces what it does not send. A broken promise is recorded as an issue that names it, at the line of the
-/// caller; the other checks still run. What a platform makes impossible is excepted by its name.
+/// caller; the other checks still run, also after one that does not end within a minute. What a platform makes impossible is excepted by its name.
 public struct TransportConformance: Sendable {
   private let exceptions: Set<Exception>
   private let make: @Sendable (Settings) -> any Transport
@@ -29,7 +29,8 @@ public struct TransportConformance: Sendable {
   public func run(sourceLocation: SourceLocation = #_sourceLocation) async {
     for check in Check.all where check.exception.map(exceptions.contains) != true {
       do {
-        try await check.body(Subject(make: make, exceptions: exceptions, check: check.name, location: sourceLocation))
+        let subject = Subject(make: make, exceptions: exceptions, check: check.name, location: sourceLocation)
+        try await subject.run(check.body)
       } catch {
         Issue.record("\(check.name): threw \(error)", sourceLocation: sourceLocation)
       }

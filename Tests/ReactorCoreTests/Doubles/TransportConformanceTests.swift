@@ -4,21 +4,47 @@ import Testing
 
 @testable import ReactorTesting
 
-@Suite struct `The suite of every transport` {
-  private func subject(patience: Duration) -> TransportConformance.Subject {
+@Suite(.timeLimit(.minutes(1))) struct `The suite of every transport` {
+  private func subject(patience: Duration = .never, limit: Duration = .never) -> TransportConformance.Subject {
     TransportConformance.Subject(
       make: { _ in ScriptedTransport() }, exceptions: [], check: "check", location: #_sourceLocation,
-      patience: patience)
+      patience: patience, limit: limit)
   }
 
   @Test func `does not hang on a transport that keeps its connection`() async {
     let hungUp = Latch()
     await #expect {
-      try await subject(patience: .zero).expectHangUp(hungUp, after: "an error")
+      try await subject(patience: .milliseconds(10)).expectHangUp(hungUp, after: "an error")
     } throws: {
       "\($0)".hasPrefix("the end of the connection after an error did not come within")
     }
     #expect(hungUp.waiterCount == 0)
+  }
+
+  @Test func `does not hang on a transport that ignores its cancellation`() async throws {
+    let gate = Gate()
+    await #expect {
+      try await subject(limit: .milliseconds(10)).run { _ in await gate.waitIgnoringCancellation() }
+    } throws: {
+      "\($0)".hasPrefix("the end of the check did not come within")
+    }
+    gate.open()
+    try await gate.waitForArrival()
+  }
+
+  @Test func `ends with what a check throws, and with the caller`() async throws {
+    struct Failed: Error {}
+    await #expect(throws: Failed.self) { try await subject().run { _ in throw Failed() } }
+    let cancelled = Latch()
+    let task = Task {
+      try await subject().run { _ in
+        defer { cancelled.open() }
+        try await Latch().wait()
+      }
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try await cancelled.wait()
   }
 
   @Test func `goes on at once where it is closed`() async throws {

@@ -4,18 +4,22 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct `What comes over redirects by URLSession` {
   @Test func `is fresh for as long as the redirect is`() async throws {
-    try await RedirectTrial(URLSessionTransport()).expectShortestFreshness()
+    try await RedirectScenario(URLSessionTransport()).expectShortestFreshness()
   }
 
   @Test func `is asked for without the validators of another URL`() async throws {
-    try await RedirectTrial(URLSessionTransport()).expectNoValidatorsElsewhere()
+    try await RedirectScenario(URLSessionTransport()).expectNoValidatorsElsewhere()
   }
 
   @Test func `confirms nothing that is stored`() async throws {
-    try await RedirectTrial(URLSessionTransport()).expectNoConfirmationFromElsewhere()
+    try await RedirectScenario(URLSessionTransport()).expectNoConfirmationFromElsewhere()
   }
 
   @Test func `is not stored where a step of the way may not be, or changes something`() async throws {
-    try await RedirectTrial(URLSessionTransport()).expectNothingStored()
+    try await RedirectScenario(URLSessionTransport()).expectNothingStored()
+  }
+
+  @Test func `is a change that has been made, whatever follows`() async throws {
+    try await RedirectScenario(URLSessionTransport()).expectChange()
   }
 }

@@ -12,6 +12,7 @@ enum FieldCorpus {
       "9223372036854775807",
       "9223372036854775808", "99999999999999999999999999", "0, 70", "٦", "🙂", "\u{0}", "\t1\t", "close, a, b",
       "a@b, (c)",
+      "</a?token=s3cret&x=1>; rel=next, </b?x=1#token=s3cret>", "?token=",
       "/a", "../a", "//other.example.com/a", "https://api.example.com:99999/a", "?", "#", "%", "%ZZ", "http://[::1",
       "\u{7F}",
     ]

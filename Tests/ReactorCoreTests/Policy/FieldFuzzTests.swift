@@ -5,12 +5,17 @@ import Testing
 
 @testable import ReactorCore
 
+extension HTTPField.Name {
+  /// RFC 8288 §3.
+  fileprivate static let link = HTTPField.Name("Link") ?? .location
+}
+
 /// Field values that nobody would send, made of those in ``FieldCorpus`` by a seeded generator: `REACTOR_FUZZ` says how many.
 @Suite("Any bytes in a field", .timeLimit(.minutes(10))) struct FieldFuzzTests {
   private static let names: [HTTPField.Name] = [
     .age, .cacheControl, .connection, .contentLength, .contentLocation, .date, .eTag, .expires, .ifMatch,
     .ifModifiedSince,
-    .ifNoneMatch, .ifRange, .lastModified, .location, .range, .retryAfter, .vary,
+    .ifNoneMatch, .ifRange, .lastModified, .link, .location, .range, .retryAfter, .vary,
   ]
   private static let body = Data("0123456789".utf8)
 
@@ -57,6 +62,7 @@ import Testing
     _ = (StoredFields.confirm(fields, head), head.updated(by: fields, own, now, now))
     if let delay = RetryAfter.delay(in: fields, now: now), delay < .zero { return "a delay of \(delay)" }
     if let problem = redirected(own, fields) { return problem }
+    if let secret = secret(in: SecretQuery.redact(fields, names: ["token"])) { return "a secret in \(secret)" }
     let urls = Invalidation.named(
       by: HTTPResponse(status: .ok, headerFields: fields), to: .post, "https://api.example.com/a")
     return urls.allSatisfy { $0.hasPrefix("https://api.example.com/") } ? nil : "another origin"
@@ -75,7 +81,9 @@ import Testing
     }
     let stored = freshness(
       answer,
-      RedirectedAnswer.fields(of: answer, after: [redirect], receivedAt: CachingExample.time, fallback: 300))
+      RedirectedAnswer.fields(
+        of: answer, after: [redirect], receivedAt: CachingExample.time, fallback: 300,
+        staleIfError: 0))
     for step in [freshness(redirect, own), freshness(answer, fields)] {
       if step.isNoStore, !stored.isNoStore { return "stored over a redirect against its word" }
       if step.isNoCache, !stored.isNoCache { return "used over a redirect against its word" }
@@ -84,6 +92,17 @@ import Testing
       }
     }
     return nil
+  }
+
+  /// The field whose URLs still have a value that is secret.
+  private static func secret(in fields: HTTPFields) -> HTTPField.Name? {
+    fields.first { field in
+      guard [.contentLocation, .link, .location].contains(field.name) else { return false }
+      return ["?", "&", "#"].contains { start in
+        let parts = field.value.components(separatedBy: "\(start)token=").dropFirst()
+        return parts.contains { !$0.hasPrefix("sha256-") }
+      }
+    }?.name
   }
 
   private static func fields(_ generator: inout SeededGenerator) -> HTTPFields {

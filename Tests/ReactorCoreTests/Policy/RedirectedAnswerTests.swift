@@ -101,8 +101,20 @@ import Testing
       testDescription: "…and not where one does not", redirects: ["302; Cache-Control: max-age=60"],
       answer: "Cache-Control: max-age=60, stale-while-revalidate=90", stored: "Cache-Control: max-age=60"),
     Case(
-      testDescription: "the least stale-if-error that is said",
-      redirects: ["302; Cache-Control: max-age=60", "302; Cache-Control: max-age=60, stale-if-error=5"],
+      testDescription: "the least stale-if-error that is said, where all say it",
+      redirects: ["302; Cache-Control: max-age=60, stale-if-error=5"],
+      answer: "Cache-Control: max-age=60, stale-if-error=90", stored: "Cache-Control: max-age=60, stale-if-error=5"),
+    Case(
+      testDescription: "…and no more than ours, where one is silent", redirects: ["302; Cache-Control: max-age=60"],
+      answer: "Cache-Control: max-age=60, stale-if-error=90", stored: "Cache-Control: max-age=60, stale-if-error=30"),
+    Case(
+      testDescription: "…which may be the answer", redirects: ["302; Cache-Control: max-age=60, stale-if-error=90"],
+      answer: "Cache-Control: max-age=60", stored: "Cache-Control: max-age=60, stale-if-error=30"),
+    Case(
+      testDescription: "…but not a redirect that is for ever", redirects: ["301"],
+      answer: "Cache-Control: max-age=60, stale-if-error=90", stored: "Cache-Control: max-age=60, stale-if-error=90"),
+    Case(
+      testDescription: "…unless it says so", redirects: ["301; Cache-Control: stale-if-error=5"],
       answer: "Cache-Control: max-age=60, stale-if-error=90", stored: "Cache-Control: max-age=60, stale-if-error=5"),
     Case(
       testDescription: "no validator of another URL", redirects: ["302; Cache-Control: max-age=60; ETag: \"1\""],
@@ -123,7 +135,7 @@ import Testing
     }
     return RedirectedAnswer.fields(
       of: responses[responses.count - 1], after: responses.dropLast(), receivedAt: CachingExample.time,
-      fallback: fallback)
+      fallback: fallback, staleIfError: 30)
   }
 
   private func expectStored(_ example: Case) {

@@ -5,7 +5,7 @@ import ReactorTesting
 import Testing
 
 /// What a flow stores of answers that come over redirects, from a real server and by a real transport.
-public struct RedirectTrial: Sendable {
+public struct RedirectScenario: Sendable {
   private let transport: any Transport
   private let clock = TestClock()
   private let persistence = MemoryPersistence()
@@ -89,6 +89,29 @@ public struct RedirectTrial: Sendable {
       #expect(try await notes.fetch("note").text == "one")
       #expect(try await notes.fetch(Resource("note", method: .post)).text == "one")
       #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
+    }
+  }
+
+  /// A change has been made where it is redirected, also where what follows fails, and where it is redirected to.
+  public func expectChange() async throws {
+    let isGone = Shared(false)
+    try await LoopbackServer.run { request in
+      switch (request.method, request.target) {
+      case ("POST", _): .redirect(303, to: "/there")
+      case ("PUT", "/note"): .redirect(308, to: "/there")
+      default: isGone.value ? .status(404) : .text(Note(1, "one").json, fields: [("Cache-Control", "max-age=100")])
+      }
+    } body: { server in
+      let notes = try reactor(server)
+      for method in [HTTPRequest.Method.post, .put] {
+        isGone.change { $0 = false }
+        for path in ["note", "there"] { _ = try await notes.fetch(Resource(path)) }
+        isGone.change { $0 = method == .post }
+        _ = try? await notes.fetch(Resource("note", method: method))
+        let count = server.received.count
+        for path in ["note", "there"] { _ = try? await notes.fetch(Resource(path)) }
+        #expect(server.received.count == count + 2, "\(method)")
+      }
     }
   }
 

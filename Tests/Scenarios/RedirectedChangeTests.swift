@@ -1,0 +1,177 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// Follows the redirects that a script answers with.
+private struct Following: Transport {
+  let script: ScriptedTransport
+  var limit = 5
+
+  func send(
+    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws -> (HTTPResponse, Data) {
+    try await Redirect.following(request, body: body, limit: limit) {
+      try await script.send($0, body: $1, progress: progress)
+    }
+  }
+}
+
+/// Saves nothing for a task that is cancelled.
+private struct Heeding: Persistence {
+  let base = MemoryPersistence()
+  let attempts = Shared(0)
+  let sixth = Latch()
+
+  func load(_ key: RecordKey) async throws -> Record? { try await base.load(key) }
+
+  func save(_ record: Record, for key: RecordKey) async throws {
+    defer {
+      if attempts.change({
+        $0 += 1; return $0
+      }) == 6 {
+        sixth.open()
+      }
+    }
+    try Task.checkCancellation()
+    try await base.save(record, for: key)
+  }
+
+  func remove(_ key: RecordKey) async throws { try await base.remove(key) }
+  func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
+  func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
+    try await base.entries(in: scope, url: url)
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `A change whose redirect is followed` {
+  typealias Answer = ScriptedTransport.Answer
+
+  private let script = ScriptedTransport()
+  private let persistence = Heeding()
+
+  private func layer(_ limit: Int = 5) -> ModelLayer {
+    var configuration = ReactorConfiguration()
+    configuration.retry = .never
+    configuration.keepUnusedFor = .never
+    return ModelLayer(
+      baseURL: Bench.url, transport: Following(script: script, limit: limit), persistence: persistence,
+      reachability: AlwaysReachable(), configuration: configuration)
+  }
+
+  private static let paths = ["note", "there", "named", "other"]
+
+  private func store(_ notes: Reactor<Note>) async throws {
+    for path in Self.paths {
+      script.answer("/v1/\(path)", with: .json(Note(1, path).json))
+      _ = try await notes.fetch(Resource(path))
+    }
+  }
+
+  /// Which of the paths are asked for anew, by this layer and by one that is made after it.
+  private func stale(_ notes: Reactor<Note>) async throws -> [[String]] {
+    for path in Self.paths { script.answer("/v1/\(path)", with: .failure(URLError(.badServerResponse))) }
+    var stale: [[String]] = []
+    for notes in [notes, layer().reactor(Note.self)] {
+      var paths: [String] = []
+      for path in Self.paths where await (try? notes.fetch(Resource(path))) == nil { paths.append(path) }
+      stale.append(paths)
+    }
+    return stale
+  }
+
+  private func redirect(_ status: Int, to location: String, naming name: String? = nil) -> Answer {
+    var fields: HTTPFields = [.location: location]
+    fields[.contentLocation] = name
+    return .response(HTTPResponse.Status(code: status), fields: fields)
+  }
+
+  @Test(
+    arguments: [
+      .response(.notFound), .response(.internalServerError), .failure(ReactorError.timedOut), .json("no note"),
+      .json(Note(1, "new").json),
+    ] as [Answer])
+  func `has been made, whatever becomes of what follows`(last: Answer) async throws {
+    let notes = layer().reactor(Note.self)
+    try await store(notes)
+    script.answer("/v1/note", with: redirect(303, to: "there", naming: "named"))
+    script.answer("/v1/there", with: last)
+    _ = try? await notes.fetch(Resource("note", method: .post))
+    #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
+  }
+
+  @Test func `changes the target of the redirect, and what that names`() async throws {
+    let notes = layer().reactor(Note.self)
+    try await store(notes)
+    script.answer("/v1/note", with: redirect(308, to: "there"))
+    script.answer("/v1/there", with: .json(Note(1, "new").json, fields: [.contentLocation: "named"]))
+    _ = try await notes.fetch(Resource("note", method: .put))
+    #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
+  }
+
+  @Test func `has been made, though too many redirects follow`() async throws {
+    let notes = layer(1).reactor(Note.self)
+    try await store(notes)
+    script.answer("/v1/note", with: redirect(307, to: "there"))
+    script.answer("/v1/there", with: redirect(307, to: "named"))
+    await #expect(throws: ReactorError.self) { try await notes.fetch(Resource("note", method: .put)) }
+    #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
+  }
+
+  @Test func `has been made, though it is cancelled then`() async throws {
+    let notes = layer().reactor(Note.self)
+    try await store(notes)
+    let gate = Gate()
+    script.answer("/v1/note", with: redirect(303, to: "there"))
+    script.answer("/v1/there", with: .json(Note(1, "new").json).held(at: gate))
+    let task = Task { try await notes.fetch(Resource("note", method: .post)) }
+    try await gate.waitForArrival()
+    task.cancel()
+    await #expect(throws: ReactorError.self) { try await task.value }
+    // Four were stored, and two are declared stale.
+    try await persistence.sixth.wait()
+    #expect(try await stale(notes) == [["note", "there"], ["note", "there"]])
+    try await script.waitUntilIdle()
+  }
+
+  @Test func `leaves ours to us where another origin answers`() async throws {
+    let notes = layer().reactor(Note.self)
+    try await store(notes)
+    script.answer("/v1/note", with: redirect(307, to: "https://elsewhere.example/moved", naming: "there"))
+    let names: HTTPFields = [.location: "https://api.example.com/v1/named", .contentLocation: "/v1/other"]
+    script.answer("/moved", with: .json(Note(1, "new").json, fields: names))
+    _ = try await notes.fetch(Resource("note", method: .put))
+    #expect(try await stale(notes) == [["note", "there"], ["note", "there"]])
+  }
+
+  @Test func `changes what its answer names, also where that cannot be read`() async throws {
+    let notes = layer().reactor(Note.self)
+    try await store(notes)
+    script.answer("/v1/note", with: .json("", status: .created, fields: [.location: "named"]))
+    await #expect(throws: ReactorError.self) { try await notes.fetch(Resource("note", method: .post)) }
+    #expect(try await stale(notes) == [["note", "named"], ["note", "named"]])
+  }
+
+  @Test func `may have any method, where the resource is said to change something`() async throws {
+    let notes = layer().reactor(Note.self)
+    try await store(notes)
+    script.answer("/v1/note", with: redirect(303, to: "there"))
+    script.answer("/v1/there", with: .response(.notFound))
+    var resource = Resource("note")
+    resource.isReadOnly = false
+    await #expect(throws: ReactorError.self) { try await notes.fetch(resource) }
+    #expect(try await stale(notes) == [["note"], ["note"]])
+  }
+
+  @Test func `that is refused changes nothing`() async throws {
+    let notes = layer().reactor(Note.self)
+    try await store(notes)
+    script.answer("/v1/note", with: .response(.conflict, fields: [.location: "named"]))
+    await #expect(throws: ReactorError.self) { try await notes.fetch(Resource("note", method: .put)) }
+    script.answer("/v1/note", with: .json(Note(1, "note").json))
+    #expect(try await notes.fetch("note").text == "note")
+    #expect(script.requestCount == Self.paths.count + 1)
+  }
+}
