@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ReactorCore
 import ReactorFlux
 import ReactorTesting
