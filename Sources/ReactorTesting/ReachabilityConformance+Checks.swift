@@ -100,7 +100,9 @@ extension ReachabilityConformance.Subject {
 
   fileprivate func wait(for readers: [ReachabilityReader], count: Int) async throws {
     for reader in readers {
-      try await wait(for: "element \(count) of a stream that has given \(reader.values)") { try await reader.wait(for: count) }
+      try await wait(for: "element \(count) of a stream that has given \(reader.values)") {
+        try await reader.wait(for: count)
+      }
     }
   }
 }

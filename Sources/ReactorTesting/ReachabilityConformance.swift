@@ -14,6 +14,8 @@ public import Testing
 public struct ReachabilityConformance: Sendable {
   private let reachability: any Reachability
   private let set: (@Sendable (Bool) async throws -> Void)?
+  /// How long the reachability is given for what it does at once.
+  var patience = Duration.seconds(20)
 
   /// Checks what holds while nothing changes.
   public init(_ reachability: some Reachability) {
@@ -31,12 +33,11 @@ public struct ReachabilityConformance: Sendable {
 
   /// Runs every check, one after the other.
   public func run(sourceLocation: SourceLocation = #_sourceLocation) async {
-    for check in Check.standing {
-      await check.run(Subject(reachability: reachability, check: check.name, location: sourceLocation))
-    }
-    guard let set else { return }
-    for check in Check.changing {
-      await check.run(Subject(reachability: reachability, set: set, check: check.name, location: sourceLocation))
+    for check in set == nil ? Check.standing : Check.standing + Check.changing {
+      await check.run(
+        Subject(
+          reachability: reachability, set: set ?? { _ in }, check: check.name, location: sourceLocation,
+          patience: patience))
     }
   }
 }
@@ -64,21 +65,21 @@ extension ReachabilityConformance {
   /// What is under test.
   struct Subject: Sendable {
     let reachability: any Reachability
-    var set: @Sendable (Bool) async throws -> Void = { _ in }
+    let set: @Sendable (Bool) async throws -> Void
     let check: String
     let location: SourceLocation
+    let patience: Duration
 
     func expect(_ condition: Bool, _ what: String) {
       #expect(condition, "\(check): \(what)", sourceLocation: location)
     }
 
-    /// Gives what `work` does within the time that a reachability is given.
+    /// Gives what `work` gives, in time.
     ///
     /// - Throws: ``InVain``.
     func wait<Value: Sendable>(
       for what: String, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-      let patience = Duration.seconds(20)
       do {
         return try await withDeadline(patience, ContinuousClock(), work)
       } catch ReactorError.timedOut {

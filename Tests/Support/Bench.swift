@@ -1,7 +1,7 @@
 public import Foundation
 public import ReactorCore
 public import ReactorTesting
-public import Testing
+import Testing
 
 /// A layer on scripted parts: time moves when the test moves it, and the network answers as the test says.
 public final class Bench: Sendable {
@@ -15,14 +15,13 @@ public final class Bench: Sendable {
   public let notes: Reactor<Note>
 
   /// - Parameters:
-  ///   - configure: changes the configuration; by default models stay in memory, so that nobody sleeps, and nothing is
-  ///   retried, so that a request that fails is one request.
   ///   - exceptions: what the test does that the rules of an ``EventRecorder`` do not know.
+  ///   - configure: changes the configuration; by default models stay in memory, so that nobody sleeps, and nothing is
+  ///     retried, so that a request that fails is one request.
   public init(
     persistence: (any Persistence)? = MemoryPersistence(), clock: TestClock = TestClock(),
     transport: ScriptedTransport = ScriptedTransport(), scope: Scope = .shared,
-    except exceptions: Set<EventRecorder.Exception> = [],
-    sourceLocation: SourceLocation = #_sourceLocation, configure: (inout ReactorConfiguration) -> Void = { _ in }
+    except exceptions: Set<EventRecorder.Exception> = [], configure: (inout ReactorConfiguration) -> Void = { _ in }
   ) {
     power = ScriptedPowerSaving()
     var configuration = ReactorConfiguration()
@@ -39,7 +38,7 @@ public final class Bench: Sendable {
     layer = ModelLayer(
       baseURL: Self.url, transport: transport, persistence: persistence, reachability: reachability, scope: scope,
       configuration: configuration)
-    log = EventLog(layer, except: exceptions, sourceLocation: sourceLocation)
+    log = EventLog(layer, except: exceptions)
     notes = layer.reactor()
   }
 

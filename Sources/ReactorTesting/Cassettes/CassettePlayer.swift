@@ -106,9 +106,11 @@ public final class CassettePlayer: Transport {
       case .byRequest: rest.min { request.distance(to: $0.element.request) < request.distance(to: $1.element.request) }
       }
     guard !isKnown, let nearest else {
-      return .exhausted(request: request.name, played: entries.count { $0.isPlayed && (!isKnown || $0.request == request) })
+      return .exhausted(
+        request: request.name, played: entries.count { $0.isPlayed && (!isKnown || $0.request == request) })
     }
     return .unmatched(
-      request: request.name, exchange: nearest.offset + 1, difference: request.difference(from: nearest.element.request))
+      request: request.name, exchange: nearest.offset + 1, difference: request.difference(from: nearest.element.request)
+    )
   }
 }

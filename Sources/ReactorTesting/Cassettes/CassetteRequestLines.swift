@@ -16,7 +16,8 @@ struct CassetteRequestLines: Sendable, Hashable {
     let items = parts.dropFirst().flatMap { $0.split(separator: "&", omittingEmptySubsequences: false) }
     let counted = request.fields.filter { fields.contains($0.name) }
       .map { "\($0.name.canonicalName): \($0.value)" }.sorted()
-    lines = [request.method.rawValue, String(parts[0])] + items.map { "?\($0)" } + counted + Self.lines(of: request.body)
+    lines =
+      [request.method.rawValue, String(parts[0])] + items.map { "?\($0)" } + counted + Self.lines(of: request.body)
   }
 
   /// JSON is spelled in one way, since an encoder may order its members as it likes.
