@@ -2,7 +2,7 @@ public import Foundation
 public import ReactorCore
 import Synchronization
 
-/// A ``Persistence`` that fails, waits and crashes when a test says so, and counts what it was asked.
+/// A ``Persistence`` that fails, waits, is slow and crashes when a test says so, and counts what it was asked.
 ///
 /// ```swift
 /// let persistence = FaultyPersistence()
@@ -10,12 +10,15 @@ import Synchronization
 /// let gate = persistence.hold(.save)                      // the next save waits …
 /// try await gate.reached()                                // … which the test waits for,
 /// gate.open()                                             // and lets it go on
+/// persistence.delay(.save, by: .seconds(1), on: clock)    // one more lasts a second
 /// ```
 ///
 /// Faults of one operation happen in the order in which they were asked for, one per call.
 public final class FaultyPersistence: Persistence {
   public enum Operation: Sendable, Hashable, CaseIterable {
     case load, save, remove, removeAll, entries
+
+    fileprivate var isReading: Bool { self == .load || self == .entries }
   }
 
   /// What a call gets that ``crash()`` ended.
@@ -26,6 +29,7 @@ public final class FaultyPersistence: Persistence {
   private enum Fault: Sendable {
     case fail(any Error, isDone: Bool)
     case hold(Gate)
+    case delay(Duration, any Clock<Duration>)
   }
 
   private struct State {
@@ -34,6 +38,7 @@ public final class FaultyPersistence: Persistence {
     var failure: [Operation: any Error] = [:]
     var calls: [Operation: Int] = [:]
     var gates: [Gate] = []
+    var crashCount = 0
   }
 
   private let base: any Persistence
@@ -62,7 +67,7 @@ public final class FaultyPersistence: Persistence {
   /// - Parameter endsWhenCancelled: whether cancellation ends the wait, with `CancellationError`. Default: for all but
   ///   `save` and the removals, which a real store does not give up either.
   public func hold(_ operation: Operation, endsWhenCancelled: Bool? = nil) -> Gate {
-    let gate = Gate(endsWhenCancelled: endsWhenCancelled ?? (operation == .load || operation == .entries))
+    let gate = Gate(endsWhenCancelled: endsWhenCancelled ?? operation.isReading)
     state.withLock { state in
       state.faults[operation, default: []].append(.hold(gate))
       state.gates.append(gate)
@@ -70,9 +75,18 @@ public final class FaultyPersistence: Persistence {
     return gate
   }
 
-  /// Ends every call that a gate holds with ``Crashed``: what was not acknowledged is lost, what was is there.
+  /// Makes the next call last `duration` longer: it is carried out then.
+  ///
+  /// A removal or a save whose task is cancelled is carried out at once; a load and a list throw `CancellationError`.
+  public func delay(_ operation: Operation, by duration: Duration, on clock: any Clock<Duration>) {
+    state.withLock { $0.faults[operation, default: []].append(.delay(duration, clock)) }
+  }
+
+  /// Ends every call that a gate holds with ``Crashed``, and every slow one once its time is over: what was not acknowledged is lost,
+  /// what was is there.
   public func crash() {
     let gates = state.withLock { state in
+      state.crashCount += 1
       defer { state.gates = [] }
       return state.gates
     }
@@ -115,7 +129,21 @@ public final class FaultyPersistence: Persistence {
     case .hold(let gate):
       try await gate.pass()
       return try await body()
+    case .delay(let duration, let clock):
+      try await sleep(for: duration, on: clock, endsWhenCancelled: operation.isReading)
+      return try await body()
     case nil: return try await body()
     }
+  }
+
+  private func sleep(for duration: Duration, on clock: any Clock<Duration>, endsWhenCancelled: Bool) async throws {
+    let crashCount = state.withLock { $0.crashCount }
+    do {
+      try await clock.sleep(for: max(duration, .zero))
+    } catch {
+      // A real store does not give up a write either.
+      if endsWhenCancelled { throw error }
+    }
+    if state.withLock({ $0.crashCount }) > crashCount { throw Crashed() }
   }
 }

@@ -6,7 +6,8 @@ public final class ScriptedPowerSaving: PowerSaving {
   private struct State {
     var isOn: Bool
     var nextID = 0
-    var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
+    /// In the order in which they began.
+    var listeners: [(id: Int, continuation: AsyncStream<Bool>.Continuation)] = []
   }
 
   private let state: Mutex<State>
@@ -25,13 +26,13 @@ public final class ScriptedPowerSaving: PowerSaving {
   /// - Throws: `CancellationError`, at once when the task is cancelled.
   public func waitUntilNobodyListens() async throws { try await closed.wait(for: 0) }
 
-  /// Sets it; every open stream gets it, unless it is what was known before.
+  /// Sets it; every open stream gets it, in the order in which they began, unless it is what was known before.
   public func set(_ isOn: Bool) {
     state.withLock { state in
       guard state.isOn != isOn else { return }
       state.isOn = isOn
       // Under the lock, so that every stream sees the changes in their order; to yield runs nobody's code.
-      for listener in state.listeners.values { listener.yield(isOn) }
+      for listener in state.listeners { listener.continuation.yield(isOn) }
     }
   }
 
@@ -39,7 +40,7 @@ public final class ScriptedPowerSaving: PowerSaving {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
     let id = state.withLock { state in
       state.nextID += 1
-      state.listeners[state.nextID] = continuation
+      state.listeners.append((state.nextID, continuation))
       continuation.yield(state.isOn)
       return state.nextID
     }
@@ -49,9 +50,12 @@ public final class ScriptedPowerSaving: PowerSaving {
   }
 
   private func close(_ id: Int) {
-    let wasOpen = state.withLock { $0.listeners.removeValue(forKey: id) != nil }
-    if wasOpen { closed.add(1) }
+    // What is removed is let go after the lock.
+    let listener = state.withLock { state in
+      state.listeners.firstIndex { $0.id == id }.map { state.listeners.remove(at: $0) }
+    }
+    if listener != nil { closed.add(1) }
   }
 
-  deinit { state.withLock { Array($0.listeners.values) }.forEach { $0.finish() } }
+  deinit { state.withLock { $0.listeners }.forEach { $0.continuation.finish() } }
 }

@@ -7,7 +7,8 @@ public final class ScriptedReachability: Reachability {
     var isReachable: Bool
     var timesAsked = 0
     var nextID = 0
-    var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
+    /// In the order in which they began.
+    var listeners: [(id: Int, continuation: AsyncStream<Bool>.Continuation)] = []
   }
 
   private let state: Mutex<State>
@@ -33,13 +34,13 @@ public final class ScriptedReachability: Reachability {
   /// - Throws: `CancellationError`, at once when the task is cancelled.
   public func waitUntilNobodyListens() async throws { try await closed.wait(for: 0) }
 
-  /// Sets connectivity; every open stream gets it, unless it is what was known before.
+  /// Sets connectivity; every open stream gets it, in the order in which they began, unless it is what was known before.
   public func set(_ isReachable: Bool) {
     state.withLock { state in
       guard state.isReachable != isReachable else { return }
       state.isReachable = isReachable
       // Under the lock, so that every stream sees the changes in their order; to yield runs nobody's code.
-      for listener in state.listeners.values { listener.yield(isReachable) }
+      for listener in state.listeners { listener.continuation.yield(isReachable) }
     }
   }
 
@@ -47,7 +48,7 @@ public final class ScriptedReachability: Reachability {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
     let id = state.withLock { state in
       state.nextID += 1
-      state.listeners[state.nextID] = continuation
+      state.listeners.append((state.nextID, continuation))
       continuation.yield(state.isReachable)
       return state.nextID
     }
@@ -57,9 +58,12 @@ public final class ScriptedReachability: Reachability {
   }
 
   private func close(_ id: Int) {
-    let wasOpen = state.withLock { $0.listeners.removeValue(forKey: id) != nil }
-    if wasOpen { closed.add(1) }
+    // What is removed is let go after the lock.
+    let listener = state.withLock { state in
+      state.listeners.firstIndex { $0.id == id }.map { state.listeners.remove(at: $0) }
+    }
+    if listener != nil { closed.add(1) }
   }
 
-  deinit { state.withLock { Array($0.listeners.values) }.forEach { $0.finish() } }
+  deinit { state.withLock { $0.listeners }.forEach { $0.continuation.finish() } }
 }

@@ -7,6 +7,7 @@ extension ScriptedTransport {
   /// ```swift
   /// .json(#"[{"id": 1}]"#, fields: [.eTag: "\"1\""])
   /// .failure(URLError(.timedOut)).held(at: gate)
+  /// .json(#"[{"id": 1}]"#).delayed(by: .seconds(2), on: clock).cutShort(after: 4)
   /// ```
   public struct Answer: Sendable {
     enum Outcome: Sendable {
@@ -17,7 +18,17 @@ extension ScriptedTransport {
     let outcome: Outcome
     var gate: Gate?
     var ignoresCancellation = false
-    var bodyDelay: (duration: Duration, clock: any Clock<Duration>)?
+    var delay: Delay?
+    var bodyDelay: Delay?
+    /// How many bytes of the body come before the connection breaks.
+    var cut: Int?
+
+    struct Delay: Sendable {
+      let duration: Duration
+      let clock: any Clock<Duration>
+
+      func pass() async throws { try await clock.sleep(for: max(duration, .zero)) }
+    }
 
     /// A response, whatever its status.
     public static func response(
@@ -49,10 +60,27 @@ extension ScriptedTransport {
       return answer
     }
 
+    /// The same answer, given `duration` later: once its gate has let the request through, where it has one.
+    public func delayed(by duration: Duration, on clock: any Clock<Duration>) -> Answer {
+      var answer = self
+      answer.delay = Delay(duration: duration, clock: clock)
+      return answer
+    }
+
     /// The same answer, whose body comes `duration` after its head.
     public func bodyDelayed(by duration: Duration, on clock: any Clock<Duration>) -> Answer {
       var answer = self
-      answer.bodyDelay = (duration, clock)
+      answer.bodyDelay = Delay(duration: duration, clock: clock)
+      return answer
+    }
+
+    /// The same response, whose connection breaks after `bytes` of the body: progress up to there, then
+    /// ``ReactorCore/TransportError/connectionFailed(_:)``. It is never a shorter success, not even where the body has no more bytes.
+    ///
+    /// - Parameter bytes: within 0 and the size of the body.
+    public func cutShort(after bytes: Int) -> Answer {
+      var answer = self
+      answer.cut = bytes
       return answer
     }
   }

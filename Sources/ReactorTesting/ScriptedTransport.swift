@@ -101,13 +101,16 @@ public final class ScriptedTransport: Transport {
     return try await handler(request, body)
   }
 
-  /// Waits at the answer's gate.
+  /// Waits at the answer's gate, and for its delay.
   private func pass(_ answer: Answer) async throws {
     if answer.ignoresCancellation {
       await answer.gate?.waitIgnoringCancellation()
+      // Cut short where it is cancelled.
+      try? await answer.delay?.pass()
     } else {
       try await answer.gate?.wait()
       try Task.checkCancellation()
+      try await answer.delay?.pass()
     }
   }
 
@@ -120,9 +123,11 @@ public final class ScriptedTransport: Transport {
       var transfer = TransferProgress(
         sent: Int64(sent?.count ?? 0), toSend: Int64(sent?.count ?? 0), expected: Int64(body.count))
       progress(transfer)
-      if let delay = answer.bodyDelay { try await delay.clock.sleep(for: delay.duration) }
-      transfer.received = Int64(body.count)
+      try await answer.bodyDelay?.pass()
+      let cut = answer.cut.map { min(max($0, 0), body.count) }
+      transfer.received = Int64(cut ?? body.count)
       progress(transfer)
+      if let cut { throw TransportError.connectionFailed("cut after \(cut) of \(body.count) bytes") }
       return (response, body)
     }
   }

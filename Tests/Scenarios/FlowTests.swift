@@ -17,7 +17,7 @@ struct FlowTests {
         try await gate.wait()
         return "\(resource.path) \(tick.next())"
       })
-    let log = EventLog(reactor)
+    let log = EventLog(reactor, except: [.ownSteps])
     async let first = reactor.fetch("a")
     async let second = reactor.fetch("a")
     await log.wait(for: "joined")

@@ -1,6 +1,7 @@
 public import Foundation
 public import ReactorCore
 public import ReactorTesting
+import Testing
 
 /// A layer on scripted parts: time moves when the test moves it, and the network answers as the test says.
 public final class Bench: Sendable {
@@ -13,12 +14,14 @@ public final class Bench: Sendable {
   public let log: EventLog
   public let notes: Reactor<Note>
 
-  /// - Parameter configure: changes the configuration; by default models stay in memory, so that nobody sleeps, and nothing is
-  ///   retried, so that a request that fails is one request.
+  /// - Parameters:
+  ///   - exceptions: what the test does that the rules of an ``EventRecorder`` do not know.
+  ///   - configure: changes the configuration; by default models stay in memory, so that nobody sleeps, and nothing is
+  ///     retried, so that a request that fails is one request.
   public init(
     persistence: (any Persistence)? = MemoryPersistence(), clock: TestClock = TestClock(),
     transport: ScriptedTransport = ScriptedTransport(), scope: Scope = .shared,
-    configure: (inout ReactorConfiguration) -> Void = { _ in }
+    except exceptions: Set<EventRecorder.Exception> = [], configure: (inout ReactorConfiguration) -> Void = { _ in }
   ) {
     power = ScriptedPowerSaving()
     var configuration = ReactorConfiguration()
@@ -35,7 +38,7 @@ public final class Bench: Sendable {
     layer = ModelLayer(
       baseURL: Self.url, transport: transport, persistence: persistence, reachability: reachability, scope: scope,
       configuration: configuration)
-    log = EventLog(layer)
+    log = EventLog(layer, except: exceptions)
     notes = layer.reactor()
   }
 

@@ -1,7 +1,9 @@
 public import ReactorCore
+public import ReactorTesting
 import Synchronization
+public import Testing
 
-/// What happened, in order; a test may wait for a thing to happen.
+/// What happened, in order; a test may wait for a thing to happen. An order that cannot be is an issue.
 public final class EventLog: Sendable {
   private struct Waiter {
     let isMet: @Sendable ([String]) -> Bool
@@ -17,11 +19,21 @@ public final class EventLog: Sendable {
   private let state = Mutex(State())
   private let token = Mutex<EventToken?>(nil)
 
-  public init(_ layer: ModelLayer) {
+  private let recorder: EventRecorder
+
+  public init(
+    _ layer: ModelLayer, except exceptions: Set<EventRecorder.Exception> = [],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    recorder = EventRecorder(layer, except: exceptions, sourceLocation: sourceLocation)
     token.withLock { $0 = layer.observeEvents { [weak self] in self?.add($0) } }
   }
 
-  public init<Model>(_ reactor: Reactor<Model>) {
+  public init<Model>(
+    _ reactor: Reactor<Model>, except exceptions: Set<EventRecorder.Exception> = [],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    recorder = EventRecorder(reactor, except: exceptions, sourceLocation: sourceLocation)
     token.withLock { $0 = reactor.observeEvents { [weak self] in self?.add($0) } }
   }
 

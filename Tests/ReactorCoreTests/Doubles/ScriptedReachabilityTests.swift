@@ -1,4 +1,6 @@
 import ReactorTesting
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct `Scripted reachability` {
@@ -20,6 +22,24 @@ import Testing
     reachability.set(false)
     #expect([await first.next(), await first.next(), await first.next()] == [false, true, false])
     #expect([await second.next(), await second.next()] == [true, false])
+  }
+
+  @Test func `tells its streams in the order in which they began`() async {
+    let executor = SteppedExecutor()
+    let told = Shared<[Int]>([])
+    let readers = (0..<20).map { number in
+      let changes = reachability.changes
+      let read: @Sendable @concurrent () async -> Void = {
+        guard await changes.first(where: \.self) == true else { return }
+        told.change { $0.append(number) }
+      }
+      return Task(executorPreference: executor, operation: read)
+    }
+    executor.run()
+    reachability.set(true)
+    executor.run()
+    for reader in readers { await reader.value }
+    #expect(told.value == Array(0..<20))
   }
 
   @Test func `forgets a stream that was cancelled`() async {

@@ -107,5 +107,45 @@ import Testing
     try clock.checkNobodySleeps()
   }
 
+  @Test func `delays the whole answer on a clock, after its gate`() async throws {
+    let (clock, gate) = (TestClock(), Gate())
+    transport.answer("/a", with: Answer.json("abc").held(at: gate).delayed(by: .seconds(2), on: clock))
+    let task = Task { try await get("/a") }
+    try await gate.waitForArrival()
+    #expect(clock.sleeperCount == 0)
+    gate.open()
+    try await clock.waitForSleepers()
+    #expect(transport.inFlight == 1)
+    clock.advance(by: .seconds(2))
+    #expect(try await task.value.1 == Data("abc".utf8))
+    try clock.checkNobodySleeps()
+  }
+
+  @Test(arguments: [true, false])
+  func `a delay ends when it is cancelled, with an answer where that is ignored`(isIgnored: Bool) async throws {
+    let clock = TestClock()
+    let answer = Answer.json("abc").held(at: Gate(isOpen: true), ignoresCancellation: isIgnored)
+    transport.answer("/a", with: answer.delayed(by: .seconds(2), on: clock))
+    let task = Task { try await get("/a") }
+    try await clock.waitForSleepers()
+    task.cancel()
+    let result = await task.result
+    #expect((try? result.get().1) == (isIgnored ? Data("abc".utf8) : nil))
+    #expect(transport.cancellationCount == 1)
+    try clock.checkNobodySleeps()
+  }
+
+  @Test(arguments: [(2, 2), (0, 0), (3, 3), (9, 3), (-1, 0)])
+  func `a body cut short makes progress up to there, and is an error`(bytes: Int, received: Int64) async throws {
+    let seen = Mutex<[TransferProgress]>([])
+    transport.answer("/a", with: Answer.json("abc").cutShort(after: bytes))
+    let request = HTTPRequest(method: .get, scheme: "https", authority: "api.test", path: "/a")
+    await #expect(throws: TransportError.connectionFailed("cut after \(received) of 3 bytes")) {
+      try await transport.send(request, body: nil) { progress in seen.withLock { $0.append(progress) } }
+    }
+    #expect(seen.withLock { $0.last } == TransferProgress(received: received, expected: 3))
+    #expect(transport.inFlight == 0)
+  }
+
   private typealias Answer = ScriptedTransport.Answer
 }

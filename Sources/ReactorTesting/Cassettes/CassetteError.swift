@@ -1,0 +1,49 @@
+/// Why a cassette cannot be played.
+@nonexhaustive public enum CassetteError: Error, Sendable, Hashable {
+  /// There is no file, or it cannot be read.
+  case unreadable(file: String, reason: String)
+  /// The file is no cassette; `path` is the way to what is wrong, such as `exchanges[1].response.status`.
+  case malformed(path: String, reason: String)
+  /// The file is of another version than ``Cassette/currentVersion``.
+  case unknownVersion(Int)
+  /// The request is not what was recorded; `difference` has a line for each part of the nearest recorded one, `-` before what only that
+  /// has, and `+` before what only the request has.
+  case unmatched(request: String, exchange: Int, difference: String)
+  /// All that was recorded, or all that was recorded of this request, was played.
+  case exhausted(request: String, played: Int)
+}
+
+extension CassetteError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .unreadable(let file, let reason): "the cassette \(file) cannot be read: \(reason)"
+    case .malformed(let path, let reason):
+      "the cassette is malformed\(path.isEmpty ? "" : " at \(path)"): \(reason)"
+    case .unknownVersion(let version):
+      "the cassette is of version \(version), and not of \(Cassette.currentVersion): record it anew"
+    case .unmatched(let request, let exchange, let difference):
+      "nothing was recorded for \(request); exchange \(exchange) of the cassette is the nearest:\n\(difference)"
+    case .exhausted(let request, let played):
+      "the cassette is exhausted: \(request) was asked for once more, after \(played) recorded exchanges were played"
+    }
+  }
+}
+
+extension CassetteError {
+  init(_ error: DecodingError) {
+    let (context, last): (DecodingError.Context, (any CodingKey)?) =
+      switch error {
+      case .keyNotFound(let key, let context): (context, key)
+      case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context): (context, nil)
+      @unknown default: (DecodingError.Context(codingPath: [], debugDescription: "\(error)"), nil)
+      }
+    let path = (context.codingPath + [last].compactMap(\.self)).reduce(into: "") { path, key in
+      if let index = key.intValue {
+        path += "[\(index)]"
+      } else {
+        path += (path.isEmpty ? "" : ".") + key.stringValue
+      }
+    }
+    self = .malformed(path: path, reason: context.debugDescription)
+  }
+}

@@ -1,0 +1,140 @@
+package import HTTPTypes
+package import ReactorCore
+
+/// The orders in which the events of one key and one model can come.
+///
+/// It counts what may still follow, at most. Of a flight that was given up the end is not told, and its answer may come late: so once one was, the
+/// counts are the only rule.
+package struct EventGrammar: Sendable {
+  private let hasOwnSteps: Bool
+  /// Requests are made one after the other, each told of until its end.
+  private var isSerial: Bool
+
+  /// Requests without a response.
+  private var open = 0
+  /// Requests that neither a retry nor a failure has followed.
+  private var attempts = 0
+  /// Retries that no pause has followed: offline for too long, what failed before is the failure.
+  private var unpaused = 0
+  private var wasConditional = false
+  /// Responses 304 to a conditional request.
+  private var unmodified = 0
+  /// Responses and local values that were not saved.
+  private var unsaved = 0
+  private var unencoded = 0
+  /// Bodies whose pruned elements, and whose duplicate members, were not told.
+  private var unpruned = 0
+  private var undeduplicated = 0
+  private var hasEverHadModel = false
+  private var hasHadModelSinceRemoval = false
+
+  package init(method: HTTPRequest.Method, except exceptions: Set<EventRecorder.Exception> = []) {
+    hasOwnSteps = exceptions.contains(.ownSteps)
+    isSerial = !exceptions.contains(.concurrentRequests) && [.get, .head].contains(method)
+  }
+
+  /// Takes the next event; gives what is wrong with it, `nil` where it may come now.
+  package mutating func take(_ kind: ReactorEvent.Kind) -> String? {
+    switch kind {
+    case .request, .response, .progress, .retry, .paused, .failed: takeExchange(kind)
+    case .parsed, .pruned, .duplicateMembers, .notModified, .persistenceHit: takeModel(kind)
+    case .saved, .savedLocally, .notEncoded: takeSave(kind)
+    case .memoryHit: expect(hasEverHadModel || hasOwnSteps, "memory has had no model")
+    case .evicted: expect(hasEverHadModel || hasOwnSteps, "memory has had no model")
+    case .servedStale: expect(hasHadModelSinceRemoval || hasOwnSteps, "memory has had no model since it was removed")
+    case .removed: removed()
+    case .superseded, .cancelled: gaveUp()
+    default: nil
+    }
+  }
+
+  private mutating func takeExchange(_ kind: ReactorEvent.Kind) -> String? {
+    switch kind {
+    case .request(let isConditional):
+      defer {
+        open += 1
+        attempts = isSerial ? 1 : attempts + 1
+        wasConditional = wasConditional || isConditional
+      }
+      return expect(!isSerial || open == 0, "another request of the key is open")
+    case .response(let status, _, _):
+      if status == 304, wasConditional { unmodified += 1 }
+      if status == 304 || (200..<300).contains(status) { unsaved += 1 }
+      return use(&open, "no request is open")
+    case .progress: return expect(open > 0 || hasOwnSteps, "no request is open")
+    case .retry(_, _, let reason):
+      // A request that was answered is not open any more.
+      if !reason.hasPrefix("status "), open > 0 { open -= 1 }
+      unpaused += 1
+      return use(&attempts, "no request was made")
+    case .paused:
+      if unpaused > 0 { attempts += 1 }
+      unpaused = 0
+      return nil
+    case .failed(let error):
+      if isSerial { open = 0 }
+      return Self.isOfExchange(error) && !hasOwnSteps ? use(&attempts, "no request was made") : nil
+    default: return nil
+    }
+  }
+
+  private static func isOfExchange(_ error: ReactorError) -> Bool {
+    switch error {
+    case .network, .server, .timedOut, .parser: true
+    default: false
+    }
+  }
+
+  private mutating func takeModel(_ kind: ReactorEvent.Kind) -> String? {
+    switch kind {
+    case .pruned: return use(&unpruned, "no body was parsed")
+    case .duplicateMembers: return use(&undeduplicated, "no body was parsed")
+    case .parsed:
+      unpruned += 1
+      undeduplicated += 1
+    case .notModified:
+      gotModel()
+      return use(&unmodified, "no response 304 to a conditional request has come")
+    default: break
+    }
+    gotModel()
+    return nil
+  }
+
+  private mutating func takeSave(_ kind: ReactorEvent.Kind) -> String? {
+    switch kind {
+    case .savedLocally:
+      unsaved += 1
+      unencoded += 1
+      gotModel()
+      return gaveUp()
+    case .notEncoded: return hasOwnSteps ? nil : use(&unencoded, "nothing was saved locally")
+    default: return hasOwnSteps ? nil : use(&unsaved, "there is nothing to save")
+    }
+  }
+
+  private mutating func gotModel() {
+    hasEverHadModel = true
+    hasHadModelSinceRemoval = true
+  }
+
+  private mutating func removed() -> String? {
+    // Another reactor of the model may have forgotten it first.
+    if isSerial { hasHadModelSinceRemoval = false }
+    return gaveUp()
+  }
+
+  private mutating func gaveUp() -> String? {
+    isSerial = false
+    return nil
+  }
+
+  private func expect(_ condition: Bool, _ problem: String) -> String? { condition ? nil : problem }
+
+  /// Takes one of `count`.
+  private func use(_ count: inout Int, _ problem: String) -> String? {
+    guard count > 0 else { return problem }
+    count -= 1
+    return nil
+  }
+}

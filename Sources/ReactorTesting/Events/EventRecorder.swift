@@ -1,0 +1,148 @@
+public import ReactorCore
+import Synchronization
+public import Testing
+
+/// What happened in a layer, in order; an order that cannot be is an issue.
+///
+/// ```swift
+/// let recorder = EventRecorder(layer)                 // before anything is fetched
+/// _ = try await stories.fetch("stories")
+/// #expect(recorder.lines.first == "memory miss")
+/// try await recorder.wait(for: "saved")
+/// ```
+///
+/// For each key and model:
+///
+/// - A response follows a request, and progress is made only between the two. Of GET and HEAD one request is open at a time.
+/// - A retry, and a failure of the exchange, follow a request.
+/// - A copy is confirmed only by a response 304 to a conditional request.
+/// - Elements are left out, and duplicate members found, only in what was parsed.
+/// - What is saved has come with a response or was saved locally; each once. Only a local value may have no bytes.
+/// - Memory gives and evicts only what was loaded, received or saved locally before; a stale copy, since the last removal.
+///
+/// The issue names the rule, and shows all that happened to that key and model.
+public final class EventRecorder: Sendable {
+  /// What the events of a layer cannot tell.
+  @nonexhaustive public enum Exception: Sendable, Hashable, CaseIterable {
+    /// A reactor with steps of its own, which tell of nothing: an exchange, a save.
+    case ownSteps
+    /// More than one request of a key: several reactors of one model in the layer, or a GET that is marked as changing something.
+    case concurrentRequests
+  }
+
+  fileprivate struct Subject: Hashable {
+    let key: RecordKey
+    let model: String
+  }
+
+  fileprivate struct Waiter {
+    let id: Int
+    let prefix: String
+    let count: Int
+    let continuation: CheckedContinuation<Void, any Error>
+  }
+
+  fileprivate struct State {
+    var events: [ReactorEvent] = []
+    var grammars: [Subject: EventGrammar] = [:]
+    var nextID = 0
+    var waiters: [Waiter] = []
+    var token: EventToken?
+  }
+
+  private let exceptions: Set<Exception>
+  private let location: SourceLocation
+  private let state = Mutex(State())
+
+  /// Observes `layer` from here on: to be made before anything is fetched.
+  public convenience init(
+    _ layer: ModelLayer, except exceptions: Set<Exception> = [], sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    self.init(exceptions, sourceLocation)
+    let token = layer.observeEvents { [weak self] in self?.add($0) }
+    state.withLock { $0.token = token }
+  }
+
+  /// Observes `reactor`, and those that share its layer, from here on: to be made before anything is fetched.
+  public convenience init<Model>(
+    _ reactor: Reactor<Model>, except exceptions: Set<Exception> = [],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    self.init(exceptions, sourceLocation)
+    let token = reactor.observeEvents { [weak self] in self?.add($0) }
+    state.withLock { $0.token = token }
+  }
+
+  private init(_ exceptions: Set<Exception>, _ location: SourceLocation) {
+    self.exceptions = exceptions
+    self.location = location
+  }
+
+  /// All, in the order in which they happened.
+  public var events: [ReactorEvent] { state.withLock { $0.events } }
+  /// Each event's kind, in words.
+  public var lines: [String] { events.map(\.kind.description) }
+
+  /// How many events begin with `prefix`.
+  public func count(_ prefix: String) -> Int { lines.count { $0.hasPrefix(prefix) } }
+
+  /// Returns once `count` events that begin with `prefix` have happened, counted from the beginning.
+  ///
+  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  public func wait(for prefix: String, count: Int = 1) async throws {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        enter(Waiter(id: id, prefix: prefix, count: count, continuation: continuation))
+      }
+    } onCancel: {
+      let waiter = state.withLock { state in
+        state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
+      }
+      waiter?.continuation.resume(throwing: CancellationError())
+    }
+  }
+
+  private func enter(_ waiter: Waiter) {
+    let result: Result<Void, any Error>? = state.withLock { state in
+      if state.isMet(waiter) { return .success(()) }
+      if Task.isCancelled { return .failure(CancellationError()) }
+      state.waiters.append(waiter)
+      return nil
+    }
+    if let result { waiter.continuation.resume(with: result) }
+  }
+
+  private func add(_ event: ReactorEvent) {
+    let (problem, met) = state.withLock { state in
+      let problem = state.take(event, exceptions)
+      let met = state.waiters.filter { state.isMet($0) }
+      state.waiters.removeAll { waiter in met.contains { $0.id == waiter.id } }
+      return (problem, met)
+    }
+    if let problem { Issue.record("\(problem)", sourceLocation: location) }
+    for waiter in met { waiter.continuation.resume() }
+  }
+}
+
+extension EventRecorder.State {
+  fileprivate func isMet(_ waiter: EventRecorder.Waiter) -> Bool {
+    events.count { $0.kind.description.hasPrefix(waiter.prefix) } >= waiter.count
+  }
+
+  /// Gives what is wrong with the event, with all that led to it.
+  fileprivate mutating func take(_ event: ReactorEvent, _ exceptions: Set<EventRecorder.Exception>) -> String? {
+    events.append(event)
+    let subject = EventRecorder.Subject(key: event.key, model: event.model)
+    guard
+      let problem = grammars[subject, default: EventGrammar(method: event.key.method, except: exceptions)]
+        .take(event.kind)
+    else { return nil }
+    let sequence = events.filter { $0.key == event.key && $0.model == event.model }
+    let lines = sequence.enumerated().map { "\($0.offset + 1). \($0.element.kind)" }.joined(separator: "\n")
+    return "an impossible order of events of \(event.model), \(event.key): \(problem)\n\(lines)"
+  }
+}

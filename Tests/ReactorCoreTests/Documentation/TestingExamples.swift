@@ -1,0 +1,137 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import Testing
+
+// The Swift code of ReactorCore.docc/TestingYourApp.md, which a test compares with it.
+
+private struct Story: Codable, Sendable, Hashable {
+  let id: Int
+  let title: String
+}
+
+private let api = URL(string: "https://api.example.com/v1") ?? URL(filePath: "/")
+
+/// Reachability of somebody's own.
+private final class MyReachability: Reachability {
+  private let base = ScriptedReachability(true)
+  var isReachable: Bool { base.isReachable }
+  var changes: AsyncStream<Bool> { base.changes }
+  func simulate(isReachable: Bool) { base.set(isReachable) }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct `The guide to testing` {
+  private let file = FileManager.default.temporaryDirectory.appending(path: "stories-\(UUID().uuidString).json")
+
+  @Test func `the list of stories survives a dead connection`() async throws {
+    let transport = ScriptedTransport()
+    let layer = ModelLayer(baseURL: api, transport: transport, reachability: ScriptedReachability())
+    let stories = layer.reactor([Story].self)
+
+    transport.answer(
+      "/v1/stories", with: .json(#"[{"id": 1, "title": "Hello"}]"#), .failure(URLError(.networkConnectionLost)))
+    #expect(try await stories.fetch("stories").count == 1)
+    #expect(try await stories.fetch("stories", policy: .networkFirst).count == 1)
+    #expect(transport.requests.map(\.path) == ["/v1/stories", "/v1/stories"])
+  }
+
+  @Test func `a screen that is left lets go of its request`() async throws {
+    let transport = ScriptedTransport()
+    let layer = ModelLayer(baseURL: api, transport: transport, reachability: ScriptedReachability())
+    let gate = Gate()
+    transport.answer("/v1/stories", with: ScriptedTransport.Answer.json("[]").held(at: gate))
+
+    let screen = Task { try await layer.reactor([Story].self).fetch("stories") }
+    try await transport.waitForRequests()
+    screen.cancel()
+    try await transport.waitForCancellations()
+    await #expect(throws: ReactorError.self) { try await screen.value }
+  }
+
+  private typealias Answer = ScriptedTransport.Answer
+
+  private func answers(_ clock: TestClock) -> [Answer] {
+    [
+      .json("[]").delayed(by: .seconds(3), on: clock),
+      .json("[]").bodyDelayed(by: .seconds(3), on: clock),
+      .json(#"[{"id": 1, "title": "Hello"}]"#).cutShort(after: 10),
+    ]
+  }
+
+  @Test func `stories are stale after five minutes`() async throws {
+    let transport = ScriptedTransport { _, _ in .json("[]") }
+    let clock = TestClock()
+    var configuration = ReactorConfiguration()
+    configuration.clock = clock
+    configuration.now = clock.wallClock
+    configuration.keepUnusedFor = .never
+    let layer = ModelLayer(
+      baseURL: api, transport: transport, reachability: ScriptedReachability(), configuration: configuration)
+    let stories = layer.reactor([Story].self)
+
+    _ = try await stories.fetch("stories")
+    clock.advance(by: .seconds(299))
+    _ = try await stories.fetch("stories")
+    #expect(transport.requestCount == 1)
+    clock.advance(by: .seconds(1))
+    _ = try await stories.fetch("stories")
+    #expect(transport.requestCount == 2)
+    try clock.checkNobodySleeps()
+  }
+
+  @Test func `a full disk costs nothing but the copy`() async throws {
+    let persistence = FaultyPersistence()
+    let layer = ModelLayer(
+      baseURL: api, transport: ScriptedTransport { _, _ in .json("[]") }, persistence: persistence,
+      reachability: ScriptedReachability())
+    let recorder = EventRecorder(layer)
+
+    persistence.fail(.save, with: CocoaError(.fileWriteOutOfSpace))
+    #expect(try await layer.reactor([Story].self).fetch("stories") == [])
+    try await recorder.wait(for: "save failed")
+  }
+
+  private func slow(_ persistence: FaultyPersistence, _ clock: TestClock) async throws {
+    persistence.delay(.load, by: .seconds(2), on: clock)
+    let gate = persistence.hold(.save)
+    try await gate.reached()
+    persistence.crash()
+  }
+
+  @Test func `the second fetch asks nobody`() async throws {
+    let layer = ModelLayer(
+      baseURL: api, transport: ScriptedTransport { _, _ in .json("[]") }, reachability: ScriptedReachability())
+    let recorder = EventRecorder(layer)
+    let stories = layer.reactor([Story].self)
+
+    _ = try await stories.fetch("stories")
+    _ = try await stories.fetch("stories")
+    #expect(recorder.count("request") == 1)
+    #expect(recorder.lines.last == "memory hit")
+  }
+
+  @Test(.disabled("it talks to a server"))
+  func `stories come as the server sends them`() async throws {
+    let transport = try CassetteTransport(file, over: URLSessionTransport())
+    let layer = ModelLayer(baseURL: api, transport: transport)
+    #expect(try await !layer.reactor([Story].self).fetch("stories").isEmpty)
+  }
+
+  private func order() throws {
+    var secrets = CassetteSecrets { exchange in
+      if exchange.request.url.hasSuffix("/session") { exchange.request.body = Data() }
+    }
+    secrets.queryItems.insert("signature")
+    let player = try CassettePlayer(contentsOf: file, matching: .inOrder, fields: [.accept], secrets: secrets)
+    #expect(player.unplayed.isEmpty)
+  }
+
+  @Test func `my reachability keeps the contract`() async {
+    await ReachabilityConformance(MyReachability()) { $0.simulate(isReachable: $1) }.run()
+  }
+
+  @Test func `my persistence keeps the contract`() async throws {
+    try await PersistenceConformance { MemoryPersistence() }.run()
+  }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `An event recorder` {
+  private let transport = ScriptedTransport()
+  private let layer: ModelLayer
+
+  init() {
+    var configuration = ReactorConfiguration()
+    configuration.keepUnusedFor = .never
+    configuration.retry = .never
+    layer = ModelLayer(
+      baseURL: Bench.url, transport: transport, reachability: AlwaysReachable(), configuration: configuration)
+    transport.answer("/numbers", with: .json("[1, 2]"))
+  }
+
+  @Test func `has what happened, in order`() async throws {
+    let recorder = EventRecorder(layer)
+    let numbers = layer.reactor([Int].self)
+    _ = try await numbers.fetch("numbers")
+    _ = try await numbers.fetch("numbers")
+    #expect(recorder.lines.first == "memory miss")
+    #expect(recorder.lines.last == "memory hit")
+    #expect(recorder.count("memory") == 2)
+    #expect(recorder.events.map(\.model).allSatisfy { $0 == "Array<Int>" })
+  }
+
+  @Test func `waits for what happens, and for what has happened`() async throws {
+    let recorder = EventRecorder(layer)
+    let gate = Gate()
+    transport.answer("/numbers", with: ScriptedTransport.Answer.json("[1]").held(at: gate))
+    let fetch = Task { try await layer.reactor([Int].self).fetch("numbers") }
+    try await recorder.wait(for: "request")
+    #expect(recorder.count("response") == 0)
+    let response = Task { try await recorder.wait(for: "response 200") }
+    gate.open()
+    try await response.value
+    #expect(try await fetch.value == [1])
+    try await recorder.wait(for: "memory miss")
+  }
+
+  @Test func `ends a wait in vain when it is cancelled`() async throws {
+    let recorder = EventRecorder(layer)
+    let wait = Task { try await recorder.wait(for: "removed") }
+    wait.cancel()
+    await #expect(throws: CancellationError.self) { try await wait.value }
+  }
+
+  @Test func `records an issue with all that led to it`() async throws {
+    let numbers = layer.reactor([Int].self)
+    _ = try await numbers.fetch("numbers")
+    let issues = Mutex<[String]>([])
+    try await withKnownIssue {
+      // Too late: what memory has was not seen to come.
+      let recorder = EventRecorder(layer)
+      _ = try await numbers.fetch("numbers")
+      #expect(recorder.lines == ["memory hit"])
+    } matching: { issue in
+      issues.withLock { $0.append("\(issue.comments)") }
+      return true
+    }
+    let text = issues.withLock { $0.joined() }
+    #expect(text.contains("memory has had no model") && text.contains("1. memory hit"), "\(text)")
+  }
+
+  @Test func `observes no longer than it lives`() async throws {
+    var recorder: EventRecorder? = EventRecorder(layer)
+    #expect(recorder?.events.isEmpty == true)
+    weak let released = recorder
+    recorder = nil
+    #expect(released == nil)
+    _ = try await layer.reactor([Int].self).fetch("numbers")
+  }
+}
