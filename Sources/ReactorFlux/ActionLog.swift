@@ -1,7 +1,7 @@
 /// The actions that were dispatched, in order, and the stores that were there.
 ///
 /// Replayed into a fresh dispatcher with the same stores, it gives the same state, as far as the handlers ask nothing but the action and
-/// the stores:
+/// the stores. A store that was registered in between gets the earlier actions too:
 ///
 /// ```swift
 /// let fresh = Dispatcher()

@@ -45,4 +45,11 @@
 }
 
 /// With its module, so that two types of one name are told apart.
-func typeName(_ type: any Any.Type) -> String { String(reflecting: type) }
+func typeName(_ type: any Any.Type) -> String { readable(String(reflecting: type)) }
+
+/// A type's name without the address of what a private or local one stands in, which is another in each run.
+func readable(_ name: String) -> String {
+  var parts = name.split(separator: ".", omittingEmptySubsequences: false)
+  parts.removeAll { $0.hasPrefix("(unknown context at $") && $0.hasSuffix(")") }
+  return parts.joined(separator: ".")
+}

@@ -21,8 +21,12 @@ extension Dispatcher {
 
   /// Puts the states back, then tells the observers of those stores. A store that was registered since keeps its state.
   ///
+  /// What the observers dispatch meanwhile is dropped, as in a replay: it would change what was put back.
+  ///
   /// - Throws: ``FluxError/busy`` within a handler or an observer.
   public func restore(_ snapshot: DispatcherSnapshot) throws(FluxError) {
+    isReplaying = true
+    defer { isReplaying = false }
     try alone {
       for (id, value) in snapshot.values {
         let store = stores.first { ObjectIdentifier(type(of: $0)) == id }

@@ -76,14 +76,14 @@ extension ReachabilityConformance {
 
     /// Gives what `work` gives, in time.
     ///
-    /// - Throws: ``InVain``.
+    /// - Throws: ``NeverHappened``.
     func wait<Value: Sendable>(
       for what: String, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
       do {
         return try await withDeadline(patience, ContinuousClock(), work)
       } catch ReactorError.timedOut {
-        throw InVain(what: what, patience: patience)
+        throw NeverHappened(what: what, limit: patience)
       }
     }
 

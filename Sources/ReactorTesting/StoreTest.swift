@@ -12,17 +12,22 @@ public import Testing
 /// ```
 ///
 /// A store is changed when it has emitted a change, once or often, and, where it is ``ReactorFlux/Snapshotting`` with an `Equatable` snapshot,
-/// when that is another than before. Failures that the dispatcher reports meanwhile are issues, unless they are expected.
+/// when that is another than before. Failures that the dispatcher reports meanwhile are issues, unless they are expected. What changes between
+/// two dispatches, as by a post, is an issue of the later, or of ``finish(sourceLocation:)``.
 @MainActor public final class StoreTest {
   private let dispatcher: Dispatcher
   private var changes: [StoreChanges] = []
   private var failures: [FluxError] = []
 
-  /// - Parameter dispatcher: its ``ReactorFlux/Dispatcher/onFailure`` is replaced.
+  /// - Parameter dispatcher: its ``ReactorFlux/Dispatcher/onFailure`` is replaced as long as this lives.
   public init(_ dispatcher: Dispatcher) {
     self.dispatcher = dispatcher
     dispatcher.observe(self) { [weak self] store, error in self?.emitted(store, error) }
-    dispatcher.onFailure = { [weak self] error in self?.failures.append(error) }
+    let report = dispatcher.onFailure
+    dispatcher.onFailure = { [weak self] error in
+      if let self { failures.append(error) } else { report(error) }
+    }
+    forgetChanges()
   }
 
   /// Dispatches, with all that it leads to, and compares what has changed with what `expect` says. Nothing said: nothing may change.
@@ -59,7 +64,7 @@ public import Testing
     _ event: Event<Payload>, sourceLocation: SourceLocation = #_sourceLocation,
     from effect: @Sendable () async throws -> Payload, expect: (inout ExpectedChanges) -> Void = { _ in }
   ) async {
-    begin()
+    begin(sourceLocation)
     await dispatcher.dispatch(event, from: effect)
     compare("\"\(event.name)\"", sourceLocation, expect)
   }
@@ -67,12 +72,20 @@ public import Testing
   private func check(
     _ what: String, _ location: SourceLocation, _ expect: (inout ExpectedChanges) -> Void, _ body: () -> Void
   ) {
-    begin()
+    begin(location)
     body()
     compare(what, location, expect)
   }
 
-  private func begin() {
+  /// Proves that nothing has changed since the last dispatch: the last line of a test.
+  public func finish(sourceLocation: SourceLocation = #_sourceLocation) { begin(sourceLocation) }
+
+  private func begin(_ location: SourceLocation) {
+    compare("between dispatches", location) { _ in }
+    forgetChanges()
+  }
+
+  private func forgetChanges() {
     changes = dispatcher.stores.map { StoreChanges($0) }
     failures = []
   }
@@ -90,5 +103,6 @@ public import Testing
     for difference in expected.differences(changes, failures) {
       Issue.record("\(what): \(difference)", sourceLocation: location)
     }
+    forgetChanges()
   }
 }

@@ -160,3 +160,12 @@ private final class WriteOnly: PlainStore {
   let context = StoreContext()
   static let handlers: [ActionHandler<WriteOnly>] = [.on(Event<Outgoing>("outgoing")) { _, _ in }]
 }
+
+/// The name of a type in a log and in an error.
+@Suite struct `A type's name` {
+  @Test(arguments: [
+    ("App.(unknown context at $104e8c2f0).Session", "App.Session"), ("App.Session", "App.Session"),
+    ("App.(unknown context at $1).Outer.(unknown context at $2).Inner", "App.Outer.Inner"),
+  ])
+  func `is the same in each run`(written: String, name: String) { #expect(readable(written) == name) }
+}

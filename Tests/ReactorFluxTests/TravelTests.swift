@@ -119,7 +119,7 @@ import Testing
     #expect(trace.lines == ["Balance 1 1", "Ledger 1 1"])
   }
 
-  @Test func `lets observers dispatch, which goes on from there`() throws {
+  @Test func `drops what observers dispatch, which would change what is put back`() throws {
     add(1, 2)
     let owner = Owner()
     var isTravelling = true
@@ -128,8 +128,13 @@ import Testing
       isTravelling = false
     }
     try recorder.travel(to: 1, in: dispatcher)
-    #expect(try dispatcher.ledger.lines == ["added", "seen"])
+    #expect(try dispatcher.ledger.lines == ["added"])
     #expect(try dispatcher.total == 1)
+    #expect(recorder.position == 1)
+    #expect(recorder.log.actions.count == 2)
+    dispatcher.dispatch(.noted, "after")
+    #expect(try dispatcher.ledger.lines == ["added", "after"])
+    #expect(recorder.log.actions.map(\.name) == ["added", "noted"])
   }
 }
 

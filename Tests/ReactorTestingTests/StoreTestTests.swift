@@ -68,6 +68,16 @@ import Testing
     }
   }
 
+  @Test func `what changes between two dispatches is an issue`() throws {
+    let dispatcher = try dispatcher()
+    let test = StoreTest(dispatcher)
+    dispatcher.dispatch(.renamed, "Ada")
+    expectIssue("between dispatches: Profile changed, which was not expected") { test.dispatch(.counted) }
+    test.finish()
+    dispatcher.dispatch(.shown)
+    expectIssue("between dispatches: Screen changed") { test.finish() }
+  }
+
   @Test func `an effect is one action, a value or an error`() async throws {
     let test = StoreTest(try dispatcher())
     await test.dispatch(.renamed, from: { "Ada" }, expect: { $0.changes(Profile.self) { $0.name = "Ada" } })

@@ -45,7 +45,7 @@ extension ReactorEngine {
       // One that was stopped may be late.
       guard state.powerWatcher === watcher, state.isSavingPower != isOn else { return }
       state.isSavingPower = isOn
-      for entry in state.memory.entries.values where entry.pollers > 0 {
+      for entry in state.memory.entriesInOrder where entry.pollers > 0 {
         entry.wakeupIsOutdated = true
         setWakeup(entry, &state, &effects)
       }
@@ -57,7 +57,7 @@ extension ReactorEngine {
   func reconnected(refreshes: Bool) {
     let now = now
     transact { state, effects in
-      for entry in state.memory.entries.values where !entry.subscribers.isEmpty {
+      for entry in state.memory.entriesInOrder where !entry.subscribers.isEmpty {
         if entry.flight?.isPaused == true {
           apply(entry.flight?.reconnected() ?? [], to: entry, &effects)
         } else if refreshes, !entry.isForgotten {

@@ -124,9 +124,11 @@ extension ReactorEngine {
   /// Forgets `key`, or all: their flights end, their callers are cancelled, their streams show nothing.
   private func forget(_ key: RecordKey?) {
     transact { state, effects in
-      let forgotten = key.map { [state.memory.entries[$0]].compactMap(\.self) } ?? Array(state.memory.entries.values)
+      let forgotten = key.map { [state.memory.entries[$0]].compactMap(\.self) } ?? state.memory.entriesInOrder
       for entry in forgotten {
-        for waiter in entry.waiters.values { effects.append(.resume(waiter, .failure(.cancelled))) }
+        for (_, waiter) in entry.waiters.sorted(by: { $0.key < $1.key }) {
+          effects.append(.resume(waiter, .failure(.cancelled)))
+        }
         entry.waiters = [:]
         endFlight(of: entry, &effects)
         setCopy(nil, of: entry, &state, &effects)

@@ -133,10 +133,9 @@ extension SimulatedWorld {
 
   /// Outages, as the faults have them, until it is cancelled.
   private func weather(_ draws: SeededDraws) async -> Bool {
-    while (try? await clock.sleep(for: .seconds(1))) != nil {
+    while currentFaults.outage > 0, (try? await clock.sleep(for: .seconds(1))) != nil {
       guard draws.chance(currentFaults.outage) else { continue }
       setConnected(false)
-      // What was drawn passes, cancelled or not; then the world is as it was.
       try? await clock.sleep(for: draws.duration(upTo: .seconds(20)))
       setConnected(true)
     }

@@ -18,7 +18,7 @@ public import Testing
 /// ```
 ///
 /// One seed is one order of all jobs, one network, one disk: the same seed runs the same each time. A failure is an issue with its
-/// seed, the fewest steps that still fail, and the log; `REACTOR_SEED=<seed>` begins with it.
+/// seed, few steps that still fail, and the log; `REACTOR_SEED=<seed>` begins with it.
 ///
 /// What is run so: code that is not isolated, actors, `@concurrent` functions, task groups and `async let`, and what the library begins. What
 /// escapes: `Task {}`, `Task.detached` and the main actor. One that comes back into the simulation fails it, since it could not be run again.
@@ -31,7 +31,7 @@ public enum Simulation {
     public var steps = 0
     /// The seed that failed; `nil` where none did.
     public var failed: UInt64?
-    /// What failed, with the fewest steps that still do and their log.
+    /// What failed, with few steps that still do and their log.
     public var failure: String?
   }
 

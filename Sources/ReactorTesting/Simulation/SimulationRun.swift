@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Synchronization
 
 /// One run of one seed.
@@ -23,7 +24,7 @@ struct SimulationRun: Sendable {
     }
   }
 
-  /// The report of a failure, after the search for the fewest steps that still fail.
+  /// The report of a failure, after a search for fewer steps that still fail, by halving: whether that finds the fewest depends on the fault.
   static func shortest(_ seed: UInt64, _ steps: Int, _ failure: String, _ body: @escaping Body) async -> String {
     var (passing, failing) = (-1, steps)
     while failing - passing > 1 {
@@ -62,6 +63,8 @@ struct SimulationRun: Sendable {
     if failure != nil { root.cancel() }
     // What is left ends by itself: timers, and what they begin.
     let endless = loop(executor, world, order, until: { false })
+    // A server that speaks of the world would keep it.
+    world.network.serve { _, _ in (HTTPResponse(status: .notFound), Data()) }
     return SimulationRun(
       failure: failure ?? (endless == nothingLeft ? nil : endless), steps: world.steps, trace: world.trace)
   }
@@ -72,10 +75,14 @@ struct SimulationRun: Sendable {
   private static func loop(
     _ executor: SimulationExecutor, _ world: SimulatedWorld, _ order: SeededDraws, until isDone: () -> Bool
   ) -> String? {
-    for _ in 0..<maximumJobs {
+    var jobs = 0
+    while jobs < maximumJobs {
       if isDone() { return nil }
       if executor.hasStranger { return stranger }
-      if executor.runOne(order) { continue }
+      if executor.runOne(order) {
+        jobs += 1
+        continue
+      }
       guard let next = world.clock.nextDeadline else { return nothingLeft }
       world.clock.advance(to: next)
     }

@@ -13,6 +13,7 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/StatesOfAResource.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ReactorCore.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/Transports.md", "TransportExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/TestingYourApp.md", "TestingExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/BuildingFabric.md", "FabricExamples.swift"),
   ])
   func `every block of Swift stands in a file that is compiled`(document: String, examples: String) throws {

@@ -26,7 +26,10 @@ private final class MyReachability: Reachability {
 
   @Test func `the list of stories survives a dead connection`() async throws {
     let transport = ScriptedTransport()
-    let layer = ModelLayer(baseURL: api, transport: transport, reachability: ScriptedReachability())
+    var configuration = ReactorConfiguration()
+    configuration.retry = .never
+    let layer = ModelLayer(
+      baseURL: api, transport: transport, reachability: ScriptedReachability(), configuration: configuration)
     let stories = layer.reactor([Story].self)
 
     transport.answer(

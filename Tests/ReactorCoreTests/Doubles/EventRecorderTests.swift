@@ -16,7 +16,7 @@ import Testing
     configuration.retry = .never
     layer = ModelLayer(
       baseURL: Bench.url, transport: transport, reachability: AlwaysReachable(), configuration: configuration)
-    transport.answer("/numbers", with: .json("[1, 2]"))
+    transport.answer("/v1/numbers", with: .json("[1, 2]"))
   }
 
   @Test func `has what happened, in order`() async throws {
@@ -33,7 +33,7 @@ import Testing
   @Test func `waits for what happens, and for what has happened`() async throws {
     let recorder = EventRecorder(layer)
     let gate = Gate()
-    transport.answer("/numbers", with: ScriptedTransport.Answer.json("[1]").held(at: gate))
+    transport.answer("/v1/numbers", with: ScriptedTransport.Answer.json("[1]").held(at: gate))
     let fetch = Task { try await layer.reactor([Int].self).fetch("numbers") }
     try await recorder.wait(for: "request")
     #expect(recorder.count("response") == 0)

@@ -62,7 +62,7 @@ struct Household: Sendable {
     let document = try? await user.impatiently(in: world) { try await documents.fetchFromNetwork(Resource(path)) }
     guard let document else { return nil }
     world.note("\(who): \(document.version)/\(document.order)")
-    return model.judge(document, owner, path, before, who)
+    return model.judge(document, owner, path, before, mustBeAsked: true, who)
   }
 
   private func write(_ path: String, _ user: SimulatedUser) async throws {
@@ -157,6 +157,17 @@ struct Household: Sendable {
         state?.value == cached,
         "\(owner)\(path): a watcher has \(String(describing: state?.value)), memory \(String(describing: cached))")
       world.check(state?.fetchStatus == .idle, "\(owner)\(path): still \(String(describing: state?.fetchStatus))")
+    }
+  }
+
+  /// In a world that is well, whoever asks gets the server's present word.
+  func judgeRecovery() async {
+    for path in ReferenceModel.paths {
+      let found = try? await documents.fetchFromNetwork(Resource(path))
+      let present = model.server.version(path)
+      world.check(
+        found?.version == present,
+        "\(owner)\(path): the network is well, and gave \(String(describing: found)) for version \(present)")
     }
   }
 

@@ -45,7 +45,10 @@ final class ReferenceModel: Sendable {
 
   init(_ world: SimulatedWorld) {
     self.world = world
-    server = ReferenceServer(maximumAge: world.draws.element(of: [0, 1, 5, 60]) ?? 1) { world.clock.now.elapsed }
+    // The clock alone: the world has the network, which has the server.
+    server = ReferenceServer(maximumAge: world.draws.element(of: [0, 1, 5, 60]) ?? 1) { [clock = world.clock] in
+      clock.now.elapsed
+    }
     world.network.serve { [server] request, _ in
       server.answer(request, order: request.headerFields[Self.order].flatMap(Int.init) ?? 0)
     }
@@ -128,6 +131,7 @@ extension ReferenceModel {
   @discardableResult
   func judge(
     _ document: Document, _ owner: String, _ path: String, _ before: Before, floor: Int = 0, mustBeGood: Bool = false,
+    mustBeAsked: Bool = false,
     _ who: String
   ) -> Int {
     world.check(document.isWhole, "\(who): a mixed value, \(document)")
@@ -141,6 +145,7 @@ extension ReferenceModel {
       return floor
     }
     if mustBeGood { judgeGood(document, words, before, who) }
+    if mustBeAsked { judgeAsked(document, words, before, who) }
     return word.order
   }
 
@@ -157,14 +162,23 @@ extension ReferenceModel {
   }
 }
 
+extension ReferenceModel {
+  /// What `networkOnly` gives: an answer that was there after it was asked for, or what was written meanwhile.
+  private func judgeAsked(_ document: Document, _ words: [ReferenceServer.Word], _ before: Before, _ who: String) {
+    let saving = world.currentFaults.diskLatency * 4
+    let isAsked = words.contains { word in
+      document.version == 0 || (server.arrival(word.order) ?? .zero) + saving >= before.asked
+    }
+    world.check(isAsked, "\(who): \(document) was known at \(before.asked), and nobody was asked")
+  }
+}
+
 /// Signs each request with its owner and its number, and sees that one at a time is under way.
 private struct Stamp: TransportMiddleware {
   let model: ReferenceModel
   let owner: String
 
   func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
-    // A transport sends nothing for who is gone.
-    try Task.checkCancellation()
     let order = model.server.nextOrder()
     var request = request
     request.headerFields[.authorization] = owner

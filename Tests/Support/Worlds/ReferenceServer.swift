@@ -68,6 +68,8 @@ final class ReferenceServer: Sendable {
   /// When the answer to the request of that number was there; `nil` for what was written, and for what never came.
   func arrival(_ order: Int) -> Duration? { state.withLock { $0.arrivals[order] } }
 
+  func version(_ path: String) -> Int { state.withLock { $0.versions[path, default: 1] } }
+
   /// The document of `path` changes for everybody.
   func change(_ path: String) { state.withLock { $0.versions[path, default: 1] += 1 } }
 

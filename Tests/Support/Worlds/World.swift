@@ -31,7 +31,10 @@ public enum World: String, CaseIterable, Sendable {
       world.currentFaults = .none
       // What is under way ends: retries, waits for connectivity.
       try? await world.clock.sleep(for: .seconds(300))
-      for household in households { household.judgeEnd() }
+      for household in households {
+        household.judgeEnd()
+        await household.judgeRecovery()
+      }
       group.cancelAll()
     }
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
