@@ -1,6 +1,7 @@
 import Foundation
-import ReactorFlux
 import Testing
+
+@testable import ReactorFlux
 
 /// How a log is written and read.
 @MainActor @Suite struct `A log of actions` {

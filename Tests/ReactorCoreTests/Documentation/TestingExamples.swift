@@ -6,7 +6,7 @@ import Testing
 
 // The Swift code of ReactorCore.docc/TestingYourApp.md, which a test compares with it.
 
-private struct Story: Codable, Sendable, Hashable {
+private struct NewsStory: Codable, Sendable, Hashable {
   let id: Int
   let title: String
 }
@@ -30,7 +30,7 @@ private final class MyReachability: Reachability {
     configuration.retry = .never
     let layer = ModelLayer(
       baseURL: api, transport: transport, reachability: ScriptedReachability(), configuration: configuration)
-    let stories = layer.reactor([Story].self)
+    let stories = layer.reactor([NewsStory].self)
 
     transport.answer(
       "/v1/stories", with: .json(#"[{"id": 1, "title": "Hello"}]"#), .failure(URLError(.networkConnectionLost)))
@@ -45,7 +45,7 @@ private final class MyReachability: Reachability {
     let gate = Gate()
     transport.answer("/v1/stories", with: ScriptedTransport.Answer.json("[]").held(at: gate))
 
-    let screen = Task { try await layer.reactor([Story].self).fetch("stories") }
+    let screen = Task { try await layer.reactor([NewsStory].self).fetch("stories") }
     try await transport.waitForRequests()
     screen.cancel()
     try await transport.waitForCancellations()
@@ -71,7 +71,7 @@ private final class MyReachability: Reachability {
     configuration.keepUnusedFor = .never
     let layer = ModelLayer(
       baseURL: api, transport: transport, reachability: ScriptedReachability(), configuration: configuration)
-    let stories = layer.reactor([Story].self)
+    let stories = layer.reactor([NewsStory].self)
 
     _ = try await stories.fetch("stories")
     clock.advance(by: .seconds(299))
@@ -91,7 +91,7 @@ private final class MyReachability: Reachability {
     let recorder = EventRecorder(layer)
 
     persistence.fail(.save, with: CocoaError(.fileWriteOutOfSpace))
-    #expect(try await layer.reactor([Story].self).fetch("stories") == [])
+    #expect(try await layer.reactor([NewsStory].self).fetch("stories") == [])
     try await recorder.wait(for: "save failed")
   }
 
@@ -106,7 +106,7 @@ private final class MyReachability: Reachability {
     let layer = ModelLayer(
       baseURL: api, transport: ScriptedTransport { _, _ in .json("[]") }, reachability: ScriptedReachability())
     let recorder = EventRecorder(layer)
-    let stories = layer.reactor([Story].self)
+    let stories = layer.reactor([NewsStory].self)
 
     _ = try await stories.fetch("stories")
     _ = try await stories.fetch("stories")
@@ -118,7 +118,7 @@ private final class MyReachability: Reachability {
   func `stories come as the server sends them`() async throws {
     let transport = try CassetteTransport(file, over: URLSessionTransport())
     let layer = ModelLayer(baseURL: api, transport: transport)
-    #expect(try await !layer.reactor([Story].self).fetch("stories").isEmpty)
+    #expect(try await !layer.reactor([NewsStory].self).fetch("stories").isEmpty)
   }
 
   private func order() throws {
@@ -136,5 +136,25 @@ private final class MyReachability: Reachability {
 
   @Test func `my persistence keeps the contract`() async throws {
     try await PersistenceConformance { MemoryPersistence() }.run()
+  }
+
+  @Test func `a story is never shown to somebody else, whatever the order`() async {
+    await Simulation.run(seeds: Simulation.seeds(50)) { world in
+      world.network.serve { request, _ in
+        let id = request.headerFields[.authorization] == "ann" ? 1 : 2
+        return (HTTPResponse(status: .ok), Data(#"[{"id": \(id), "title": ""}]"#.utf8))
+      }
+      let disk = world.disk.open()
+      await world.users(4, steps: 1...8) { user in
+        let name = user.number.isMultiple(of: 2) ? "ann" : "bob"
+        let layer = ModelLayer(
+          baseURL: api, transport: world.network, persistence: disk, reachability: world.reachability,
+          scope: Scope(name), configuration: world.configuration)
+        let stories = layer.reactor([NewsStory].self)
+        let resource = Resource("stories", headers: [.authorization: name])
+        let found = try await user.impatiently(in: world) { try? await stories.fetch(resource) }
+        world.check(found??.allSatisfy { $0.id == (name == "ann" ? 1 : 2) } ?? true, "\(name) sees \(found)")
+      }
+    }
   }
 }
