@@ -1,4 +1,4 @@
-import ReactorFlux
+@testable import ReactorFlux
 import Testing
 
 /// A store that does with ``Event/go`` and ``Event/next`` what the test says. Each tag is a store type of its own.
@@ -73,4 +73,4 @@ extension Dispatcher {
   #expect(thrown?.description == expected.description, sourceLocation: sourceLocation)
 }
 
-func name(_ type: any Any.Type) -> String { String(reflecting: type) }
+func name(_ type: any Any.Type) -> String { readable(String(reflecting: type)) }

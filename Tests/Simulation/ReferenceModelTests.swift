@@ -7,7 +7,7 @@ import Testing
 @Suite("The library beside its model", .timeLimit(.minutes(10)))
 struct ReferenceModelTests {
   /// Of each world.
-  static let count = ProcessInfo.processInfo.environment["REACTOR_SEEDS"].flatMap(Int.init) ?? 1_000
+  static let count = ProcessInfo.processInfo.environment["REACTOR_SEEDS"].flatMap(Int.init) ?? 500
   /// What was found once: a request that was sent and told after an invalidation had superseded its flight.
   static let regressions: [UInt64] = [100_886]
 

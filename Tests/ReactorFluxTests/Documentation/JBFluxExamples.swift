@@ -79,9 +79,8 @@ final class DraftStore: Store {
     screen.appear(session)
 
     dispatcher.dispatch(.currentUserRefreshed, User(name: "Ada"))
-    #expect(screen.title == "Ada" && drafts.author == "Ada")
     dispatcher.dispatch(.signedOut)
-    #expect(screen.title == "Sign in")
+    #expect(screen.title == "Sign in" && drafts.author == "Ada")
     dispatcher.dispatch(.currentUserRefreshed, error: Offline())
     #expect(screen.title == "Offline")
     dispatcher.dispatch(.refreshed(User(name: "Ada")))
