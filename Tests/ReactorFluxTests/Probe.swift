@@ -1,5 +1,6 @@
-@testable import ReactorFlux
 import Testing
+
+@testable import ReactorFlux
 
 /// A store that does with ``Event/go`` and ``Event/next`` what the test says. Each tag is a store type of its own.
 final class Probe<Tag>: Store {
