@@ -169,4 +169,48 @@ struct GenerationRaceTests {
     inner.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     #expect(try await Reactor(flow: flow).fetch("note").text == "one")
   }
+
+  @Test func `a removal that waits for the disk is carried out, though the resource is invalidated meanwhile`()
+    async throws
+  {
+    let disk = FaultyPersistence()
+    let bench = Bench(persistence: disk)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let notes = bench.notes
+    let gate = disk.hold(.save)
+    let fetching = Task { await error { try await notes.fetch("note") } }
+    try await gate.reached()
+    let removal = Task { try await notes.remove("note") }
+    await bench.log.wait(for: "removed")
+    let invalidation = Task { await notes.invalidate("note") }
+    await bench.log.wait(for: "invalidated")
+    gate.open()
+    try await removal.value
+    await invalidation.value
+    #expect(await fetching.value?.isCancelled == true)
+    #expect(try await disk.entries(in: nil, url: nil).isEmpty)
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `a local write that waits for the disk is carried out, though the resource is invalidated meanwhile`()
+    async throws
+  {
+    let disk = FaultyPersistence()
+    let bench = Bench(persistence: disk)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let notes = bench.notes
+    let gate = disk.hold(.save)
+    let fetching = Task { try await notes.fetch("note").text }
+    try await gate.reached()
+    let writing = Task { try await notes.save(Note(1, "mine"), for: "note") }
+    await bench.log.wait(for: "saved locally")
+    let invalidation = Task { await notes.invalidate("note") }
+    await bench.log.wait(for: "invalidated")
+    gate.open()
+    try await writing.value
+    await invalidation.value
+    #expect(try await fetching.value == "mine")
+    #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "mine")
+    try await bench.waitUntilNothingWaits()
+  }
 }

@@ -86,7 +86,7 @@ extension ReactorEngine {
       keys.formUnion(stored)
     }
     for key in keys {
-      let ticket = core.generations.fence(key)
+      let ticket = core.generations.fenceAnswers(key)
       core.announce(.invalidated(key, date))
       await invalidateOnDisk(ticket, date)
     }

@@ -62,7 +62,7 @@ extension ReactorEngine {
   /// Declares the copy stale, in memory and on disk; streams ask anew, and so does a flight that is under way.
   func invalidate(_ resource: Resource) async {
     guard let key = try? readable(resource) else { return }
-    let ticket = core.generations.fence(key)
+    let ticket = core.generations.fenceAnswers(key)
     let date = now
     transact { state, effects in
       markInvalid(entry(of: key, as: resource, &state), at: date, &state, &effects)

@@ -6,45 +6,69 @@ typealias Generation = UInt64
 /// Settles, over all reactors of a layer, which of two answers for one key is the newer: not the one that arrives later
 /// but the one that was begun later.
 ///
-/// Who begins something draws a number. A local write, an invalidation and a removal *fence*: what was begun before them
-/// can no longer be committed. A network answer is committed unless something newer was; so a slow old answer never overwrites a
+/// Who begins something draws a number. A local write, an invalidation and a removal *fence*: no answer that was begun before them
+/// can be committed any more. A network answer is committed unless something newer was; so a slow old answer never overwrites a
 /// newer one, and one that nothing has overtaken is not thrown away.
+///
+/// An invalidation brings no value, so that it stops answers alone: a write or a removal that is still on its way to the disk is
+/// carried out.
 final class Generations: Sendable {
   private let state = Mutex(State())
 
   private struct State {
     var last: Generation = 0
-    /// The greatest number that was committed or fenced, for keys that somebody has begun something for.
-    var floors: [RecordKey: (floor: Generation, begun: Int)] = [:]
+    /// For keys that somebody has begun something for.
+    var floors: [RecordKey: Floor] = [:]
     /// The floor of all keys together.
     var floor: Generation = 0
     var removing: [RecordKey: Int] = [:]
     var isRemovingAll = 0
   }
 
+  private struct Floor {
+    /// The greatest number that was committed or fenced: no answer below it is.
+    var answers: Generation = 0
+    /// The same without invalidations: no write and no removal below it is carried out.
+    var changes: Generation = 0
+    /// How many tickets there are.
+    var begun = 0
+
+    mutating func raise(to number: Generation, _ kind: Kind) {
+      answers = max(answers, number)
+      if kind != .invalidation { changes = max(changes, number) }
+    }
+  }
+
+  fileprivate enum Kind { case answer, change, invalidation }
+
   /// Something that was begun for a key; over when it is released, so that the numbers of idle keys are forgotten.
   final class Ticket: Sendable {
     let key: RecordKey
     let number: Generation
+    private let kind: Kind
     private let generations: Generations
 
-    fileprivate init(_ key: RecordKey, _ number: Generation, of generations: Generations) {
+    fileprivate init(_ key: RecordKey, _ number: Generation, _ kind: Kind, of generations: Generations) {
       self.key = key
       self.number = number
+      self.kind = kind
       self.generations = generations
     }
 
     deinit { generations.end(key) }
 
     /// Whether what this began may still be used; if so, nothing older may be from now on.
-    func commit() -> Bool { generations.commit(key, number) }
+    func commit() -> Bool { generations.commit(key, number, kind) }
   }
 
   /// Begins a flight.
-  func begin(_ key: RecordKey) -> Ticket { Ticket(key, draw(key, fences: false), of: self) }
+  func begin(_ key: RecordKey) -> Ticket { draw(key, .answer) }
 
-  /// Begins a write, an invalidation or a removal: fences what was begun before.
-  func fence(_ key: RecordKey) -> Ticket { Ticket(key, draw(key, fences: true), of: self) }
+  /// Begins a write or a removal: fences what was begun before.
+  func fence(_ key: RecordKey) -> Ticket { draw(key, .change) }
+
+  /// Begins an invalidation: fences the answers that were begun before.
+  func fenceAnswers(_ key: RecordKey) -> Ticket { draw(key, .invalidation) }
 
   /// How many keys have something begun.
   var activeKeys: Int { state.withLock { $0.floors.count } }
@@ -57,10 +81,11 @@ final class Generations: Sendable {
     }
   }
 
-  private func commit(_ key: RecordKey, _ number: Generation) -> Bool {
+  private func commit(_ key: RecordKey, _ number: Generation, _ kind: Kind) -> Bool {
     state.withLock { state in
-      guard number >= max(state.floors[key]?.floor ?? 0, state.floor) else { return false }
-      state.floors[key]?.floor = number
+      let floor = state.floors[key] ?? Floor()
+      guard number >= max(kind == .change ? floor.changes : floor.answers, state.floor) else { return false }
+      state.floors[key]?.raise(to: number, kind)
       return true
     }
   }
@@ -73,15 +98,16 @@ final class Generations: Sendable {
     }
   }
 
-  private func draw(_ key: RecordKey, fences: Bool) -> Generation {
-    state.withLock { state in
+  private func draw(_ key: RecordKey, _ kind: Kind) -> Ticket {
+    let number = state.withLock { state in
       state.last += 1
-      var entry = state.floors[key] ?? (floor: 0, begun: 0)
-      entry.begun += 1
-      if fences { entry.floor = state.last }
-      state.floors[key] = entry
+      var floor = state.floors[key] ?? Floor()
+      floor.begun += 1
+      if kind != .answer { floor.raise(to: state.last, kind) }
+      state.floors[key] = floor
       return state.last
     }
+    return Ticket(key, number, kind, of: self)
   }
 }
 

@@ -57,6 +57,24 @@ import Testing
     #expect(second.commit())
   }
 
+  @Test func `let an invalidation stop answers, and neither a write nor a removal`() {
+    let answer = generations.begin(key)
+    let change = generations.fence(key)
+    let invalidation = generations.fenceAnswers(key)
+    #expect(!answer.commit())
+    #expect(change.commit())
+    #expect(invalidation.commit())
+  }
+
+  @Test func `keep an invalidation's fence up when an earlier change is carried out after it`() {
+    let change = generations.fence(key)
+    let answer = generations.begin(key)
+    let invalidation = generations.fenceAnswers(key)
+    #expect(change.commit())
+    #expect(!answer.commit())
+    #expect(invalidation.commit())
+  }
+
   @Test func `leave other keys alone`() {
     let elsewhere = generations.begin(other)
     let fence = generations.fence(key)
