@@ -213,4 +213,28 @@ struct GenerationRaceTests {
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "mine")
     try await bench.waitUntilNothingWaits()
   }
+
+  @Test func `a write that was acknowledged is on disk, though a later one has begun meanwhile and fails`() async throws
+  {
+    let disk = FaultyPersistence()
+    let bench = Bench(persistence: disk) { $0.failsWhenSaveFails = true }
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let notes = bench.notes
+    let (fetched, written) = (disk.hold(.save), disk.hold(.save))
+    disk.fail(.save, with: RecordError.truncated)
+    let fetching = Task { try await notes.fetch("note").text }
+    try await fetched.reached()
+    let first = Task { try await notes.save(Note(1, "first"), for: "note") }
+    await bench.log.wait(for: "saved locally")
+    let second = Task { await error { try await notes.save(Note(1, "second"), for: "note") } }
+    await bench.log.wait(for: "saved locally", count: 2)
+    fetched.open()
+    try await written.reached()
+    written.open()
+    try await first.value
+    #expect(await second.value != nil)
+    #expect(try await fetching.value == "first")
+    #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "first")
+    try await bench.waitUntilNothingWaits()
+  }
 }

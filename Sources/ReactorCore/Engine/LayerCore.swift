@@ -43,10 +43,13 @@ final class LayerCore: Sendable {
   @concurrent func removeAll() async throws(ReactorError) {
     generations.beginRemoving(nil)
     defer { generations.endRemoving(nil) }
-    generations.fenceAll()
+    let number = generations.fenceAll()
     announce(.removedAll)
     do {
-      try await gate.with(nil) { try await cache.removeAll(in: scope) }
+      try await gate.with(nil) {
+        try await cache.removeAll(in: scope)
+        generations.carriedOutForAll(number)
+      }
     } catch {
       throw ReactorError(error, wrap: ReactorError.persistence)
     }

@@ -12,7 +12,7 @@ extension ReactorEngine {
     case failed(ReactorError)
   }
 
-  /// Runs the flow's save step, alone for its key, unless something newer has come.
+  /// Runs the flow's save step, alone for its key, unless something newer makes it pointless.
   @concurrent func save(
     _ snapshot: Snapshot<Model>, _ resource: Resource, _ ticket: Generations.Ticket
   ) async -> SaveResult {
@@ -20,6 +20,7 @@ extension ReactorEngine {
       guard ticket.commit() else { return .outrun }
       do {
         try await flow.saveToPersistence(snapshot, resource)
+        ticket.carriedOut()
         return .saved
       } catch let error as NotEncoded {
         append(ticket.key, .notEncoded(error.reason))
@@ -107,7 +108,9 @@ extension ReactorEngine {
   ) async throws(ReactorError) {
     do {
       try await core.gate.with(ticket.key) {
-        if ticket.commit() { try await flow.removeFromPersistence(resource) }
+        guard ticket.commit() else { return }
+        try await flow.removeFromPersistence(resource)
+        ticket.carriedOut()
       }
     } catch {
       throw ReactorError(error, wrap: ReactorError.persistence)

@@ -10,8 +10,8 @@ typealias Generation = UInt64
 /// can be committed any more. A network answer is committed unless something newer was; so a slow old answer never overwrites a
 /// newer one, and one that nothing has overtaken is not thrown away.
 ///
-/// An invalidation brings no value, so that it stops answers alone: a write or a removal that is still on its way to the disk is
-/// carried out.
+/// A write and a removal have been promised to somebody. So what has only begun does not stop them on their way to the disk; what was
+/// carried out there, and was begun later, does.
 final class Generations: Sendable {
   private let state = Mutex(State())
 
@@ -19,56 +19,52 @@ final class Generations: Sendable {
     var last: Generation = 0
     /// For keys that somebody has begun something for.
     var floors: [RecordKey: Floor] = [:]
-    /// The floor of all keys together.
-    var floor: Generation = 0
+    /// Of all keys together.
+    var floor = Floor()
     var removing: [RecordKey: Int] = [:]
     var isRemovingAll = 0
   }
 
   private struct Floor {
-    /// The greatest number that was committed or fenced: no answer below it is.
-    var answers: Generation = 0
-    /// The same without invalidations: no write and no removal below it is carried out.
-    var changes: Generation = 0
+    /// The greatest number that was committed or fenced: no answer below it is committed.
+    var committed: Generation = 0
+    /// The greatest number that was carried out on disk: no write and no removal below it is.
+    var carriedOut: Generation = 0
     /// How many tickets there are.
     var begun = 0
-
-    mutating func raise(to number: Generation, _ kind: Kind) {
-      answers = max(answers, number)
-      if kind != .invalidation { changes = max(changes, number) }
-    }
   }
-
-  fileprivate enum Kind { case answer, change, invalidation }
 
   /// Something that was begun for a key; over when it is released, so that the numbers of idle keys are forgotten.
   final class Ticket: Sendable {
     let key: RecordKey
     let number: Generation
-    private let kind: Kind
+    private let isChange: Bool
     private let generations: Generations
 
-    fileprivate init(_ key: RecordKey, _ number: Generation, _ kind: Kind, of generations: Generations) {
+    fileprivate init(_ key: RecordKey, _ number: Generation, isChange: Bool, of generations: Generations) {
       self.key = key
       self.number = number
-      self.kind = kind
+      self.isChange = isChange
       self.generations = generations
     }
 
     deinit { generations.end(key) }
 
     /// Whether what this began may still be used; if so, nothing older may be from now on.
-    func commit() -> Bool { generations.commit(key, number, kind) }
+    func commit() -> Bool { generations.commit(key, number, isChange: isChange) }
+
+    /// It is on disk: nothing that was begun before may be put there any more.
+    func carriedOut() { generations.carriedOut(key, number) }
   }
 
   /// Begins a flight.
-  func begin(_ key: RecordKey) -> Ticket { draw(key, .answer) }
+  func begin(_ key: RecordKey) -> Ticket { draw(key, fences: false, isChange: false) }
 
-  /// Begins a write or a removal: fences what was begun before.
-  func fence(_ key: RecordKey) -> Ticket { draw(key, .change) }
+  /// Begins a write or a removal.
+  func fence(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: true) }
 
-  /// Begins an invalidation: fences the answers that were begun before.
-  func fenceAnswers(_ key: RecordKey) -> Ticket { draw(key, .invalidation) }
+  /// Begins an invalidation, which brings no value: it is dropped where an answer would be.
+  func fenceAnswers(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: false) }
 
   /// How many keys have something begun.
   var activeKeys: Int { state.withLock { $0.floors.count } }
@@ -81,33 +77,53 @@ final class Generations: Sendable {
     }
   }
 
-  private func commit(_ key: RecordKey, _ number: Generation, _ kind: Kind) -> Bool {
+  private func commit(_ key: RecordKey, _ number: Generation, isChange: Bool) -> Bool {
     state.withLock { state in
-      let floor = state.floors[key] ?? Floor()
-      guard number >= max(kind == .change ? floor.changes : floor.answers, state.floor) else { return false }
-      state.floors[key]?.raise(to: number, kind)
+      var floor = state.floors[key] ?? Floor()
+      let least =
+        isChange
+        ? max(floor.carriedOut, state.floor.carriedOut) : max(floor.committed, state.floor.committed)
+      guard number >= least else { return false }
+      floor.committed = max(floor.committed, number)
+      state.floors[key] = floor
       return true
     }
   }
 
-  /// Fences every key.
-  func fenceAll() {
+  private func carriedOut(_ key: RecordKey, _ number: Generation) {
     state.withLock { state in
-      state.last += 1
-      state.floor = state.last
+      guard var floor = state.floors[key] else { return }
+      floor.carriedOut = max(floor.carriedOut, number)
+      state.floors[key] = floor
     }
   }
 
-  private func draw(_ key: RecordKey, _ kind: Kind) -> Ticket {
+  private func draw(_ key: RecordKey, fences: Bool, isChange: Bool) -> Ticket {
     let number = state.withLock { state in
       state.last += 1
       var floor = state.floors[key] ?? Floor()
       floor.begun += 1
-      if kind != .answer { floor.raise(to: state.last, kind) }
+      if fences { floor.committed = state.last }
       state.floors[key] = floor
       return state.last
     }
-    return Ticket(key, number, kind, of: self)
+    return Ticket(key, number, isChange: isChange, of: self)
+  }
+}
+
+extension Generations {
+  /// Begins a removal of all: fences every key.
+  func fenceAll() -> Generation {
+    state.withLock { state in
+      state.last += 1
+      state.floor.committed = state.last
+      return state.last
+    }
+  }
+
+  /// All that was begun before `number` is gone from disk.
+  func carriedOutForAll(_ number: Generation) {
+    state.withLock { $0.floor.carriedOut = max($0.floor.carriedOut, number) }
   }
 }
 
