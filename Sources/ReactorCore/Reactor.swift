@@ -96,6 +96,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   }
 
   /// Declares what is stored stale, in memory and on disk. Open streams ask anew, and a request under way is begun again.
+  ///
+  /// Where the record cannot be marked, which is an event (``ReactorEvent/Kind/saveFailed(_:)``), it counts as fresh again once memory has
+  /// forgotten it.
   public func invalidate(_ resource: Resource) async { await engine.invalidate(resource) }
 
   /// Forgets the resource. Callers that wait for it get ``ReactorError/cancelled``; open streams show nothing, and do not ask.

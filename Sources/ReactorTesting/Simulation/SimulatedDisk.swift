@@ -4,7 +4,7 @@ import Synchronization
 
 /// A disk that takes time, fails, and outlives the processes that use it.
 ///
-/// What was acknowledged is there after a crash; what was under way is lost.
+/// What was acknowledged is there after a crash; what was under way is there or lost, as drawn.
 public final class SimulatedDisk: Sendable {
   /// A call failed, as a full or broken disk's does.
   public struct Failed: Error, Hashable {}
@@ -74,17 +74,19 @@ public final class SimulatedDisk: Sendable {
     }
 
     /// A write that has begun is not given up, as a real store's is not.
+    ///
+    /// It lands before or after the time that it takes, so that a crash meanwhile finds it there or not. A process that is dead
+    /// writes nothing: somebody else may have the disk by then.
     private func write(_ body: () async throws -> Void) async throws {
       guard !hasCrashed else { throw FaultyPersistence.Crashed() }
-      await disk.takeTimeWhatever()
       let fails = disk.draws.chance(disk.faults.withLock(\.saveFailure))
-      // A process that is dead writes nothing: somebody else may have the disk by now.
+      let lands = !fails || disk.draws.chance(0.5)
+      let landsEarly = disk.draws.chance(0.5)
+      if lands, landsEarly { try await body() }
+      await disk.takeTimeWhatever()
       guard !hasCrashed else { throw FaultyPersistence.Crashed() }
-      if fails {
-        if disk.draws.chance(0.5) { try await body() }
-        throw Failed()
-      }
-      try await body()
+      if lands, !landsEarly { try await body() }
+      if fails { throw Failed() }
     }
   }
 

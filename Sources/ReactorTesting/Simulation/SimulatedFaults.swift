@@ -4,8 +4,10 @@ public struct SimulatedFaults: Sendable, Hashable {
   public var latency: Duration = .milliseconds(300)
   /// That a request does not arrive.
   public var requestLoss = 0.0
-  /// That a response does not, after the server has done what was asked; its body may be cut in the midst.
+  /// That a response does not, after the server has done what was asked.
   public var responseLoss = 0.0
+  /// That a response's body ends in the midst, as if it were whole.
+  public var bodyCut = 0.0
   /// That a server answers 503 and does nothing.
   public var serverError = 0.0
   /// That the network is gone for a while, each second.
@@ -31,6 +33,7 @@ public struct SimulatedFaults: Sendable, Hashable {
     faults.requestLoss = rate()
     faults.responseLoss = rate()
     faults.serverError = rate()
+    faults.bodyCut = rate()
     faults.outage = rate()
     faults.diskLatency = .milliseconds(draws.element(of: [0, 1, 5, 400]) ?? 0)
     faults.loadFailure = rate()

@@ -52,9 +52,10 @@ public final class SimulatedNetwork: Transport {
     let server = state.withLock(\.server)
     let (response, data) =
       draws.chance(faults.serverError) ? (HTTPResponse(status: .serviceUnavailable), Data()) : server(request, body)
+    let isCut = draws.chance(faults.bodyCut) && data.count > 1
     progress(TransferProgress(received: Int64(data.count / 2), expected: Int64(data.count)))
     try await travel(faults.latency, faults.responseLoss)
-    return (response, data)
+    return (response, isCut ? data.prefix(draws.number(in: 1...data.count - 1)) : data)
   }
 
   private func travel(_ latency: Duration, _ loss: Double) async throws {

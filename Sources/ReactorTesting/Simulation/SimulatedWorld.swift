@@ -45,6 +45,7 @@ public final class SimulatedWorld: Sendable {
     configuration.retry.seed = seed
     configuration.powerSaving = ScriptedPowerSaving()
     self.configuration = configuration
+    note("\(faults)")
   }
 
   /// What goes wrong. Drawn from the seed, unless it is set.
@@ -64,7 +65,8 @@ public final class SimulatedWorld: Sendable {
   public func note(_ line: @autoclosure () -> String) {
     guard keepsTrace else { return }
     let text = "\(clock.now.elapsed / .milliseconds(1)) ms  \(line())"
-    state.withLock { $0.trace.append(text) }
+    // What comes after a violation is its end.
+    state.withLock { if $0.violation == nil { $0.trace.append(text) } }
   }
 
   /// Ends the run as failed, unless `condition` holds. The first counts.

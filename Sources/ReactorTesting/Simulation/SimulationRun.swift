@@ -6,7 +6,7 @@ import Synchronization
 struct SimulationRun: Sendable {
   typealias Body = @Sendable (SimulatedWorld) async throws -> Void
 
-  let failure: String?
+  var failure: String?
   let steps: Int
   let trace: [String]
 
@@ -44,9 +44,22 @@ struct SimulationRun: Sendable {
     _ seed: UInt64, _ maximumSteps: Int, _ keepsTrace: Bool, _ body: @escaping Body
   ) -> SimulationRun {
     let executor = SimulationExecutor()
-    let world = SimulatedWorld(
-      seed: seed, executor: executor, maximumSteps: maximumSteps, keepsTrace: keepsTrace)
-    let order = SeededDraws(seed: ~seed)
+    weak var clock: TestClock?
+    var run = SimulationRun(failure: nil, steps: 0, trace: [])
+    do {
+      let world = SimulatedWorld(seed: seed, executor: executor, maximumSteps: maximumSteps, keepsTrace: keepsTrace)
+      clock = world.clock
+      run = live(in: world, executor, body)
+    }
+    // Whoever still has it waits for what nobody can bring any more.
+    if clock != nil { run.failure = run.failure ?? somebodyLeft }
+    return run
+  }
+
+  private static func live(
+    in world: SimulatedWorld, _ executor: SimulationExecutor, _ body: @escaping Body
+  ) -> SimulationRun {
+    let order = SeededDraws(seed: ~world.seed)
     let outcome = Mutex<Result<Void, any Error>?>(nil)
     executor.begin()
     let root = Task(executorPreference: executor) {
@@ -91,6 +104,8 @@ struct SimulationRun: Sendable {
 
   private static let nothingLeft =
     "nothing can go on: somebody waits for what will not happen, or for a task outside of the simulation (\(outside))"
+  private static let somebodyLeft =
+    "something outlives the body and keeps the world's clock: a task that waits for ever, or a cycle of references"
   private static let stranger =
     "a job came from a task outside of the simulation (\(outside))"
   private static let outside = "Task {}, Task.detached, the main actor"

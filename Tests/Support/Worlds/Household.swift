@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import ReactorCore
 import ReactorTesting
 import Synchronization
@@ -9,27 +10,34 @@ struct Household: Sendable {
   let model: ReferenceModel
   let layer: ModelLayer
   let documents: Reactor<Document>
-  private let last = LastStates()
+  let last = LastStates()
 
-  init(_ owner: String, _ model: ReferenceModel, _ disk: any Persistence, failsWhenSaveFails: Bool = false) {
+  /// Whether what was acknowledged is on disk, and may be dropped from memory.
+  let isForgetful: Bool
+
+  init(_ owner: String, _ model: ReferenceModel, _ disk: any Persistence, isForgetful: Bool) {
     self.owner = owner
     self.model = model
-    layer = model.layer(owner, disk, failsWhenSaveFails: failsWhenSaveFails)
+    self.isForgetful = isForgetful
+    layer = model.layer(owner, disk, isForgetful: isForgetful)
     documents = layer.reactor()
   }
 
-  private var world: SimulatedWorld { model.world }
+  var world: SimulatedWorld { model.world }
+
+  private var mayFailOnDisk: Bool { model.faults.saveFailure > 0 || model.diskHasCrashed }
 
   func step(_ user: SimulatedUser) async throws {
     let path = user.draws.element(of: ReferenceModel.paths) ?? "/a"
-    switch user.draws.number(below: 20) {
+    switch user.draws.number(below: 21) {
     case 0..<8: try await fetch(path, user)
-    case 8..<10: _ = try await fetchFromNetwork(path, user)
+    case 8..<10: try await fetchFromNetwork(path, user)
     case 10..<12: try await write(path, user)
-    case 12..<14: try await invalidate(path, user)
+    case 12..<14: await invalidate(path, user)
     case 14: try await remove(path, user)
     case 15: if user.draws.chance(0.5) { try await signOut(user) }
     case 16..<18: model.server.change(path)
+    case 18: try await put(path, user)
     default: await look(path, user)
     }
   }
@@ -49,64 +57,108 @@ struct Household: Sendable {
       guard let document else { return world.note("\(who): gave up") }
       world.note("\(who): \(document.version)/\(document.order)")
       model.judge(document, owner, path, before, mustBeGood: policy == .cacheFirst, who)
+    } catch ReactorError.notCached where policy == .cacheOnly {
+      world.note("\(who): not cached")
     } catch {
       world.note("\(who): \(error)")
+      model.judge(error, owner, path, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
     }
   }
 
-  /// - Returns: the least number that the answer may have; `nil` where there was none.
-  func fetchFromNetwork(_ path: String, _ user: SimulatedUser) async throws -> Int? {
+  func fetchFromNetwork(_ path: String, _ user: SimulatedUser) async throws {
     let who = "user \(user.number) asks the network for \(owner)\(path)"
     let before = model.before(owner, path)
     world.note(who)
-    let document = try? await user.impatiently(in: world) { try await documents.fetchFromNetwork(Resource(path)) }
-    guard let document else { return nil }
-    world.note("\(who): \(document.version)/\(document.order)")
-    return model.judge(document, owner, path, before, mustBeAsked: true, who)
+    do {
+      let document = try await user.impatiently(in: world) { try await documents.fetchFromNetwork(Resource(path)) }
+      guard let document else { return }
+      world.note("\(who): \(document.version)/\(document.order)")
+      let order = model.judge(document, owner, path, before, mustBeAsked: true, who)
+      // Who waits is told of a local write before that is on disk.
+      if isForgetful, document.version > 0 { model.promised(owner, path, order, before) }
+    } catch {
+      world.note("\(who): \(error)")
+      model.judge(error, owner, path, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
+    }
   }
 
   private func write(_ path: String, _ user: SimulatedUser) async throws {
     let order = model.begin(owner, [path])
     defer { model.end(owner, [path]) }
     world.note("user \(user.number) writes \(owner)\(path) as \(order)")
+    let before = model.before(owner, path)
     let document = model.server.written(owner, path, order: order)
     do {
       try await documents.save(document, for: Resource(path))
       model.settled(owner, [path], order)
+      if isForgetful { model.promised(owner, path, order, before) }
       world.note("written as \(order)")
     } catch {
+      model.judgeOfDisk(error, mayFailOnDisk: isForgetful && mayFailOnDisk, "writing \(owner)\(path) as \(order)")
       world.note("not written as \(order): \(error)")
     }
   }
 
-  private func invalidate(_ path: String, _ user: SimulatedUser) async throws {
+  private func invalidate(_ path: String, _ user: SimulatedUser) async {
     let order = model.begin(owner, [path])
     defer { model.end(owner, [path]) }
     world.note("user \(user.number) invalidates \(owner)\(path) as \(order)")
     await documents.invalidate(Resource(path))
-    model.invalidated(owner, path, order)
+    invalidated(path, order)
+  }
+
+  /// What could not be marked on disk counts as fresh again once memory has forgotten it.
+  private func invalidated(_ path: String, _ order: Int) {
+    let isOnDisk = model.faults.saveFailure == 0 && model.faults.loadFailure == 0
+    if isOnDisk || !isForgetful { model.invalidated(owner, path, order) }
+  }
+
+  /// Changes the document at the server, which makes the copy stale.
+  private func put(_ path: String, _ user: SimulatedUser) async throws {
+    let order = model.begin(owner, [path])
+    defer { model.end(owner, [path]) }
+    let who = "user \(user.number) puts \(owner)\(path) as \(order)"
+    world.note(who)
+    let before = model.before(owner, path)
+    do {
+      let document = try await user.impatiently(in: world) {
+        try await documents.fetch(Resource(path, method: .put))
+      }
+      guard let document else { return world.note("\(who): gave up") }
+      world.note("\(who): done, \(document.version)")
+      invalidated(path, order)
+    } catch {
+      world.note("\(who): \(error)")
+      model.judge(error, owner, path, before, who)
+    }
   }
 
   private func remove(_ path: String, _ user: SimulatedUser) async throws {
     let order = model.begin(owner, [path], removes: true)
-    defer { model.end(owner, [path]) }
+    defer { model.end(owner, [path], removes: true) }
     world.note("user \(user.number) removes \(owner)\(path) as \(order)")
     do {
       try await documents.remove(Resource(path))
       model.settled(owner, [path], order)
+      world.note("removed as \(order)")
     } catch {
+      if !isForgetful { model.notRemoved(owner, [path]) }
+      model.judgeOfDisk(error, mayFailOnDisk: mayFailOnDisk, "removing \(owner)\(path) as \(order)")
       world.note("not removed as \(order): \(error)")
     }
   }
 
   private func signOut(_ user: SimulatedUser) async throws {
     let order = model.begin(owner, ReferenceModel.paths, removes: true)
-    defer { model.end(owner, ReferenceModel.paths) }
+    defer { model.end(owner, ReferenceModel.paths, removes: true) }
     world.note("user \(user.number) signs \(owner) out as \(order)")
     do {
       try await layer.removeAll()
       model.settled(owner, ReferenceModel.paths, order)
+      world.note("signed out as \(order)")
     } catch {
+      if !isForgetful { model.notRemoved(owner, ReferenceModel.paths) }
+      model.judgeOfDisk(error, mayFailOnDisk: mayFailOnDisk, "signing \(owner) out as \(order)")
       world.note("not signed out as \(order): \(error)")
     }
   }
@@ -140,6 +192,9 @@ struct Household: Sendable {
       last.set(path, state)
       let now = model.before(owner, path)
       if now.removals != before.removals { floor = 0 }
+      if let error = state.error {
+        model.judge(error, owner, path, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
+      }
       if let document = state.value {
         world.note("\(who): \(document.version)/\(document.order) \(state.fetchStatus)")
         floor = model.judge(document, owner, path, before, floor: floor, who)
@@ -147,43 +202,10 @@ struct Household: Sendable {
       before = now
     }
   }
-
-  /// When nothing is under way, what is watched is what is known.
-  func judgeEnd() {
-    for path in ReferenceModel.paths {
-      let state = last.state(path)
-      let cached = documents.cached(Resource(path))
-      world.check(
-        state?.value == cached,
-        "\(owner)\(path): a watcher has \(String(describing: state?.value)), memory \(String(describing: cached))")
-      world.check(state?.fetchStatus == .idle, "\(owner)\(path): still \(String(describing: state?.fetchStatus))")
-    }
-  }
-
-  /// In a world that is well, whoever asks gets the server's present word.
-  func judgeRecovery() async {
-    for path in ReferenceModel.paths {
-      let found = try? await documents.fetchFromNetwork(Resource(path))
-      let present = model.server.version(path)
-      world.check(
-        found?.version == present,
-        "\(owner)\(path): the network is well, and gave \(String(describing: found)) for version \(present)")
-    }
-  }
-
-  func judgeSurvival(_ path: String, _ acknowledged: Int) async {
-    let before = model.before(owner, path)
-    let found = try? await documents.fetch(Resource(path), policy: .cacheOnly)
-    world.note("after the crash: \(owner)\(path) \(String(describing: found))")
-    guard let found else {
-      return world.check(acknowledged == 0, "\(owner)\(path): \(acknowledged) was acknowledged, and is gone")
-    }
-    model.judge(found, owner, path, before, floor: acknowledged, "after the crash")
-  }
 }
 
 /// The latest state of each path that a watcher has got.
-private final class LastStates: Sendable {
+final class LastStates: Sendable {
   private let states = Mutex<[String: LoadState<Document>]>([:])
 
   func set(_ path: String, _ state: LoadState<Document>) { states.withLock { $0[path] = state } }

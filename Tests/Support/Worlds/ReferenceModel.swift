@@ -18,15 +18,24 @@ final class ReferenceModel: Sendable {
     var invalidated: Int
     /// How many removals were begun. One that fails may leave on disk what a save that failed has not replaced.
     var removals: Int
+    /// Whether one of them is under way.
+    var isBeingRemoved: Bool
     var asked: Duration
   }
 
-  private struct Key: Hashable {
+  /// That what was acknowledged is on disk, unless a removal has begun since.
+  struct Promise: Sendable {
+    var order = 0
+    /// How many removals had begun when it was asked for.
+    var removals = 0
+  }
+
+  struct Key: Hashable {
     var owner: String
     var path: String
   }
 
-  private struct State {
+  struct State {
     var settled: [Key: Int] = [:]
     var invalidated: [Key: Int] = [:]
     var removals: [Key: Int] = [:]
@@ -34,6 +43,11 @@ final class ReferenceModel: Sendable {
     var fences: [Key: Int] = [:]
     /// Those that have begun and not ended: the library may see them sooner or later.
     var open: [Key: Int] = [:]
+    /// The removals among them.
+    var removing: [Key: Int] = [:]
+    var requests: [Key: Int] = [:]
+    var promises: [Key: Promise] = [:]
+    var diskHasCrashed = false
     /// The fences at the beginning of the request that is under way.
     var underWay: [Key: Int] = [:]
   }
@@ -41,10 +55,13 @@ final class ReferenceModel: Sendable {
   let world: SimulatedWorld
   let server: ReferenceServer
   let freshFor: Duration = .seconds(300)
-  private let state = Mutex(State())
+  /// What goes wrong in this world until it is made well.
+  let faults: SimulatedFaults
+  let state = Mutex(State())
 
   init(_ world: SimulatedWorld) {
     self.world = world
+    faults = world.currentFaults
     // The clock alone: the world has the network, which has the server.
     server = ReferenceServer(maximumAge: world.draws.element(of: [0, 1, 5, 60]) ?? 1) { [clock = world.clock] in
       clock.now.elapsed
@@ -59,11 +76,14 @@ final class ReferenceModel: Sendable {
   static let order = HTTPField.Name("X-Order") ?? .range
 
   /// The real thing: a layer of `owner` on the world's network.
-  func layer(_ owner: String, _ persistence: any Persistence, failsWhenSaveFails: Bool = false) -> ModelLayer {
+  ///
+  /// - Parameter isForgetful: whether memory keeps hardly anything. What was acknowledged must be on disk then.
+  func layer(_ owner: String, _ persistence: any Persistence, isForgetful: Bool) -> ModelLayer {
     var configuration = world.configuration
-    configuration.failsWhenSaveFails = failsWhenSaveFails
+    configuration.failsWhenSaveFails = isForgetful
     configuration.freshFor = freshFor
-    configuration.keepUnusedFor = .never
+    configuration.keepUnusedFor = isForgetful ? .seconds(2) : .never
+    if isForgetful { configuration.memoryLimit.models = 1 }
     let backend = Backend(
       baseURL: Bench.url.deletingLastPathComponent(), transport: world.network,
       middlewares: [Stamp(model: self, owner: owner)], reachability: world.reachability)
@@ -75,8 +95,14 @@ final class ReferenceModel: Sendable {
     return state.withLock {
       Before(
         settled: $0.settled[key] ?? 0, invalidated: $0.invalidated[key] ?? 0,
-        removals: $0.removals[key] ?? 0, asked: world.clock.now.elapsed)
+        removals: $0.removals[key] ?? 0, isBeingRemoved: $0.removing[key, default: 0] > 0,
+        asked: world.clock.now.elapsed)
     }
+  }
+
+  /// How many requests were made, retries among them.
+  func requests(_ owner: String, _ path: String) -> Int {
+    state.withLock { $0.requests[Key(owner: owner, path: path)] ?? 0 }
   }
 }
 
@@ -91,16 +117,22 @@ extension ReferenceModel {
       for key in paths.map({ Key(owner: owner, path: $0) }) {
         state.fences[key, default: 0] += 1
         state.open[key, default: 0] += 1
-        if removes { state.removals[key, default: 0] += 1 }
+        if removes {
+          state.removals[key, default: 0] += 1
+          state.removing[key, default: 0] += 1
+        }
       }
     }
     return server.nextOrder()
   }
 
   /// It has ended, well or not.
-  func end(_ owner: String, _ paths: [String]) {
+  func end(_ owner: String, _ paths: [String], removes: Bool = false) {
     state.withLock { state in
-      for path in paths { state.open[Key(owner: owner, path: path), default: 0] -= 1 }
+      for key in paths.map({ Key(owner: owner, path: $0) }) {
+        state.open[key, default: 0] -= 1
+        if removes { state.removing[key, default: 0] -= 1 }
+      }
     }
   }
 
@@ -112,6 +144,33 @@ extension ReferenceModel {
         state.settled[key] = max(state.settled[key] ?? 0, order)
       }
     }
+  }
+
+  /// A removal has failed: what is on disk comes back, which a save that failed may not have replaced.
+  func notRemoved(_ owner: String, _ paths: [String]) {
+    state.withLock { state in
+      for path in paths { state.settled[Key(owner: owner, path: path)] = nil }
+    }
+  }
+
+  /// Ends the process: from here on its disk fails.
+  func crashDisk() {
+    state.withLock { $0.diskHasCrashed = true }
+    world.disk.crash()
+  }
+
+  var diskHasCrashed: Bool { state.withLock(\.diskHasCrashed) }
+
+  func promised(_ owner: String, _ path: String, _ order: Int, _ before: Before) {
+    let key = Key(owner: owner, path: path)
+    state.withLock { state in
+      guard order >= state.promises[key]?.order ?? 0 else { return }
+      state.promises[key] = Promise(order: order, removals: before.removals)
+    }
+  }
+
+  func promise(_ owner: String, _ path: String) -> Promise {
+    state.withLock { $0.promises[Key(owner: owner, path: path)] ?? Promise() }
   }
 
   func invalidated(_ owner: String, _ path: String, _ order: Int) {
@@ -139,7 +198,7 @@ extension ReferenceModel {
     world.check(document.path == path, "\(who): asked for \(path), got \(document.path)")
     let words = server.words(owner, path).filter { $0.document == document }
     world.check(!words.isEmpty, "\(who): nobody has ever said \(document)")
-    let least = max(before.settled, floor)
+    let least = max(min(before.settled, self.before(owner, path).settled), floor)
     guard let word = words.first(where: { $0.order >= least }) else {
       world.check(false, "\(who): \(document) is older than \(least) (\(before.settled) was acknowledged)")
       return floor
@@ -170,48 +229,5 @@ extension ReferenceModel {
       document.version == 0 || (server.arrival(word.order) ?? .zero) + saving >= before.asked
     }
     world.check(isAsked, "\(who): \(document) was known at \(before.asked), and nobody was asked")
-  }
-}
-
-/// Signs each request with its owner and its number, and sees that one at a time is under way.
-private struct Stamp: TransportMiddleware {
-  let model: ReferenceModel
-  let owner: String
-
-  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
-    let order = model.server.nextOrder()
-    var request = request
-    request.headerFields[.authorization] = owner
-    request.headerFields[ReferenceModel.order] = "\(order)"
-    let path = request.path ?? ""
-    let number = model.requestBegins(owner, path)
-    defer { model.requestEnds(owner, path, number) }
-    model.world.note("\(owner)\(path): request \(order)")
-    let (response, data) = try await next(request, body)
-    model.server.arrived(order)
-    model.world.note("\(owner)\(path): request \(order) gets \(response.status.code)")
-    return (response, data)
-  }
-}
-
-extension ReferenceModel {
-  /// - Returns: the fences at its beginning.
-  fileprivate func requestBegins(_ owner: String, _ path: String) -> Int {
-    let key = Key(owner: owner, path: path)
-    let (other, fences) = state.withLock { state in
-      let fences = state.fences[key] ?? 0
-      let other = state.underWay[key]
-      state.underWay[key] = state.open[key, default: 0] == 0 ? fences : nil
-      return (other, fences)
-    }
-    world.check(other != fences, "\(owner)\(path): two requests at once, and nothing came between them")
-    return fences
-  }
-
-  fileprivate func requestEnds(_ owner: String, _ path: String, _ fences: Int) {
-    let key = Key(owner: owner, path: path)
-    state.withLock { state in
-      if state.underWay[key] == fences { state.underWay[key] = nil }
-    }
   }
 }

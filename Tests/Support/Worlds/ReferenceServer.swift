@@ -55,6 +55,9 @@ final class ReferenceServer: Sendable {
     self.now = now
   }
 
+  /// What each token begins with, and nothing else in this world.
+  static let secret = "token-of-"
+
   /// A number for what begins now: a request or a local write.
   func nextOrder() -> Int {
     state.withLock { state in
@@ -84,16 +87,23 @@ final class ReferenceServer: Sendable {
 
   /// - Parameter order: of the request, from when it was sent.
   func answer(_ request: HTTPRequest, order: Int) -> (HTTPResponse, Data) {
-    guard let path = request.path, let owner = request.headerFields[.authorization] else {
+    guard let path = request.path, let token = request.headerFields[.authorization], token.hasPrefix(Self.secret) else {
       return (HTTPResponse(status: .unauthorized), Data())
     }
+    let owner = String(token.dropFirst(Self.secret.count))
     return state.withLock { state in
       let version = state.versions[path, default: 1]
       let tag = "\"\(version)\""
-      let fields: HTTPFields = [.cacheControl: "max-age=\(maximumAge)", .eTag: tag, .contentType: "application/json"]
+      // A server that is careless with what it was told.
+      var fields: HTTPFields = [
+        .cacheControl: "max-age=\(maximumAge)", .eTag: tag, .contentType: "application/json",
+        .setCookie: "session=\(token)",
+      ]
+      if let link = HTTPField.Name("Link") { fields[link] = "<\(path)?access_token=\(token)>; rel=next" }
       if request.method == .put {
         state.versions[path] = version + 1
-        return (HTTPResponse(status: .noContent), Data())
+        let document = Document(owner: owner, path: path, version: version + 1, order: order)
+        return (HTTPResponse(status: .ok, headerFields: fields), (try? JSONEncoder().encode(document)) ?? Data())
       }
       if request.headerFields[.ifNoneMatch] == tag {
         // Whichever document of this version is stored, it is confirmed.

@@ -1,0 +1,30 @@
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+
+extension ReferenceModel {
+  /// Holds the failure of a fetch, or of a stream, against what has gone wrong.
+  func judge(
+    _ error: any Error, _ owner: String, _ path: String, _ before: Before, mayFailOnDisk: Bool = false, _ who: String
+  ) {
+    let wasRemoved = before.isBeingRemoved || self.before(owner, path).removals != before.removals
+    let isExpected =
+      switch error as? ReactorError {
+      case .cancelled: wasRemoved || Task.isCancelled
+      case .noConnectivity: faults.outage > 0
+      case .network: faults.requestLoss > 0 || faults.responseLoss > 0 || faults.outage > 0
+      case .server(let response, _): faults.serverError > 0 && response.status == .serviceUnavailable
+      case .parser: faults.bodyCut > 0
+      case .persistence: mayFailOnDisk
+      // What is not there is what `cacheOnly` says, and its caller judges that.
+      default: false
+      }
+    world.check(isExpected, "\(who): \(error), and nothing has gone wrong that it could be")
+  }
+
+  /// Holds the failure of a write or a removal against what has gone wrong on disk.
+  func judgeOfDisk(_ error: any Error, mayFailOnDisk: Bool, _ who: String) {
+    guard case .persistence? = error as? ReactorError else { return world.check(false, "\(who): \(error)") }
+    world.check(mayFailOnDisk, "\(who): \(error), and the disk is well")
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import Synchronization
+
+/// Signs each request with its owner and its number, and sees that one at a time is under way.
+struct Stamp: TransportMiddleware {
+  let model: ReferenceModel
+  let owner: String
+
+  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+    let order = model.server.nextOrder()
+    var request = request
+    request.headerFields[.authorization] = ReferenceServer.secret + owner
+    request.headerFields[ReferenceModel.order] = "\(order)"
+    let path = request.path ?? ""
+    let fences = model.requestBegins(owner, path, isShared: request.method == .get)
+    defer { if let fences { model.requestEnds(owner, path, fences) } }
+    model.world.note("\(owner)\(path): \(request.method) request \(order)")
+    let (response, data) = try await next(request, body)
+    model.server.arrived(order)
+    model.world.note("\(owner)\(path): request \(order) gets \(response.status.code)")
+    return (response, data)
+  }
+}
+
+extension ReferenceModel {
+  /// - Parameter isShared: whether it is one that callers share.
+  /// - Returns: the fences at its beginning; `nil` where it is nobody's but the caller's.
+  fileprivate func requestBegins(_ owner: String, _ path: String, isShared: Bool) -> Int? {
+    let key = Key(owner: owner, path: path)
+    state.withLock { $0.requests[key, default: 0] += 1 }
+    guard isShared else { return nil }
+    let (other, fences) = state.withLock { state in
+      let fences = state.fences[key] ?? 0
+      let other = state.underWay[key]
+      state.underWay[key] = state.open[key, default: 0] == 0 ? fences : nil
+      return (other, fences)
+    }
+    world.check(other != fences, "\(owner)\(path): two requests at once, and nothing came between them")
+    return fences
+  }
+
+  fileprivate func requestEnds(_ owner: String, _ path: String, _ fences: Int) {
+    let key = Key(owner: owner, path: path)
+    state.withLock { state in
+      if state.underWay[key] == fences { state.underWay[key] = nil }
+    }
+  }
+}
