@@ -23,6 +23,7 @@ demo: system ## the whole flow against an embedded server, each step checked
 test: system ## every test
 	swift test --enable-all-traits --skip '$(CRASHES)'
 	swift test --enable-all-traits --skip-build --filter '$(CRASHES)'
+	REACTOR_SEED="$${REACTOR_SEED:-2026}" swift run --quiet -c release Simulate 1000
 	@if [ -d Tools/Tests ]; then (set -x; swift test --package-path Tools); fi
 
 SEEDS ?= 10000

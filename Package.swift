@@ -84,11 +84,14 @@ let package = Package(
       name: "StoreWriter", dependencies: ["ReactorCore", "ReactorSQLite", "TestSupport"], path: "Tests/StoreWriter",
       swiftSettings: settings),
   ]
-    + ["Scenarios", "Races", "Simulation"].map { name in
+    + ["Scenarios", "Races"].map { name in
       .testTarget(
         name: name, dependencies: ["ReactorCore", "ReactorFlux", "ReactorTesting", "TestSupport"] + httpTypes,
         path: "Tests/\(name)", swiftSettings: settings)
     } + [
+      .testTarget(
+        name: "Simulation", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport", "Simulate"] + httpTypes,
+        path: "Tests/Simulation", swiftSettings: settings),
       .testTarget(
         name: "ReactorCoreTests",
         dependencies: [

@@ -237,4 +237,21 @@ struct GenerationRaceTests {
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "first")
     try await bench.waitUntilNothingWaits()
   }
+
+  @Test func `a flight that is superseded before it has sent its request does not send it`() async throws {
+    let disk = FaultyPersistence()
+    let bench = Bench(persistence: disk)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let notes = bench.notes
+    // It looks for validators first; a store that does not heed cancellation.
+    let looking = disk.hold(.load, endsWhenCancelled: false)
+    let fetching = Task { try await notes.fetchFromNetwork("note").text }
+    try await looking.reached()
+    await notes.invalidate("note")
+    looking.open()
+    #expect(try await fetching.value == "one")
+    #expect(bench.transport.requests.count == 1)
+    #expect(bench.log.lines.count { $0.hasPrefix("request") } == 1)
+    try await bench.waitUntilNothingWaits()
+  }
 }

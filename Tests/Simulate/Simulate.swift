@@ -3,8 +3,16 @@ import ReactorTesting
 import TestSupport
 
 /// The long run of the simulation: `make simulate SEEDS=1000000`. Every world, each seed once, on all processors.
+///
+/// `Simulate log <world> <seed>` prints what happens in one.
 @main enum Simulate {
   static func main() async {
+    let arguments = CommandLine.arguments.dropFirst()
+    if arguments.first == "log", let world = arguments.dropFirst().first.flatMap(World.init),
+      let seed = arguments.last.flatMap(UInt64.init)
+    {
+      return print(await Simulation.log(seed: seed, world.body).joined(separator: "\n"))
+    }
     let count = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 10_000
     let seeds = Simulation.seeds(count)
     let bar = ProgressBar(of: count * World.allCases.count)

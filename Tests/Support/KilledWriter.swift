@@ -23,7 +23,7 @@
     public init(
       _ engine: WriterEngine, path: String, seed: UInt64, run: Int, part: Int = 0, of parts: Int = 1
     ) throws {
-      process.executableURL = try Self.executable()
+      process.executableURL = try Program("StoreWriter").file
       process.arguments = [engine.rawValue, path] + ["\(seed)", "\(run)", "\(part)", "\(parts)"]
       process.standardOutput = output
       process.standardInput = input
@@ -62,20 +62,6 @@
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try kill(after: count) }) }
       }
-    }
-
-    /// Beside the tests.
-    private static func executable() throws -> URL {
-      let places = [Bundle.main.executablePath ?? ""] + CommandLine.arguments
-      for place in places where place.hasPrefix("/") {
-        var folder = URL(filePath: place).deletingLastPathComponent()
-        while folder.path().count > 1 {
-          let file = folder.appending(path: "StoreWriter")
-          if FileManager.default.isExecutableFile(atPath: file.path(percentEncoded: false)) { return file }
-          folder.deleteLastPathComponent()
-        }
-      }
-      throw CocoaError(.fileNoSuchFile)
     }
   }
 

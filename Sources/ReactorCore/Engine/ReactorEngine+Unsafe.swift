@@ -85,7 +85,8 @@ extension ReactorEngine {
     if let url = URL(string: key.url), let stored = try? await core.cache.keys(of: url, in: core.scope) {
       keys.formUnion(stored)
     }
-    for key in keys {
+    // In an order that is the same in each run.
+    for key in keys.sorted(by: { $0.identity < $1.identity }) {
       let ticket = core.generations.fenceAnswers(key)
       core.announce(.invalidated(key, date))
       await invalidateOnDisk(ticket, date)

@@ -4,7 +4,7 @@
 struct ModelMemory<Entry: MemoryEntry> {
   private(set) var entries: [RecordKey: Entry] = [:]
   /// In an order that is the same in each run, for what comes of looking through all.
-  var entriesInOrder: [Entry] { entries.values.sorted { $0.key.digest < $1.key.digest } }
+  var entriesInOrder: [Entry] { entries.values.sorted { $0.key.identity < $1.key.identity } }
   private var byResource: [Resource: Entry] = [:]
   /// Removed while the lock is held, to be released after it.
   private var removed: [Entry] = []

@@ -3,35 +3,34 @@ import Synchronization
 
 /// Records in memory, gone with the process and bounded by nothing: for tests and command-line tools.
 public final class MemoryPersistence: Persistence {
-  /// By the key's digest.
-  private let records = Mutex<[String: (key: RecordKey, record: Record)]>([:])
+  private let records = Mutex<[RecordKey: Record]>([:])
 
   public init() {}
 
   public func load(_ key: RecordKey) async throws -> Record? {
-    let record = records.withLock { $0[key.digest]?.record }
-    return record?.belongs(to: key) == true ? record : nil
+    records.withLock { $0[key] }
   }
 
   /// - Throws: ``RecordError/wrongKey``.
   public func save(_ record: Record, for key: RecordKey) async throws {
     guard record.belongs(to: key) else { throw RecordError.wrongKey }
-    records.withLock { $0[key.digest] = (key, record) }
+    records.withLock { $0[key] = record }
   }
 
   public func remove(_ key: RecordKey) async throws {
-    records.withLock { _ = $0.removeValue(forKey: key.digest) }
+    records.withLock { _ = $0.removeValue(forKey: key) }
   }
 
   public func removeAll(in scope: Scope?) async throws {
     records.withLock { records in
       guard let scope else { return records.removeAll() }
-      records = records.filter { $0.value.key.scope != scope }
+      records = records.filter { $0.key.scope != scope }
     }
   }
 
   public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
-    let stored = records.withLock { Array($0.values) }
+    // In an order that is the same in each run.
+    let stored = records.withLock { $0.sorted { $0.key.identity < $1.key.identity } }
     return stored.compactMap { key, record in
       guard scope.map({ $0 == key.scope }) ?? true, url.map({ $0.absoluteString == key.url }) ?? true else {
         return nil

@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTPTypes
+import Synchronization
 
 /// Under what a record is stored: the method, the URL, the body's digest, the identity fields' digests and the scope.
 ///
@@ -70,15 +71,16 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   private init(_ parts: Parts) { storage = Storage(parts) }
 
   public static func == (a: RecordKey, b: RecordKey) -> Bool {
-    // Not by identity: strings that look alike in Unicode are equal, and are other bytes.
-    a.storage === b.storage || (a.storage.hash == b.storage.hash && a.storage.digest == b.storage.digest)
+    // By bytes: strings that look alike in Unicode are equal, and are other bytes.
+    a.storage === b.storage
+      || (a.storage.hash == b.storage.hash && a.storage.identity.utf8.elementsEqual(b.storage.identity.utf8))
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(storage.hash) }
 }
 
 extension RecordKey {
-  /// Immutable, so that a key is one reference; hashed once.
+  /// One reference for a key; hashed once, and digested once it is asked to: memory does not.
   private final class Storage: Sendable {
     let scope: Scope
     let method: HTTPRequest.Method
@@ -86,8 +88,8 @@ extension RecordKey {
     let body: String?
     let fields: [String]
     let identity: String
-    let digest: String
     let hash: Int
+    private let lazyDigest = Mutex<String?>(nil)
 
     init(_ parts: Parts) {
       scope = parts.scope
@@ -96,8 +98,18 @@ extension RecordKey {
       body = parts.body
       fields = parts.fields
       identity = parts.identity
-      digest = SHA256Digest.hex(Array(identity.utf8))
-      hash = digest.hashValue
+      var (hasher, bytes) = (Hasher(), identity)
+      bytes.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+      hash = hasher.finalize()
+    }
+
+    var digest: String {
+      lazyDigest.withLock { digest in
+        if let digest { return digest }
+        let made = SHA256Digest.hex(Array(identity.utf8))
+        digest = made
+        return made
+      }
     }
   }
 

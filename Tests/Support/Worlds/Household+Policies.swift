@@ -69,7 +69,7 @@ extension Household {
     await expect(.present, by: .cacheFirst, path, requests: 1)
   }
 
-  private enum Expected: Equatable {
+  enum Expected: Equatable {
     /// The server's present version.
     case present
     /// The one before it.
@@ -80,7 +80,7 @@ extension Household {
   }
 
   /// - Parameter requests: `nil`: as many as it takes.
-  private func expect(_ expected: Expected, by policy: FetchPolicy, _ path: String, requests: Int?) async {
+  func expect(_ expected: Expected, by policy: FetchPolicy, _ path: String, requests: Int?) async {
     let (requestsBefore, present) = (model.requests(owner, path), model.server.version(path))
     let found: Expected?
     do {

@@ -103,7 +103,7 @@ final class ReferenceServer: Sendable {
       if request.method == .put {
         state.versions[path] = version + 1
         let document = Document(owner: owner, path: path, version: version + 1, order: order)
-        return (HTTPResponse(status: .ok, headerFields: fields), (try? JSONEncoder().encode(document)) ?? Data())
+        return (HTTPResponse(status: .ok, headerFields: fields), Self.bytes(document))
       }
       if request.headerFields[.ifNoneMatch] == tag {
         // Whichever document of this version is stored, it is confirmed.
@@ -114,8 +114,15 @@ final class ReferenceServer: Sendable {
       }
       let document = Document(owner: owner, path: path, version: version, order: order)
       state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now()))
-      let body = (try? JSONEncoder().encode(document)) ?? Data()
+      let body = Self.bytes(document)
       return (HTTPResponse(status: .ok, headerFields: fields), body)
     }
+  }
+
+  /// The same in each process, where it is cut too.
+  private static func bytes(_ document: Document) -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return (try? encoder.encode(document)) ?? Data()
   }
 }

@@ -1,0 +1,43 @@
+#if os(macOS) || os(Linux)
+  import Foundation
+
+  /// A program that is built beside the tests.
+  public struct Program: Sendable {
+    let file: URL
+
+    public init(_ name: String) throws {
+      let places = [Bundle.main.executablePath ?? ""] + CommandLine.arguments
+      for place in places where place.hasPrefix("/") {
+        var folder = URL(filePath: place).deletingLastPathComponent()
+        while folder.path().count > 1 {
+          let file = folder.appending(path: name)
+          if FileManager.default.isExecutableFile(atPath: file.path(percentEncoded: false)) {
+            self.file = file
+            return
+          }
+          folder.deleteLastPathComponent()
+        }
+      }
+      throw CocoaError(.fileNoSuchFile)
+    }
+
+    /// What it says until it ends; on a thread of its own, since it blocks.
+    public func output(_ arguments: String...) async throws -> String {
+      try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try run(arguments) }) }
+      }
+    }
+
+    private func run(_ arguments: [String]) throws -> String {
+      let (process, output) = (Process(), Pipe())
+      process.executableURL = file
+      process.arguments = arguments
+      process.standardOutput = output
+      try process.run()
+      try output.fileHandleForWriting.close()
+      let data = try output.fileHandleForReading.readToEnd() ?? Data()
+      process.waitUntilExit()
+      return String(decoding: data, as: UTF8.self)
+    }
+  }
+#endif
