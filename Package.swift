@@ -101,7 +101,9 @@ let package = Package(
         swiftSettings: settings),
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(
-        name: "ReactorTestingTests", dependencies: ["ReactorTesting", "ReactorFlux"], swiftSettings: settings),
+        name: "ReactorTestingTests",
+        dependencies: ["ReactorTesting", "ReactorCore", "ReactorFlux", "TestSupport"] + httpTypes,
+        swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",
         dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter"] + sqlite
