@@ -46,12 +46,14 @@ public final class NewsReader {
     let credentials = guest.credentials
     await dispatcher.dispatch(.signedIn) {
       let credential = try await credentials.fetch(.signIn(name: name, password: password))
-      await self.begin(credential)
+      try await self.begin(credential)
       return credential.user
     }
   }
 
-  private func begin(_ credential: Credential) {
+  private func begin(_ credential: Credential) async throws {
+    // One person's, at a time.
+    if model.layer !== guest.layer { try await signOut() }
     var backend = backend
     backend.authentication = AuthenticationMiddleware(
       NewsAuthenticator(credentials: guest.credentials), credential: credential, origins: [backend.baseURL])

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NewsClient
+import ReactorCore
 import ReactorFlux
 
 /// What a page asks for, each a `POST` with JSON. The feeds tell what comes of it; the answer, whether it went well.
@@ -22,7 +23,11 @@ struct Commands: Sendable {
     on("keep", group) { (body: Keep) in try await reader.model.setKept(body.isKept, body.article) }
     on("sign-in", group) { (body: SignIn) in
       await reader.signIn(name: body.name, password: body.password)
-      if await reader.session.user == nil { throw HTTPError(.unauthorized) }
+      do {
+        if let error = await reader.session.error { throw error }
+      } catch ReactorError.server(let response, _) where response.status == .unauthorized {
+        throw HTTPError(.forbidden, message: "That name and that password do not belong together.")
+      }
     }
     on("sign-out", group) { (_: [String: String]) in try await reader.signOut() }
     on("dials", group) { (body: Dials) in try await reader.model.set(body) }

@@ -22,8 +22,9 @@ import Testing
     #expect(ScreenLocation.screen(at: location) == nil)
   }
 
-  @Test func `holds what is looked for`() throws {
-    let screen = try #require(ScreenLocation.screen(at: "/search?q=fog%20bank&page=2") as? SearchScreen)
+  @Test(arguments: ["/search?q=fog%20bank&page=2", "/search?q=fog+bank&page=2"])
+  func `holds what is looked for`(location: String) throws {
+    let screen = try #require(ScreenLocation.screen(at: location) as? SearchScreen)
     #expect(screen.text == "fog bank" && screen.page == 2)
   }
 }

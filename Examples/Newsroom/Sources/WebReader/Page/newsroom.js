@@ -34,7 +34,7 @@ function art(article) {
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
   };
-  const number = (salt) => ((article.id * 7919 + salt * 104729) % 997) / 997;
+  const number = (salt) => Math.abs(Math.sin(article.id * 12.9898 + salt * 78.233) * 43758.5453) % 1;
   const picture = shape("svg", { viewBox: "0 0 160 100", preserveAspectRatio: "xMidYMid slice", class: "art", "aria-hidden": "true" });
   picture.style.setProperty("--hue", hues[article.section] ?? 0);
   picture.append(shape("rect", { width: 160, height: 100, class: "sky" }));
@@ -67,8 +67,8 @@ function keepButton(article) {
 
 function meta(article) {
   return element("p", { class: "meta" },
-    element("a", { href: `/authors/${article.author.id}`, "data-focus": `author-${article.id}` }, article.author.name),
-    " · ", time(article.published), ` · ${article.minutes} min`);
+    element("a", { href: `/authors/${article.author.id}`, "data-focus": `author-${article.id}` }, article.author.name), " ",
+    element("span", {}, time(article.published), ` · ${article.minutes} min`));
 }
 
 function card(article, isLead = false) {
@@ -205,7 +205,7 @@ function failure() {
 let badge = "";
 
 function showBadges() {
-  const at = state?.fetchedAt ? new Date(state.fetchedAt).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit" }) : null;
+  const at = state?.fetchedAt ? new Date(state.fetchedAt).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false }) : null;
   const made = [];
   if (feed?.readyState !== EventSource.OPEN && feed?.hasFailed) made.push(element("span", { class: "badge offline" }, "The reader has stopped"));
   else if (state?.isOffline) made.push(element("span", { class: "badge offline" }, at ? `Offline – the news as of ${at}` : "Offline"));
@@ -370,7 +370,7 @@ signInForm.addEventListener("submit", async (event) => {
   event.preventDefault();
   const { name, password } = Object.fromEntries(new FormData(signInForm));
   const reason = await post("sign-in", { name, password });
-  if (reason) signIn.querySelector(".failure").textContent = "That name and that password do not belong together.";
+  if (reason) signIn.querySelector(".failure").textContent = reason;
   else signIn.close();
 });
 

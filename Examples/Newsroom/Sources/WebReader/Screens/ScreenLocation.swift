@@ -4,7 +4,9 @@ import Foundation
 enum ScreenLocation {
   /// `nil`: none.
   static func screen(at location: String) -> (any Screen)? {
-    guard let parts = URLComponents(string: location) else { return nil }
+    guard var parts = URLComponents(string: location) else { return nil }
+    // A form writes a space so (URL Standard §5.2).
+    parts.percentEncodedQuery = parts.percentEncodedQuery?.replacing("+", with: "%20")
     let query = Dictionary((parts.queryItems ?? []).map { ($0.name, $0.value ?? "") }) { _, last in last }
     let page = query["page"].flatMap(Int.init) ?? 1
     switch parts.path.split(separator: "/").map(String.init) {
