@@ -85,7 +85,7 @@ def chromium():
             sys.exit(f"error: {path} is missing; on Debian: apt-get install {package}")
     options = webdriver.ChromeOptions()
     options.binary_location = binary
-    for argument in ("--headless=new", "--disable-dev-shm-usage", "--no-first-run", "--lang=en", "--force-color-profile=srgb"):
+    for argument in ("--headless=new", "--hide-scrollbars", "--disable-dev-shm-usage", "--no-first-run", "--lang=en", "--force-color-profile=srgb"):
         options.add_argument(argument)
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")
