@@ -65,7 +65,7 @@ class Newsroom:
             return json.loads(answer.read() or b"null")
 
     def dials(self, outage=False, latency=0):
-        self.ask("PUT", "/admin/dials", {"outage": outage, "latency": latency})
+        self.ask("PATCH", "/admin/dials", {"outage": outage, "latency": latency})
 
     def requests(self, method=None, path=None):
         """What the API was asked, but for its own administration."""

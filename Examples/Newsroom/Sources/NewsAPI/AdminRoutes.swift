@@ -3,7 +3,7 @@ import Hummingbird
 
 /// How the API behaves, and what it was asked.
 ///
-/// - `GET` and `PUT /admin/dials`: outage and latency.
+/// - `GET` and `PATCH /admin/dials`: outage and latency.
 /// - `GET` and `DELETE /admin/requests`: the log.
 /// - `DELETE /admin/tokens`: every access token expires.
 struct AdminRoutes: Sendable {
@@ -13,8 +13,8 @@ struct AdminRoutes: Sendable {
 
   func add(to group: RouterGroup<NewsContext>) {
     group.get("dials") { _, _ in dials.settings }
-    group.put("dials") { request, context in
-      dials.set(try await request.decode(as: Dials.Settings.self, context: context))
+    group.patch("dials") { request, context in
+      dials.apply(try await request.decode(as: Dials.Change.self, context: context))
       return dials.settings
     }
     group.get("requests") { _, _ in log.requests }

@@ -13,12 +13,21 @@ final class Dials: Sendable {
     var latency = 0
   }
 
+  /// What is `nil` stays as it is.
+  struct Change: Decodable, Sendable {
+    var outage: Bool?
+    var latency: Int?
+  }
+
   private let state = Mutex(Settings())
 
   var settings: Settings { state.withLock(\.self) }
 
-  func set(_ settings: Settings) {
-    state.withLock { $0 = Settings(outage: settings.outage, latency: min(max(0, settings.latency), 5_000)) }
+  func apply(_ change: Change) {
+    state.withLock { settings in
+      settings.outage = change.outage ?? settings.outage
+      settings.latency = min(max(0, change.latency ?? settings.latency), 5_000)
+    }
   }
 
   /// `value` as JSON, or 304 where the client has it already.

@@ -44,8 +44,18 @@ public struct NewsModel: Sendable {
     try await readingList.save(list, for: .readingList)
   }
 
-  public func set(_ dials: Dials) async throws(ReactorError) {
-    _ = try await self.dials.fetch(.setting(dials))
+  /// Turns a dial: shown at once, so that no window shows the old position while the API is asked for the new one.
+  public func change(_ change: Dials.Change) async throws(ReactorError) {
+    var changed = try await dials.fetch(.dials)
+    changed.outage = change.outage ?? changed.outage
+    changed.latency = change.latency ?? changed.latency
+    try await dials.save(changed, for: .dials)
+    do {
+      _ = try await dials.fetch(.change(change))
+    } catch {
+      await dials.invalidate(.dials)
+      throw error
+    }
   }
 }
 

@@ -23,7 +23,7 @@ extension Resource {
   static let signOut = Resource("session", method: .delete)
 
   public static let dials: Resource = "admin/dials"
-  static func setting(_ dials: Dials) throws(ReactorError) -> Resource {
-    try Resource("admin/dials", method: .put, json: dials)
+  static func change(_ dials: Dials.Change) throws(ReactorError) -> Resource {
+    try Resource("admin/dials", method: .patch, json: dials)
   }
 }

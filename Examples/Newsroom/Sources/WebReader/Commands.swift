@@ -30,7 +30,7 @@ struct Commands: Sendable {
       }
     }
     on("sign-out", group) { (_: [String: String]) in try await reader.signOut() }
-    on("dials", group) { (body: Dials) in try await reader.model.set(body) }
+    on("dials", group) { (body: Dials.Change) in try await reader.model.change(body) }
     on("power", group) { (body: Power) in power.turn(on: body.isLow) }
   }
 

@@ -57,7 +57,7 @@ import Testing
       let article = try await model.pages.fetch(.articles(page: 1)).articles[0]
       try await model.setKept(true, article)
       #expect(try await model.readingList.fetch(.readingList).map(\.id) == [article.id])
-      try await model.set(Dials(outage: true, latency: 0))
+      try await model.change(Dials.Change(outage: true))
       await #expect(throws: ReactorError.self) { try await model.setKept(false, article) }
       #expect(model.readingList.cached(.readingList)?.map(\.id) == [article.id])
       try await news.reader.signOut()

@@ -4,8 +4,14 @@ public struct Dials: Codable, Hashable, Sendable {
   /// In milliseconds.
   public var latency: Int
 
-  public init(outage: Bool, latency: Int) {
-    self.outage = outage
-    self.latency = latency
+  /// What is `nil` stays as it is, so that two windows can each turn one.
+  public struct Change: Codable, Hashable, Sendable {
+    public var outage: Bool?
+    public var latency: Int?
+
+    public init(outage: Bool? = nil, latency: Int? = nil) {
+      self.outage = outage
+      self.latency = latency
+    }
   }
 }

@@ -389,8 +389,9 @@ switches.addEventListener("input", () => {
   switches.elements.milliseconds.value = `${switches.elements.latency.value} ms`;
 });
 switches.addEventListener("change", (event) => {
-  if (event.target.name === "power") return post("power", { isLow: event.target.checked });
-  post("dials", { outage: switches.elements.outage.checked, latency: Number(switches.elements.latency.value) });
+  const { name, checked, value } = event.target;
+  if (name === "power") post("power", { isLow: checked });
+  else post("dials", name === "outage" ? { outage: checked } : { latency: Number(value) });
 });
 
 // MARK: - Pull to refresh
