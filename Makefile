@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test simulate mutants build format lint consumers doc clean system swift
+.PHONY: help demo newsroom test test-newsroom test-browser screenshots simulate mutants build format lint consumers doc clean system swift browser
 
 SWIFT_MINIMUM := 6.3
 # Suites that kill processes, fail disks and damage files: they take both processors, so that no other test runs beside them.
@@ -14,17 +14,47 @@ CRASHES := in a process that is killed|on a disk that fails|on damaged files|in 
 SOURCES := git ls-files -z --cached --others --exclude-standard -- '*.swift'
 
 help: ## what there is to make
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
 
 demo: system ## the whole flow against an embedded server, each step checked
 	@if [ -f Tools/Package.swift ]; then swift run --package-path Tools reactor demo; \
 	else echo "error: this version has no command yet (Tools/ is missing)" >&2; exit 1; fi
+
+NEWSROOM := Examples/Newsroom
+# The program itself and not `swift run`, so that a signal has nobody else to pass.
+newsroom: system ## a news API and a reader of it in the browser, on this machine, until Ctrl-C
+	swift build --package-path $(NEWSROOM) --product newsroom
+	@exec "$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom"
 
 test: system ## every test
 	swift test --enable-all-traits --skip '$(CRASHES)'
 	swift test --enable-all-traits --skip-build --filter '$(CRASHES)'
 	REACTOR_SEED="$${REACTOR_SEED:-2026}" swift run --quiet -c release Simulate 1000
 	@if [ -d Tools/Tests ]; then (set -x; swift test --package-path Tools); fi
+
+test-newsroom: system ## the tests of the newsroom's parts
+	swift test --package-path $(NEWSROOM)
+
+# Debian's Python, which is the one that has Debian's packages.
+PYTHON ?= /usr/bin/python3
+test-browser: browser ## the newsroom in a headless Chromium
+	swift build --package-path $(NEWSROOM) --product newsroom
+	NEWSROOM="$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
+	  $(PYTHON) -m unittest discover -v -s $(NEWSROOM)/BrowserTests
+
+screenshots: browser ## pictures of the newsroom, into Documentation/Images
+	swift build --package-path $(NEWSROOM) --product newsroom
+	mkdir -p Documentation/Images
+	NEWSROOM="$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
+	  $(PYTHON) $(NEWSROOM)/BrowserTests/screenshots.py Documentation/Images
+
+# Nothing is installed by itself.
+browser: system
+	@missing=""; \
+	[ -x /usr/bin/chromium ] || missing="$$missing chromium"; \
+	[ -x /usr/bin/chromedriver ] || missing="$$missing chromium-driver"; \
+	$(PYTHON) -c 'import selenium' 2>/dev/null || missing="$$missing python3-selenium"; \
+	if [ -n "$$missing" ]; then echo "error: the browser tests need Debian's packages; run: apt-get install$$missing" >&2; exit 1; fi
 
 SEEDS ?= 10000
 simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or anywhere
@@ -60,7 +90,7 @@ doc: swift ## the documentation of ReactorCore and ReactorFlux, in .build/docume
 	done
 
 clean: ## remove what was built
-	rm -rf .build Tools/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
+	rm -rf .build Tools/.build $(NEWSROOM)/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
 
 # What the machine needs. libsqlite3-dev is needed by the trait SQLite on Linux alone; elsewhere the system has it.
 system: swift

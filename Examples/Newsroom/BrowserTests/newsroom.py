@@ -1,0 +1,148 @@
+"""The newsroom as a program, and Chromium to look at it."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+except ImportError:
+    sys.exit("error: Python's selenium is missing; on Debian: apt-get install python3-selenium")
+
+PATIENCE = 20  # seconds that a condition may take
+
+
+class Newsroom:
+    """API and web reader on free ports, with a store in a directory of their own."""
+
+    def __init__(self, *arguments, keeps_store=True):
+        binary = os.environ.get("NEWSROOM") or sys.exit("error: NEWSROOM does not say where the program is; use make test-browser")
+        self.temporary = tempfile.TemporaryDirectory()
+        self.directory = pathlib.Path(self.temporary.name)
+        store = ["--store", self.temporary.name] if keeps_store else []
+        self.process = subprocess.Popen(
+            [binary, "--port", "0", "--api-port", "0", *store, *arguments],
+            stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": self.temporary.name})
+        self.api = self._address("The news API")
+        self.reader = self._address("The news reader")
+
+    def _address(self, what):
+        line = self.process.stdout.readline()
+        found = re.match(rf"{what}: +(http://\S+)", line)
+        if not found:
+            raise RuntimeError(f"{what} did not start: {line!r}")
+        return found[1]
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends the program; gives its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+
+    def close(self):
+        status = self.stop()
+        self.temporary.cleanup()
+        return status
+
+    def ask(self, method, path, body=None, base=None, headers=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            (base or self.api) + path, data, {"Content-Type": "application/json", **(headers or {})}, method=method)
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def dials(self, outage=False, latency=0):
+        self.ask("PATCH", "/admin/dials", {"outage": outage, "latency": latency})
+
+    def requests(self, method=None, path=None):
+        """What the API was asked, but for its own administration."""
+        return [
+            one for one in self.ask("GET", "/admin/requests")
+            if method in (None, one["method"]) and path in (None, one["path"])
+        ]
+
+    def store_holds(self, text):
+        return any(text.encode() in file.read_bytes() for file in self.directory.rglob("*") if file.is_file())
+
+
+def chromium():
+    binary, driver = "/usr/bin/chromium", "/usr/bin/chromedriver"
+    for path, package in ((binary, "chromium"), (driver, "chromium-driver")):
+        if not os.path.exists(path):
+            sys.exit(f"error: {path} is missing; on Debian: apt-get install {package}")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for argument in ("--headless=new", "--hide-scrollbars", "--disable-dev-shm-usage", "--no-first-run", "--lang=en", "--force-color-profile=srgb"):
+        options.add_argument(argument)
+    if os.geteuid() == 0:
+        options.add_argument("--no-sandbox")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(driver))
+
+
+class Window:
+    """One window of the browser; whatever is asked of it is asked in it."""
+
+    def __init__(self, driver, address, is_new=False):
+        self.driver = driver
+        if is_new:
+            driver.switch_to.new_window("window")
+        self.handle = driver.current_window_handle
+        driver.get(address)
+
+    def here(self):
+        self.driver.switch_to.window(self.handle)
+        return self.driver
+
+    def find(self, selector):
+        return self.here().find_elements(By.CSS_SELECTOR, selector)
+
+    def wait(self, what, condition):
+        return WebDriverWait(self.here(), PATIENCE, 0.05).until(lambda _: condition(), what)
+
+    def see(self, selector, text=""):
+        """Waits until an element is displayed that holds the text."""
+        script = """return [...document.querySelectorAll(arguments[0])]
+          .find((one) => one.checkVisibility() && one.textContent.includes(arguments[1]))"""
+        return self.wait(f"no {selector} with {text!r}", lambda: self.here().execute_script(script, selector, text))
+
+    def miss(self, selector):
+        """Waits until no such element is displayed."""
+        script = "return ![...document.querySelectorAll(arguments[0])].some((one) => one.checkVisibility())"
+        return self.wait(f"{selector} is still there", lambda: self.here().execute_script(script, selector))
+
+    def press(self, selector):
+        self.see(selector)
+        self.here().execute_script("document.querySelector(arguments[0]).click()", selector)
+
+    def run(self, script, *arguments):
+        return self.here().execute_script(script, *arguments)
+
+    def focused(self):
+        """Role or tag, and name, of what has the focus."""
+        return self.run(
+            "const one = document.activeElement; return (one.ariaLabel || one.textContent || one.name || one.id).trim()")
+
+    def sign_in(self, name):
+        self.press("#account")
+        self.see("#sign-in")
+        for field, text in (("name", name), ("password", "reactor")):
+            self.find(f"#sign-in [name={field}]")[0].send_keys(text)
+        self.press("#sign-in [type=submit]")
+        self.see("#account", "Sign out")
+
+    def errors(self):
+        return [one["message"] for one in self.here().get_log("browser") if one["level"] == "SEVERE"]

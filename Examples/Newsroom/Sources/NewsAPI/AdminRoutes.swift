@@ -1,0 +1,30 @@
+import HTTPTypes
+import Hummingbird
+
+/// How the API behaves, and what it was asked.
+///
+/// - `GET` and `PATCH /admin/dials`: outage and latency.
+/// - `GET` and `DELETE /admin/requests`: the log.
+/// - `DELETE /admin/tokens`: every access token expires.
+struct AdminRoutes: Sendable {
+  let dials: Dials
+  let log: RequestLog
+  let sessions: Sessions
+
+  func add(to group: RouterGroup<NewsContext>) {
+    group.get("dials") { _, _ in dials.settings }
+    group.patch("dials") { request, context in
+      dials.apply(try await request.decode(as: Dials.Change.self, context: context))
+      return dials.settings
+    }
+    group.get("requests") { _, _ in log.requests }
+    group.delete("requests") { _, _ in
+      log.removeAll()
+      return HTTPResponse.Status.noContent
+    }
+    group.delete("tokens") { _, _ in
+      sessions.expireTokens()
+      return HTTPResponse.Status.noContent
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+
+/// How the API behaves.
+final class Dials: Sendable {
+  struct Settings: Codable, Sendable, ResponseEncodable {
+    /// Every request is answered with 503.
+    var outage = false
+    /// Until an answer begins, and the same again until it has ended; in milliseconds, at most 5,000.
+    var latency = 0
+  }
+
+  /// What is `nil` stays as it is.
+  struct Change: Decodable, Sendable {
+    var outage: Bool?
+    var latency: Int?
+  }
+
+  private let state = Mutex(Settings())
+
+  var settings: Settings { state.withLock(\.self) }
+
+  func apply(_ change: Change) {
+    state.withLock { settings in
+      settings.outage = change.outage ?? settings.outage
+      settings.latency = min(max(0, change.latency ?? settings.latency), 5_000)
+    }
+  }
+
+  /// `value` as JSON, or 304 where the client has it already.
+  ///
+  /// - Parameter seconds: how long it is fresh.
+  func answer(_ value: some Encodable, to request: Request, freshFor seconds: Int) throws -> Response {
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let body = try encoder.encode(value)
+    let tag = EntityTag.of(body)
+    var fields: HTTPFields = [.eTag: tag, .cacheControl: "private, max-age=\(seconds)", .vary: "Authorization"]
+    guard request.method != .get || request.headers[.ifNoneMatch] != tag else {
+      return Response(status: .notModified, headers: fields)
+    }
+    fields[.contentType] = "application/json"
+    return Response(status: .ok, headers: fields, body: slowed(ByteBuffer(bytes: body)))
+  }
+
+  private func slowed(_ body: ByteBuffer) -> ResponseBody {
+    let pause = Duration.milliseconds(settings.latency) / 10
+    guard pause > .zero else { return ResponseBody(byteBuffer: body) }
+    return ResponseBody(contentLength: body.readableBytes) { writer in
+      var rest = body
+      while rest.readableBytes > 0 {
+        try await Task.sleep(for: pause)
+        let size = min(rest.readableBytes, body.readableBytes / 10 + 1)
+        if let piece = rest.readSlice(length: size) { try await writer.write(piece) }
+      }
+      try await writer.finish(nil)
+    }
+  }
+}
+
+/// Applies the dials to what is asked.
+struct Outage: RouterMiddleware {
+  let dials: Dials
+
+  func handle(
+    _ request: Request, context: NewsContext, next: @concurrent (Request, NewsContext) async throws -> Response
+  ) async throws -> Response {
+    let settings = dials.settings
+    guard !settings.outage else { throw HTTPError(.serviceUnavailable) }
+    if settings.latency > 0 { try await Task.sleep(for: .milliseconds(settings.latency)) }
+    return try await next(request, context)
+  }
+}
+
+/// A strong validator (RFC 9110 §8.8.3): the FNV-1a hash of the bytes.
+enum EntityTag {
+  static func of(_ bytes: Data) -> String {
+    let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return "\"\(String(hash, radix: 16))\""
+  }
+}

@@ -1,0 +1,15 @@
+import Hummingbird
+
+/// A request, and who sent it.
+struct NewsContext: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  var user: User?
+
+  init(source: ApplicationRequestContextSource) { coreContext = CoreRequestContextStorage(source: source) }
+
+  /// - Throws: 401 where nobody is signed in.
+  func requireUser() throws -> User {
+    guard let user else { throw HTTPError(.unauthorized) }
+    return user
+  }
+}

@@ -1,0 +1,50 @@
+import HTTPTypes
+import Hummingbird
+import Synchronization
+
+/// A change is answered with the new list and its place, so that a cache knows what is no longer good (RFC 9111 §4.4).
+struct ReadingListRoutes: Sendable {
+  let newspaper: Newspaper
+  let lists: ReadingLists
+  let dials: Dials
+
+  func add(to group: RouterGroup<NewsContext>) {
+    group.get { request, context in
+      try answer(request, context)
+    }
+    group.put("{id}") { request, context in
+      let id = try context.parameters.require("id", as: Int.self)
+      guard newspaper.article(id) != nil else { throw HTTPError(.notFound) }
+      lists.keep(id, for: try context.requireUser())
+      return try answer(request, context)
+    }
+    group.delete("{id}") { request, context in
+      lists.drop(try context.parameters.require("id", as: Int.self), for: try context.requireUser())
+      return try answer(request, context)
+    }
+  }
+
+  private func answer(_ request: Request, _ context: NewsContext) throws -> Response {
+    let articles = lists.ids(of: try context.requireUser()).compactMap { newspaper.article($0)?.summary }
+    var response = try dials.answer(articles, to: request, freshFor: 5)
+    response.headers[.contentLocation] = "/reading-list"
+    return response
+  }
+}
+
+/// Each user's articles to read later, in the order in which they were kept.
+final class ReadingLists: Sendable {
+  private let ids = Mutex<[User: [Int]]>([:])
+
+  func ids(of user: User) -> [Int] { ids.withLock { $0[user] ?? [] } }
+
+  func keep(_ id: Int, for user: User) {
+    ids.withLock { ids in
+      if ids[user]?.contains(id) != true { ids[user, default: []].append(id) }
+    }
+  }
+
+  func drop(_ id: Int, for user: User) {
+    ids.withLock { ids in ids[user]?.removeAll { $0 == id } }
+  }
+}

@@ -1,0 +1,29 @@
+import HTTPTypes
+public import ReactorCore
+
+/// Everything that the API has.
+extension Resource {
+  public static func articles(page: Int) -> Resource { Resource("articles", query: ["page": "\(page)"]) }
+  public static func article(_ id: Article.ID) -> Resource { Resource("articles/\(id)") }
+  public static func author(_ id: Author.ID) -> Resource { Resource("authors/\(id)") }
+  public static func search(_ text: String, page: Int) -> Resource {
+    Resource("search", query: ["q": text, "page": "\(page)"])
+  }
+
+  public static let readingList: Resource = "reading-list"
+  static func keep(_ id: Article.ID) -> Resource { Resource("reading-list/\(id)", method: .put) }
+  static func drop(_ id: Article.ID) -> Resource { Resource("reading-list/\(id)", method: .delete) }
+
+  static func signIn(name: String, password: String) throws(ReactorError) -> Resource {
+    try Resource("session", method: .post, json: ["name": name, "password": password])
+  }
+  static func refresh(_ token: String) throws(ReactorError) -> Resource {
+    try Resource("session/refresh", method: .post, json: ["refresh": token])
+  }
+  static let signOut = Resource("session", method: .delete)
+
+  public static let dials: Resource = "admin/dials"
+  static func change(_ dials: Dials.Change) throws(ReactorError) -> Resource {
+    try Resource("admin/dials", method: .patch, json: dials)
+  }
+}

@@ -1,0 +1,11 @@
+import NewsClient
+import ReactorCore
+
+struct ArticleScreen: Screen {
+  static let name = "article"
+  let id: Article.ID
+
+  var resource: Resource { .article(id) }
+
+  func reactor(in model: NewsModel) -> Reactor<Article> { model.articles }
+}

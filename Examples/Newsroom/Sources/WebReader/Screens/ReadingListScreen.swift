@@ -1,0 +1,10 @@
+import NewsClient
+import ReactorCore
+
+struct ReadingListScreen: Screen {
+  static let name = "reading-list"
+
+  var resource: Resource { .readingList }
+
+  func reactor(in model: NewsModel) -> Reactor<[ArticleSummary]> { model.readingList }
+}

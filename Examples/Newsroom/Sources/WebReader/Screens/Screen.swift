@@ -1,0 +1,18 @@
+import NewsClient
+import ReactorCore
+
+/// What a page of the browser looks at: one resource of one reactor.
+protocol Screen: Sendable {
+  associatedtype Content: Codable & Sendable
+  /// What the page calls it.
+  static var name: String { get }
+  var resource: Resource { get }
+  func reactor(in model: NewsModel) -> Reactor<Content>
+  func states(in model: NewsModel) -> LoadStates<Content>
+}
+
+extension Screen {
+  func states(in model: NewsModel) -> LoadStates<Content> { reactor(in: model).states(for: resource) }
+
+  func refresh(in model: NewsModel) async throws { _ = try await reactor(in: model).fetchFromNetwork(resource) }
+}

@@ -1,0 +1,52 @@
+public import Foundation
+import Hummingbird
+public import Logging
+import NIOCore
+public import NewsClient
+public import ServiceLifecycle
+
+/// A news reader whose screens are pages of a browser, and whose model layer is here.
+///
+/// It is one person's, as an app is: whoever signs in does so in every window.
+public struct WebReader: Service {
+  private let reader: NewsReader
+  private let power: PowerSwitch
+  private let port: Int
+  private let logger: Logger
+  private let onRunning: @Sendable (URL) -> Void
+
+  /// - Parameters:
+  ///   - power: what the reader saves power by; the page has the switch.
+  ///   - port: 0: a free one.
+  ///   - onRunning: is called once, when the server listens.
+  public init(
+    reader: NewsReader, power: PowerSwitch, port: Int = 0, logger: Logger, onRunning: @escaping @Sendable (URL) -> Void
+  ) {
+    self.reader = reader
+    self.power = power
+    self.port = port
+    self.logger = logger
+    self.onRunning = onRunning
+  }
+
+  public func run() async throws {
+    let application = Application(
+      router: try router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+      onServerRunning: { channel in
+        guard let port = channel.localAddress?.port, let url = URL(string: "http://127.0.0.1:\(port)") else { return }
+        onRunning(url)
+      }, logger: logger)
+    try await application.run()
+  }
+
+  private var router: Router<BasicRequestContext> {
+    get throws {
+      let router = Router()
+      router.add(middleware: SameOrigin())
+      try PageFiles().add(to: router)
+      FeedRoute(reader: reader, power: power).add(to: router)
+      Commands(reader: reader, power: power).add(to: router.group("commands"))
+      return router
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import Logging
+import NewsClient
+import ServiceLifecycle
+import WebReader
+
+/// The web reader, as soon as the API has an address.
+struct ReaderService: Service {
+  let options: Options
+  let directory: URL
+  let logger: Logger
+  /// The API's, where it runs in this program.
+  var addresses: AsyncStream<URL>?
+
+  func run() async throws {
+    guard let api = await address() else { return }
+    let power = PowerSwitch()
+    let reader = try await NewsReader(api: api, directory: directory, power: power)
+    let page = WebReader(reader: reader, power: power, port: options.port, logger: logger) { url in
+      Console.say("The news reader: \(url)")
+    }
+    try await page.run()
+  }
+
+  private func address() async -> URL? {
+    guard let addresses else { return options.api }
+    return await addresses.cancelOnGracefulShutdown().first { _ in true }
+  }
+}
