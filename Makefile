@@ -37,10 +37,7 @@ fuzz: swift ## bytes made up for what reads them from outside; make fuzz SECONDS
 	SECONDS_EACH=$(SECONDS_EACH) Tests/Fuzz/run $(TARGETS)
 
 sanitize: system ## every test under Thread Sanitizer, then under Address Sanitizer; SANITIZERS=address for one
-	for sanitizer in $(or $(SANITIZERS),thread address); do \
-	  (set -x; ASAN_OPTIONS=detect_leaks=0 swift test --enable-all-traits --sanitize=$$sanitizer \
-	    --scratch-path .build-$$sanitizer --skip '$(CRASHES)|$(UNSANITIZED)'); \
-	done
+	for sanitizer in $(or $(SANITIZERS),thread address); do Tests/Sanitizers/run $$sanitizer '$(CRASHES)'; done
 
 coverage: system ## every test, and the share of lines that ran, by folder
 	Tests/Coverage/run '$(CRASHES)'
