@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom test test-newsroom test-browser screenshots simulate mutants build format lint consumers doc clean system swift browser
+.PHONY: help demo newsroom test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system swift browser
 
 SWIFT_MINIMUM := 6.3
 # Suites that kill processes, fail disks and damage files: they take both processors, so that no other test runs beside them.
@@ -63,6 +63,16 @@ simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, 
 mutants: swift ## faults put into the core, and who notices them; hours: MUTANTS="3 7" for some
 	Tests/Mutants/run $(MUTANTS)
 
+SECONDS_EACH ?= 60
+fuzz: swift ## bytes made up for what reads them from outside; make fuzz SECONDS_EACH=600 TARGETS="JSON Records"
+	SECONDS_EACH=$(SECONDS_EACH) Tests/Fuzz/run $(TARGETS)
+
+sanitize: system ## every test under Thread Sanitizer, then under Address Sanitizer; SANITIZERS=address for one
+	for sanitizer in $(or $(SANITIZERS),thread address); do Tests/Sanitizers/run $$sanitizer '$(CRASHES)'; done
+
+coverage: system ## every test, and the share of lines that ran, by folder
+	Tests/Coverage/run '$(CRASHES)'
+
 build: system ## everything, tests included
 	swift build --build-tests --enable-all-traits
 	@if [ -f Tools/Package.swift ]; then (set -x; swift build --build-tests --package-path Tools); fi
@@ -90,7 +100,7 @@ doc: swift ## the documentation of ReactorCore and ReactorFlux, in .build/docume
 	done
 
 clean: ## remove what was built
-	rm -rf .build Tools/.build $(NEWSROOM)/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
+	rm -rf .build .build-* Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
 
 # What the machine needs. libsqlite3-dev is needed by the trait SQLite on Linux alone; elsewhere the system has it.
 system: swift

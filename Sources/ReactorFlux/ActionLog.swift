@@ -25,8 +25,8 @@ extension Dispatcher {
   /// What handlers and observers dispatch meanwhile is dropped, since the log has it; see ``isReplaying``. An action that no
   /// store handles does nothing.
   ///
-  /// - Throws: ``FluxError/missingStores(_:)``, ``FluxError/conflictingPayloads(event:known:other:)``, ``FluxError/busy``; nothing was
-  ///   replayed then.
+  /// - Throws: ``FluxError/missingStores(_:)``, ``FluxError/conflictingPayloads(event:known:other:)``, ``FluxError/emptyName(payload:)``,
+  ///   ``FluxError/busy``; nothing was replayed then.
   public func replay(_ log: ActionLog) throws(FluxError) {
     let here = Set(stores.map { typeName(type(of: $0)) })
     let missing = log.stores.filter { !here.contains($0) }

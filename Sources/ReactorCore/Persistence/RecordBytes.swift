@@ -96,13 +96,17 @@ struct RecordReader {
     return bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }
   }
 
-  /// The string, where its bytes are printable ASCII; else `nil`, and nothing is read.
+  /// The string, where its bytes are printable ASCII without a space at either end, which a field made of a string loses; else
+  /// `nil`, and nothing is read.
   mutating func asciiString() throws(RecordError) -> String? {
     let start = offset
     let range = try take(count())
     let text = bytes.withUnsafeBufferPointer { bytes -> String? in
       let content = UnsafeBufferPointer(rebasing: bytes[range])
-      return content.allSatisfy { (0x20...0x7E).contains($0) } ? String(decoding: content, as: UTF8.self) : nil
+      guard content.allSatisfy({ (0x20...0x7E).contains($0) }), content.first != 0x20, content.last != 0x20 else {
+        return nil
+      }
+      return String(decoding: content, as: UTF8.self)
     }
     if text == nil { offset = start }
     return text

@@ -25,7 +25,7 @@ struct CassetteRequestLines: Sendable, Hashable {
     if body.isEmpty { return [] }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    let json = (try? JSONDecoder().decode(JSONValue.self, from: body)).flatMap { try? encoder.encode($0) }
+    let json = (try? JSONValue(parsing: body)).flatMap { try? encoder.encode($0) }
     guard let text = String(validating: json ?? body, as: UTF8.self) else { return [body.base64EncodedString()] }
     return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }

@@ -56,6 +56,14 @@ import Testing
     }
   }
 
+  @Test(arguments: [" ", " a", "a ", "\ta", "a b"])
+  func `the white space around a field's value is kept`(_ value: String) throws {
+    var record = full
+    record.head.fields.append(HTTPField(name: .location, lenientValue: Array(value.utf8)))
+    let decoded = try RecordCodec.decode(encode(record))
+    #expect(decoded.head.fields.last?.withUnsafeBytesOfValue { Array($0) } == Array(value.utf8))
+  }
+
   @Test func `the head is read without the body`() throws {
     let record = full
     let bytes = encode(record)

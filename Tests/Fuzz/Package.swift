@@ -1,0 +1,32 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+// A program for each parser of bytes from outside; its `main` is libFuzzer's. Built by `run`, which sets the flags.
+let package = Package(
+  name: "reactor-fuzz",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "Reactor", path: "../.."),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+  ],
+  targets: [.target(name: "FuzzSupport", swiftSettings: settings)]
+    + ["JSON", "Fields", "Records", "Cassettes", "ActionLogs"].map { name in
+      .executableTarget(
+        name: "Fuzz\(name)",
+        dependencies: [
+          "FuzzSupport",
+          .product(name: "ReactorCore", package: "Reactor"),
+          .product(name: "ReactorFlux", package: "Reactor"),
+          .product(name: "ReactorTesting", package: "Reactor"),
+          .product(name: "HTTPTypes", package: "swift-http-types"),
+        ], swiftSettings: settings)
+    },
+  swiftLanguageModes: [.v6]
+)

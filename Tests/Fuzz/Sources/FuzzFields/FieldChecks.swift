@@ -1,0 +1,1 @@
+../../../ReactorCoreTests/Policy/FieldChecks.swift

@@ -1,0 +1,110 @@
+import Foundation
+import FuzzSupport
+
+@testable import ReactorCore
+
+/// The scanner, `JSONValue`, `JSONDecoder` and the parsers agree about any bytes.
+@c(LLVMFuzzerTestOneInput) public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = Input(start, count)
+  checkReaders(input.data)
+  checkParsers(input)
+  for pumped in [input.pumped(), input.pumped(separator: ",", inside: ("[", "]"))] {
+    guard let pumped else { continue }
+    _ = try? JSONValue(parsing: pumped)
+    _ = try? Parser.jsonBytes(requiring: ["id"]).parse(pumped)
+  }
+  return 0
+}
+
+private func checkReaders(_ data: Data) {
+  let scanned = Result { () throws(ParserError) in try JSONDocument(data, path: JSONPath(), collectsElements: true) }
+  let parsed = Result { () throws(ParserError) in try JSONValue(parsing: data) }
+  switch (scanned, parsed) {
+  case (.success, .success(let value)): checkValue(value, data)
+  case (.success, .failure(let error)):
+    check(error.reason == .unacceptable, "JSON that is not parsed: \(error)")
+    checkPlace(error, data)
+  case (.failure(let left), .failure(let right)):
+    check(left == right, "two errors: \(left), \(right)")
+    checkPlace(left, data)
+    if left.reason == .notJSON, isUTF8(data), isShallow(data) {
+      check((try? JSONDecoder().decode(JSONValue.self, from: data)) == nil, "JSONDecoder reads it: \(left)")
+    }
+  case (.failure(let error), .success): violated("parsed although no JSON: \(error)")
+  }
+}
+
+private func checkValue(_ value: JSONValue, _ data: Data) {
+  let text = succeed("not written") { try value.data() }
+  let again = succeed("what was written is not read") { try JSONValue(parsing: text) }
+  check(again == value, "\(again) after \(value)")
+  check(succeed("not written again") { try again.data() } == text, "two texts of one value")
+  guard isShallow(data) else { return }
+  let theirs = succeed("JSONDecoder does not read it") { try JSONDecoder().decode(JSONValue.self, from: data) }
+  check(theirs.comparable == value.comparable, "JSONDecoder reads \(theirs), and not \(value)")
+}
+
+private func checkPlace(_ error: ParserError, _ data: Data) {
+  guard let position = error.position else { violated("no place: \(error)") }
+  check((0...data.count).contains(position.offset), "no place in the bytes: \(error)")
+  check(position.line >= 1 && (1...data.count + 1).contains(position.column), "no line or column: \(error)")
+  check((error.excerpt?.utf8.count ?? 0) <= 80, "a long excerpt: \(error)")
+}
+
+private func checkParsers(_ input: Input) {
+  let keyPath = ["", "d", "d.0", "a.b.c", ".", "d.99999999999999999999"][Int(input.hash >> 32 % 6)]
+  let data = input.data
+  let bytes = Parser.jsonBytes(keyPath: keyPath, requiring: ["id"])
+  let kept = try? bytes.parse(data)
+  let stories = try? Parser<[Story]>.json(keyPath: keyPath).parse(data)
+  let mapped = try? Parser<[MappedStory]>.mappable(keyPath: keyPath).parse(data)
+  for element in (kept?.pruned ?? []) + (stories?.pruned ?? []) + (mapped?.pruned ?? []) {
+    checkPlace(element.error, data)
+  }
+  if let kept {
+    let again = succeed("what was kept is not read") { try Parser.jsonBytes(requiring: ["id"]).parse(kept.model) }
+    check(again.pruned.isEmpty, "what was kept is pruned")
+    guard let envelope = succeed("no envelope", { try bytes.encode(kept.model) }) else { violated("no envelope") }
+    check((try? bytes.parse(envelope))?.pruned.isEmpty == true, "the envelope is not read")
+  }
+  if let stories {
+    let parser = Parser<[Story]>.json(keyPath: keyPath)
+    guard let encoded = succeed("not encoded", { try parser.encode(stories.model) }) else { violated("not encoded") }
+    check(succeed("not decoded") { try parser.parse(encoded) }.model == stories.model, "other stories")
+  }
+}
+
+/// Whether `JSONDecoder` is quick: each value of another type than was tried costs it the square of the depth, and a `JSONValue` tries four.
+private func isShallow(_ data: Data) -> Bool {
+  data.count { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "{") } <= 32
+}
+
+/// Whether `JSONDecoder` takes the bytes for UTF-8: it takes a zero among the first four, or a mark of byte order, for another (RFC 4627 §3).
+private func isUTF8(_ data: Data) -> Bool {
+  !data.prefix(4).contains(0) && data.first != 0xFE && data.first != 0xFF
+    && String(validating: data, as: UTF8.self) != nil
+}
+
+private struct Story: Codable, Hashable {
+  var id: Int
+  var title: String?
+}
+
+private struct MappedStory: Mappable, Hashable {
+  var id: Int
+
+  static func mapToModel(_ json: JSONValue) throws -> MappedStory { MappedStory(id: try json.integer("id")) }
+  func mapToJSON() -> JSONValue { ["id": .integer(Int64(id))] }
+}
+
+extension JSONValue {
+  /// Without the difference between 1 and 1.0, which `JSONDecoder` does not make.
+  fileprivate var comparable: JSONValue {
+    switch self {
+    case .integer(let value): .number(Double(value))
+    case .array(let elements): .array(elements.map(\.comparable))
+    case .object(let members): .object(members.mapValues(\.comparable))
+    default: self
+    }
+  }
+}
