@@ -35,7 +35,7 @@ struct KeyRow: Sendable, Hashable, Encodable {
     let best = statuses.max { ($0.fetchedAt ?? .distantPast) < ($1.fetchedAt ?? .distantPast) }
     model =
       statuses.isEmpty ? last?.model ?? "" : Set(statuses.map(\.model)).sorted().joined(separator: ", ")
-    state = (best?.condition ?? .absent).rawValue
+    state = (best?.condition ?? (last?.name == .failed ? .failed : .absent)).rawValue
     origin = best?.origin?.name
     age = best?.age.map { ($0 * 1e3).rounded(toTenths: ()) }
     lifetime = best?.lifetime.flatMap { $0 < Self.endless ? ($0 * 1e3).rounded(toTenths: ()) : nil }
@@ -43,7 +43,7 @@ struct KeyRow: Sendable, Hashable, Encodable {
     observers = statuses.map(\.observers).reduce(0, +)
     waiters = statuses.map(\.waiters).reduce(0, +)
     phase = statuses.compactMap(\.phase?.rawValue).first
-    hasFailed = statuses.contains { $0.error != nil }
+    hasFailed = statuses.contains { $0.error != nil } || state == KeyStatus.Condition.failed.rawValue
   }
 
   /// A hundred years, in seconds.
