@@ -67,7 +67,8 @@ let package = Package(
     .target(name: "CReactorNetlink"),
     .target(name: "ReactorFlux", swiftSettings: settings),
     .target(
-      name: "ReactorInspector", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes, resources: [.embedInCode("Page/inspector.html")],
+      name: "ReactorInspector", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes,
+      resources: [.embedInCode("Page/inspector.html")],
       swiftSettings: settings),
     .target(
       name: "ReactorTesting", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes, swiftSettings: settings),

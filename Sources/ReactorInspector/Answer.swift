@@ -14,7 +14,9 @@ struct Answer: Sendable {
   }
 
   static func json(_ value: some Encodable) -> Answer {
-    guard let data = try? JSONEncoder().encode(value) else { return .text(.internalServerError, "it cannot be encoded") }
+    guard let data = try? JSONEncoder().encode(value) else {
+      return .text(.internalServerError, "it cannot be encoded")
+    }
     return Answer(fields: [.contentType: "application/json"], content: .whole(data))
   }
 

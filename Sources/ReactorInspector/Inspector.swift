@@ -25,7 +25,7 @@ public import ReactorFlux
 /// Whoever can reach the server sees the page. What changes something needs a token that the page carries, and comes from no other
 /// origin. A request under a name that is not one of `hosts` is refused, or a page of another name that resolves to this address could read it.
 public final class Inspector: Sendable {
-  private let recorder: Recorder
+  let recorder: Recorder
   private let admission: Admission
   private let clock: any Clock<Duration>
 
@@ -70,7 +70,8 @@ public final class Inspector: Sendable {
     switch decision {
     case .page: Page.answer(path: admission.path, token: admission.token)
     case .live: .live(LiveFeed(recorder: recorder, clock: clock))
-    case .key(let id): recorder.detail(id).map { .json($0) } ?? .text(.notFound, "nothing is known of this key any more")
+    case .key(let id):
+      recorder.detail(id).map { .json($0) } ?? .text(.notFound, "nothing is known of this key any more")
     case .change(let action, let id): await perform(action, id)
     case .offline(let isOn): goOffline(isOn)
     case .misdirected: .text(.misdirectedRequest, "this host is none of the inspector's; see hosts in Inspector.init")

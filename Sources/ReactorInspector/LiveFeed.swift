@@ -43,7 +43,9 @@ struct LiveFeed: Sendable {
       _ recorder: Recorder, _ cursor: FeedCursor
     ) async -> (Data?, FeedCursor) {
       var cursor = cursor
-      guard let frame = recorder.frame(&cursor), let json = try? JSONEncoder().encode(frame) else { return (nil, cursor) }
+      guard let frame = recorder.frame(&cursor), let json = try? JSONEncoder().encode(frame) else {
+        return (nil, cursor)
+      }
       return (Data("data: ".utf8) + json + Data("\n\n".utf8), cursor)
     }
   }

@@ -113,12 +113,15 @@ extension Recorder {
   private func begin(_ cursor: inout FeedCursor, _ layers: Layers, _ revision: Int) {
     cursor = FeedCursor()
     cursor.revision = revision
+    let (remembered, number) = state.withLock { (Array($0.ledger.histories.keys), $0.ledger.lastNumber) }
+    cursor.listed = number
+    var known = Set(remembered)
     for (id, layer) in layers {
       // Watched first: what changes while the keys are listed is told again.
       cursor.watches[id] = layer.watchKeys()
-      cursor.pending.formUnion(layer.keys.map { Subject(layer: id, key: $0) })
+      known.formUnion(layer.keys.map { Subject(layer: id, key: $0) })
     }
-    cursor.pending.formUnion(state.withLock { Array($0.ledger.histories.keys) })
+    cursor.first = known.sorted { $0.key.url > $1.key.url }
   }
 
   private func take(_ cursor: inout FeedCursor, _ layers: Layers) {
@@ -150,7 +153,7 @@ extension Recorder {
     cursor.event = number
     cursor.action = news.actions.last?.number ?? cursor.action
     cursor.second = news.seconds.last?.at ?? cursor.second
-    cursor.pending.formUnion(entries.map(\.subject))
+    cursor.pending.formUnion(entries.lazy.filter { $0.event.number > seen.listed }.map(\.subject))
     var result = news
     result.events = entries.suffix(Frame.events).map { entry in
       Frame.LoggedEvent(id: entry.subject.id, key: entry.subject.key.description, event: entry.event)

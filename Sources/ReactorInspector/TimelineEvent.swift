@@ -3,7 +3,8 @@ import ReactorCore
 /// A ``ReactorCore/ReactorEvent`` as it is kept: small, stamped on arrival, and without anything of a response's body.
 struct TimelineEvent: Sendable, Hashable {
   enum Name: String, Sendable, Encodable, CaseIterable {
-    case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale, joined, request, response, retry
+    case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale, joined, request, response,
+      retry
     case notModified, parsed, pruned, duplicateMembers, saved, saveFailed, notEncoded, paused, superseded, cancelled
     case savedLocally, invalidated, removed, evicted, failed, dropped
   }

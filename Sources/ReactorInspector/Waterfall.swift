@@ -43,7 +43,7 @@ struct Waterfall {
   private mutating func add(_ event: TimelineEvent) {
     switch event.name {
     case .memoryMiss: miss(event)
-    case .request: request(event)
+    case .request: step(.network, .running, event.flag ? "conditional" : "", event)
     case .paused: step(.network, .paused, "offline", event)
     case .retry: retry(event)
     case .persistenceHit:
@@ -51,7 +51,7 @@ struct Waterfall {
     case .persistenceMiss: end(.persistence, .miss, "miss", event)
     case .loadFailed: end(.persistence, .failed, event.reason ?? "", event)
     case .response: response(event)
-    case .notModified: change(event) { $0.relabel(.network, .notModified, "304 not modified") }
+    case .notModified: change(event) { $0.relabel(.network, .notModified, "304") }
     case .parsed: end(.parsing, .ok, "\(event.count) bytes", event)
     case .saved: save(.ok, "\(event.count) bytes", event)
     case .saveFailed: save(.failed, event.reason ?? "", event)
@@ -87,17 +87,10 @@ extension Waterfall {
     }
   }
 
-  private mutating func request(_ event: TimelineEvent) {
-    // What persistence has said comes right before, and so does the end of a wait.
-    let follows = runs.last.map { event.at - $0.latest <= Run.gap && !$0.hasAnswer } ?? false
-    step(.network, .running, event.flag ? "conditional" : "", event, continues: follows)
-  }
-
-  /// Begins a step that ends with a later event.
-  private mutating func step(
-    _ lane: Lane, _ outcome: Outcome, _ label: String, _ event: TimelineEvent, continues: Bool = false
-  ) {
-    if !isRunning && !continues { begin(event, at: event.at) }
+  /// Begins a step that ends with a later event: of what is under way, or of what persistence has said right before.
+  private mutating func step(_ lane: Lane, _ outcome: Outcome, _ label: String, _ event: TimelineEvent) {
+    let follows = runs.last.map { event.at - $0.latest <= Run.gap && !$0.hasAsked } ?? false
+    if !isRunning && !follows { begin(event, at: event.at) }
     change(event) { run in
       run.settle(at: event.at)
       run.append(lane, event.at, nil, outcome, label)

@@ -9,67 +9,74 @@ final class KeyChanges: Sendable {
 
   private struct State {
     var lastID = 0
-    /// What each has not taken yet; `nil`: too much to list.
-    var changed: [Int: Set<RecordKey>?] = [:]
+    var watched: [Int: Changed] = [:]
+  }
+
+  /// What a watcher has not taken yet.
+  private struct Changed {
+    var keys: Set<RecordKey> = []
+    var isTooMuch = false
+
+    mutating func note(_ key: RecordKey) {
+      guard !isTooMuch else { return }
+      keys.insert(key)
+      guard keys.count > KeyChanges.limit else { return }
+      keys = []
+      isTooMuch = true
+    }
   }
 
   /// How many keys are listed for a watcher that does not come.
   static let limit = 20_000
 
   /// How many watch.
-  var watchers: Int { state.withLock { $0.changed.count } }
+  var watchers: Int { state.withLock { $0.watched.count } }
 
   func note(_ key: RecordKey) {
     guard isWatched.load(ordering: .relaxed) else { return }
     state.withLock { state in
-      for id in state.changed.keys {
-        guard case .some(.some(let keys)) = state.changed[id] else { continue }
-        // In place: a copy of the set at each change would cost more than all the rest.
-        if keys.count < Self.limit { state.changed[id]??.insert(key) } else { state.changed[id] = .some(nil) }
-      }
+      for id in state.watched.keys { state.watched[id]?.note(key) }
     }
   }
 
   func watch() -> KeyWatch {
     let id = state.withLock { state in
       state.lastID += 1
-      state.changed[state.lastID] = .some([])
+      state.watched[state.lastID] = Changed()
       isWatched.store(true, ordering: .relaxed)
       return state.lastID
     }
-    return KeyWatch(
-      take: { [weak self] in self?.take(id) ?? [] },
-      end: { [weak self] in self?.end(id) })
+    return KeyWatch(id, of: self)
   }
 
-  private func take(_ id: Int) -> Set<RecordKey>? {
-    state.withLock { state in
-      guard let changed = state.changed[id] else { return [] }
-      state.changed[id] = .some([])
-      return changed
+  fileprivate func take(_ id: Int) -> Set<RecordKey>? {
+    let changed = state.withLock { state in
+      defer { state.watched[id] = Changed() }
+      return state.watched[id] ?? Changed()
     }
+    return changed.isTooMuch ? nil : changed.keys
   }
 
-  private func end(_ id: Int) {
+  fileprivate func end(_ id: Int) {
     state.withLock { state in
-      state.changed[id] = nil
-      if state.changed.isEmpty { isWatched.store(false, ordering: .relaxed) }
+      state.watched[id] = nil
+      if state.watched.isEmpty { isWatched.store(false, ordering: .relaxed) }
     }
   }
 }
 
 /// One who watches the keys of a layer; it ends when it is released.
 package final class KeyWatch: Sendable {
-  private let taking: @Sendable () -> Set<RecordKey>?
-  private let end: @Sendable () -> Void
+  private let id: Int
+  private let changes: KeyChanges
 
-  init(take: @escaping @Sendable () -> Set<RecordKey>?, end: @escaping @Sendable () -> Void) {
-    taking = take
-    self.end = end
+  init(_ id: Int, of changes: KeyChanges) {
+    self.id = id
+    self.changes = changes
   }
 
-  deinit { end() }
+  deinit { changes.end(id) }
 
   /// The keys that have changed since the last call; `nil` where they were too many to list.
-  package func take() -> Set<RecordKey>? { taking() }
+  package func take() -> Set<RecordKey>? { changes.take(id) }
 }
