@@ -10,11 +10,14 @@ public import ReactorFlux
 /// ```swift
 /// #if DEBUG
 ///   let inspector = Inspector(layer)
-///   router.on("inspector/**", method: .get) { request, _ in
-///     let (response, body) = await inspector.respond(to: request.head)
-///     return Response(
-///       status: response.status, headers: response.headerFields,
-///       body: ResponseBody(asyncSequence: body.map { ByteBuffer(bytes: $0) }))
+///   for path: RouterPath in ["inspector", "inspector/**"] {
+///     for method in [HTTPRequest.Method.get, .post] {
+///       router.on(path, method: method) { request, _ in
+///         let (response, body) = await inspector.respond(to: request.head)
+///         let bytes = ResponseBody(asyncSequence: body.map { ByteBuffer(bytes: $0) })
+///         return Response(status: response.status, headers: response.headerFields, body: bytes)
+///       }
+///     }
 ///   }
 /// #endif
 /// ```
