@@ -38,6 +38,7 @@ let package = Package(
   products: [
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
     .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
+    .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
     .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),
     .library(name: "ReactorAsyncHTTPClient", targets: ["ReactorAsyncHTTPClient"]),
@@ -65,6 +66,10 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "CReactorNetlink"),
     .target(name: "ReactorFlux", swiftSettings: settings),
+    .target(
+      name: "ReactorInspector", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes,
+      resources: [.embedInCode("Page/inspector.html")],
+      swiftSettings: settings),
     .target(
       name: "ReactorTesting", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes, swiftSettings: settings),
     .target(name: "ReactorSQLite", dependencies: ["ReactorCore"] + sqlite, swiftSettings: settings),
@@ -100,6 +105,10 @@ let package = Package(
         ] + httpTypes,
         swiftSettings: settings),
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
+      .testTarget(
+        name: "ReactorInspectorTests",
+        dependencies: ["ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorTesting", "TestSupport"] + httpTypes,
+        swiftSettings: settings),
       .testTarget(
         name: "ReactorTestingTests",
         dependencies: ["ReactorTesting", "ReactorCore", "ReactorFlux", "TestSupport"] + httpTypes,

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// One user, one layer: what one scope stored is never served to another. Sign out with ``removeAll()``.
 public final class ModelLayer: Sendable {
-  private let core: LayerCore
+  let core: LayerCore
   private let backend: Backend
   private let reactors = Mutex<[ObjectIdentifier: any Sendable]>([:])
 

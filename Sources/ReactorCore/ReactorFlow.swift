@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The steps of one fetch, each replaceable on its own.
 ///
@@ -93,6 +94,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
 
   /// Whether a request for `resource` can be tried now.
   func isReachable(_ resource: Resource) -> Bool {
+    guard !core.isOffline.load(ordering: .relaxed) else { return false }
     guard configuration.checksReachability, let backend = core.backend else { return true }
     if let url = try? ResourceURL(resource, base: backend.baseURL), url.isLoopback { return true }
     return backend.reachability.isReachable

@@ -10,6 +10,10 @@ final class LayerCore: Sendable {
   let events = EventHub()
   let generations = Generations()
   let gate = KeyGate()
+  /// Which keys have changed, for an inspector.
+  let changes = KeyChanges()
+  /// Whether the layer does as if there were no connectivity.
+  let isOffline = Atomic<Bool>(false)
   private let members = Mutex<[WeakMember]>([])
 
   init(
@@ -30,13 +34,14 @@ final class LayerCore: Sendable {
 
   /// Tells the layer's other reactors what one of them did.
   func announce(_ change: LayerChange, except sender: (any LayerMember)? = nil) {
-    let others = members.withLock { $0.compactMap(\.member) }.filter { $0 !== sender }
-    for member in others { member.layerChanged(change) }
+    for member in livingMembers where member !== sender { member.layerChanged(change) }
   }
+
+  var livingMembers: [any LayerMember] { members.withLock { $0.compactMap(\.member) } }
 
   /// The keys of a URL that its reactors know.
   func keys(of url: String) -> [RecordKey] {
-    members.withLock { $0.compactMap(\.member) }.flatMap { $0.keys(of: url) }
+    livingMembers.flatMap { $0.keys(of: url) }
   }
 
   /// Forgets all that the scope has, in memory and on disk; what answers later is dropped.
@@ -70,6 +75,14 @@ protocol LayerMember: AnyObject, Sendable {
   func layerChanged(_ change: LayerChange)
   /// The keys of a URL that it knows, whatever their method and their identity fields.
   func keys(of url: String) -> [RecordKey]
+  /// Every key that it has in memory.
+  var keys: [RecordKey] { get }
+  /// What it knows of those of `keys` that it has in memory.
+  func statuses(of keys: [RecordKey]) -> [KeyStatus]
+  /// Asks the network for `key`, which the layer waits for; `false` where the key is not in memory.
+  func refetch(_ key: RecordKey) -> Bool
+  /// There is connectivity again: what is paused goes on.
+  func wentOnline()
 }
 
 private struct WeakMember: Sendable {

@@ -51,7 +51,10 @@ extension ReactorEngine {
       state.time = max(state.time, time)
       state.date = date
       let result = change(&state, &effects)
-      for entry in state.memory.takeRemoved() { effects.append(.release(entry.belongings)) }
+      for entry in state.memory.takeRemoved() {
+        core.changes.note(entry.key)
+        effects.append(.release(entry.belongings))
+      }
       return (result, effects)
     }
     core.events.deliver()
@@ -192,6 +195,7 @@ extension ReactorEngine {
         effects.append(.deliver(continuation, snapshot))
       }
     }
+    core.changes.note(entry.key)
     setWakeup(entry, &state, &effects)
     let errors = entry.takeReplacedErrors()
     if !errors.isEmpty { effects.append(.release(errors)) }

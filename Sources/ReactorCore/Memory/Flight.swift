@@ -57,6 +57,15 @@ struct Flight: Sendable {
     if case .paused = request { true } else { false }
   }
 
+  /// What it does now.
+  var phase: FlightPhase {
+    switch request {
+    case .notAsked, .failed: .loading
+    case .running: .requesting
+    case .paused: .paused
+    }
+  }
+
   /// Whether a background revalidation is under way.
   var hasLayer: Bool { parties.contains(Self.layer) }
 

@@ -1,0 +1,99 @@
+import HTTPTypes
+
+/// Who may ask for what. Decides on a request alone.
+struct Admission: Sendable {
+  enum Action: Sendable, Hashable { case invalidate, remove, refetch }
+
+  enum Decision: Sendable, Hashable {
+    case page, live
+    case key(id: String)
+    case change(Action, id: String)
+    case offline(Bool)
+    /// The name of a host that is not this one's: whoever gave it to this address may be anybody.
+    case misdirected
+    case notFound
+    case notAllowed(String)
+    /// In words, for who reads the answer.
+    case forbidden(String)
+    case badRequest(String)
+  }
+
+  /// Begins with a slash and ends without one; empty for the root.
+  let path: String
+  let hosts: Set<String>
+  let token: String
+
+  init(path: String, hosts: Set<String>, token: String) {
+    self.path = path.split(separator: "/").map { "/\($0)" }.joined()
+    self.hosts = Set(hosts.map { $0.lowercased() })
+    self.token = token
+  }
+
+  /// Without what a page of another origin cannot set (`fetch` asks the server first for such a field, and gets no leave).
+  static let tokenField = "X-Reactor-Inspector"
+
+  func decision(_ request: HTTPRequest) -> Decision {
+    guard hosts.contains(Self.host(request.authority ?? "")) else { return .misdirected }
+    let (path, query) = Self.split(request.path ?? "/")
+    guard path.hasPrefix(self.path) else { return .notFound }
+    switch path.dropFirst(self.path.count) {
+    case "", "/": return get(request) ?? .page
+    case "/live": return get(request) ?? .live
+    case "/key": return get(request) ?? query["id"].map { .key(id: $0) } ?? .badRequest("id is missing")
+    case "/invalidate": return change(.invalidate, request, query)
+    case "/remove": return change(.remove, request, query)
+    case "/refetch": return change(.refetch, request, query)
+    case "/offline": return offline(request, query)
+    default: return .notFound
+    }
+  }
+
+  private func get(_ request: HTTPRequest) -> Decision? { request.method == .get ? nil : .notAllowed("GET") }
+
+  private func change(_ action: Action, _ request: HTTPRequest, _ query: [String: String]) -> Decision {
+    refusal(request) ?? query["key"].map { .change(action, id: $0) } ?? .badRequest("key is missing")
+  }
+
+  private func offline(_ request: HTTPRequest, _ query: [String: String]) -> Decision {
+    if let refusal = refusal(request) { return refusal }
+    return query["on"].flatMap(Bool.init).map { .offline($0) } ?? .badRequest("on must be true or false")
+  }
+
+  /// Why a change is refused: another origin's form or script may not make one.
+  private func refusal(_ request: HTTPRequest) -> Decision? {
+    guard request.method == .post else { return .notAllowed("POST") }
+    if let site = request.headerFields[field("Sec-Fetch-Site")], site != "same-origin" {
+      return .forbidden("the request comes from another site")
+    }
+    if let origin = request.headerFields[.origin], !isOwn(origin, request) {
+      return .forbidden("the request comes from another origin")
+    }
+    guard request.headerFields[field(Self.tokenField)] == token else {
+      return .forbidden("the page is of another run; reload it")
+    }
+    return nil
+  }
+
+  private func isOwn(_ origin: String, _ request: HTTPRequest) -> Bool {
+    ["http://", "https://"].contains { origin.lowercased() == $0 + (request.authority ?? "").lowercased() }
+  }
+
+  private func field(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .origin }
+
+  /// Without the port; that of an IPv6 address stands behind its bracket.
+  private static func host(_ authority: String) -> String {
+    let end = authority.lastIndex(of: "]") ?? authority.startIndex
+    let colon = authority[end...].firstIndex(of: ":") ?? authority.endIndex
+    return authority[..<colon].lowercased()
+  }
+
+  private static func split(_ target: String) -> (path: String, query: [String: String]) {
+    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    var query: [String: String] = [:]
+    for item in parts.count > 1 ? parts[1].split(separator: "&") : [] {
+      let pair = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if pair.count == 2 { query[String(pair[0])] = String(pair[1]) }
+    }
+    return (parts.first.map(String.init) ?? "", query)
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import HTTPTypes
+
+/// What is answered to a request.
+struct Answer: Sendable {
+  var status: HTTPResponse.Status = .ok
+  var fields: HTTPFields = [:]
+  let content: InspectorBody.Content
+
+  static func text(_ status: HTTPResponse.Status, _ text: String, _ fields: HTTPFields = [:]) -> Answer {
+    var fields = fields
+    if !text.isEmpty { fields[.contentType] = "text/plain; charset=utf-8" }
+    return Answer(status: status, fields: fields, content: .whole(Data(text.utf8)))
+  }
+
+  static func json(_ value: some Encodable) -> Answer {
+    guard let data = try? JSONEncoder().encode(value) else {
+      return .text(.internalServerError, "it cannot be encoded")
+    }
+    return Answer(fields: [.contentType: "application/json"], content: .whole(data))
+  }
+
+  static func live(_ feed: LiveFeed) -> Answer {
+    Answer(fields: [.contentType: "text/event-stream"], content: .live(feed))
+  }
+
+  /// With the fields that every answer has.
+  var message: (response: HTTPResponse, body: InspectorBody) {
+    var fields = fields
+    fields[.cacheControl] = "no-store"
+    fields[.xContentTypeOptions] = "nosniff"
+    for (name, value) in [
+      ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"), ("Referrer-Policy", "no-referrer"),
+      ("Cross-Origin-Resource-Policy", "same-origin"),
+    ] {
+      guard let name = HTTPField.Name(name), fields[name] == nil else { continue }
+      fields[name] = value
+    }
+    return (HTTPResponse(status: status, headerFields: fields), InspectorBody(content))
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import ReactorCore
+
+/// All that is shown of one key beside the list.
+struct KeyDetail: Sendable, Encodable {
+  struct Model: Sendable, Encodable {
+    let model: String
+    let state: String
+    let origin: String?
+    /// Milliseconds since 1970.
+    let fetchedAt: Double?
+    let bytes: Int
+    let observers: Int
+    let waiters: Int
+    let phase: String?
+    let error: String?
+  }
+
+  /// Milliseconds since 1970.
+  let now: Double
+  let row: KeyRow
+  let models: [Model]
+  let runs: [Waterfall.Run]
+  /// Oldest first.
+  let events: [TimelineEvent]
+  let pruned: Ledger.Pruned?
+
+  init(_ subject: Subject, _ statuses: [KeyStatus], _ history: Ledger.History?, now: Double) {
+    self.now = now
+    events = history?.events.elements ?? []
+    row = KeyRow(subject, statuses, last: events.last)
+    models = statuses.map(Model.init)
+    runs = Waterfall.runs(of: events)
+    pruned = history?.pruned
+  }
+}
+
+extension KeyDetail.Model {
+  init(_ status: KeyStatus) {
+    self.init(
+      model: status.model, state: status.condition.rawValue, origin: status.origin?.name,
+      fetchedAt: status.fetchedAt?.milliseconds, bytes: status.bytes, observers: status.observers,
+      waiters: status.waiters, phase: status.phase?.rawValue, error: status.error.map(Reason.text))
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import HTTPTypes
+
+/// The page: one file, with a nonce for its style and script, so that nothing else in it is one.
+enum Page {
+  static func answer(path: String, token: String) -> Answer {
+    let nonce = Inspector.random()
+    let html = source.replacingOccurrences(of: "{{nonce}}", with: nonce)
+      .replacingOccurrences(of: "{{token}}", with: token)
+      .replacingOccurrences(of: "{{path}}", with: escaped(path))
+    let policy = [
+      "default-src 'none'", "style-src 'nonce-\(nonce)'", "script-src 'nonce-\(nonce)'", "connect-src 'self'",
+      "img-src data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+    ]
+    var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
+    if let name = HTTPField.Name("Content-Security-Policy") { fields[name] = policy.joined(separator: "; ") }
+    return Answer(fields: fields, content: .whole(Data(html.utf8)))
+  }
+
+  private static var source: String { String(decoding: PackageResources.inspector_html, as: UTF8.self) }
+
+  /// For an attribute in double quotes.
+  private static func escaped(_ text: String) -> String {
+    text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "\"", with: "&quot;")
+      .replacingOccurrences(of: "<", with: "&lt;")
+  }
+}

@@ -1,0 +1,69 @@
+import HTTPTypes
+import Testing
+
+@testable import ReactorInspector
+
+@Suite("Who may ask the inspector for what")
+struct AdmissionTests {
+  typealias Case = (
+    method: HTTPRequest.Method, path: String, host: String?, fields: [String: String], expected: Admission.Decision
+  )
+
+  private static let token = ["X-Reactor-Inspector": "t0ken"]
+  private static func and(_ name: String, _ value: String) -> [String: String] { token.merging([name: value]) { $1 } }
+  private static let otherSite = Admission.Decision.forbidden("the request comes from another site")
+  private static let otherOrigin = Admission.Decision.forbidden("the request comes from another origin")
+  private static let otherRun = Admission.Decision.forbidden("the page is of another run; reload it")
+
+  static let cases: [Case] = [
+    (.get, "/inspector", "localhost:8080", [:], .page),
+    (.get, "/inspector/", "LOCALHOST", [:], .page),
+    (.get, "/inspector?x=y", "127.0.0.1:1", [:], .page),
+    (.get, "/inspector", "[::1]:8080", [:], .page),
+    (.get, "/inspector/live", "localhost", [:], .live),
+    (.get, "/inspector/key?id=7f", "localhost", [:], .key(id: "7f")),
+    (.get, "/inspector/key", "localhost", [:], .badRequest("id is missing")),
+    (.get, "/inspector/other", "localhost", [:], .notFound),
+    (.get, "/inspectors", "localhost", [:], .notFound),
+    (.get, "/", "localhost", [:], .notFound),
+    (.get, "/inspector", "evil.example", [:], .misdirected),
+    (.get, "/inspector", "localhost.evil.example", [:], .misdirected),
+    (.get, "/inspector", nil, [:], .misdirected),
+    (.post, "/inspector", "localhost", token, .notAllowed("GET")),
+    (.head, "/inspector/live", "localhost", [:], .notAllowed("GET")),
+    (.get, "/inspector/remove?key=7f", "localhost", token, .notAllowed("POST")),
+    (.post, "/inspector/remove?key=7f", "localhost", token, .change(.remove, id: "7f")),
+    (.post, "/inspector/invalidate?key=7f", "localhost", token, .change(.invalidate, id: "7f")),
+    (.post, "/inspector/refetch?key=7f", "localhost", token, .change(.refetch, id: "7f")),
+    (.post, "/inspector/refetch", "localhost", token, .badRequest("key is missing")),
+    (.post, "/inspector/offline?on=true", "localhost", token, .offline(true)),
+    (.post, "/inspector/offline?on=false", "localhost", token, .offline(false)),
+    (.post, "/inspector/offline?on=1", "localhost", token, .badRequest("on must be true or false")),
+    (.get, "/inspector/offline?on=true", "localhost", token, .notAllowed("POST")),
+    (.post, "/inspector/remove?key=7f", "localhost", [:], otherRun),
+    (.post, "/inspector/remove?key=7f", "localhost", ["X-Reactor-Inspector": "old"], otherRun),
+    (.post, "/inspector/offline?on=true", "localhost", [:], otherRun),
+    (.post, "/inspector/remove?key=7f", "localhost", and("Sec-Fetch-Site", "same-origin"), .change(.remove, id: "7f")),
+    (.post, "/inspector/remove?key=7f", "localhost", and("Sec-Fetch-Site", "same-site"), otherSite),
+    (.post, "/inspector/remove?key=7f", "localhost", and("Sec-Fetch-Site", "cross-site"), otherSite),
+    (.post, "/inspector/remove?key=7f", "localhost", and("Sec-Fetch-Site", "none"), otherSite),
+    (.post, "/inspector/remove?key=7f", "localhost:1", and("Origin", "http://localhost:1"), .change(.remove, id: "7f")),
+    (.post, "/inspector/remove?key=7f", "localhost:1", and("Origin", "http://localhost:2"), otherOrigin),
+    (.post, "/inspector/remove?key=7f", "localhost:1", and("Origin", "null"), otherOrigin),
+  ]
+
+  @Test(arguments: cases.indices) func `is decided by the request alone`(_ index: Int) {
+    let (method, path, host, fields, expected) = Self.cases[index]
+    var request = HTTPRequest(method: method, scheme: "http", authority: host, path: path)
+    for (name, value) in fields {
+      if let name = HTTPField.Name(name) { request.headerFields[name] = value }
+    }
+    let admission = Admission(path: "inspector/", hosts: ["localhost", "127.0.0.1", "[::1]"], token: "t0ken")
+    #expect(admission.decision(request) == expected, "\(method) \(path)")
+  }
+
+  @Test(arguments: [("", ""), ("/", ""), ("inspector", "/inspector"), ("/a/b/", "/a/b")])
+  func `takes the path with and without slashes`(_ path: String, _ expected: String) {
+    #expect(Admission(path: path, hosts: [], token: "").path == expected)
+  }
+}

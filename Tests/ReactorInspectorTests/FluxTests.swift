@@ -1,0 +1,103 @@
+import ReactorCore
+import ReactorFlux
+import ReactorTesting
+import TestSupport
+import Testing
+
+@testable import ReactorInspector
+
+private final class Session: PlainStore {
+  let context = StoreContext()
+  private(set) var user = ""
+  static var handlers: [ActionHandler<Session>] {
+    [
+      .on(Event<String>("signedIn")) { store, action in
+        store.user = action.payload ?? ""
+        store.emitChange(error: action.error)
+      }
+    ]
+  }
+}
+
+private final class Selection: PlainStore {
+  let context = StoreContext()
+  static var handlers: [ActionHandler<Selection>] {
+    [.on(Event<String>("signedIn")) { store, _ in store.emitChange() }]
+  }
+}
+
+private struct Refused: Error {}
+
+@Suite("A dispatcher that an inspector shows", .timeLimit(.minutes(5)))
+@MainActor struct FluxTests {
+  private func dispatcher() throws -> Dispatcher {
+    let dispatcher = Dispatcher()
+    try dispatcher.register(Session.self)
+    try dispatcher.register(Selection.self)
+    return dispatcher
+  }
+
+  @Test func `is seen as its actions, each before the changes that it led to`() async throws {
+    let bench = Bench()
+    let inspector = Inspector(bench)
+    let dispatcher = try dispatcher()
+    inspector.show(dispatcher)
+    dispatcher.dispatch(Event<String>("signedIn"), "ann")
+    dispatcher.dispatch(Event<String>("signedIn"), error: Refused())
+    dispatcher.dispatch(Event<Void>("unknown"))
+    var feed = await inspector.live()
+    let frame = try await feed.frame()
+    #expect(frame.hasFlux)
+    let lines = frame.actions.map { "\($0.kind) \($0.name) \($0.payload ?? "-") \($0.error ?? "-")" }
+    #expect(
+      lines == [
+        "action signedIn String -", "change Session - -", "change Selection - -", "action signedIn String Refused",
+        "change Session - Refused", "change Selection - -", "action unknown () -",
+      ])
+    dispatcher.dispatch(Event<String>("signedIn"), "bob")
+    #expect(try await feed.frame(after: bench.clock).actions.map(\.name) == ["signedIn", "Session", "Selection"])
+  }
+
+  @Test func `does what it does without one, in the same order`() throws {
+    func run(_ body: (Dispatcher) -> Void) throws -> [String] {
+      let dispatcher = try dispatcher()
+      var lines: [String] = []
+      dispatcher.use { action, next in
+        lines.append("> \(action.name)")
+        next(action)
+        lines.append("< \(action.name)")
+      }
+      body(dispatcher)
+      let owner = Bench()
+      dispatcher.observe(owner) { [weak dispatcher] store, _ in
+        lines.append("\(type(of: store))")
+        if lines.count < 6 { dispatcher?.dispatch(Event<String>("signedIn"), "again") }
+      }
+      dispatcher.dispatch(Event<String>("signedIn"), "ann")
+      return lines
+    }
+    let inspector = Inspector(Bench())
+    #expect(try run { inspector.show($0) } == run { _ in })
+  }
+
+  @Test func `goes on when the inspector is gone`() throws {
+    let dispatcher = try dispatcher()
+    weak var recorder: Recorder?
+    do {
+      let inspector = Inspector(Bench())
+      recorder = inspector.recorder
+      inspector.show(dispatcher)
+    }
+    #expect(recorder == nil)
+    dispatcher.dispatch(Event<String>("signedIn"), "ann")
+    #expect(try dispatcher.store(Session.self).user == "ann")
+  }
+
+  @Test func `is kept to its latest actions`() {
+    var log = FluxLog()
+    for number in 0..<700 { log.append(FluxLog.Entry(at: 0, kind: .action, name: "\(number)")) }
+    #expect(log.since(0).count == FluxLog.entries)
+    #expect(log.since(698).map(\.name) == ["698", "699"])
+    #expect(log.since(700).isEmpty)
+  }
+}
