@@ -8,11 +8,11 @@ import Testing
 
 private final class Session: PlainStore {
   let context = StoreContext()
-  private(set) var user = ""
+  private(set) var users: [String] = []
   static var handlers: [ActionHandler<Session>] {
     [
       .on(Event<String>("signedIn")) { store, action in
-        store.user = action.payload ?? ""
+        store.users.append(action.payload ?? "-")
         store.emitChange(error: action.error)
       }
     ]
@@ -74,7 +74,7 @@ private struct Refused: Error {}
         if lines.count < 6 { dispatcher?.dispatch(Event<String>("signedIn"), "again") }
       }
       dispatcher.dispatch(Event<String>("signedIn"), "ann")
-      return lines
+      return lines + (try dispatcher.store(Session.self).users)
     }
     let inspector = Inspector(Bench())
     #expect(try run { inspector.show($0) } == run { _ in })
@@ -90,7 +90,7 @@ private struct Refused: Error {}
     }
     #expect(recorder == nil)
     dispatcher.dispatch(Event<String>("signedIn"), "ann")
-    #expect(try dispatcher.store(Session.self).user == "ann")
+    #expect(try dispatcher.store(Session.self).users == ["ann"])
   }
 
   @Test func `is kept to its latest actions`() {
