@@ -15,7 +15,9 @@ let server: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio"),
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
 ]
-let reactor: [Target.Dependency] = ["ReactorCore", "ReactorFlux", "ReactorSQLite", "ReactorAsyncHTTPClient"].map {
+let reactor: [Target.Dependency] = [
+  "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorSQLite", "ReactorAsyncHTTPClient",
+].map {
   .product(name: $0, package: "Reactor")
 }
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
@@ -46,6 +48,7 @@ let package = Package(
         .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
+        .product(name: "ReactorInspector", package: "Reactor"),
       ],
       resources: [.copy("Page")], swiftSettings: settings),
     .executableTarget(
@@ -53,6 +56,7 @@ let package = Package(
       dependencies: [
         "NewsAPI", "NewsClient", "WebReader",
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "ReactorInspector", package: "Reactor"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ], swiftSettings: settings),

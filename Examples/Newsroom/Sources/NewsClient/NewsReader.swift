@@ -2,6 +2,7 @@ public import Foundation
 import ReactorAsyncHTTPClient
 public import ReactorCore
 public import ReactorFlux
+public import ReactorInspector
 import ReactorSQLite
 
 /// One person's news: a model layer for whoever is signed in, and the stores that the app owns.
@@ -17,18 +18,22 @@ public final class NewsReader {
   private let backend: Backend
   private let persistence: any Persistence
   private let power: any PowerSaving
+  private let inspector: Inspector?
   /// Brings the reading list from the model layer to its store.
   private var following: Task<Void, Never>?
 
-  /// - Parameter directory: where `news.sqlite` is, or will be.
+  /// - Parameters:
+  ///   - directory: where `news.sqlite` is, or will be.
+  ///   - inspector: shows every user's layer, and the stores.
   public init(
-    api: URL, directory: URL, power: any PowerSaving = SystemPowerSaving()
+    api: URL, directory: URL, power: any PowerSaving = SystemPowerSaving(), inspector: Inspector? = nil
   ) throws {
     let path = directory.appending(path: "news.sqlite").path(percentEncoded: false)
     backend = Backend(
       baseURL: api, transport: AsyncHTTPClientTransport(timeout: .seconds(15)), userAgent: "Newsroom/1.0")
     persistence = try SQLitePersistence(path: path)
     self.power = power
+    self.inspector = inspector
     guest = NewsModel(backend: backend, persistence: persistence, scope: "guest", power: power)
     model = guest
     try dispatcher.register(SessionStore.self)
@@ -37,6 +42,8 @@ public final class NewsReader {
     session = try dispatcher.store(SessionStore.self)
     selection = try dispatcher.store(SelectionStore.self)
     readingList = try dispatcher.store(ReadingListStore.self)
+    inspector?.show(guest.layer)
+    inspector?.show(dispatcher)
   }
 
   deinit { following?.cancel() }
@@ -60,6 +67,7 @@ public final class NewsReader {
     let model = NewsModel(
       backend: backend, persistence: persistence, scope: Scope(credential.user.id), power: power)
     self.model = model
+    inspector?.show(model.layer)
     following?.cancel()
     following = Task { [dispatcher] in
       for await state in model.readingList.states(for: .readingList) {

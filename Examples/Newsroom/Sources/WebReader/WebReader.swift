@@ -3,6 +3,7 @@ import Hummingbird
 public import Logging
 import NIOCore
 public import NewsClient
+public import ReactorInspector
 public import ServiceLifecycle
 
 /// A news reader whose screens are pages of a browser, and whose model layer is here.
@@ -11,19 +12,23 @@ public import ServiceLifecycle
 public struct WebReader: Service {
   private let reader: NewsReader
   private let power: PowerSwitch
+  private let inspector: Inspector?
   private let port: Int
   private let logger: Logger
   private let onRunning: @Sendable (URL) -> Void
 
   /// - Parameters:
   ///   - power: what the reader saves power by; the page has the switch.
+  ///   - inspector: stands at `/inspector`.
   ///   - port: 0: a free one.
   ///   - onRunning: is called once, when the server listens.
   public init(
-    reader: NewsReader, power: PowerSwitch, port: Int = 0, logger: Logger, onRunning: @escaping @Sendable (URL) -> Void
+    reader: NewsReader, power: PowerSwitch, inspector: Inspector? = nil, port: Int = 0, logger: Logger,
+    onRunning: @escaping @Sendable (URL) -> Void
   ) {
     self.reader = reader
     self.power = power
+    self.inspector = inspector
     self.port = port
     self.logger = logger
     self.onRunning = onRunning
@@ -46,6 +51,7 @@ public struct WebReader: Service {
       try PageFiles().add(to: router)
       FeedRoute(reader: reader, power: power).add(to: router)
       Commands(reader: reader, power: power).add(to: router.group("commands"))
+      if let inspector { InspectorRoutes(inspector: inspector).add(to: router) }
       return router
     }
   }

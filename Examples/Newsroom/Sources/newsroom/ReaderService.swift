@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import NewsClient
+import ReactorInspector
 import ServiceLifecycle
 import WebReader
 
@@ -15,9 +16,16 @@ struct ReaderService: Service {
   func run() async throws {
     guard let api = await address() else { return }
     let power = PowerSwitch()
-    let reader = try await NewsReader(api: api, directory: directory, power: power)
-    let page = WebReader(reader: reader, power: power, port: options.port, logger: logger) { url in
+    #if DEBUG
+      let inspector: Inspector? = Inspector()
+    #else
+      let inspector: Inspector? = nil
+    #endif
+    let reader = try await NewsReader(api: api, directory: directory, power: power, inspector: inspector)
+    let page = WebReader(reader: reader, power: power, inspector: inspector, port: options.port, logger: logger) {
+      url in
       Console.say("The news reader: \(url)")
+      if inspector != nil { Console.say("The inspector:   \(url)/inspector") }
     }
     try await page.run()
   }
