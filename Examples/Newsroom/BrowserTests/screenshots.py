@@ -52,6 +52,19 @@ def main(directory):
         window.press("#settings")
         window.see("#switches")
         take(window, directory, "settings-narrow-dark")
+        news.dials()
+        inspector = Window(driver, news.reader + "/inspector", is_new=True)
+        for scheme in ("light", "dark"):
+            for size in SIZES:
+                prepare(driver, scheme, size)
+                inspector = Window(driver, news.reader + "/inspector")
+                inspector.see("#body [role=row]", "/articles/1")
+                if size == "wide":
+                    inspector.run(
+                        """[...document.querySelectorAll("#body [role=row]")]
+                          .find((one) => one.textContent.includes("/articles/1")).click()""")
+                    inspector.see("#d-runs", "network")
+                take(inspector, directory, f"inspector-{size}-{scheme}")
     finally:
         driver.quit()
         news.close()
