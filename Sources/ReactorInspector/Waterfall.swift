@@ -47,12 +47,12 @@ struct Waterfall {
     case .paused: step(.network, .paused, "offline", event)
     case .retry: retry(event)
     case .persistenceHit:
-      end(.persistence, event.flag ? .ok : .stale, event.flag ? "fresh" : "stale", event)
-    case .persistenceMiss: end(.persistence, .miss, "miss", event)
-    case .loadFailed: end(.persistence, .failed, event.reason ?? "", event)
+      load(event.flag ? .ok : .stale, event.flag ? "fresh" : "stale", event)
+    case .persistenceMiss: load(.miss, "miss", event)
+    case .loadFailed: load(.failed, event.reason ?? "", event)
     case .response: response(event)
     case .notModified: change(event) { $0.relabel(.network, .notModified, "304") }
-    case .parsed: end(.parsing, .ok, "\(event.count) bytes", event)
+    case .parsed: parse(event)
     case .saved: save(.ok, "\(event.count) bytes", event)
     case .saveFailed: save(.failed, event.reason ?? "", event)
     case .notEncoded: save(.failed, "in memory only", event)
@@ -99,6 +99,21 @@ extension Waterfall {
 
   private mutating func end(_ lane: Lane, _ outcome: Outcome, _ label: String, _ event: TimelineEvent) {
     change(event) { $0.end(lane, event.at - event.duration, event.at, outcome, label) }
+  }
+
+  /// What persistence has said. A stream asks it without a word of memory.
+  private mutating func load(_ outcome: Outcome, _ label: String, _ event: TimelineEvent) {
+    if !isRunning, runs.last.map({ $0.hasAsked || event.at - $0.latest > Run.gap }) ?? true {
+      begin(event, at: event.at - event.duration)
+    }
+    end(.persistence, outcome, label, event)
+  }
+
+  /// Of what has just come, from wherever.
+  private mutating func parse(_ event: TimelineEvent) {
+    let began = event.at - event.duration
+    if !isRunning, runs.last.map({ began - $0.latest > Run.gap }) ?? true { begin(event, at: began) }
+    end(.parsing, .ok, "\(event.count) bytes", event)
   }
 
   private mutating func response(_ event: TimelineEvent) {

@@ -41,6 +41,19 @@ struct WaterfallTests {
       ]
     ),
     (
+      "a stream that comes back much later, and finds a stale record",
+      [
+        event(100, .request), event(150, .response, status: 200, count: 5, duration: 50), event(160, .saved, count: 5),
+        event(60_010, .parsed, count: 5, duration: 3), event(60_020, .persistenceHit),
+        event(60_020, .request, flag: true),
+        event(60_050, .response, status: 304, duration: 30), event(60_050, .notModified),
+      ],
+      [
+        "# 100 60", "network 0-50 ok 200, 5 bytes", "save 50-60 ok 5 bytes", "# 60007 43", "parsing 0-3 ok 5 bytes",
+        "persistence 13-13 stale stale", "network 13-43 notModified 304",
+      ]
+    ),
+    (
       "a record on disk that is stale, and confirmed",
       [
         event(100, .memoryMiss), event(108, .parsed, count: 5, duration: 3), event(110, .persistenceHit),

@@ -59,6 +59,7 @@ def main(directory):
                 prepare(driver, scheme, size)
                 inspector = Window(driver, news.reader + "/inspector")
                 inspector.see("#body [role=row]", "/articles/1")
+                inspector.wait("no counts", lambda: inspector.find("#requests")[0].text not in ("", "0"))
                 if size == "wide":
                     inspector.run(
                         """[...document.querySelectorAll("#body [role=row]")]
