@@ -57,11 +57,17 @@ extension CassetteSecrets {
   /// `text` without the values of the query items of its URLs (RFC 3986 §3.4, §3.5).
   private func redacted(_ text: String) -> String {
     let names = Set(queryItems.map { $0.lowercased() })
-    return text.replacing(#/([?&#])([^=&#?<>"\s]+)=([^&#<>"\s]*)/#) { match in
-      let (start, name) = (match.output.1, String(match.output.2))
-      guard names.contains((name.removingPercentEncoding ?? name).lowercased()) else { return match.output.0 }
-      return "\(start)\(name)=redacted"
+    var (redacted, rest) = ("", Substring(text))
+    // The value of an item that is no secret may be a URL with its own items: the next is looked for in it.
+    while let match = rest.firstMatch(of: #/[?&#]([^=&#?<>"\s]+)=/#) {
+      redacted += rest[..<match.range.upperBound]
+      rest = rest[match.range.upperBound...]
+      let name = String(match.output.1)
+      guard names.contains((name.removingPercentEncoding ?? name).lowercased()) else { continue }
+      redacted += "redacted"
+      rest = rest[(rest.firstIndex { $0.isWhitespace || "&#<>\"".contains($0) } ?? rest.endIndex)...]
     }
+    return redacted + rest
   }
 
   private func withoutUser(_ url: String) -> String {

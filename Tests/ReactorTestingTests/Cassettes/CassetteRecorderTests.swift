@@ -99,6 +99,15 @@ import Testing
     #expect(kept.fields[.eTag] == "\"1\"")
   }
 
+  @Test func `keeps no secret of a URL that is the value of a query item`() async throws {
+    transport.answer("/a", with: .response(body: Data("[1]".utf8)))
+    let secrets = CassetteSecrets(queryItems: ["token"])
+    let recorder = CassetteRecorder(transport, to: file.url, secrets: secrets)
+    _ = try await recorder.ask("/a?next=/b?token=hush&token=hush?hush&page=1", .get)
+    let exchange = try #require(try Cassette(contentsOf: file.url).exchanges.first)
+    #expect(exchange.request.url == "https://api.test/a?next=/b?token=redacted&token=redacted&page=1")
+  }
+
   @Test func `has the names of the layer's configuration for secrets`() {
     #expect(CassetteSecrets().queryItems == ReactorConfiguration().secretQueryItems)
     #expect(CassetteSecrets().fields == [.authorization, .proxyAuthorization, .cookie, .setCookie])

@@ -18,7 +18,8 @@ import ReactorCore
   check(again == cassette, "\(again) after \(cassette)")
   check(succeed("not written again") { try again.data() } == written, "two files of one cassette")
   for exchange in cassette.exchanges { checkSecrets(exchange) }
-  checkMatching(cassette.exchanges.map(\.request))
+  // A URL of two lines is two lines of a difference.
+  checkMatching(cassette.exchanges.map(\.request).filter { !$0.url.contains(where: \.isNewline) })
   return 0
 }
 

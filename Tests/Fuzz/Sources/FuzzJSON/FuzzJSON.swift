@@ -27,7 +27,9 @@ private func checkReaders(_ data: Data) {
   case (.failure(let left), .failure(let right)):
     check(left == right, "two errors: \(left), \(right)")
     checkPlace(left, data)
-    if left.reason == .notJSON, isUTF8(data), isShallow(data) {
+    // `JSONDecoder` takes a comma behind the last member of an object, and control characters in names; RFC 8259 does not.
+    let isLenient = ["expected a member name", "expected no control character in a string"].contains(left.expected)
+    if left.reason == .notJSON, !isLenient, isUTF8(data), isShallow(data) {
       check((try? JSONDecoder().decode(JSONValue.self, from: data)) == nil, "JSONDecoder reads it: \(left)")
     }
   case (.failure(let error), .success): violated("parsed although no JSON: \(error)")
@@ -41,7 +43,7 @@ private func checkValue(_ value: JSONValue, _ data: Data) {
   check(succeed("not written again") { try again.data() } == text, "two texts of one value")
   guard isShallow(data) else { return }
   let theirs = succeed("JSONDecoder does not read it") { try JSONDecoder().decode(JSONValue.self, from: data) }
-  check(theirs.comparable == value.comparable, "JSONDecoder reads \(theirs), and not \(value)")
+  check(agree(theirs, value), "JSONDecoder reads \(theirs), and not \(value)")
 }
 
 private func checkPlace(_ error: ParserError, _ data: Data) {
@@ -97,14 +99,27 @@ private struct MappedStory: Mappable, Hashable {
   func mapToJSON() -> JSONValue { ["id": .integer(Int64(id))] }
 }
 
+/// Whether they are the same, but for how `JSONDecoder` reads numbers: 1.0 as an integer, and one near 2⁵³ past its fraction.
+private func agree(_ theirs: JSONValue, _ ours: JSONValue) -> Bool {
+  switch (theirs, ours) {
+  case (.array(let left), .array(let right)): left.count == right.count && zip(left, right).allSatisfy(agree)
+  case (.object(let left), .object(let right)):
+    left.count == right.count && left.allSatisfy { name, value in right[name].map { agree(value, $0) } ?? false }
+  default:
+    if let left = theirs.double, let right = ours.double {
+      abs(left - right) <= abs(right) * 0x1p-52
+    } else {
+      theirs == ours
+    }
+  }
+}
+
 extension JSONValue {
-  /// Without the difference between 1 and 1.0, which `JSONDecoder` does not make.
-  fileprivate var comparable: JSONValue {
+  fileprivate var double: Double? {
     switch self {
-    case .integer(let value): .number(Double(value))
-    case .array(let elements): .array(elements.map(\.comparable))
-    case .object(let members): .object(members.mapValues(\.comparable))
-    default: self
+    case .integer(let value): Double(value)
+    case .number(let value): value
+    default: nil
     }
   }
 }
