@@ -16,9 +16,9 @@ public struct Input: Sendable {
   /// The bytes; of every second input as a slice, whose first index is not zero.
   public var data: Data { hash % 2 == 0 ? Data(bytes) : (Data([0]) + bytes).dropFirst() }
 
-  /// Of one input in 64, a quarter of a megabyte of copies. What takes the square of their length meets libFuzzer's time limit.
+  /// Of one input in 256, a quarter of a megabyte of copies. What takes the square of their length meets libFuzzer's time limit.
   public func pumped(separator: String = "", inside: (String, String) = ("", "")) -> Data? {
-    guard hash >> 8 % 64 == 0, !bytes.isEmpty else { return nil }
+    guard hash >> 8 % 256 == 0, !bytes.isEmpty else { return nil }
     let copy = bytes + Array(separator.utf8)
     var pumped = Data(inside.0.utf8)
     for _ in 0..<max(1, 262_144 / copy.count) { pumped += copy }
