@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// How far the seeds are, on standard error, ten times a second at most.
+/// How far the seeds are, on standard error, ten times a second at most; nothing where that is no terminal.
 final class ProgressBar: Sendable {
   private struct State {
     var done = 0
@@ -10,6 +10,7 @@ final class ProgressBar: Sendable {
 
   private let total: Int
   private let began = ContinuousClock.now
+  private let isShown = isatty(STDERR_FILENO) == 1
   private let state = Mutex(State())
 
   init(of total: Int) { self.total = max(1, total) }
@@ -24,10 +25,13 @@ final class ProgressBar: Sendable {
       state.shown = .now
       return state.done
     }
-    if let done { show(done) }
+    if let done, isShown { show(done) }
   }
 
-  func clear() { FileHandle.standardError.write(Data("\r\u{1B}[K".utf8)) }
+  func clear() {
+    guard isShown else { return }
+    FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+  }
 
   private func show(_ done: Int) {
     let filled = 30 * done / total
