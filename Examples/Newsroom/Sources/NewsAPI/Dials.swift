@@ -61,25 +61,3 @@ final class Dials: Sendable {
     }
   }
 }
-
-/// Applies the dials to what is asked.
-struct Outage: RouterMiddleware {
-  let dials: Dials
-
-  func handle(
-    _ request: Request, context: NewsContext, next: @concurrent (Request, NewsContext) async throws -> Response
-  ) async throws -> Response {
-    let settings = dials.settings
-    guard !settings.outage else { throw HTTPError(.serviceUnavailable) }
-    if settings.latency > 0 { try await Task.sleep(for: .milliseconds(settings.latency)) }
-    return try await next(request, context)
-  }
-}
-
-/// A strong validator (RFC 9110 §8.8.3): the FNV-1a hash of the bytes.
-enum EntityTag {
-  static func of(_ bytes: Data) -> String {
-    let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-    return "\"\(String(hash, radix: 16))\""
-  }
-}
