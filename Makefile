@@ -8,6 +8,12 @@ SHELL := bash
 .PHONY: help demo newsroom test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system swift browser
 
 SWIFT_MINIMUM := 6.3
+# CI builds the nested packages in the directory of this one, so that what they share is compiled once; by hand each has its own,
+# since to go from one to the other compiles the tests anew.
+SCRATCH ?=
+nested = --package-path $(1) $(if $(SCRATCH),--scratch-path $(SCRATCH))
+# With --skip-build, what `make build` has built is run as it is.
+SKIP_BUILD ?=
 # Suites that kill processes, fail disks and damage files: they take both processors, so that no other test runs beside them.
 # So does the simulation. And those that run programs: Foundation's Process ends this one on Linux where over a thousand files are open, as beside the others.
 CRASHES := in a process that is killed|on a disk that fails|on damaged files|in the long run|in a network namespace|over HTTP 2|URLSession.s errors|ReferenceModelTests
@@ -17,8 +23,7 @@ help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
 
 demo: system ## the whole flow against an embedded server, each step checked
-	@if [ -f Tools/Package.swift ]; then swift run --package-path Tools reactor demo; \
-	else echo "error: this version has no command yet (Tools/ is missing)" >&2; exit 1; fi
+	swift run $(call nested,Tools) $(SKIP_BUILD) reactor demo
 
 NEWSROOM := Examples/Newsroom
 # The program itself and not `swift run`, so that a signal has nobody else to pass.
@@ -27,19 +32,19 @@ newsroom: system ## a news API and a reader of it in the browser, on this machin
 	@exec "$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom"
 
 test: system ## every test
-	swift test --enable-all-traits --skip '$(CRASHES)'
+	swift test --enable-all-traits $(SKIP_BUILD) --skip '$(CRASHES)'
 	swift test --enable-all-traits --skip-build --filter '$(CRASHES)'
 	REACTOR_SEED="$${REACTOR_SEED:-2026}" swift run --quiet -c release Simulate 1000
-	@if [ -d Tools/Tests ]; then (set -x; swift test --package-path Tools); fi
+	swift test $(call nested,Tools) $(SKIP_BUILD)
 
 test-newsroom: system ## the tests of the newsroom's parts
-	swift test --package-path $(NEWSROOM)
+	swift test $(call nested,$(NEWSROOM)) $(SKIP_BUILD)
 
 # Debian's Python, which is the one that has Debian's packages.
 PYTHON ?= /usr/bin/python3
 test-browser: browser ## the newsroom in a headless Chromium
-	swift build --package-path $(NEWSROOM) --product newsroom
-	NEWSROOM="$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
+	$(if $(SKIP_BUILD),,swift build $(call nested,$(NEWSROOM)) --product newsroom)
+	NEWSROOM="$$(swift build $(call nested,$(NEWSROOM)) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
 	  $(PYTHON) -m unittest discover -v -s $(NEWSROOM)/BrowserTests
 
 screenshots: browser ## pictures of the newsroom, into Documentation/Images
@@ -75,7 +80,8 @@ coverage: system ## every test, and the share of lines that ran, by folder
 
 build: system ## everything, tests included
 	swift build --build-tests --enable-all-traits
-	@if [ -f Tools/Package.swift ]; then (set -x; swift build --build-tests --package-path Tools); fi
+	swift build --build-tests $(call nested,Tools)
+	swift build --build-tests $(call nested,$(NEWSROOM))
 
 format: swift ## rewrite the sources in the house style
 	$(SOURCES) | xargs -0 swift format --in-place --parallel

@@ -13,12 +13,12 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [.executable(name: "reactor", targets: ["reactor"])],
   dependencies: [
-    .package(name: "Reactor", path: "..", traits: ["SQLite"]),
+    .package(name: "Reactor", path: "..", traits: ["SQLite", "AsyncHTTPClient"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.0.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.0.0", traits: []),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
@@ -27,6 +27,7 @@ let package = Package(
       name: "reactor",
       dependencies: [
         .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorInspector", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -157,6 +157,24 @@ struct GenerationRaceTests {
     #expect(bench.transport.requestCount == 2)
   }
 
+  @Test func `who gets an answer is not given the older model by another reactor right after`() async throws {
+    struct Title: Codable, Sendable { var text: String }
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
+    let notes = bench.notes
+    _ = try await notes.fetch("note")
+    bench.clock.advance(by: .seconds(1))
+    let titles = bench.layer.reactor(Title.self)
+    // It goes on within the call that resumes it, before what comes after that call.
+    let caller = Task(executorPreference: InlineExecutor()) {
+      _ = try await titles.fetchFromNetwork("note")
+      return try await notes.fetch("note").text
+    }
+    #expect(try await caller.value == "two")
+    #expect(bench.transport.requestCount == 2)
+    try await bench.waitUntilNothingWaits()
+  }
+
   @Test func `a save that its own step's reactor writes again does not wait for itself`() async throws {
     let inner = Bench()
     var flow = inner.layer.flow(Note.self)
@@ -253,5 +271,12 @@ struct GenerationRaceTests {
     #expect(bench.transport.requests.count == 1)
     #expect(bench.log.lines.count { $0.hasPrefix("request") } == 1)
     try await bench.waitUntilNothingWaits()
+  }
+}
+
+/// Runs each job where it is enqueued.
+private final class InlineExecutor: TaskExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {
+    UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor())
   }
 }

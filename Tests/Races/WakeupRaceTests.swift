@@ -65,6 +65,36 @@ struct WakeupRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
+  @Test(arguments: [FetchPolicy.cacheFirst, .networkFirst, .staleWhileRevalidate, .cacheOnly])
+  func `with connectivity, what is fresh is asked for where its last request failed, but by who asks nobody`(
+    policy: FetchPolicy
+  ) async throws {
+    let bench = counting { $0.freshFor = .seconds(60) }
+    _ = try await bench.notes.fetch("note")
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note", policy: policy).makeAsyncIterator()
+    var state = await states?.first { $0.fetchStatus == .idle }
+    let known = bench.transport.requestCount
+    bench.reachability.set(false)
+    #expect(await error { try await bench.notes.fetchFromNetwork("note") }?.isNoConnectivity == true)
+    state = await states?.first { $0.error != nil }
+    #expect(state?.value?.text == "\(known)" && state?.isStale == false)
+    bench.reachability.set(true)
+    if policy == .cacheOnly {
+      states = nil
+      try await bench.waitUntilNothingWaits()
+      #expect(bench.transport.requestCount == known)
+      return
+    }
+    state = await states?.first { $0.error == nil }
+    #expect(state?.value?.text == "\(known + 1)")
+    // Where nothing failed, it stays as it is.
+    bench.reachability.set(false)
+    bench.reachability.set(true)
+    states = nil
+    try await bench.waitUntilNothingWaits()
+    #expect(bench.transport.requestCount == known + 1)
+  }
+
   @Test func `what becomes stale while somebody asks, who then leaves, is asked for all the same`() async throws {
     let gate = Gate()
     let bench = Bench {

@@ -128,6 +128,16 @@ class Window:
         self.see(selector)
         self.here().execute_script("document.querySelector(arguments[0]).click()", selector)
 
+    def pull(self, pixels):
+        """One finger down the page."""
+        self.here()
+        for kind, points in [
+            ("touchStart", [{"x": 200, "y": 300}]),
+            ("touchMove", [{"x": 200, "y": 300 + pixels}]),
+            ("touchEnd", []),
+        ]:
+            self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
     def run(self, script, *arguments):
         return self.here().execute_script(script, *arguments)
 

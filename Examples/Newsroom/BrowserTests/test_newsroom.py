@@ -93,6 +93,18 @@ class Reading(NewsroomTest):
         window.miss("#progress")
 
 
+    def test_pulling_the_list_down_asks_anew_and_a_short_pull_does_not(self):
+        window = self.open()
+        window.see(LIST)
+        asked = len(self.news.requests("GET", "/articles?page=1"))
+        window.pull(80)
+        window.miss("#pull.ready")
+        window.pull(200)
+        window.wait("not asked", lambda: len(self.news.requests("GET", "/articles?page=1")) == asked + 1)
+        window.miss("#pull.ready")
+        self.assertEqual(self.news.requests("GET", "/articles?page=1")[-1]["status"], 304)
+
+
 class Failing(NewsroomTest):
     allowed_errors = ("commands/refresh",)
 

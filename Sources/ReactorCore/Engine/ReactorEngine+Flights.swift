@@ -116,11 +116,12 @@ extension ReactorEngine {
       let snapshot = try await flow.network(work.resource, context)
       let saved = flow.configuration.waitsForSave ? await save(snapshot, work.resource, work.ticket) : nil
       if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(work, error) }
-      let isUsed = succeed(work, snapshot)
-      guard isUsed else { return }
-      let end = if let saved { saved } else { await save(snapshot, work.resource, work.ticket) }
-      // Others read it from there.
-      if case .saved = end { core.announce(.stored(work.key), except: self) }
+      // Who gets the answer finds it with the layer's other reactors too.
+      if case .saved = saved { core.announce(.stored(work.key), except: self) }
+      guard succeed(work, snapshot), saved == nil else { return }
+      if case .saved = await save(snapshot, work.resource, work.ticket) {
+        core.announce(.stored(work.key), except: self)
+      }
     } catch {
       fail(work, ReactorError(error, wrap: ReactorError.network))
     }

@@ -139,17 +139,20 @@ extension ReactorEngine {
 extension ReactorEngine {
   /// Joins each stream of `entry` that is not a party yet and whose copy is not fresh.
   ///
-  /// - Parameter isStored: whether a newer record has just been stored, so that reading it is enough under every policy.
+  /// - Parameters:
+  ///   - isStored: whether a newer record has just been stored, so that reading it is enough under every policy.
+  ///   - retriesFailures: whether a fresh copy is asked for too where the last request for a newer one failed.
   func refresh(
-    _ entry: Entry, isStored: Bool = false, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]
+    _ entry: Entry, isStored: Bool = false, retriesFailures: Bool = false, at now: Date, _ state: inout State,
+    _ effects: inout [Effect<Model>]
   ) {
+    let hasFailed = retriesFailures && entry.error != nil
     let subscribers = entry.subscribers.filter { isStored || $1.policy != .cacheOnly }
     for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
-      guard entry.flight?.parties.contains(id) != true,
-        standing(entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh != true
-      else { continue }
-      // Whoever asked the network for it as well would be the next to store it, and so on.
-      let policy = isStored ? .cacheOnly : subscriber.policy
+      let isFresh = standing(entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh == true
+      guard entry.flight?.parties.contains(id) != true, !isFresh || hasFailed else { continue }
+      // Of what is stored: whoever asked the network for it as well would be the next to store it, and so on.
+      let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
       let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: policy)
       join(party, entry, at: now, &state, &effects)
     }

@@ -52,8 +52,8 @@ extension ReactorEngine {
     }
   }
 
-  /// There is connectivity: what is paused goes on and, if there was none before, what is observed and stale is asked for,
-  /// but for what was removed.
+  /// There is connectivity: what is paused goes on and, if there was none before, what is observed is asked for where it
+  /// is stale or its last request failed, but for what was removed.
   func reconnected(refreshes: Bool) {
     let now = now
     transact { state, effects in
@@ -62,7 +62,7 @@ extension ReactorEngine {
           apply(entry.flight?.reconnected() ?? [], to: entry, &effects)
         } else if refreshes, !entry.isForgotten {
           // A flight that is under way may be a caller's that found no connectivity, or leaves: the streams join it.
-          refresh(entry, at: now, &state, &effects)
+          refresh(entry, retriesFailures: true, at: now, &state, &effects)
         } else {
           continue
         }

@@ -52,6 +52,14 @@ import Testing
     #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)
   }
 
+  @Test func `a number that is too large for a Codable coder is told as that number, however deep`() throws {
+    let error = #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(JSONValue.self, from: Data(#"{"a": [1, {"b": 1e999}]}"#.utf8))
+    }
+    guard case .dataCorrupted(let context) = error else { throw try #require(error) }
+    #expect(context.debugDescription.contains("1e999"))
+  }
+
   @Test func `is reached by a path`() {
     let value: JSONValue = ["a": [["b": 7]], "0": "zero"]
     #expect(value["a.0.b"] == 7)

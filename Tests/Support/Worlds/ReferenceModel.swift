@@ -35,6 +35,12 @@ final class ReferenceModel: Sendable {
     var path: String
   }
 
+  /// A request that callers share, and the fences at its beginning.
+  struct UnderWay {
+    var order: Int
+    var fences: Int
+  }
+
   struct State {
     var settled: [Key: Int] = [:]
     var invalidated: [Key: Int] = [:]
@@ -48,8 +54,7 @@ final class ReferenceModel: Sendable {
     var requests: [Key: Int] = [:]
     var promises: [Key: Promise] = [:]
     var diskHasCrashed = false
-    /// The fences at the beginning of the request that is under way.
-    var underWay: [Key: Int] = [:]
+    var underWay: [Key: UnderWay] = [:]
   }
 
   let world: SimulatedWorld

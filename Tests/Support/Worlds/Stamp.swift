@@ -15,10 +15,15 @@ struct Stamp: TransportMiddleware {
     request.headerFields[.authorization] = ReferenceServer.secret + owner
     request.headerFields[ReferenceModel.order] = "\(order)"
     let path = request.path ?? ""
-    let fences = model.requestBegins(owner, path, isShared: request.method == .get)
-    defer { if let fences { model.requestEnds(owner, path, fences) } }
+    model.requestBegins(owner, path, order, isShared: request.method == .get)
+    defer { model.requestEnds(owner, path, order) }
     model.world.note("\(owner)\(path): \(request.method) request \(order)")
-    let (response, data) = try await next(request, body)
+    // What is cancelled is nobody's any more, however long it takes to leave.
+    let (response, data) = try await withTaskCancellationHandler {
+      try await next(request, body)
+    } onCancel: {
+      model.requestEnds(owner, path, order)
+    }
     model.server.arrived(order)
     model.world.note("\(owner)\(path): request \(order) gets \(response.status.code)")
     return (response, data)
@@ -27,25 +32,23 @@ struct Stamp: TransportMiddleware {
 
 extension ReferenceModel {
   /// - Parameter isShared: whether it is one that callers share.
-  /// - Returns: the fences at its beginning; `nil` where it is nobody's but the caller's.
-  fileprivate func requestBegins(_ owner: String, _ path: String, isShared: Bool) -> Int? {
+  fileprivate func requestBegins(_ owner: String, _ path: String, _ order: Int, isShared: Bool) {
     let key = Key(owner: owner, path: path)
     state.withLock { $0.requests[key, default: 0] += 1 }
-    guard isShared else { return nil }
+    guard isShared else { return }
     let (other, fences) = state.withLock { state in
       let fences = state.fences[key] ?? 0
       let other = state.underWay[key]
-      state.underWay[key] = state.open[key, default: 0] == 0 ? fences : nil
+      state.underWay[key] = state.open[key, default: 0] == 0 ? UnderWay(order: order, fences: fences) : nil
       return (other, fences)
     }
-    world.check(other != fences, "\(owner)\(path): two requests at once, and nothing came between them")
-    return fences
+    world.check(other?.fences != fences, "\(owner)\(path): two requests at once, and nothing came between them")
   }
 
-  fileprivate func requestEnds(_ owner: String, _ path: String, _ fences: Int) {
+  fileprivate func requestEnds(_ owner: String, _ path: String, _ order: Int) {
     let key = Key(owner: owner, path: path)
     state.withLock { state in
-      if state.underWay[key] == fences { state.underWay[key] = nil }
+      if state.underWay[key]?.order == order { state.underWay[key] = nil }
     }
   }
 }

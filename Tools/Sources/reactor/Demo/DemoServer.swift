@@ -1,69 +1,37 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
 import NIOCore
-import ServiceLifecycle
 import Synchronization
 
-/// The news API on a free loopback port, with a count of the requests that it received.
+/// The news API on a loopback port, with a count of the requests that it received.
 ///
 /// - `GET /articles`: an array, with an `ETag`, and nothing about freshness.
 /// - `GET /envelope`: the same array in `{"data": {"articles": […]}}`, with an `ETag` and `Cache-Control: max-age=60`.
 final class DemoServer: Sendable {
   private let count: RequestCount
-  private let services: ServiceGroup
-  private let running: Task<Void, any Error>
-  let url: URL
+  private let server: LoopbackServer
 
   /// Starts the server; returns once it listens, in a cancelled task too.
-  static func start() async throws -> DemoServer {
+  ///
+  /// - Parameter port: where it listens; 0 is any that is free.
+  static func start(port: Int = 0) async throws -> DemoServer {
     let count = RequestCount()
-    let (ports, port) = AsyncStream.makeStream(of: Int.self)
-    let services = ServiceGroup(services: [application(count, port)], logger: logger)
-    let running = Task {
-      defer { port.finish() }
-      try await services.run()
-    }
-    // In a task of its own: in one that is cancelled, the stream would end before there is a port.
-    let number = await Task { await ports.first { _ in true } }.value
-    guard let number, let url = URL(string: "http://127.0.0.1:\(number)") else {
-      try await running.value
-      throw CancellationError()
-    }
-    return DemoServer(count: count, services: services, running: running, url: url)
+    return DemoServer(count: count, server: try await .start(router(count), port: port))
   }
 
-  private init(count: RequestCount, services: ServiceGroup, running: Task<Void, any Error>, url: URL) {
+  private init(count: RequestCount, server: LoopbackServer) {
     self.count = count
-    self.services = services
-    self.running = running
-    self.url = url
+    self.server = server
   }
+
+  var url: URL { server.url }
 
   /// How many requests have arrived.
   var requestCount: Int { count.value }
 
   /// Ends the server and its connections; returns when nothing listens any more.
-  func stop() async {
-    // Not by cancelling: a connection that has just been accepted would be let go unfinished, which SwiftNIO traps on.
-    await services.triggerGracefulShutdown()
-    _ = await running.result
-  }
-
-  private static var logger: Logger {
-    var logger = Logger(label: "demo")
-    logger.logLevel = .critical
-    return logger
-  }
-
-  private static func application(_ count: RequestCount, _ port: AsyncStream<Int>.Continuation) -> some Service {
-    Application(
-      router: router(count), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-      onServerRunning: { channel in
-        if let number = channel.localAddress?.port { port.yield(number) } else { port.finish() }
-      }, logger: logger)
-  }
+  func stop() async { await server.stop() }
 
   private static func router(_ count: RequestCount) -> Router<BasicRequestContext> {
     let router = Router()

@@ -10,7 +10,7 @@ struct DemoWalk {
   private let clock = DemoClock()
   private let log = EventLog()
   private let configuration: ReactorConfiguration
-  private let layer: ModelLayer
+  let layer: ModelLayer
   private let token: EventToken
 
   private static let store = "news"

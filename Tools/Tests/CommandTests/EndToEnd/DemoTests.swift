@@ -1,4 +1,6 @@
 import Foundation
+import HTTPTypes
+import ReactorCore
 import Testing
 
 @testable import reactor
@@ -40,6 +42,30 @@ import Testing
     #expect(result.status == status)
     #expect(result.error == "reactor: interrupted\n")
     #expect(leftOver == [])
+  }
+
+  @Test func `stays with the inspector of what it did, until it is interrupted`() async throws {
+    try await RunningCommand.run(["demo", "--stay"]) { demo in
+      let told = try await demo.line(with: "What the layer holds")
+      let page = try #require(told.split(separator: " ").last.flatMap { URL(string: String($0)) })
+      let authority = "127.0.0.1:\(page.port ?? 0)"
+      let request = HTTPRequest(method: .get, scheme: "http", authority: authority, path: page.path)
+      let (response, body) = try await URLSessionTransport().send(request, body: nil) { _ in }
+      #expect(response.status == .ok)
+      #expect(String(decoding: body, as: UTF8.self).contains("<title>"))
+      // A page that is left open: its feed goes on until the command ends it.
+      let (beginning, began) = AsyncStream.makeStream(of: Void.self)
+      let feed = Task {
+        let live = HTTPRequest(method: .get, scheme: "http", authority: authority, path: page.path + "/live")
+        defer { began.finish() }
+        return try await URLSessionTransport().send(live, body: nil) { _ in began.yield() }
+      }
+      _ = await beginning.first { true }
+      let end = try await demo.end()
+      #expect(end.status == 0, "\(end.error)")
+      #expect(end.error == "")
+      _ = await feed.result
+    }
   }
 
   @Test func `leaves nothing behind when nobody reads what it says`() async throws {

@@ -405,11 +405,15 @@ addEventListener("touchmove", (event) => {
   pull.style.setProperty("--pull", `${distance(event)}px`);
   pull.classList.toggle("ready", distance(event) > 60);
 }, { passive: true });
-addEventListener("touchend", (event) => {
-  if (from !== null && distance(event) > 60) refresh();
+function letGo() {
   from = null;
   pull.style.removeProperty("--pull");
   pull.classList.remove("ready");
+}
+addEventListener("touchend", (event) => {
+  if (from !== null && distance(event) > 60) refresh();
+  letGo();
 }, { passive: true });
+addEventListener("touchcancel", letGo, { passive: true });
 
 begin();
