@@ -22,8 +22,8 @@ SOURCES := git ls-files -z --cached --others --exclude-standard -- '*.swift'
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
 
-demo: system ## the whole flow against an embedded server, each step checked
-	swift run $(call nested,Tools) $(SKIP_BUILD) reactor demo
+demo: system ## the whole flow against an embedded server, each step checked; STAY=1 shows the inspector of it afterwards
+	swift run $(call nested,Tools) $(SKIP_BUILD) reactor demo $(if $(STAY),--stay)
 
 NEWSROOM := Examples/Newsroom
 # The program itself and not `swift run`, so that a signal has nobody else to pass.
