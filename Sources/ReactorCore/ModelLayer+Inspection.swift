@@ -20,36 +20,18 @@ extension ModelLayer {
   /// As ``Reactor/invalidate(_:)``, for every model of the key.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` where the record could not be marked; memory is.
-  @concurrent package func invalidate(_ key: RecordKey) async throws(ReactorError) {
+  package func invalidate(_ key: RecordKey) async throws(ReactorError) {
     let date = core.configuration.now()
     let ticket = core.generations.fenceAnswers(key)
     core.announce(.invalidated(key, date))
-    do {
-      try await core.gate.with(key) {
-        if ticket.commit() { try await core.cache.invalidate(key, at: date) }
-      }
-    } catch {
-      throw ReactorError(error, wrap: ReactorError.persistence)
-    }
+    try await core.change(ticket) { try await core.cache.invalidate(key, at: date) }
   }
 
   /// As ``Reactor/remove(_:)``, for every model of the key.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` where the record could not be deleted; memory is cleared.
-  @concurrent package func remove(_ key: RecordKey) async throws(ReactorError) {
-    core.generations.beginRemoving(key)
-    defer { core.generations.endRemoving(key) }
-    let ticket = core.generations.fence(key)
-    core.announce(.removed(key))
-    do {
-      try await core.gate.with(key) {
-        guard ticket.commit() else { return }
-        try await core.cache.remove(key)
-        ticket.carriedOut()
-      }
-    } catch {
-      throw ReactorError(error, wrap: ReactorError.persistence)
-    }
+  package func remove(_ key: RecordKey) async throws(ReactorError) {
+    try await core.remove(key) { try await core.cache.remove(key) }
   }
 
   /// Asks the network for `key`, whatever is stored; what comes of it is an event. `false` where the key is not in memory.

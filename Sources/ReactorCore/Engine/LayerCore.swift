@@ -59,6 +59,33 @@ final class LayerCore: Sendable {
       throw ReactorError(error, wrap: ReactorError.persistence)
     }
   }
+
+  /// Forgets `key`, in memory and then by `fromDisk`; what answers later is dropped.
+  func remove(
+    _ key: RecordKey, fromDisk: @Sendable () async throws -> Void
+  ) async throws(ReactorError) {
+    generations.beginRemoving(key)
+    defer { generations.endRemoving(key) }
+    let ticket = generations.fence(key)
+    announce(.removed(key))
+    try await change(ticket) {
+      try await fromDisk()
+      ticket.carriedOut()
+    }
+  }
+
+  /// Changes what is on disk, alone for the ticket's key, unless something newer makes it pointless.
+  @concurrent func change(
+    _ ticket: Generations.Ticket, _ body: @Sendable () async throws -> Void
+  ) async throws(ReactorError) {
+    do {
+      try await gate.with(ticket.key) {
+        if ticket.commit() { try await body() }
+      }
+    } catch {
+      throw ReactorError(error, wrap: ReactorError.persistence)
+    }
+  }
 }
 
 /// What happened to a layer's records.

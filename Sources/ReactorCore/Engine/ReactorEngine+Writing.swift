@@ -72,13 +72,11 @@ extension ReactorEngine {
     await invalidateOnDisk(ticket, date)
   }
 
-  @concurrent func invalidateOnDisk(_ ticket: Generations.Ticket, _ date: Date) async {
+  func invalidateOnDisk(_ ticket: Generations.Ticket, _ date: Date) async {
     do {
-      try await core.gate.with(ticket.key) {
-        if ticket.commit() { try await flow.invalidateInPersistence(ticket.key, date) }
-      }
+      try await core.change(ticket) { try await flow.invalidateInPersistence(ticket.key, date) }
     } catch {
-      append(ticket.key, .saveFailed(ReactorError(error, wrap: ReactorError.persistence)))
+      append(ticket.key, .saveFailed(error))
       core.events.deliver()
     }
   }
@@ -95,26 +93,7 @@ extension ReactorEngine {
   /// Forgets the resource. Whoever waits for it gets ``ReactorError/cancelled``.
   func remove(_ resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
-    core.generations.beginRemoving(key)
-    defer { core.generations.endRemoving(key) }
-    let ticket = core.generations.fence(key)
-    forget(key)
-    core.announce(.removed(key), except: self)
-    try await removeFromDisk(resource, ticket)
-  }
-
-  @concurrent private func removeFromDisk(
-    _ resource: Resource, _ ticket: Generations.Ticket
-  ) async throws(ReactorError) {
-    do {
-      try await core.gate.with(ticket.key) {
-        guard ticket.commit() else { return }
-        try await flow.removeFromPersistence(resource)
-        ticket.carriedOut()
-      }
-    } catch {
-      throw ReactorError(error, wrap: ReactorError.persistence)
-    }
+    try await core.remove(key) { try await flow.removeFromPersistence(resource) }
   }
 
   private func readable(_ resource: Resource) throws(ReactorError) -> RecordKey {

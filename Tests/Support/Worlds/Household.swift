@@ -188,6 +188,8 @@ struct Household: Sendable {
   ) async {
     var states = states
     var before = model.before(owner, path)
+    /// What was so before the value came that was seen last.
+    var shown: ReferenceModel.Before?
     while let state = await states.next() {
       last.set(path, state)
       let now = model.before(owner, path)
@@ -198,6 +200,10 @@ struct Household: Sendable {
       if let document = state.value {
         world.note("\(who): \(document.version)/\(document.order) \(state.fetchStatus)")
         floor = model.judge(document, owner, path, before, floor: floor, who)
+        shown = before
+      } else if let shown = shown.take() {
+        let mayGo = shown.isBeingRemoved || now.removals != shown.removals
+        world.check(mayGo, "\(who): the value is gone, and nobody has removed it")
       }
       before = now
     }
