@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite("Operators: continuing in the background", .timeLimit(.minutes(1)))
+@Suite("Operators: continuing in the background", .timeLimit(.minutes(5)))
 struct ContinuingInBackgroundTests {
   let time = ScriptedBackgroundTime()
   let base = Signals<Int>()

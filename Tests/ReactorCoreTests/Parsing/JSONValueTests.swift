@@ -52,12 +52,11 @@ import Testing
     #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)
   }
 
-  @Test func `a number that is too large for a Codable coder is told as that number, however deep`() throws {
+  @Test func `a number that is too large for a Codable coder is told as bad data, and not as another type`() throws {
     let error = #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(JSONValue.self, from: Data(#"{"a": [1, {"b": 1e999}]}"#.utf8))
     }
-    guard case .dataCorrupted(let context) = error else { throw try #require(error) }
-    #expect(context.debugDescription.contains("1e999"))
+    guard case .dataCorrupted = error else { throw try #require(error) }
   }
 
   @Test func `is reached by a path`() {
