@@ -1,33 +1,52 @@
 import ArgumentParser
 import Foundation
+import Synchronization
 
 /// What Reactor costs, beside what does the same work by hand.
-@main struct ReactorBench: AsyncParsableCommand {
+@main struct ReactorBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reactor-bench", abstract: "What Reactor costs, beside what does the same work by hand.",
     subcommands: [Measure.self, Compare.self], defaultSubcommand: Measure.self)
 }
 
-struct Measure: AsyncParsableCommand {
+struct Measure: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Measures, and prints a table.")
 
-  @Option(help: "Only the jobs whose name contains this; several, parted by commas.") var filter: String?
+  @Option(help: "Only the jobs whose name begins so; several, parted by commas.") var filter: String?
+  @Option(help: "Only the figures whose name contains this.") var figure: String?
   @Flag(help: "Print the jobs' names.") var list = false
   @Flag(help: "Fewer rounds, for a first look.") var quick = false
+  @Option(help: "For a profiler: run the jobs alone, each for so many seconds.") var alone: Double?
   @Flag(help: "Measure how each cost grows, too.") var growth = false
   @Option(help: "Write all that was measured to this file.") var json: String?
-  @Option(help: "Draw the growth into this directory.") var svg: String?
+  @Option(help: "Draw the growth as growth.svg into this directory.") var svg: String?
 
   private var chosen: [any Benchmark.Type] {
     let words = filter?.split(separator: ",").map(String.init)
-    return benchmarks.filter { benchmark in words?.contains { benchmark.name.contains($0) } ?? true }
+    return benchmarks.filter { benchmark in words?.contains { benchmark.name.hasPrefix($0) } ?? true }
   }
 
-  func run() async throws {
+  func run() throws {
     if list {
       for benchmark in chosen { print("\(benchmark.name): \(benchmark.question)") }
     } else {
-      try await measure()
+      try Self.awaiting { try await measure() }
+    }
+  }
+
+  /// Keeps the main thread, which serves the main actor: valgrind 3.19 ends where dispatch has taken that thread away.
+  private static func awaiting(_ work: @escaping @Sendable () async throws -> Void) throws {
+    let outcome = Mutex<Result<Void, any Error>?>(nil)
+    Task.detached {
+      let result: Result<Void, any Error>
+      do { result = .success(try await work()) } catch { result = .failure(error) }
+      outcome.withLock { $0 = result }
+    }
+    // Without one a run loop does not wait.
+    RunLoop.main.add(Timer(timeInterval: 3_600, repeats: true) { _ in }, forMode: .default)
+    while true {
+      if let result = outcome.withLock(\.self) { return try result.get() }
+      _ = RunLoop.main.run(mode: .default, before: Date(timeIntervalSinceNow: 0.1))
     }
   }
 
@@ -35,7 +54,10 @@ struct Measure: AsyncParsableCommand {
   @concurrent private func measure() async throws {
     let machine = Machine.this()
     print("\(machine.line)\n\n\(Table.head)")
-    let bench = Bench(quick ? .quick : Bench.Settings()) { figure in
+    var settings = quick ? .quick : Bench.Settings()
+    settings.figure = figure
+    settings.alone = alone.map { .seconds($0) }
+    let bench = Bench(settings) { figure in
       print(Table.line(figure))
       fflush(nil)
     }
@@ -44,6 +66,10 @@ struct Measure: AsyncParsableCommand {
       try await benchmark.measure(bench)
     }
     let curves = try await growth || svg != nil ? measureGrowth(bench) : []
+    try svg.map { directory in
+      let file = URL(filePath: directory, directoryHint: .isDirectory).appending(path: "growth.svg")
+      try Data(GrowthPicture(curves: curves, machine: machine).svg.utf8).write(to: file)
+    }
     try json.map { try Run(machine: machine, figures: bench.figures, curves: curves).write(to: $0) }
   }
 

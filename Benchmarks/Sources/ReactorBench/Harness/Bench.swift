@@ -14,6 +14,10 @@ final class Bench {
     /// How long the rounds of one figure may take.
     var budget: Duration = .seconds(3)
     var rounds = 9...151
+    /// Set for a profiler: the jobs alone run, each for so long, and nothing is compared.
+    var alone: Duration?
+    /// Set where only figures whose name contains it are wanted.
+    var figure: String?
 
     static let quick = Settings(turn: .milliseconds(1), budget: .milliseconds(500), rounds: 5...51)
   }
@@ -39,8 +43,10 @@ final class Bench {
     _ name: String, to baselineName: String, target: Target?, clock: Stopwatch = .processor, processors: Int = 1,
     operations: (job: Int, limit: Int) = (1, 1), job: Work, limit: Work
   ) async throws {
+    guard settings.figure.map(name.contains) ?? true else { return }
     _ = measuring_use_processors(Int32(processors))
     let jobCount = try await calibrated(job)
+    if let alone = settings.alone { return try await run(job, jobCount, for: alone, as: name) }
     let limitCount = try await calibrated(limit)
     var (values, baselines, ratios, differences) = ([Double](), [Double](), [Double](), [Double]())
     let deadline = ContinuousClock.now + settings.budget
@@ -104,6 +110,17 @@ final class Bench {
       if taken >= turn / 2 { return max(1, Int(Double(count) * turn / taken)) }
       count = min(count * 10, max(count * 2, Int(Double(count) * turn / max(taken, 1))))
     }
+  }
+
+  private func run(_ job: Work, _ count: Int, for duration: Duration, as name: String) async throws {
+    let (deadline, began) = (ContinuousClock.now + duration, Stopwatch.processor.now)
+    var done = 0
+    while ContinuousClock.now < deadline {
+      try await job(count)
+      done += count
+    }
+    let cost = (Stopwatch.processor.now - began) / Double(done)
+    print("\(name): \(Table.quantity(cost, .nanoseconds)) for one of \(done)")
   }
 
   private func allocations(_ work: Work, _ count: Int, _ operations: Int) async throws -> Double? {

@@ -1,4 +1,5 @@
 import CMeasuring
+import Foundation
 
 /// How a cost grows with the size of something.
 struct Curve: Codable, Sendable {
@@ -13,8 +14,17 @@ struct Curve: Codable, Sendable {
   /// What the size counts.
   var unit: String
   var points: [Point]
+  /// What the exponent is to be at most: 0 for a cost that does not depend on the size, 1 for one in proportion.
+  var expected: Double
   /// Of the line through the points on logarithmic axes: 0 is flat, 1 is in proportion.
   var exponent: Double
+
+  /// Costs that lie in a processor's cache and others differ, and so do small sizes with a part that is always there.
+  var isWorse: Bool { exponent > expected + 0.15 }
+
+  var expectation: String {
+    (expected == 0 ? "to be flat" : "to be in proportion") + (isWorse ? ", and is worse" : "")
+  }
 }
 
 /// Measures curves. All sizes are measured in turn, round after round, so that a slow while falls on all of them.
@@ -26,12 +36,14 @@ final class Growth {
   init(_ bench: Bench) { self.bench = bench }
 
   /// - Parameters:
+  ///   - expected: what the exponent is to be at most.
   ///   - clock: the elapsed time, where it waits.
   ///   - processors: on how many it runs.
   ///   - operations: how many an iteration at a size stands for.
   ///   - work: makes the work of a size.
   func curve(
-    _ name: String, of unit: String, sizes: [Int], clock: Stopwatch = .processor, processors: Int = 1,
+    _ name: String, of unit: String, expected: Double = 0, sizes: [Int], clock: Stopwatch = .processor,
+    processors: Int = 1,
     operations: (Int) -> Int = { _ in 1 },
     work make: (_ size: Int) async throws -> Work
   ) async throws {
@@ -50,10 +62,13 @@ final class Growth {
     }
     let points = places.map { Curve.Point(size: Double($0.size), nanoseconds: $0.times.median) }
     let curve = Curve(
-      benchmark: benchmark, name: name, unit: unit, points: points,
+      benchmark: benchmark, name: name, unit: unit, points: points, expected: expected,
       exponent: fittedExponent(points.map { (x: $0.size, y: $0.nanoseconds) }))
     curves.append(curve)
     let costs = points.map { "\(Int($0.size)): \(Table.quantity($0.nanoseconds, .nanoseconds))" }
-    print("\(name) by \(unit): \(costs.joined(separator: ", ")); exponent \(Table.fixed(curve.exponent, 2))")
+    print(
+      "\(name) by \(unit): \(costs.joined(separator: ", ")); exponent \(Table.fixed(curve.exponent, 2)), \(curve.expectation)"
+    )
+    fflush(nil)
   }
 }

@@ -54,6 +54,18 @@ enum Table {
     fixed(value, abs(value) < 10 ? 2 : abs(value) < 100 ? 1 : 0)
   }
 
+  /// A power of ten, in nanoseconds.
+  static func rough(_ value: Double) -> String {
+    let (scaled, name) =
+      switch value {
+      case ..<1e3: (value, "ns")
+      case ..<1e6: (value / 1e3, "µs")
+      case ..<1e9: (value / 1e6, "ms")
+      default: (value / 1e9, "s")
+      }
+    return "\(fixed(scaled, scaled < 1 ? 1 : 0)) \(name)"
+  }
+
   /// With commas between thousands.
   static func whole(_ value: Int) -> String {
     value < 1_000 ? "\(value)" : "\(whole(value / 1_000)),\(String(format: "%03d", value % 1_000))"

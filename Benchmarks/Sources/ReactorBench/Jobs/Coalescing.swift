@@ -32,7 +32,9 @@ enum Coalescing: Benchmark {
 
   static func grow(_ growth: Growth) async throws {
     let client = try Client(try LocalServer(try Article.json(Size.small.articles)))
-    try await growth.curve("fetches of one key", of: "callers", sizes: [1, 10, 100, 1_000, 10_000]) {
+    try await growth.curve(
+      "fetches of one key, for all", of: "callers", expected: 1, sizes: [1, 10, 100, 1_000, 10_000]
+    ) {
       fetching(client, callers: $0)
     }
   }

@@ -41,7 +41,8 @@ enum Events: Benchmark {
 
   static func grow(_ growth: Growth) async throws {
     let articles = try StoredArticles(1_000)
-    try await growth.curve("memory hit and its event", of: "listeners", sizes: [1, 4, 16, 64, 256]) { size in
+    try await growth.curve("memory hit and its event", of: "listeners", expected: 1, sizes: [1, 4, 16, 64, 256]) {
+      size in
       let reactor = try await MemoryHit.filledReactor(articles)
       let heard = (0..<size).map { _ in Counter() }
       let tokens = heard.map { counter in reactor.observeEvents { _ in counter.add() } }

@@ -33,7 +33,7 @@ enum FanOut: Benchmark {
   }
 
   static func grow(_ growth: Growth) async throws {
-    try await growth.curve("one change, for all", of: "streams", sizes: [1, 10, 100, 1_000, 10_000]) {
+    try await growth.curve("one change, for all", of: "streams", expected: 1, sizes: [1, 10, 100, 1_000, 10_000]) {
       let watched = try await Watched($0)
       return { try await watched.change($0) }
     }
@@ -102,6 +102,8 @@ private final class Watched {
       await audience.all()
     }
   }
+
+  deinit { for task in tasks { task.cancel() } }
 
   func end() async {
     for task in tasks { task.cancel() }

@@ -23,7 +23,7 @@ enum FluxDispatch: Benchmark {
   }
 
   static func grow(_ growth: Growth) async throws {
-    try await growth.curve("dispatch", of: "stores", sizes: [1, 2, 5, 10, 20]) { size in
+    try await growth.curve("dispatch", of: "stores", expected: 1, sizes: [1, 2, 5, 10, 20]) { size in
       let world = try await FluxWorld(stores: size)
       return { await world.dispatch($0, tells: false) }
     }

@@ -45,14 +45,16 @@ enum NetworkFetch: Benchmark {
   }
 
   static func grow(_ growth: Growth) async throws {
-    try await growth.curve("network fetch", of: "articles", sizes: [4, 20, 200, 2_000]) { size in
+    try await growth.curve("network fetch", of: "articles", expected: 1, sizes: [4, 20, 200, 2_000]) { size in
       let client = try Client(try LocalServer(try Article.json(size)))
       return { count in
         for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork("articles")) }
       }
     }
     let client = try Client(try LocalServer(try Article.json(Size.small.articles)))
-    try await growth.curve("network fetches at once", of: "callers", sizes: [1, 4, 16, 64, 256], operations: { $0 }) {
+    try await growth.curve(
+      "network fetch, per caller at once", of: "callers", sizes: [1, 4, 16, 64, 256], operations: { $0 }
+    ) {
       let resources = (0..<$0).map { Resource("articles/\($0)") }
       return { count in
         for _ in 0..<count {

@@ -34,7 +34,7 @@ enum ParallelMemoryHit: Benchmark {
     let articles = try StoredArticles(1_000)
     let reactor = try await MemoryHit.filledReactor(articles)
     try await growth.curve(
-      "memory hit through fetch on 2 processors", of: "tasks", sizes: [1, 2, 4, 8, 16, 64], clock: .elapsed,
+      "memory hit on 2 processors, per fetch", of: "tasks", sizes: [1, 2, 4, 8, 16, 64], clock: .elapsed,
       processors: 2,
       operations: { $0 }
     ) { fetching(articles.resources, reactor, tasks: $0) }

@@ -37,7 +37,8 @@ enum ParsedDiskHit: Benchmark {
   }
 
   static func grow(_ growth: Growth) async throws {
-    try await growth.curve("disk hit with parsing, file", of: "articles", sizes: [1, 4, 20, 200, 2_000]) { size in
+    try await growth.curve("disk hit with parsing, file", of: "articles", expected: 1, sizes: [1, 4, 20, 200, 2_000]) {
+      size in
       let articles = try StoredArticles(20, articles: size)
       let directory = try TemporaryDirectory()
       let files = FilePersistence(directory: directory.url)
