@@ -8,7 +8,7 @@ struct GrowthPicture {
   private static let columns = 3
   private static let panel = (width: 300.0, height: 230.0)
   /// Where the curve is drawn, in a panel.
-  private static let plot = (left: 58.0, right: 288.0, top: 44.0, bottom: 186.0)
+  private static let plot = (left: 58.0, right: 274.0, top: 44.0, bottom: 186.0)
 
   var svg: String {
     let rows = (curves.count + Self.columns - 1) / Self.columns
@@ -46,7 +46,7 @@ struct GrowthPicture {
     let x = Axis(covering: sizes, from: Self.plot.left, to: Self.plot.right)
     let y = Axis(covering: costs, from: Self.plot.bottom, to: Self.plot.top)
     var parts = [text(8, 16, curve.name, "title")]
-    parts.append(text(8, 31, "exponent \(Table.fixed(curve.exponent, 2)); \(curve.expectation)"))
+    parts.append(text(8, 31, curve.summary))
     for power in x.powers {
       let place = x.place(power)
       parts.append(line(place, Self.plot.top, place, Self.plot.bottom))

@@ -11,8 +11,7 @@ struct Machine: Codable, Sendable {
   static func this() -> Machine {
     Machine(
       processor: processorName, processors: ProcessInfo.processInfo.processorCount, system: system,
-      swift: output("swift", "--version")?.split(separator: "\n").first { $0.contains("Swift version") }.map(
-        String.init)
+      swift: output("swift", "--version")?.firstMatch(of: /Swift version [0-9.]+/).map { String($0.output) }
         ?? "Swift, of an unknown version",
       date: Date.now.formatted(.iso8601))
   }

@@ -16,7 +16,7 @@ extension [Double] {
 /// The exponent of a curve: the slope of the straight line through its points on logarithmic axes, by least squares.
 ///
 /// - Parameter points: of positive numbers.
-func fittedExponent(_ points: [(x: Double, y: Double)]) -> Double {
+func fittedExponent(_ points: some Collection<(x: Double, y: Double)>) -> Double {
   let logs = points.map { (x: log($0.x), y: log($0.y)) }
   let count = Double(logs.count)
   let (meanX, meanY) = (logs.reduce(0) { $0 + $1.x } / count, logs.reduce(0) { $0 + $1.y } / count)
