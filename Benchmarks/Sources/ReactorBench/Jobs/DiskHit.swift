@@ -47,11 +47,13 @@ enum DiskHit: Benchmark {
   }
 
   private static func loading(_ keys: [RecordKey], from persistence: some Persistence) -> Work {
-    // Spread, as a program's reads are.
+    // Spread, as a program's reads are, and from turn to turn over all.
     let step = 7_919
+    var place = 0
     return { count in
-      for index in 0..<count {
-        let record = try await persistence.load(keys[(index * step) % keys.count])
+      for _ in 0..<count {
+        place = (place + step) % keys.count
+        let record = try await persistence.load(keys[place])
         guard let record else { throw Unexpected(description: "no record") }
         blackHole(record)
       }

@@ -23,11 +23,24 @@ enum MemoryHit: Benchmark {
       let articles = try StoredArticles($0)
       return fetching(articles.resources, try await filledReactor(articles))
     }
+    // Twice as many resources as the memory takes, in turn: each is gone when it is asked for again.
+    try await growth.curve("fetch into a full memory", of: "models", sizes: [100, 1_000, 10_000]) { size in
+      var configuration = ReactorConfiguration()
+      configuration.memoryLimit = MemoryLimit(models: size)
+      let model = Article.list(Size.small.articles)
+      let reactor = Reactor<[Article]>(flow: ReactorFlow(configuration: configuration) { _ in model })
+      let resources = (0..<size * 2).map { Resource("articles/\($0)") }
+      for resource in resources { blackHole(try await reactor.fetch(resource)) }
+      let kept = resources.count { reactor.cached($0) != nil }
+      try expect(kept <= size, "the memory keeps its limit: \(kept) of \(size)")
+      return fetching(resources, reactor)
+    }
   }
 
   private static func fetching(_ resources: [Resource], _ reactor: Reactor<[Article]>) -> Work {
-    { count in
-      var index = 0
+    // Where the last turn ended, the next goes on: a few would be all in the processor's cache.
+    var index = 0
+    return { count in
       for _ in 0..<count {
         blackHole(try await reactor.fetch(resources[index]))
         index = index + 1 == resources.count ? 0 : index + 1

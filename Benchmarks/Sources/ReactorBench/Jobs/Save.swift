@@ -64,12 +64,29 @@ enum Save: Benchmark {
       try await articles.save(in: files)
       return saving((0..<size).map(articles.record), articles.keys, in: files)
     }
+    let articles = try StoredArticles(1)
+    let sqlite = try SQLitePersistence(path: directory.path("one.sqlite"))
+    let reactor = ParsedDiskHit.emptyReactor(sqlite)
+    let model = Article.list(Size.small.articles)
+    try await growth.curve(
+      "local writes of one resource at once, each", of: "callers", sizes: [1, 10, 100, 1_000], operations: { $0 }
+    ) { size in
+      { count in
+        for _ in 0..<count {
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<size { group.addTask { try await reactor.save(model, for: articles.resources[0]) } }
+            try await group.waitForAll()
+          }
+        }
+      }
+    }
   }
 
   private static func saving(_ records: [Record], _ keys: [RecordKey], in persistence: some Persistence) -> Work {
-    { count in
-      for index in 0..<count {
-        let place = (index * 7_919) % keys.count
+    var place = 0
+    return { count in
+      for _ in 0..<count {
+        place = (place + 7_919) % keys.count
         try await persistence.save(records[place], for: keys[place])
       }
     }
