@@ -1,7 +1,8 @@
 /// Two runs, figure by figure.
 ///
 /// Times of two runs say little on a machine that others use too; ratios were measured in one process each, and are compared. A change
-/// counts where the two runs' spreads do not meet.
+/// counts where the two runs' spreads do not meet, and it is more than a tenth: a spread is of one run, and the next may find the
+/// processor's cache in other hands.
 struct Comparison {
   let old: Run
   let new: Run
@@ -25,7 +26,9 @@ struct Comparison {
   private func line(_ before: Figure, _ after: Figure) -> String {
     let change = (after.ratio / before.ratio - 1) * 100
     let verdict =
-      if after.spread.low > before.spread.high {
+      if abs(change) < 10 {
+        "no"
+      } else if after.spread.low > before.spread.high {
         "**slower**"
       } else if after.spread.high < before.spread.low {
         "faster"

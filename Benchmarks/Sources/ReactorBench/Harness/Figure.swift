@@ -35,18 +35,22 @@ struct Figure: Codable, Sendable {
   var id: String { "\(benchmark)/\(name)/\(baselineName)" }
 
   var isMet: Bool? {
-    switch target {
-    case .ratio(let most): ratio <= most
-    case .nanosecondsMore(let most): difference <= most
-    case nil: nil
-    }
+    target.map { ($0.kind == .ratio ? ratio : difference) <= $0.most }
   }
 }
 
 /// What a figure is to reach.
-enum Target: Codable, Sendable {
+struct Target: Codable, Sendable {
+  enum Kind: String, Codable, Sendable {
+    case ratio
+    case nanosecondsMore
+  }
+
+  var kind: Kind
+  var most: Double
+
   /// At most so many times the baseline.
-  case ratio(Double)
+  static func ratio(_ most: Double) -> Target { Target(kind: .ratio, most: most) }
   /// At most so much more than the baseline.
-  case nanosecondsMore(Double)
+  static func nanosecondsMore(_ most: Double) -> Target { Target(kind: .nanosecondsMore, most: most) }
 }

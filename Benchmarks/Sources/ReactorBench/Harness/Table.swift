@@ -38,10 +38,11 @@ enum Table {
   static func ratio(_ value: Double) -> String { "\(value < 10 ? fixed(value, 2) : digits(value)) ×" }
 
   private static func target(_ figure: Figure) -> String {
-    switch figure.target {
-    case .ratio(let most): "≤ \(fixed(most, most == (most * 10).rounded() / 10 ? 1 : 2)) ×"
-    case .nanosecondsMore(let most): "≤ \(digits(most)) ns more: \(digits(figure.difference)) ns"
-    case nil: "stated"
+    guard let target = figure.target else { return "stated" }
+    let most = target.most
+    return switch target.kind {
+    case .ratio: "≤ \(fixed(most, most == (most * 10).rounded() / 10 ? 1 : 2)) ×"
+    case .nanosecondsMore: "≤ \(digits(most)) ns more: \(digits(figure.difference)) ns"
     }
   }
 
