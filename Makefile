@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system swift browser
+.PHONY: help demo newsroom bench bench-compare test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system swift browser
 
 SWIFT_MINIMUM := 6.3
 # CI builds the nested packages in the directory of this one, so that what they share is compiled once; by hand each has its own,
@@ -30,6 +30,18 @@ NEWSROOM := Examples/Newsroom
 newsroom: system ## a news API and a reader of it in the browser, on this machine, until Ctrl-C
 	swift build --package-path $(NEWSROOM) --product newsroom
 	@exec "$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom"
+
+# Not on a machine that is busy with something else, if there is a choice; BENCH="--filter memory --quick" for a look.
+BENCHMARKS := swift build -c release --package-path Benchmarks --product reactor-bench
+JSON ?= Benchmarks/.build/bench.json
+bench: system ## what each job costs beside its limit, as a table and into JSON=bench.json; minutes
+	$(BENCHMARKS)
+	"$$($(BENCHMARKS) --show-bin-path)/reactor-bench" --json $(JSON) $(BENCH)
+
+bench-compare: system ## two runs of it: make bench-compare A=before.json B=after.json
+	@if [ -z "$(A)" ] || [ -z "$(B)" ]; then echo "error: say which: make bench-compare A=before.json B=after.json" >&2; exit 1; fi
+	@$(BENCHMARKS) >&2
+	@"$$($(BENCHMARKS) --show-bin-path)/reactor-bench" compare $(A) $(B)
 
 test: system ## every test
 	swift test --enable-all-traits $(SKIP_BUILD) --skip '$(CRASHES)'

@@ -1,16 +1,37 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
 let package = Package(
-  name: "Benchmarks",
+  name: "reactor-benchmarks",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "Reactor", path: "..", traits: [])],
+  products: [.executable(name: "reactor-bench", targets: ["reactor-bench"])],
+  dependencies: [
+    .package(name: "Reactor", path: "..", traits: ["SQLite"]),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
+  ],
   targets: [
     .executableTarget(
-      name: "FluxDispatch", dependencies: [.product(name: "ReactorFlux", package: "Reactor")],
-      swiftSettings: [
-        .enableUpcomingFeature("NonisolatedNonsendingByDefault"), .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility"),
-      ])
+      name: "reactor-bench",
+      dependencies: [
+        "CMeasuring",
+        .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorFlux", package: "Reactor"),
+        .product(name: "ReactorSQLite", package: "Reactor"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      path: "Sources/ReactorBench", swiftSettings: settings),
+    // Counts allocations, and puts the process on one processor.
+    .target(name: "CMeasuring"),
   ],
   swiftLanguageModes: [.v6])

@@ -1,0 +1,27 @@
+#ifndef CMEASURING_H
+#define CMEASURING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/// What all threads have allocated while counting was on.
+typedef struct {
+  uint64_t count;
+  /// Bytes of what was allocated, less those of what was freed; as the allocator rounds them.
+  int64_t live_bytes;
+} measuring_allocations;
+
+/// Whether allocations can be counted here: with glibc, whose allocator can be stood in for.
+bool measuring_counts_allocations(void);
+/// Begins at zero.
+void measuring_begin(void);
+measuring_allocations measuring_end(void);
+
+/// Puts every thread of the process on one processor, or on as many as there are; threads made later follow.
+/// Returns false where that cannot be done.
+bool measuring_use_processors(int count);
+
+/// Reads nothing; but the compiler cannot know that, and so has to make what is there.
+void measuring_use(const void *value);
+
+#endif

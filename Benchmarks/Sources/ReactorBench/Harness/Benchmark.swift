@@ -1,0 +1,32 @@
+/// One job of the table, in a file of its own.
+protocol Benchmark: SendableMetatype {
+  /// As in `--filter`.
+  static var name: String { get }
+  /// What a user learns from it, in one line.
+  static var question: String { get }
+  static func measure(_ bench: Bench) async throws
+  /// How its cost grows with its natural size.
+  static func grow(_ growth: Growth) async throws
+}
+
+extension Benchmark {
+  static func grow(_ growth: Growth) async throws {}
+}
+
+let benchmarks: [any Benchmark.Type] = [
+  MemoryHit.self,
+  CachedRead.self,
+  ParallelMemoryHit.self,
+  DiskHit.self,
+  ParsedDiskHit.self,
+  Save.self,
+  NetworkFetch.self,
+  Revalidation.self,
+  Coalescing.self,
+  FanOut.self,
+  ColdStart.self,
+  MemoryFootprint.self,
+  Events.self,
+  Parsing.self,
+  FluxDispatch.self,
+]

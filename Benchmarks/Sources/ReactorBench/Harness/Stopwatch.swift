@@ -1,0 +1,17 @@
+import Foundation
+
+/// What a turn is measured by.
+enum Stopwatch: String, Codable, Sendable {
+  /// The time that this process, all threads together, had a processor. For what never waits: where others use the machine too, it is
+  /// what would have elapsed without them.
+  case processor
+  /// For what waits, or is done by several at once.
+  case elapsed
+
+  /// Nanoseconds since some time.
+  var now: Double {
+    var time = timespec()
+    clock_gettime(self == .processor ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+  }
+}

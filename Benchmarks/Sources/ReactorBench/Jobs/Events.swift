@@ -1,0 +1,61 @@
+import ReactorCore
+import Synchronization
+
+/// What events cost: where nobody listens, and where a closure does.
+///
+/// There is no build without events to compare with. Where nobody listens, an event is one look at an atomic flag; so the first figure is a
+/// memory hit with one more look of that kind, beside the hit as it is: what is added is what would be saved. The second figure is the
+/// difference between hits, of one event each, with a listener and without.
+enum Events: Benchmark {
+  static let name = "events"
+  static let question = "events with no listener, and with one closure"
+
+  static func measure(_ bench: Bench) async throws {
+    let articles = try StoredArticles(1_000)
+    let reactor = try await MemoryHit.filledReactor(articles)
+    let listened = try await MemoryHit.filledReactor(articles)
+    let flag = Atomic(false)
+    let heard = Atomic(0)
+    try await bench.compare(
+      "memory hit and one more look for listeners", to: "memory hit", target: .ratio(1.02)
+    ) { count in
+      for index in 0..<count {
+        blackHole(try await reactor.fetch(articles.resources[index % 1_000]))
+        if flag.load(ordering: .relaxed) { heard.add(1, ordering: .relaxed) }
+      }
+    } limit: { count in
+      for index in 0..<count { blackHole(try await reactor.fetch(articles.resources[index % 1_000])) }
+    }
+    let token = listened.observeEvents { _ in heard.add(1, ordering: .relaxed) }
+    try await bench.compare(
+      "memory hit and its event, one closure", to: "memory hit, nobody listens", target: .nanosecondsMore(100)
+    ) { count in
+      let before = heard.load(ordering: .relaxed)
+      for index in 0..<count { blackHole(try await listened.fetch(articles.resources[index % 1_000])) }
+      try expect(heard.load(ordering: .relaxed) - before == count, "each hit is an event")
+    } limit: { count in
+      for index in 0..<count { blackHole(try await reactor.fetch(articles.resources[index % 1_000])) }
+    }
+    token.cancel()
+  }
+
+  static func grow(_ growth: Growth) async throws {
+    let articles = try StoredArticles(1_000)
+    try await growth.curve("memory hit and its event", of: "listeners", expected: 1, sizes: [1, 4, 16, 64, 256]) {
+      size in
+      let reactor = try await MemoryHit.filledReactor(articles)
+      let heard = (0..<size).map { _ in Counter() }
+      let tokens = heard.map { counter in reactor.observeEvents { _ in counter.add() } }
+      return { count in
+        defer { withExtendedLifetime(tokens) {} }
+        for index in 0..<count { blackHole(try await reactor.fetch(articles.resources[index % 1_000])) }
+      }
+    }
+  }
+
+  private final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    func add() { count.add(1, ordering: .relaxed) }
+  }
+}

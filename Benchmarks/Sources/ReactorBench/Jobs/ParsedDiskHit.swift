@@ -1,0 +1,69 @@
+import Foundation
+import ReactorCore
+
+/// What it costs to get a model from disk: `fetch`, where memory has nothing and the record is fresh.
+///
+/// The limits read the same bytes and run the same parser on them. `fetch` also makes the key, begins a flight that other callers
+/// could join, checks the record, judges its freshness and puts the model into memory.
+enum ParsedDiskHit: Benchmark {
+  static let name = "parsed-disk-hit"
+  static let question = "fetch of a model that is on disk, 1 KB and 50 KB, file and SQLite"
+
+  static func measure(_ bench: Bench) async throws {
+    for size in Size.allCases {
+      let disk = try await Disk(try StoredArticles(500, size))
+      let parser = Parser<[Article]>.json()
+      let head = StoredArticles.rawHead.count
+      try await bench.compare(
+        "disk hit with parsing, \(size.rawValue), file", to: "open and read, and the same parser", target: .ratio(1.1),
+        job: fetching(disk.articles, from: disk.files)
+      ) { count in
+        for index in 0..<count {
+          let bytes = try RawFiles.load(disk.paths[index % disk.paths.count])
+          blackHole(try parser.parse(bytes.dropFirst(head)))
+        }
+      }
+      let keys = disk.articles.keys
+      try await bench.compare(
+        "disk hit with parsing, \(size.rawValue), SQLite", to: "a prepared statement, and the same parser",
+        target: .ratio(1.1), job: fetching(disk.articles, from: disk.sqlite)
+      ) { count in
+        for index in 0..<count {
+          let row = try disk.raw.load(keys[index % keys.count].digest)
+          blackHole(try parser.parse(row?.body ?? Data()))
+        }
+      }
+    }
+  }
+
+  static func grow(_ growth: Growth) async throws {
+    try await growth.curve("disk hit with parsing, file", of: "articles", expected: 1, sizes: [1, 4, 20, 200, 2_000]) {
+      size in
+      let articles = try StoredArticles(20, articles: size)
+      let directory = try TemporaryDirectory()
+      let files = FilePersistence(directory: directory.url)
+      try await articles.save(in: files)
+      let work = fetching(articles, from: files)
+      return { count in
+        defer { withExtendedLifetime(directory) {} }
+        try await work(count)
+      }
+    }
+  }
+
+  /// Each pass over the resources has a layer whose memory is empty.
+  private static func fetching(_ articles: StoredArticles, from persistence: any Persistence) -> Work {
+    { count in
+      var reactor = emptyReactor(persistence)
+      for index in 0..<count {
+        let place = index % articles.resources.count
+        if index > 0, place == 0 { reactor = emptyReactor(persistence) }
+        blackHole(try await reactor.fetch(articles.resources[place]))
+      }
+    }
+  }
+
+  static func emptyReactor(_ persistence: any Persistence) -> Reactor<[Article]> {
+    Reactor(baseURL: StoredArticles.baseURL, transport: NoTransport(), persistence: persistence)
+  }
+}
