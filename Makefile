@@ -118,7 +118,7 @@ doc: swift ## the documentation of ReactorCore, ReactorFlux and ReactorInspector
 	done
 
 clean: ## remove what was built
-	rm -rf .build .build-* Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
+	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
 
 # What the machine needs. libsqlite3-dev is needed by the trait SQLite on Linux alone; elsewhere the system has it.
 system: swift
