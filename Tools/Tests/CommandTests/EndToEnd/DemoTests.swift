@@ -54,17 +54,13 @@ import Testing
       #expect(response.status == .ok)
       #expect(String(decoding: body, as: UTF8.self).contains("<title>"))
       // A page that is left open: its feed goes on until the command ends it.
-      let (beginning, began) = AsyncStream.makeStream(of: Void.self)
-      let feed = Task {
-        let live = HTTPRequest(method: .get, scheme: "http", authority: authority, path: page.path + "/live")
-        defer { began.finish() }
-        return try await URLSessionTransport().send(live, body: nil) { _ in began.yield() }
-      }
-      _ = await beginning.first { true }
+      let feed = try await WireClient.connect(port: page.port ?? 0)
+      try await feed.send("GET \(page.path)/live HTTP/1.1\r\nHost: \(authority)\r\n\r\n")
+      #expect(try await feed.read { $0.contains("data: ") }.contains("/articles"))
       let end = try await demo.end()
       #expect(end.status == 0, "\(end.error)")
       #expect(end.error == "")
-      _ = await feed.result
+      _ = try await feed.rest()
     }
   }
 
