@@ -151,10 +151,13 @@ extension ReferenceModel {
     }
   }
 
-  /// A removal has failed: what is on disk comes back, which a save that failed may not have replaced.
+  /// A removal has failed: what is on disk comes back, which a save that failed may not have replaced, nor an invalidation marked.
   func notRemoved(_ owner: String, _ paths: [String]) {
     state.withLock { state in
-      for path in paths { state.settled[Key(owner: owner, path: path)] = nil }
+      for key in paths.map({ Key(owner: owner, path: $0) }) {
+        state.settled[key] = nil
+        state.invalidated[key] = nil
+      }
     }
   }
 
