@@ -7,7 +7,7 @@ import Testing
 
 /// Requests that are refused at the same time. Everything runs on an executor that runs only when it is told to, and until nothing can go
 /// on: so who waits for what is known at each step.
-@Suite("Races of sign-in", .timeLimit(.minutes(5)))
+@Suite("Races of sign-in", .timeLimit(.minutes(1)))
 struct AuthenticationRaceTests {
   private let executor = SteppedExecutor()
   private let transport = ScriptedTransport()
@@ -186,7 +186,7 @@ struct AuthenticationRaceTests {
 }
 
 /// The same in a layer, whose flights run on the global executor.
-@Suite("Races of sign-in and sign-out", .timeLimit(.minutes(5)))
+@Suite("Races of sign-in and sign-out", .timeLimit(.minutes(1)))
 struct SignOutRaceTests {
   @Test func `a sign-out during a refresh ends it, and whoever waits`() async throws {
     let transport = ScriptedTransport()

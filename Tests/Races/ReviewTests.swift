@@ -8,7 +8,7 @@ import Testing
 @testable import ReactorCore
 
 /// A flight's answer against the variant that each of its parties asked for (RFC 9111 §4.1).
-@Suite("Races of variants", .timeLimit(.minutes(5)))
+@Suite("Races of variants", .timeLimit(.minutes(1)))
 struct VariantRaceTests {
   private static let english = Resource("note", headers: [.acceptLanguage: "en"])
   private static let german = Resource("note", headers: [.acceptLanguage: "de"])
@@ -56,7 +56,7 @@ struct VariantRaceTests {
 }
 
 /// Connectivity that comes back while a stream is about to wait for it.
-@Suite("Races of connectivity", .timeLimit(.minutes(5)))
+@Suite("Races of connectivity", .timeLimit(.minutes(1)))
 struct ConnectivityRaceTests {
   /// Unreachable when it is read first, and reachable from then on.
   private final class Flicker: Reachability {
@@ -96,7 +96,7 @@ struct ConnectivityRaceTests {
 }
 
 /// Users' objects end, and users' closures run, where no lock is held.
-@Suite("Ends of users' objects", .timeLimit(.minutes(5)))
+@Suite("Ends of users' objects", .timeLimit(.minutes(1)))
 struct ObjectEndTests {
   /// A model that asks its reactor when it ends.
   private final class Mourned: Sendable {
@@ -198,7 +198,7 @@ struct ObjectEndTests {
 }
 
 /// A removal against what is asked for meanwhile.
-@Suite("Races of removal", .timeLimit(.minutes(5)))
+@Suite("Races of removal", .timeLimit(.minutes(1)))
 struct RemovalRaceTests {
   @Test func `a request that begins while a removal waits carries no validators of what is being removed`() async throws
   {

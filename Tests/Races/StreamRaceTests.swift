@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Streams that leave, or are written to, just when something else happens: each order forced step by step.
-@Suite("Races of streams", .timeLimit(.minutes(5)))
+@Suite("Races of streams", .timeLimit(.minutes(1)))
 struct StreamRaceTests {
   /// The event is told after the state has been changed and before it is delivered: there the reader is cancelled.
   @Test func `leaving while a state is being delivered ends the stream, and delivers at most that state`() async throws

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What asks by itself (reconnection, polling, becoming stale), just when something else happens.
-@Suite("Races of wakeups", .timeLimit(.minutes(5)))
+@Suite("Races of wakeups", .timeLimit(.minutes(1)))
 struct WakeupRaceTests {
   private func counting(
     persistence: any Persistence = MemoryPersistence(), configure: (inout ReactorConfiguration) -> Void = { _ in }

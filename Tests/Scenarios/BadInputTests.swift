@@ -11,7 +11,7 @@ import Testing
 
 /// What a bad server, a bad network and a bad disk get: a precise error or a miss with an event, never a crash, and nothing
 /// that was stored before is lost. Over real HTTP and real files.
-@Suite("Bad input", .timeLimit(.minutes(5)))
+@Suite("Bad input", .timeLimit(.minutes(2)))
 struct BadInputTests {
   struct Bad: Sendable, CustomTestStringConvertible {
     let testDescription: String

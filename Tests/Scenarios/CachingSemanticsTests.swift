@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Where the rules of HTTP meet the flow of models.
-@Suite("Models under the rules of HTTP", .timeLimit(.minutes(5)))
+@Suite("Models under the rules of HTTP", .timeLimit(.minutes(1)))
 struct CachingSemanticsTests {
   private struct Title: Codable, Sendable { var text: String }
 

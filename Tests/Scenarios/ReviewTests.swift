@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What one reactor does, as the others of its layer see it.
-@Suite("Reactors of one layer", .timeLimit(.minutes(5)))
+@Suite("Reactors of one layer", .timeLimit(.minutes(1)))
 struct LayerTests {
   private struct Title: Codable, Sendable { var text: String }
 
@@ -59,7 +59,7 @@ struct LayerTests {
 }
 
 /// What a flow's steps may do.
-@Suite("Steps of a flow", .timeLimit(.minutes(5)))
+@Suite("Steps of a flow", .timeLimit(.minutes(1)))
 struct StepTests {
   @Test func `a step over a typed store says unchanged with a new time`() async throws {
     let clock = TestClock()
@@ -95,7 +95,7 @@ struct StepTests {
 }
 
 /// What the memory keeps, and what it costs to keep it.
-@Suite("Use of memory", .timeLimit(.minutes(5)))
+@Suite("Use of memory", .timeLimit(.minutes(1)))
 struct MemoryUseTests {
   @Test func `a copy that is read through another resource of its key counts as used`() async throws {
     let bench = Bench { $0.memoryLimit.models = 2 }
@@ -135,7 +135,7 @@ struct MemoryUseTests {
 }
 
 /// The sequence of events for a slow reader.
-@Suite("Lost events", .timeLimit(.minutes(5)))
+@Suite("Lost events", .timeLimit(.minutes(1)))
 struct LostEventTests {
   @Test func `what a slow reader has lost is told after what came before it`() async throws {
     let bench = Bench()

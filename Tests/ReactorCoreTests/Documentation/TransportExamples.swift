@@ -25,7 +25,7 @@ private struct MyTransport: Transport {
 struct `The guide to transports` {
   struct Bar { var fraction: Double? }
 
-  @Test(.timeLimit(.minutes(5))) func `my transport keeps the contract`() async {
+  @Test(.timeLimit(.minutes(2))) func `my transport keeps the contract`() async {
     await TransportConformance { MyTransport(timeout: $0.timeout, clock: $0.clock) }.run()
   }
 

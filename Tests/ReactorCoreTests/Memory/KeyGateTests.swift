@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(5))) struct `A key's gate` {
+@Suite(.timeLimit(.minutes(1))) struct `A key's gate` {
   private let gate = KeyGate()
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
   private let other = RecordKey(method: .get, url: "https://api.example.com/others")

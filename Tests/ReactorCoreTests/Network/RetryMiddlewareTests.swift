@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A retry middleware` {
+@Suite(.timeLimit(.minutes(1))) struct `A retry middleware` {
   private let clock = TestClock()
   private let transport = ScriptedTransport()
   private let reachability = ScriptedReachability()

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(2)))
 struct `URLSession cancelled` {
   /// How one of the many exchanges is disturbed.
   private enum Moment: CaseIterable {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A live model", .timeLimit(.minutes(5)))
+@Suite("A live model", .timeLimit(.minutes(1)))
 struct LiveTests {
   /// Returns once `isMet`; `change` is what it looks at.
   private func wait<Model: Sendable>(_ live: Live<Model>, until isMet: (LoadState<Model>) -> Bool) async {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite("Operators: continuing in the background", .timeLimit(.minutes(5)))
+@Suite("Operators: continuing in the background", .timeLimit(.minutes(1)))
 struct ContinuingInBackgroundTests {
   let time = ScriptedBackgroundTime()
   let base = Signals<Int>()

@@ -4,7 +4,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Operators: one fetch as a sequence", .timeLimit(.minutes(5)))
+@Suite("Operators: one fetch as a sequence", .timeLimit(.minutes(1)))
 struct FetchesTests {
   @Test func `each iteration fetches once and ends, and nothing happens before`() async throws {
     let bench = Bench()

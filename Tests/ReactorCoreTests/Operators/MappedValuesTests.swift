@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Operators: states of a derived value", .timeLimit(.minutes(5)))
+@Suite("Operators: states of a derived value", .timeLimit(.minutes(1)))
 struct MappedValuesTests {
   typealias State = LoadState<Int>
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(5))) final class `Low power under sys` {
+@Suite(.timeLimit(.minutes(1))) final class `Low power under sys` {
   let root = FileManager.default.temporaryDirectory.appendingPathComponent("LowPower-\(UUID())")
   let clock = TestClock()
   var files: LowPowerModeFiles { LowPowerModeFiles(root: root.path, clock: clock, interval: .seconds(30)) }

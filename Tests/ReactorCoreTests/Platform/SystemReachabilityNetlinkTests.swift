@@ -6,7 +6,7 @@
   @testable import ReactorCore
 
   @Suite(
-    .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isAvailable, Comment(rawValue: NetworkNamespace.requirement))
+    .timeLimit(.minutes(1)), .enabled(if: NetworkNamespace.isAvailable, Comment(rawValue: NetworkNamespace.requirement))
   )
   struct `Reachability in a network namespace` {
     let network: NetworkNamespace
@@ -105,7 +105,7 @@
     }
   }
 
-  @Suite(.timeLimit(.minutes(5))) struct `Reachability without netlink` {
+  @Suite(.timeLimit(.minutes(1))) struct `Reachability without netlink` {
     @Test func `is always there`() async {
       let monitor = SystemReachabilityMonitor(source: SystemReachabilityMonitor.netlinkSource { nil })
       var changes = monitor.changes.makeAsyncIterator()

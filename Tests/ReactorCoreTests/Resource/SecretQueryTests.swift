@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(5))) struct SecretQueryTests {
+@Suite(.timeLimit(.minutes(1))) struct SecretQueryTests {
   @Test(
     arguments: [
       ("https://h/a?token=abc&b=1", "b=1"), ("https://h/a?TOKEN=abc", "TOKEN="),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(5))) struct `The demo's server` {
+@Suite(.timeLimit(.minutes(1))) struct `The demo's server` {
   private func get(_ url: URL, _ path: String, tag: String? = nil) async throws -> (HTTPResponse, Data) {
     var request = HTTPRequest(
       method: .get, scheme: "http", authority: "127.0.0.1:\(url.port ?? 0)", path: path)
@@ -69,7 +69,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A demo that is not as claimed` {
+@Suite(.timeLimit(.minutes(1))) struct `A demo that is not as claimed` {
   @Test func `stops at the step that is not, and says what was seen`() async throws {
     let server = try await DemoServer.start()
     let told = Mutex<[String]>([])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(5))) struct `reactor demo` {
+@Suite(.timeLimit(.minutes(2))) struct `reactor demo` {
   /// Runs `script` with the demo's program as `$1` and an empty directory for its temporary files as `$TMPDIR`.
   private func run(_ script: String) async throws -> (result: ChildProcess.Result, leftOver: [String]) {
     try await TemporaryDirectory.use { directory in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(5))) struct `What a proxy forwards` {
+@Suite(.timeLimit(.minutes(2))) struct `What a proxy forwards` {
   private static let empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
   /// Sends `request` as it is, and gives what the origin got and what came back.
@@ -175,7 +175,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A field that is no UTF-8` {
+@Suite(.timeLimit(.minutes(1))) struct `A field that is no UTF-8` {
   @Test func `leaves those beside it as they are`() async throws {
     let answer = ScriptedOrigin.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     try await ProxyBench.run(script: { _ in answer }) { bench in
@@ -206,7 +206,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A request that is no HTTP` {
+@Suite(.timeLimit(.minutes(1))) struct `A request that is no HTTP` {
   @Test(arguments: [
     "nonsense\r\n\r\n", "GET /a HTTP/2.0\r\nHost: p\r\n\r\n", "GET  /a HTTP/1.1\r\nHost: p\r\n\r\n",
     "GET /a HTTP/1.1\r\n\r\n", "GET /a HTTP/1.1\r\nHost: p\r\nHost: q\r\n\r\n",
