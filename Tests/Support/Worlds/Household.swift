@@ -167,7 +167,7 @@ struct Household: Sendable {
   private func look(_ path: String, _ user: SimulatedUser) async {
     let longest = user.draws.duration(upTo: .seconds(5))
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await watch(path) }
+      group.addTask { await watch(path, isLasting: false) }
       group.addTask { try? await world.clock.sleep(for: longest) }
       await group.next()
       group.cancelAll()
@@ -175,23 +175,26 @@ struct Household: Sendable {
   }
 
   /// Watches as long as the task lives.
-  func watch(_ path: String) async {
+  ///
+  /// - Parameter isLasting: whether it is there at the end. What one that leaves is given last may be older than what the
+  ///   others have by then.
+  func watch(_ path: String, isLasting: Bool = true) async {
     let who = "a watcher of \(owner)\(path)"
     var floor = 0
     let states = documents.states(for: Resource(path)).makeAsyncIterator()
-    await watch(path, states, who, &floor)
+    await watch(path, states, who, &floor, isLasting)
     world.check(Task.isCancelled, "\(who): the stream has ended")
   }
 
   private func watch(
-    _ path: String, _ states: LoadStates<Document>.Iterator, _ who: String, _ floor: inout Int
+    _ path: String, _ states: LoadStates<Document>.Iterator, _ who: String, _ floor: inout Int, _ isLasting: Bool
   ) async {
     var states = states
     var before = model.before(owner, path)
     /// What was so before the value came that was seen last.
     var shown: ReferenceModel.Before?
     while let state = await states.next() {
-      last.set(path, state)
+      if isLasting { last.set(path, state) }
       let now = model.before(owner, path)
       if now.removals != before.removals { floor = 0 }
       if let error = state.error {
@@ -210,7 +213,7 @@ struct Household: Sendable {
   }
 }
 
-/// The latest state of each path that a watcher has got.
+/// The latest state of each path that its lasting watcher has got.
 final class LastStates: Sendable {
   private let states = Mutex<[String: LoadState<Document>]>([:])
 
