@@ -15,6 +15,14 @@ struct ReferenceModelTests {
     await Simulation.run(seeds: Simulation.seeds(Self.count), world.body)
   }
 
+  /// A removal that returned and had not removed (500372), a write that was lost with a sign-out that failed (504243), a request of a
+  /// flight that was superseded (100886), and strictnesses of the model.
+  @Test(arguments: World.allCases)
+  func `what has failed once is tried again`(world: World) async {
+    let seeds: [UInt64] = [100_886, 500_372, 504_243, 1_005_974, 2_004_683, 2_017_796, 3_002_257]
+    await Simulation.run(seeds: seeds, world.body)
+  }
+
   @Test(arguments: World.allCases)
   func `one seed is one order, of the whole library`(world: World) async {
     for seed in UInt64(1)...25 {
