@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom bench bench-compare test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system swift browser
+.PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system swift browser
 
 SWIFT_MINIMUM := 6.3
 # CI builds the nested packages in the directory of this one, so that what they share is compiled once; by hand each has its own,
@@ -42,6 +42,9 @@ bench-compare: system ## two runs of it: make bench-compare A=before.json B=afte
 	@if [ -z "$(A)" ] || [ -z "$(B)" ]; then echo "error: say which: make bench-compare A=before.json B=after.json" >&2; exit 1; fi
 	@$(BENCHMARKS) >&2
 	@"$$($(BENCHMARKS) --show-bin-path)/reactor-bench" compare $(A) $(B)
+
+weight: system ## what ReactorCore adds: build time, size, packages, public symbols; a minute or two
+	@Benchmarks/weight
 
 test: system ## every test
 	swift test --enable-all-traits $(SKIP_BUILD) --skip '$(CRASHES)'

@@ -22,9 +22,9 @@ public import Foundation
 /// A caller that is cancelled gets ``ReactorError/cancelled`` at once; the request is cancelled when the last that waits for
 /// it has gone.
 public final class Reactor<Model: Sendable>: Sendable {
-  let engine: ReactorEngine<Model>
+  @usableFromInline let engine: ReactorEngine
 
-  public init(flow: ReactorFlow<Model>) { engine = ReactorEngine(flow: flow) }
+  public init(flow: ReactorFlow<Model>) { engine = ReactorEngine(flow) }
 
   /// A reactor with a layer of its own.
   ///
@@ -43,8 +43,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   }
 
   /// The model: from memory or persistence while that is fresh, else from the network (``FetchPolicy/cacheFirst``).
-  public func fetch(_ resource: Resource) async throws(ReactorError) -> Model {
-    try await fetch(resource, policy: .cacheFirst)
+  @inlinable public func fetch(_ resource: Resource) async throws(ReactorError) -> Model {
+    if let model = engine.hit(resource, .cacheFirst) { return model.model(as: Model.self) }
+    return try await engine.missed(resource, .cacheFirst).model(as: Model.self)
   }
 
   /// The model from the network, whatever is stored; saved when that succeeds (``FetchPolicy/networkOnly``).
@@ -57,13 +58,12 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// Concurrent fetches of one key share one request. A resource that is not read-only is always requested, by itself; it is never
   /// stored, and when the server has accepted it, what is stored for its URL is invalidated.
   public func fetch(_ resource: Resource, policy: FetchPolicy) async throws(ReactorError) -> Model {
-    if let model = engine.hit(resource, policy) { return model }
-    guard resource.readsOnly else { return try await engine.send(resource, policy) }
-    return try await engine.fetch(resource, policy).model
+    if let model = engine.hit(resource, policy) { return model.model(as: Model.self) }
+    return try await engine.missed(resource, policy).model(as: Model.self)
   }
 
   /// The model that memory has, fresh or stale; asks nobody, and never suspends.
-  public func cached(_ resource: Resource) -> Model? { engine.cached(resource) }
+  @inlinable public func cached(_ resource: Resource) -> Model? { engine.cached(resource)?.model(as: Model.self) }
 
   /// What is known of the resource, and each change of it, whoever causes it. Nothing happens until it is iterated.
   public func states(
@@ -92,7 +92,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// Returns when it is persisted. A model that cannot be encoded stays in memory, and an event says so.
   /// - Throws: ``ReactorError/persistence(_:)`` only with ``ReactorConfiguration/failsWhenSaveFails``.
   public func save(_ model: Model, for resource: Resource) async throws(ReactorError) {
-    try await engine.write(model, for: resource)
+    try await engine.write(AnyModel(model), for: resource)
   }
 
   /// Declares what is stored stale, in memory and on disk. Open streams ask anew, and a request under way is begun again.

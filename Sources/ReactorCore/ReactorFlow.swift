@@ -39,7 +39,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   var isPersistent: Bool
   /// Lets the steps use a model that is in memory instead of parsing its bytes again. Not with a step that was replaced: it may
   /// make another model of the bytes.
-  var decoded = DecodedModels<Model>()
+  var decoded = DecodedModels()
 
   /// A flow with all three steps.
   public init(
@@ -88,15 +88,13 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
 
   /// Under what `resource` is known. Without a base URL, the path stands for itself.
   func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
-    try RecordKey(
-      resource, backend: core.backend, scope: core.scope, secretQueryItems: configuration.secretQueryItems)
+    try core.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
   }
 
-  /// Whether a request for `resource` can be tried now.
-  func isReachable(_ resource: Resource) -> Bool {
+  /// Whether a request can be tried now.
+  var isReachable: Bool {
     guard !core.isOffline.load(ordering: .relaxed) else { return false }
     guard configuration.checksReachability, let backend = core.backend else { return true }
-    if let url = try? ResourceURL(resource, base: backend.baseURL), url.isLoopback { return true }
-    return backend.reachability.isReachable
+    return core.isLoopback || backend.reachability.isReachable
   }
 }

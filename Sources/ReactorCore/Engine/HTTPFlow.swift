@@ -8,17 +8,21 @@ struct HTTPFlow<Model: Sendable>: Sendable {
   let retry: RetryMiddleware
   let parser: Parser<Model>
   let configuration: ReactorConfiguration
-  let decoded: DecodedModels<Model>
+  let decoded: DecodedModels
   let key: @Sendable (Resource) throws(ReactorError) -> RecordKey
+  /// The model's, for events.
+  let name = "\(Model.self)"
 
   /// Looks up and parses; a record whose model is in memory is not parsed again.
   func load(_ resource: Resource) async throws -> Snapshot<Model>? {
     let key = try key(resource)
-    guard let record = try await core.cache.lookUp(key, for: resource.headers) else { return nil }
+    guard var record = try await core.cache.lookUp(key, for: resource.headers) else { return nil }
     if let name = record.head.localModel, name != Self.modelName { return nil }
     // A proxy on the same store keeps errors too.
     guard record.head.isModel else { return nil }
-    let model = try decoded.model(of: key, from: record.head) ?? parse(record.body, key)
+    // The same text, held once.
+    if record.head.identity == key.identity { record.head.identity = key.identity }
+    let model = try decoded.model(of: key, from: record.head)?.model(as: Model.self) ?? parse(record.body, key)
     return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record)
   }
 
@@ -84,7 +88,7 @@ extension HTTPFlow {
   ) throws -> Snapshot<Model> {
     let held = stored.map { record in
       stale.flatMap { $0.head?.isSameExchange(as: record.head) == true ? $0.model : nil }
-        ?? decoded.model(of: key, from: record.head)
+        ?? decoded.model(of: key, from: record.head)?.model(as: Model.self)
     }
     let model = stored == nil ? stale?.model : held.flatMap(\.self)
     emit(key, .notModified(parsedBytes: model == nil ? stored?.body.count ?? 0 : 0))
@@ -117,8 +121,8 @@ extension HTTPFlow {
         receivedAt: snapshot.fetchedAt, localModel: modelName), body: body)
   }
 
-  func emit(_ key: RecordKey, _ kind: ReactorEvent.Kind) {
-    core.events.append(ReactorEvent(key: key, model: "\(Model.self)", kind: kind))
+  func emit(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
+    core.events.append(ReactorEvent(key: key, model: name, kind: kind()))
     core.events.deliver()
   }
 }
@@ -145,13 +149,13 @@ extension ReactorFlow {
   }
 
   init(core: LayerCore, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
-    let decoded = DecodedModels<Model>()
+    let decoded = DecodedModels()
     let secret = configuration.secretQueryItems
     let flow = HTTPFlow(
       core: core, backend: backend, retry: RetryMiddleware(configuration, backend.reachability),
       parser: parser ?? .automatic(mode: configuration.parsing), configuration: configuration, decoded: decoded,
       key: { resource throws(ReactorError) in
-        try RecordKey(resource, backend: backend, scope: core.scope, secretQueryItems: secret)
+        try core.keys.key(resource, secretQueryItems: secret)
       })
     self.init(
       core: core, configuration: configuration,
@@ -171,8 +175,7 @@ extension ReactorFlow {
     let store = TypedStore<Model>(
       cache: core.cache, parser: parser ?? .automatic(mode: configuration.parsing),
       key: { resource throws(ReactorError) in
-        try RecordKey(
-          resource, backend: nil, scope: scope, secretQueryItems: configuration.secretQueryItems)
+        try core.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
       })
     var flow = ReactorFlow(
       core: core, configuration: configuration,

@@ -7,6 +7,9 @@ final class LayerCore: Sendable {
   let cache: HTTPCache
   let scope: Scope
   let configuration: ReactorConfiguration
+  let keys: RecordKeys
+  /// Whether the backend is this machine, for which reachability says nothing.
+  let isLoopback: Bool
   let events = EventHub()
   let generations = Generations()
   let gate = KeyGate()
@@ -23,6 +26,8 @@ final class LayerCore: Sendable {
     cache = HTTPCache(persistence: persistence)
     self.scope = scope
     self.configuration = configuration
+    keys = RecordKeys(backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems)
+    isLoopback = (try? backend?.base.get())?.origin.isLoopback ?? false
   }
 
   func add(_ member: any LayerMember) {

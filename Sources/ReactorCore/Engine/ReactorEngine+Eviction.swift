@@ -2,7 +2,7 @@ import Foundation
 
 extension ReactorEngine {
   /// Sees to it that what is unused leaves memory in time: one task sleeps until the next is due.
-  func scheduleSweep(_ state: inout State, _ effects: inout [Effect<Model>]) {
+  func scheduleSweep(_ state: inout State, _ effects: inout [Effect]) {
     guard state.sweeper == nil, flow.configuration.keepUnusedFor < .never, !state.memory.entries.isEmpty else { return }
     let sweeper = FlightTask(priority: nil)
     state.sweeper = sweeper

@@ -3,7 +3,7 @@ import Synchronization
 
 extension ReactorEngine {
   /// Waits for what the key's flight brings. A cancelled caller leaves at once; the flight goes on for the others.
-  func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Copy<Model> {
+  func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Copy {
     let key = try flow.key(resource)
     guard !Task.isCancelled else { throw .cancelled }
     let id = state.withLock { $0.nextID() }
@@ -38,7 +38,7 @@ extension ReactorEngine {
         append(key, .servedStale)
         effects.append(.resume(continuation, .success(copy)))
         let layer = Flight.Party(id: 0, kind: .layer, resource: party.resource, policy: party.policy)
-        guard entry.flight?.hasLayer != true else { return }
+        guard entry.flight?.machine.hasLayer != true else { return }
         join(layer, entry, at: now, priority: priority, &state, &effects)
       case .ask, .notCached:
         if party.policy.asksStoreFirst { append(key, .memoryMiss) }
@@ -59,29 +59,29 @@ extension ReactorEngine {
   }
 
   /// Takes a party out of the flight of `entry`.
-  func depart(_ id: Flight.PartyID, _ entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
-    let actions = entry.flight?.leave(id) ?? []
+  func depart(_ id: Flight.PartyID, _ entry: Entry, _ state: inout State, _ effects: inout [Effect]) {
+    let actions = entry.flight?.machine.leave(id) ?? []
     if case .end? = actions.last { append(entry.key, .cancelled) }
     apply(actions, to: entry, &effects)
   }
 }
 
 extension ReactorEngine {
-  func start(_ work: Work<Model>) {
+  func start(_ work: Work) {
     let task = spawn(on: flow.configuration.taskExecutor, priority: work.task.priority) { await self.run(work) }
     work.task.attach(task)
   }
 
-  private func run(_ work: Work<Model>) async {
+  private func run(_ work: Work) async {
     switch work.step {
     case .load: await load(work)
     case .request(let loaded): await request(work, loaded)
     }
   }
 
-  private func load(_ work: Work<Model>) async {
+  private func load(_ work: Work) async {
     var failure: ReactorError?
-    var loaded: Snapshot<Model>?
+    var loaded: Snapshot<AnyModel>?
     do {
       loaded = try await core.gate.with(work.key) {
         core.generations.isBeingRemoved(work.key) ? nil : try await flow.loadFromPersistence(work.resource)
@@ -100,13 +100,13 @@ extension ReactorEngine {
         append(
           work.key, loaded == nil ? .persistenceMiss : .persistenceHit(isFresh: copy(work.resource)?.isFresh ?? false))
       }
-      apply(entry.flight?.loaded(copy: copy) ?? [], to: entry, loaded: Persisted(snapshot: loaded), &effects)
+      apply(entry.flight?.machine.loaded(copy: copy) ?? [], to: entry, loaded: Persisted(snapshot: loaded), &effects)
       settle(entry, &state, &effects)
     }
   }
 
-  private func request(_ work: Work<Model>, _ loaded: Persisted<Model>?) async {
-    guard flow.isReachable(work.resource) else { return unreachable(work) }
+  private func request(_ work: Work, _ loaded: Persisted?) async {
+    guard flow.isReachable else { return unreachable(work) }
     let known = loaded?.snapshot ?? state.withLock { current(work, $0)?.copy?.snapshot }
     var context = FetchContext(stale: known?.isSelected(by: work.resource) == true ? known : nil)
     context.hasAskedPersistence = loaded != nil
@@ -128,21 +128,21 @@ extension ReactorEngine {
   }
 
   /// The entry whose flight `work` belongs to; `nil` where that is over, or another.
-  private func current(_ work: Work<Model>, _ state: borrowing State) -> Entry? {
+  private func current(_ work: Work, _ state: borrowing State) -> Entry? {
     current(work.key, work.flight, state)
   }
 
   private func current(_ key: RecordKey, _ flight: UInt64, _ state: borrowing State) -> Entry? {
-    guard let entry = state.memory.entries[key], entry.flight?.id == flight else { return nil }
+    guard let entry = state.memory.entries[key], entry.flight?.machine.id == flight else { return nil }
     return entry
   }
 
-  private func unreachable(_ work: Work<Model>) {
+  private func unreachable(_ work: Work) {
     let now = now
     let isPaused = transact { state, effects in
       guard let entry = current(work, state) else { return false }
-      let actions = entry.flight?.unreachable { standing(entry.copy, for: $0, at: now) } ?? []
-      if entry.flight?.isPaused == true {
+      let actions = entry.flight?.machine.unreachable { standing(entry.copy, for: $0, at: now) } ?? []
+      if entry.flight?.machine.isPaused == true {
         append(work.key, .paused)
       } else {
         entry.error = .noConnectivity
@@ -151,28 +151,28 @@ extension ReactorEngine {
       }
       apply(actions, to: entry, &effects)
       settle(entry, &state, &effects)
-      return entry.flight?.isPaused == true
+      return entry.flight?.machine.isPaused == true
     }
     // It may have come back after it was looked at, and before anything waited for it.
-    if isPaused, flow.isReachable(work.resource) { reconnected(refreshes: false) }
+    if isPaused, flow.isReachable { reconnected(refreshes: false) }
   }
 
-  private func fail(_ work: Work<Model>, _ error: ReactorError) {
+  private func fail(_ work: Work, _ error: ReactorError) {
     let now = now
     transact { state, effects in
       guard let entry = current(work, state) else { return }
       if case .cancelled = error {} else { entry.error = error }
       entry.attemptedAt = state.time
       append(work.key, .failed(error))
-      let wasStoredMeanwhile = entry.wasStoredMeanwhile
-      apply(entry.flight?.failed(error) { standing(entry.copy, for: $0, at: now) } ?? [], to: entry, &effects)
+      let wasStoredMeanwhile = entry.flight?.wasStoredMeanwhile == true
+      apply(entry.flight?.machine.failed(error) { standing(entry.copy, for: $0, at: now) } ?? [], to: entry, &effects)
       if wasStoredMeanwhile { refresh(entry, isStored: true, at: now, &state, &effects) }
       settle(entry, &state, &effects)
     }
   }
 
   /// Gives the answer to whoever waits, unless something newer is known; then the flight begins again.
-  private func succeed(_ work: Work<Model>, _ snapshot: Snapshot<Model>) -> Bool {
+  private func succeed(_ work: Work, _ snapshot: Snapshot<AnyModel>) -> Bool {
     let now = now
     return transact { state, effects in
       guard let entry = current(work, state) else { return false }
@@ -183,14 +183,14 @@ extension ReactorEngine {
       }
       work.task.release()
       let cost = snapshot.record?.body.count ?? entry.copy?.cost
-      let copy = Copy(snapshot, origin: .network, cost: cost)
+      let copy = Copy(snapshot, of: entry.key, origin: .network, cost: cost)
       setCopy(copy, of: entry, &state, &effects)
       entry.error = nil
       entry.attemptedAt = state.time
       entry.invalidatedBefore = nil
       entry.showToAll()
       // A request with the same fields is answered, whatever the step says that the answer varies on.
-      let actions = entry.flight?.succeeded { resource in
+      let actions = entry.flight?.machine.succeeded { resource in
         resource.headers == work.resource.headers || !copy.isAnotherVariant(for: resource)
       }
       apply(actions ?? [], to: entry, &effects)
@@ -202,19 +202,21 @@ extension ReactorEngine {
 
   private func advance(_ key: RecordKey, _ flight: UInt64, to progress: TransferProgress) {
     transact { state, effects in
-      guard let entry = current(key, flight, state), entry.progress != progress else { return }
-      if progress.isWorthTelling(after: entry.progress) { append(key, .progress(progress)) }
-      entry.progress = progress
+      guard let entry = current(key, flight, state), let flight = entry.flight, flight.progress != progress else {
+        return
+      }
+      if progress.isWorthTelling(after: flight.progress) { append(key, .progress(progress)) }
+      entry.advance(to: progress)
       settle(entry, &state, &effects)
     }
   }
 
   /// Takes over what persistence had, unless memory has something newer.
   private func adopt(
-    _ loaded: Snapshot<Model>, _ entry: Entry, for resource: Resource, at now: Date, _ state: inout State,
-    _ effects: inout [Effect<Model>]
+    _ loaded: Snapshot<AnyModel>, _ entry: Entry, for resource: Resource, at now: Date, _ state: inout State,
+    _ effects: inout [Effect]
   ) {
-    var copy = Copy(loaded, origin: .persistence)
+    var copy = Copy(loaded, of: entry.key, origin: .persistence)
     if let date = entry.invalidatedBefore, copy.fetchedAt <= date { copy = copy.invalidated(at: date) }
     var isNewValue = true
     // Another variant, however new, is no answer to what was asked for.

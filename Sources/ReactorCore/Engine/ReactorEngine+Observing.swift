@@ -4,12 +4,12 @@ import Synchronization
 
 extension ReactorEngine {
   /// What memory knows now, as a stream with this policy would show it first.
-  func current(_ resource: Resource, _ policy: FetchPolicy) -> LoadState<Model> {
+  func current(_ resource: Resource, _ policy: FetchPolicy) -> LoadState<AnyModel> {
     guard resource.readsOnly, let key = try? flow.key(resource) else {
       return LoadState(error: unobservable(resource))
     }
     let now = now
-    let snapshot = state.withLock { state -> KeySnapshot<Model>? in
+    let snapshot = state.withLock { state -> KeySnapshot? in
       guard let entry = state.memory.entry(of: key, as: resource) else { return nil }
       return entry.snapshot(for: subscriber(resource, policy, entry, now))
     }
@@ -75,25 +75,28 @@ extension ReactorEngine {
   }
 
   /// What the stream may know now, whether it has seen it or not; `nil` after its end.
-  func latest(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) -> LoadState<Model>? {
-    let snapshot = state.withLock { $0.memory.entries[key]?.snapshot(for: id) }
+  func latest(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) -> LoadState<AnyModel>? {
+    let snapshot = state.withLock { state -> KeySnapshot? in
+      guard let entry = state.memory.entries[key], let subscriber = entry.subscribers[id] else { return nil }
+      return entry.give(to: subscriber)
+    }
     return snapshot.map { loadState($0, for: resource) }
   }
 
   /// The next revision that the stream has not seen; `nil` once it has ended, by cancellation too.
-  func next(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) async -> LoadState<Model>? {
+  func next(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) async -> LoadState<AnyModel>? {
     let snapshot = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         transact { state, effects in
-          guard let entry = state.memory.entries[key], entry.subscribers[id] != nil else {
+          guard let entry = state.memory.entries[key], let subscriber = entry.subscribers[id] else {
             return effects.append(.deliver(continuation, nil))
           }
-          if let snapshot = entry.take(for: id) {
+          if let snapshot = entry.take(for: subscriber) {
             effects.append(.deliver(continuation, snapshot))
           } else {
             // Of two that ask at once, which no iterator is made for, the earlier gets the end.
-            if let earlier = entry.subscribers[id]?.continuation { effects.append(.deliver(earlier, nil)) }
-            entry.subscribers[id]?.continuation = continuation
+            if let earlier = subscriber.continuation { effects.append(.deliver(earlier, nil)) }
+            subscriber.continuation = continuation
           }
         }
         if Task.isCancelled { unsubscribe(key, id) }
@@ -115,7 +118,7 @@ extension ReactorEngine {
   private func subscriber(
     _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date, polling: Duration? = nil,
     since: Duration = .zero
-  ) -> Subscriber<Model> {
+  ) -> Subscriber {
     let standing = standing(entry.copy, for: resource, at: now)
     let showsValue =
       switch policy {
@@ -127,7 +130,7 @@ extension ReactorEngine {
       resource: resource, policy: policy, polling: polling, since: since, showsValue: showsValue)
   }
 
-  private func loadState(_ snapshot: KeySnapshot<Model>, for resource: Resource) -> LoadState<Model> {
+  private func loadState(_ snapshot: KeySnapshot, for resource: Resource) -> LoadState<AnyModel> {
     let isStale = snapshot.copy.map { !(standing($0, for: resource, at: now)?.isFresh ?? false) } ?? false
     return LoadState(
       value: snapshot.copy?.model, error: snapshot.error, fetchStatus: snapshot.fetchStatus, origin: snapshot.origin,
@@ -144,13 +147,13 @@ extension ReactorEngine {
   ///   - retriesFailures: whether a fresh copy is asked for too where the last request for a newer one failed.
   func refresh(
     _ entry: Entry, isStored: Bool = false, retriesFailures: Bool = false, at now: Date, _ state: inout State,
-    _ effects: inout [Effect<Model>]
+    _ effects: inout [Effect]
   ) {
     let hasFailed = retriesFailures && entry.error != nil
     let subscribers = entry.subscribers.filter { isStored || $1.policy != .cacheOnly }
     for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
       let isFresh = standing(entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh == true
-      guard entry.flight?.parties.contains(id) != true, !isFresh || hasFailed else { continue }
+      guard entry.flight?.machine.parties.contains(id) != true, !isFresh || hasFailed else { continue }
       // Of what is stored: whoever asked the network for it as well would be the next to store it, and so on.
       let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
       let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: policy)

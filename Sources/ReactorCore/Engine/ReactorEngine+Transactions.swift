@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 
 /// What is to be done once the lock is free.
-enum Effect<Model: Sendable>: Sendable {
-  case resume(CheckedContinuation<KeyState<Model>.Outcome, Never>, KeyState<Model>.Outcome)
-  case deliver(CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>?)
-  case start(Work<Model>)
+enum Effect: Sendable {
+  case resume(CheckedContinuation<KeyState.Outcome, Never>, KeyState.Outcome)
+  case deliver(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot?)
+  case start(Work)
   case cancel([FlightTask])
   case escalate([FlightTask], TaskPriority)
   case sweep(FlightTask)
@@ -17,16 +17,16 @@ enum Effect<Model: Sendable>: Sendable {
 }
 
 /// What persistence had when it was asked.
-struct Persisted<Model: Sendable>: Sendable {
-  var snapshot: Snapshot<Model>?
+struct Persisted: Sendable {
+  var snapshot: Snapshot<AnyModel>?
 }
 
 /// One step of a flight, to be run by a task.
-struct Work<Model: Sendable>: Sendable {
+struct Work: Sendable {
   enum Step: Sendable {
     case load
     /// With what persistence had, if it was asked in this flight.
-    case request(Persisted<Model>?)
+    case request(Persisted?)
   }
 
   let step: Step
@@ -42,12 +42,12 @@ struct Work<Model: Sendable>: Sendable {
 extension ReactorEngine {
   /// Changes the state under the lock, then delivers the events and does what was asked for.
   func transact<Result: Sendable>(
-    _ change: (inout State, inout [Effect<Model>]) -> Result
+    _ change: (inout State, inout [Effect]) -> Result
   ) -> Result {
     let time = elapsed()
     let date = flow.configuration.revalidatesWhenStale ? now : nil
     let (result, effects) = state.withLock { state in
-      var effects: [Effect<Model>] = []
+      var effects: [Effect] = []
       state.time = max(state.time, time)
       state.date = date
       let result = change(&state, &effects)
@@ -62,7 +62,7 @@ extension ReactorEngine {
     return result
   }
 
-  func perform(_ effect: Effect<Model>) {
+  func perform(_ effect: Effect) {
     switch effect {
     case .resume(let continuation, let outcome): continuation.resume(returning: outcome)
     case .deliver(let continuation, let snapshot): continuation.resume(returning: snapshot)
@@ -81,7 +81,7 @@ extension ReactorEngine {
   ///
   /// - Parameter loaded: what persistence had, for the request that follows.
   func apply(
-    _ actions: [Flight.Action], to entry: Entry, loaded: Persisted<Model>? = nil, _ effects: inout [Effect<Model>]
+    _ actions: [Flight.Action], to entry: Entry, loaded: Persisted? = nil, _ effects: inout [Effect]
   ) {
     for action in actions {
       switch action {
@@ -94,17 +94,18 @@ extension ReactorEngine {
     }
   }
 
-  private func begin(_ step: Work<Model>.Step, for entry: Entry, _ effects: inout [Effect<Model>]) {
-    guard let flight = entry.flight, let ticket = entry.ticket, let leader = flight.parties.first else { return }
-    let task = FlightTask(priority: entry.priority)
-    entry.tasks.append(task)
+  private func begin(_ step: Work.Step, for entry: Entry, _ effects: inout [Effect]) {
+    guard let flight = entry.flight, let leader = flight.machine.parties.first else { return }
+    let task = FlightTask(priority: flight.priority)
+    flight.tasks.append(task)
     effects.append(
       .start(
         Work(
-          step: step, key: entry.key, flight: flight.id, resource: leader.resource, ticket: ticket, task: task)))
+          step: step, key: entry.key, flight: flight.machine.id, resource: leader.resource, ticket: flight.ticket,
+          task: task)))
   }
 
-  private func use(_ party: Flight.Party, _ entry: Entry, _ effects: inout [Effect<Model>]) {
+  private func use(_ party: Flight.Party, _ entry: Entry, _ effects: inout [Effect]) {
     guard party.kind == .caller else { return entry.show(to: party.id) }
     guard let waiter = entry.waiters.removeValue(forKey: party.id) else { return }
     guard let copy = entry.copy else { return effects.append(.resume(waiter, .failure(.notCached))) }
@@ -112,7 +113,7 @@ extension ReactorEngine {
   }
 
   private func fail(
-    _ party: Flight.Party, _ error: ReactorError, _ entry: Entry, _ effects: inout [Effect<Model>]
+    _ party: Flight.Party, _ error: ReactorError, _ entry: Entry, _ effects: inout [Effect]
   ) {
     if case .notCached = error { entry.denyCached(to: party.id) }
     guard let waiter = entry.waiters.removeValue(forKey: party.id) else { return }
@@ -120,74 +121,73 @@ extension ReactorEngine {
   }
 
   /// Nobody waits any more: what still runs is cancelled, unless it is past that.
-  func endFlight(of entry: Entry, _ effects: inout [Effect<Model>]) {
-    if !entry.tasks.isEmpty { effects.append(.cancel(entry.tasks)) }
-    if let flight = entry.flight { effects.append(.release([flight])) }
-    entry.tasks = []
+  func endFlight(of entry: Entry, _ effects: inout [Effect]) {
+    guard let flight = entry.flight else { return }
+    if !flight.tasks.isEmpty { effects.append(.cancel(flight.tasks)) }
+    effects.append(.release([flight.machine]))
     entry.flight = nil
-    entry.wasStoredMeanwhile = false
-    entry.ticket = nil
-    entry.priority = nil
-    entry.progress = nil
   }
 
   /// Drops what the flight would have brought, and begins it again.
-  func supersede(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
+  func supersede(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
     guard entry.flight != nil else { return }
     append(entry.key, .superseded)
     restart(entry, at: now, &state, &effects)
   }
 
   /// Begins the flight again under a new generation, for the parties that wait.
-  func restart(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
+  func restart(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
     guard let old = entry.flight else { return }
-    let priority = entry.priority
     endFlight(of: entry, &effects)
-    entry.ticket = core.generations.begin(entry.key)
-    entry.priority = priority
-    let (flight, actions) = old.restarted(id: state.nextID()) { standing(entry.copy, for: $0, at: now) }
-    entry.flight = flight
+    let (machine, actions) = old.machine.restarted(id: state.nextID()) { standing(entry.copy, for: $0, at: now) }
+    entry.flight = OngoingFlight(machine, under: core.generations.begin(entry.key), priority: old.priority)
     apply(actions, to: entry, &effects)
   }
 
   /// Joins `party` to the flight of `entry`, which is begun if there is none.
   func join(
     _ party: Flight.Party, _ entry: Entry, at now: Date, priority: TaskPriority? = nil, _ state: inout State,
-    _ effects: inout [Effect<Model>]
+    _ effects: inout [Effect]
   ) {
     if party.policy != .cacheOnly { entry.isForgotten = false }
-    if entry.flight == nil {
-      entry.flight = Flight(id: state.nextID())
-      entry.ticket = core.generations.begin(entry.key)
-      entry.priority = priority
-    } else {
+    if let flight = entry.flight {
       append(entry.key, .joined)
-      if let priority, priority > entry.priority ?? .background {
-        entry.priority = priority
-        effects.append(.escalate(entry.tasks, priority))
+      if let priority, priority > flight.priority ?? .background {
+        flight.priority = priority
+        effects.append(.escalate(flight.tasks, priority))
       }
+    } else {
+      entry.flight = OngoingFlight(
+        Flight(id: state.nextID()), under: core.generations.begin(entry.key), priority: priority)
     }
-    let actions = entry.flight?.join(party) { standing(entry.copy, for: $0, at: now) } ?? []
+    let actions = entry.flight?.machine.join(party) { standing(entry.copy, for: $0, at: now) } ?? []
     apply(actions, to: entry, &effects)
   }
 
   /// Gives `entry` another copy, keeps the memory within its bounds, and sees to its eviction.
   func setCopy(
-    _ copy: Copy<Model>?, of entry: Entry, isNewValue: Bool = true, _ state: inout State,
-    _ effects: inout [Effect<Model>]
+    _ copy: Copy?, of entry: Entry, isNewValue: Bool = true, _ state: inout State,
+    _ effects: inout [Effect]
   ) {
     let released = [entry.copy].compactMap(\.self) + entry.subscribers.values.compactMap(\.ownVariant)
     if !released.isEmpty { effects.append(.release(released)) }
     let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
     state.memory.account(models: models, bytes: bytes)
+    // What has come is read once its event is put down; what goes is not read any more when that is.
+    entry.isUnread = copy != nil && isNewValue
+    if !entry.isUnread { state.memory.publish(entry) }
     guard copy != nil else { return }
     state.memory.touch(entry, at: state.time)
   }
 
   /// Tells the streams, and lets go of what is neither known nor wanted. Ends each change of an entry.
-  func settle(_ entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
+  func settle(_ entry: Entry, _ state: inout State, _ effects: inout [Effect]) {
     if entry.copy?.freshness.isNoStore == true, entry.subscribers.isEmpty {
       setCopy(nil, of: entry, &state, &effects)
+    }
+    if entry.isUnread {
+      entry.isUnread = false
+      state.memory.publish(entry)
     }
     if entry.hasNews {
       state.revision += 1

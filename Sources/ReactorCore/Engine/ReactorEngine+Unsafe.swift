@@ -5,11 +5,11 @@ import Synchronization
 extension ReactorEngine {
   /// A request that may change something on the server: never coalesced, stored or served. When the server has
   /// accepted it, what is stored for its URL is invalidated (RFC 9111 §4.4).
-  func send(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Model {
+  func send(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> AnyModel {
     let key = try flow.key(resource)
     guard policy != .cacheOnly else { throw .notCached }
-    guard flow.isReachable(resource) else { throw .noConnectivity }
-    let answer = Answer<Model>()
+    guard flow.isReachable else { throw .noConnectivity }
+    let answer = Answer()
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard answer.await(continuation) else { return }
@@ -26,8 +26,8 @@ extension ReactorEngine {
     return try outcome.get()
   }
 
-  private func exchange(_ resource: Resource, _ key: RecordKey) async -> Result<Model, ReactorError> {
-    var context = FetchContext<Model>()
+  private func exchange(_ resource: Resource, _ key: RecordKey) async -> Result<AnyModel, ReactorError> {
+    var context = FetchContext<AnyModel>()
     let trail = RedirectTrail()
     context.trail = trail
     do {
@@ -95,8 +95,8 @@ extension ReactorEngine {
 }
 
 /// One answer for one waiter: the task's, or the cancellation's, whichever comes first.
-private final class Answer<Model: Sendable>: Sendable {
-  typealias Outcome = Result<Model, ReactorError>
+private final class Answer: Sendable {
+  typealias Outcome = Result<AnyModel, ReactorError>
 
   private struct State {
     var continuation: CheckedContinuation<Outcome, Never>?

@@ -3,7 +3,7 @@ import Foundation
 /// What asks again by itself while somebody watches: polling and, where the configuration says so, becoming stale.
 extension ReactorEngine {
   /// Sets, moves or ends the wait of `entry`.
-  func setWakeup(_ entry: Entry, _ state: inout State, _ effects: inout [Effect<Model>]) {
+  func setWakeup(_ entry: Entry, _ state: inout State, _ effects: inout [Effect]) {
     let hasFlight = entry.flight != nil
     if hasFlight != entry.hadFlight { entry.wakeupIsOutdated = true }
     entry.hadFlight = hasFlight
@@ -27,7 +27,7 @@ extension ReactorEngine {
   }
 
   /// The clock's time at which the stream wants its key asked for; `nil`: never by itself. What was removed is left alone.
-  func due(_ subscriber: Subscriber<Model>, _ entry: Entry, _ state: borrowing State) -> Duration? {
+  func due(_ subscriber: Subscriber, _ entry: Entry, _ state: borrowing State) -> Duration? {
     guard !entry.isForgotten else { return nil }
     let (poll, staleness) = (poll(subscriber, entry, state), staleness(subscriber, entry, state))
     guard let poll, let staleness else { return poll ?? staleness }
@@ -36,7 +36,7 @@ extension ReactorEngine {
 
   /// An interval after the latest attempt; where that was longer ago when the stream subscribed, after the subscription. While a
   /// flight is under way there is no next: its end sets it.
-  private func poll(_ subscriber: Subscriber<Model>, _ entry: Entry, _ state: borrowing State) -> Duration? {
+  private func poll(_ subscriber: Subscriber, _ entry: Entry, _ state: borrowing State) -> Duration? {
     guard let interval = subscriber.polling, entry.flight == nil else { return nil }
     let factor = state.isSavingPower ? max(flow.configuration.pollingFactorInLowPower, 1) : 1
     let wait = min(interval, Self.longest) * min(factor, 1_000)
@@ -44,7 +44,7 @@ extension ReactorEngine {
     return subscriber.since + wait
   }
 
-  private func staleness(_ subscriber: Subscriber<Model>, _ entry: Entry, _ state: borrowing State) -> Duration? {
+  private func staleness(_ subscriber: Subscriber, _ entry: Entry, _ state: borrowing State) -> Duration? {
     guard let date = state.date, subscriber.policy != .cacheOnly,
       let rest = freshness(entry.copy(for: subscriber), for: subscriber.resource, at: date),
       rest < Self.longest.inSeconds

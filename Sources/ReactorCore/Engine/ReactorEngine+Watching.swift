@@ -1,6 +1,6 @@
 extension ReactorEngine {
   /// Follows the system's state while there are streams whom it concerns.
-  func watch(_ state: inout State, _ effects: inout [Effect<Model>]) {
+  func watch(_ state: inout State, _ effects: inout [Effect]) {
     if state.reachabilityWatcher == nil, flow.configuration.checksReachability, core.backend != nil {
       let watcher = FlightTask(priority: nil)
       state.reachabilityWatcher = watcher
@@ -14,7 +14,7 @@ extension ReactorEngine {
   }
 
   /// Stops what the last stream needed.
-  func stopWatching(_ state: inout State, _ effects: inout [Effect<Model>]) {
+  func stopWatching(_ state: inout State, _ effects: inout [Effect]) {
     if state.subscriberCount == 0, let watcher = state.reachabilityWatcher.take() { effects.append(.cancel([watcher])) }
     if state.pollerCount == 0, let watcher = state.powerWatcher.take() { effects.append(.cancel([watcher])) }
   }
@@ -58,8 +58,8 @@ extension ReactorEngine {
     let now = now
     transact { state, effects in
       for entry in state.memory.entriesInOrder where !entry.subscribers.isEmpty {
-        if entry.flight?.isPaused == true {
-          apply(entry.flight?.reconnected() ?? [], to: entry, &effects)
+        if entry.flight?.machine.isPaused == true {
+          apply(entry.flight?.machine.reconnected() ?? [], to: entry, &effects)
         } else if refreshes, !entry.isForgotten {
           // A flight that is under way may be a caller's that found no connectivity, or leaves: the streams join it.
           refresh(entry, retriesFailures: true, at: now, &state, &effects)

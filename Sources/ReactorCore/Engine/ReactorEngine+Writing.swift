@@ -14,7 +14,7 @@ extension ReactorEngine {
 
   /// Runs the flow's save step, alone for its key, unless something newer makes it pointless.
   @concurrent func save(
-    _ snapshot: Snapshot<Model>, _ resource: Resource, _ ticket: Generations.Ticket
+    _ snapshot: Snapshot<AnyModel>, _ resource: Resource, _ ticket: Generations.Ticket
   ) async -> SaveResult {
     let result = await core.gate.with(ticket.key) { () async -> SaveResult in
       guard ticket.commit() else { return .outrun }
@@ -40,19 +40,19 @@ extension ReactorEngine {
   }
 
   /// A local write: memory and streams have it at once, whoever waits gets it, and then it is persisted.
-  func write(_ model: Model, for resource: Resource) async throws(ReactorError) {
+  func write(_ model: AnyModel, for resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
     let snapshot = Snapshot(model: model, fetchedAt: now)
     let ticket = transact { state, effects in
       // In one step with the change of memory: whatever is begun later finds the value there.
       let ticket = core.generations.fence(key)
       let entry = entry(of: key, as: resource, &state)
-      setCopy(Copy(snapshot, origin: .local), of: entry, &state, &effects)
+      setCopy(Copy(snapshot, of: key, origin: .local), of: entry, &state, &effects)
       entry.error = nil
       entry.invalidatedBefore = nil
       entry.showToAll()
       append(key, .savedLocally)
-      apply(entry.flight?.succeeded() ?? [], to: entry, &effects)
+      apply(entry.flight?.machine.succeeded() ?? [], to: entry, &effects)
       settle(entry, &state, &effects)
       return ticket
     }
@@ -81,7 +81,7 @@ extension ReactorEngine {
     }
   }
 
-  func markInvalid(_ entry: Entry, at date: Date, _ state: inout State, _ effects: inout [Effect<Model>]) {
+  func markInvalid(_ entry: Entry, at date: Date, _ state: inout State, _ effects: inout [Effect]) {
     entry.invalidatedBefore = date
     if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry, isNewValue: false, &state, &effects) }
     append(entry.key, .invalidated)
@@ -141,11 +141,11 @@ extension ReactorEngine: LayerMember {
       transact { state, effects in
         guard let entry = state.memory.entries[key] else { return }
         if let copy = entry.copy { setCopy(copy.invalidated(at: now), of: entry, isNewValue: false, &state, &effects) }
-        switch entry.flight?.isPaused {
+        switch entry.flight?.machine.isPaused {
         case nil: refresh(entry, isStored: true, at: now, &state, &effects)
         // What it waits for is on disk.
         case true?: restart(entry, at: now, &state, &effects)
-        case false?: entry.wasStoredMeanwhile = true
+        case false?: entry.flight?.wasStoredMeanwhile = true
         }
         settle(entry, &state, &effects)
       }
@@ -153,6 +153,6 @@ extension ReactorEngine: LayerMember {
   }
 
   func keys(of url: String) -> [RecordKey] {
-    state.withLock { $0.memory.entries.keys.filter { $0.url == url } }
+    state.withLock { $0.memory.entries.keys.filter { $0.isOf(url: url) } }
   }
 }

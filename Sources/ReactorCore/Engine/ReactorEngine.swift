@@ -6,18 +6,20 @@ import Synchronization
 ///
 /// The path: ``hit(_:_:)`` asks memory on the caller's own executor. On a miss the caller joins the key's ``Flight``, which runs in
 /// tasks of its own: load, request, save (`ReactorEngine+Flights`).
-final class ReactorEngine<Model: Sendable>: Sendable {
-  typealias Entry = KeyState<Model>
+@usableFromInline final class ReactorEngine: Sendable {
+  typealias Entry = KeyState
   typealias Outcome = Entry.Outcome
 
-  let flow: ReactorFlow<Model>
+  let flow: ReactorFlow<AnyModel>
   let core: LayerCore
+  /// The model's, for events.
+  let name: String
   /// The clock's time since the reactor was made.
   let elapsed: @Sendable () -> Duration
   /// Sleeps until that time.
   let sleep: @Sendable (_ until: Duration) async throws -> Void
-  private let defaultLifetime: Double
-  private let staleIfError: Double
+  /// What is asked before the lock is.
+  let reader: MemoryReader
   /// Guards everything that changes.
   let state: Mutex<State>
 
@@ -45,16 +47,18 @@ final class ReactorEngine<Model: Sendable>: Sendable {
     }
   }
 
-  init(flow: ReactorFlow<Model>) {
+  init<Model>(_ flow: ReactorFlow<Model>) {
+    let flow = flow.erased
     self.flow = flow
+    name = "\(Model.self)"
     core = flow.core
     let configuration = flow.configuration
     (elapsed, sleep) = Self.stopwatch(configuration.clock)
-    defaultLifetime = configuration.freshFor.inSeconds
-    staleIfError = configuration.staleIfError.inSeconds
+    reader = MemoryReader(configuration)
     state = Mutex(
       State(
-        memory: ModelMemory(limit: configuration.memoryLimit, keepUnusedFor: configuration.keepUnusedFor)))
+        memory: ModelMemory(
+          limit: configuration.memoryLimit, keepUnusedFor: configuration.keepUnusedFor, hits: reader.table)))
     core.add(self)
     flow.decoded.connect { [weak self] key in self?.state.withLock { $0.memory.entries[key]?.copy } }
   }
@@ -78,53 +82,43 @@ final class ReactorEngine<Model: Sendable>: Sendable {
 }
 
 extension ReactorEngine {
-  /// The model that memory has for `resource`, where the policy is content with it. Never suspends.
-  func hit(_ resource: Resource, _ policy: FetchPolicy) -> Model? {
-    guard policy.asksStoreFirst, let found = remembered(resource),
-      FetchDecision(policy, copy: standing(found.copy, for: resource, at: now)) == .use
-    else { return nil }
-    if core.events.hasObservers {
-      append(found.key, .memoryHit)
-      core.events.deliver()
+  /// What memory has for `resource`, where the policy is content with it. Never suspends.
+  @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
+    let events = core.events
+    guard events.hasObservers else { return reader.hit(resource, policy) }
+    var sending: EventHub.Sending?
+    let model = reader.hit(resource, policy) { key in
+      sending = events.begin(ReactorEvent(key: key, model: name, kind: .memoryHit))
     }
-    return found.copy.model
+    if let sending { events.end(sending) }
+    return model
   }
 
-  /// The model that memory has, fresh or not.
-  func cached(_ resource: Resource) -> Model? {
-    guard resource.readsOnly else { return nil }
-    if let found = remembered(resource) { return found.copy.isVisible(to: resource) ? found.copy.model : nil }
-    guard let key = try? flow.key(resource) else { return nil }
+  /// What is to be had where memory did not answer.
+  @usableFromInline func missed(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> AnyModel {
+    guard resource.readsOnly else { return try await send(resource, policy) }
+    return try await fetch(resource, policy).model
+  }
+
+  /// What memory has, fresh or not.
+  @usableFromInline func cached(_ resource: Resource) -> AnyModel? {
+    if let model = reader.cached(resource) { return model }
+    guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
     let copy = state.withLock { $0.memory.entry(of: key, as: resource)?.copy }
-    return copy.flatMap { $0.isVisible(to: resource) ? $0.model : nil }
-  }
-
-  private func remembered(_ resource: Resource) -> (key: RecordKey, copy: Copy<Model>)? {
-    state.withLock { state in
-      guard let entry = state.memory.entry(of: resource), let copy = entry.copy else { return nil }
-      return (entry.key, copy)
-    }
+    return copy?.isVisible(to: resource) == true ? copy?.model : nil
   }
 
   /// How a copy stands for `resource`; `nil` where there is none that may be kept, or it is another variant.
-  func standing(_ copy: Copy<Model>?, for resource: Resource, at now: Date) -> Standing? {
-    guard let copy, copy.isSelected(by: resource) else { return nil }
-    return copy.freshness.standing(
-      at: now, freshFor: resource.freshFor?.inSeconds, fallback: defaultLifetime, staleIfError: staleIfError)
+  func standing(_ copy: Copy?, for resource: Resource, at now: Date) -> Standing? {
+    copy.flatMap { reader.rule.standing($0, for: resource, at: now) }
   }
 
   /// Seconds for which a copy is fresh from now on; `nil` where it is stale, or is none for `resource`.
-  func freshness(_ copy: Copy<Model>?, for resource: Resource, at now: Date) -> Double? {
-    guard let copy, copy.isSelected(by: resource) else { return nil }
-    return copy.freshness.rest(at: now, freshFor: resource.freshFor?.inSeconds, fallback: defaultLifetime)
+  func freshness(_ copy: Copy?, for resource: Resource, at now: Date) -> Double? {
+    copy.flatMap { reader.rule.rest($0, for: resource, at: now) }
   }
 
   func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
-    core.events.append(ReactorEvent(key: key, model: "\(Model.self)", kind: kind()))
+    core.events.append(ReactorEvent(key: key, model: name, kind: kind()))
   }
-}
-
-extension Copy {
-  /// Whether it may be shown outside of the stream that it arrived in.
-  func isVisible(to resource: Resource) -> Bool { !freshness.isNoStore && isSelected(by: resource) }
 }

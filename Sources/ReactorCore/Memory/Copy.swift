@@ -13,8 +13,9 @@ public enum Origin: Sendable, Hashable {
 }
 
 /// A decoded model with what its freshness needs. Immutable, and one reference to pass.
-final class Copy<Model: Sendable>: Sendable {
-  let model: Model
+final class Copy: Sendable {
+  let key: RecordKey
+  let model: AnyModel
   let fetchedAt: Date
   let head: Record.Head?
   let origin: Origin
@@ -22,36 +23,41 @@ final class Copy<Model: Sendable>: Sendable {
   /// Bytes of payload that it was made from.
   let cost: Int
 
-  init(_ snapshot: Snapshot<Model>, origin: Origin, cost: Int? = nil) {
-    model = snapshot.model
-    fetchedAt = snapshot.fetchedAt
-    head = snapshot.head
-    self.origin = snapshot.isLocal && origin == .persistence ? .local : origin
-    freshness = snapshot.freshness
-    self.cost = cost ?? snapshot.record?.body.count ?? 0
+  convenience init(_ snapshot: Snapshot<AnyModel>, of key: RecordKey, origin: Origin, cost: Int? = nil) {
+    self.init(
+      key, snapshot.model, fetchedAt: snapshot.fetchedAt, head: snapshot.head,
+      origin: snapshot.isLocal && origin == .persistence ? .local : origin, freshness: snapshot.freshness,
+      cost: cost ?? snapshot.record?.body.count ?? 0)
   }
 
-  private init(_ copy: Copy, freshness: Freshness) {
-    model = copy.model
-    fetchedAt = copy.fetchedAt
-    head = copy.head
-    origin = copy.origin
-    cost = copy.cost
+  private init(
+    _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, head: Record.Head?, origin: Origin, freshness: Freshness,
+    cost: Int
+  ) {
+    self.key = key
+    self.model = model
+    self.fetchedAt = fetchedAt
+    self.head = head
+    self.origin = origin
     self.freshness = freshness
+    self.cost = cost
   }
 
   /// The same model, stale from `date` on at the latest.
   func invalidated(at date: Date) -> Copy {
     var freshness = freshness
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
-    return Copy(self, freshness: freshness)
+    return Copy(key, model, fetchedAt: fetchedAt, head: head, origin: origin, freshness: freshness, cost: cost)
   }
 
   /// What a flow's step is given: the model without the bytes.
-  var snapshot: Snapshot<Model> { Snapshot(model: model, fetchedAt: fetchedAt, head: head) }
+  var snapshot: Snapshot<AnyModel> { Snapshot(model: model, fetchedAt: fetchedAt, head: head) }
 
   /// Whether a resource with these header fields is answered by it (RFC 9111 §4.1).
   func isSelected(by resource: Resource) -> Bool { head?.variant?.matches(resource.headers) ?? true }
+
+  /// Whether it may be shown outside of the stream that it arrived in.
+  func isVisible(to resource: Resource) -> Bool { !freshness.isNoStore && isSelected(by: resource) }
 
   /// Whether it is known to be another variant than the one that `resource` asks for. With `Vary: *` it never is: whoever
   /// waits or watches while it arrives may have it.

@@ -2,15 +2,15 @@ import Synchronization
 
 /// A way for a flow's steps to ask its reactor's memory for the model that was made from a record, so that the bytes need not be parsed
 /// again. Empty until a reactor runs the flow.
-final class DecodedModels<Model: Sendable>: Sendable {
-  typealias Find = @Sendable (RecordKey) -> Copy<Model>?
+final class DecodedModels: Sendable {
+  typealias Find = @Sendable (RecordKey) -> Copy?
 
   private let find = Mutex<Find?>(nil)
 
   func connect(_ find: @escaping Find) { self.find.withLock { $0 = find } }
 
   /// The model in memory, if it was made from this very exchange.
-  func model(of key: RecordKey, from head: Record.Head) -> Model? {
+  func model(of key: RecordKey, from head: Record.Head) -> AnyModel? {
     guard let copy = find.withLock({ $0 })?(key), let own = copy.head, own.isSameExchange(as: head) else { return nil }
     return copy.model
   }

@@ -18,36 +18,71 @@ final class KeyGate: Sendable {
 
   private let state = Mutex(State())
 
-  private struct Waiter {
-    let key: RecordKey?
-    let continuation: CheckedContinuation<Void, Never>
+  private typealias Waiter = CheckedContinuation<Void, Never>
+
+  /// One who waits to be alone for every key, and who came after.
+  private struct WholeWaiter {
+    let waiter: Waiter
+    var behind: [(key: RecordKey, waiter: Waiter)] = []
   }
 
+  /// Each change takes as long with a thousand waiters as with one.
   private struct State {
-    var held: Set<RecordKey> = []
+    /// The keys that somebody is inside for, with who waits for each.
+    var held: [RecordKey: ArraySlice<Waiter>] = [:]
     var isHeldWhole = false
-    var waiting: [Waiter] = []
+    /// Who came while it was held whole, before the next that wants that.
+    var behind: [(key: RecordKey, waiter: Waiter)] = []
+    var whole: ArraySlice<WholeWaiter> = []
 
-    /// Takes the place if it is free and nobody who came before waits for it.
-    mutating func take(_ key: RecordKey?, before: ArraySlice<Waiter>) -> Bool {
-      guard !isHeldWhole, !before.contains(where: { $0.key == nil || key == nil || $0.key == key }) else {
+    /// - Returns: whether the place is free.
+    mutating func enter(_ key: RecordKey?, _ waiter: Waiter) -> Bool {
+      guard let key else {
+        guard isHeldWhole || !held.isEmpty || !whole.isEmpty else {
+          isHeldWhole = true
+          return true
+        }
+        whole.append(WholeWaiter(waiter: waiter))
         return false
       }
-      if let key { return held.insert(key).inserted }
-      guard held.isEmpty else { return false }
-      isHeldWhole = true
-      return true
+      if let last = whole.indices.last {
+        whole[last].behind.append((key, waiter))
+      } else if isHeldWhole {
+        behind.append((key, waiter))
+      } else if held[key] == nil {
+        held[key] = []
+        return true
+      } else {
+        held[key]?.append(waiter)
+      }
+      return false
     }
 
-    mutating func release(_ key: RecordKey?) -> [Waiter] {
-      if let key { held.remove(key) } else { isHeldWhole = false }
-      var granted: [Waiter] = []
-      var left: [Waiter] = []
-      for waiter in waiting {
-        if take(waiter.key, before: left[...]) { granted.append(waiter) } else { left.append(waiter) }
+    /// - Returns: who may enter.
+    mutating func leave(_ key: RecordKey?) -> [Waiter] {
+      guard let key else {
+        isHeldWhole = false
+        let first = behind.compactMap { key, waiter in
+          guard held[key] == nil else {
+            held[key]?.append(waiter)
+            return nil as Waiter?
+          }
+          held[key] = []
+          return waiter
+        }
+        behind = []
+        return first.isEmpty ? enterWhole() : first
       }
-      waiting = left
-      return granted
+      if let next = held[key]?.popFirst() { return [next] }
+      held[key] = nil
+      return held.isEmpty ? enterWhole() : []
+    }
+
+    private mutating func enterWhole() -> [Waiter] {
+      guard let next = whole.popFirst() else { return [] }
+      isHeldWhole = true
+      behind = next.behind
+      return [next.waiter]
     }
   }
 
@@ -76,17 +111,12 @@ final class KeyGate: Sendable {
   }
 
   private func enter(_ key: RecordKey?) async {
-    await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        if state.take(key, before: state.waiting[...]) { return true }
-        state.waiting.append(Waiter(key: key, continuation: continuation))
-        return false
-      }
-      if isFree { continuation.resume() }
+    await withCheckedContinuation { waiter in
+      if state.withLock({ $0.enter(key, waiter) }) { waiter.resume() }
     }
   }
 
   private func leave(_ key: RecordKey?) {
-    for waiter in state.withLock({ $0.release(key) }) { waiter.continuation.resume() }
+    for waiter in state.withLock({ $0.leave(key) }) { waiter.resume() }
   }
 }

@@ -7,6 +7,8 @@ protocol MemoryEntry: AnyObject {
   var cost: Int { get }
   /// Whether somebody observes it, or waits for it: then it stays.
   var isPinned: Bool { get }
+  /// What readers find; `nil` where there is no model.
+  var copy: Copy? { get }
   var use: MemoryUse { get set }
 }
 
@@ -14,9 +16,9 @@ protocol MemoryEntry: AnyObject {
 struct MemoryUse {
   /// The resources that lead to the entry; several spell one key.
   var aliases: [Resource] = []
-  /// Counts up at each use: the least is the least recently used.
+  /// Counts up at each use that was no hit: the least is the least recently used.
   var order: UInt64 = 0
-  /// Whether it was read since the time below was set.
+  /// Whether it was looked up since the time below was set.
   var wasTouched = false
   /// The clock's time of the last use that was timed.
   var usedAt: Duration = .zero

@@ -1,30 +1,23 @@
-/// The entries of one reactor: found by resource with one hash that is already made, or by key; bounded.
+/// The entries of one reactor, by key; bounded. Whoever only reads finds their copies by resource in the ``HitTable``.
 ///
 /// Not synchronized: the reactor's lock guards it.
 struct ModelMemory<Entry: MemoryEntry> {
   private(set) var entries: [RecordKey: Entry] = [:]
   /// In an order that is the same in each run, for what comes of looking through all.
   var entriesInOrder: [Entry] { entries.values.sorted { $0.key.identity < $1.key.identity } }
-  private var byResource: [Resource: Entry] = [:]
+  let hits: HitTable
   /// Removed while the lock is held, to be released after it.
   private var removed: [Entry] = []
-  private var order: UInt64 = 0
   /// Of the entries that hold a model; kept up to date by ``account(models:bytes:)``.
   private(set) var models = 0
   private(set) var bytes = 0
   private let limit: MemoryLimit
   private let keepUnusedFor: Duration
 
-  init(limit: MemoryLimit, keepUnusedFor: Duration) {
+  init(limit: MemoryLimit, keepUnusedFor: Duration, hits: HitTable) {
     self.limit = limit
     self.keepUnusedFor = keepUnusedFor
-  }
-
-  /// The entry that `resource` has led to before; marks it used.
-  mutating func entry(of resource: Resource) -> Entry? {
-    guard let entry = byResource[resource] else { return nil }
-    markUsed(entry)
-    return entry
+    self.hits = hits
   }
 
   /// The entry of `key`, from now on found by `resource` too.
@@ -36,8 +29,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   }
 
   private mutating func markUsed(_ entry: Entry) {
-    order &+= 1
-    entry.use.order = order
+    entry.use.order = hits.nextOrder()
     entry.use.wasTouched = true
   }
 
@@ -48,7 +40,7 @@ struct ModelMemory<Entry: MemoryEntry> {
 
   mutating func remove(_ key: RecordKey) {
     guard let entry = entries.removeValue(forKey: key) else { return }
-    for alias in entry.use.aliases { byResource[alias] = nil }
+    for alias in entry.use.aliases { hits.set(nil, for: alias) }
     entry.use.aliases = []
     removed.append(entry)
     if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
@@ -63,10 +55,15 @@ struct ModelMemory<Entry: MemoryEntry> {
 
   /// Marks `entry` used at `time`: it was stored, or its last observer left.
   mutating func touch(_ entry: Entry, at time: Duration) {
-    order &+= 1
-    entry.use.order = order
+    entry.use.order = hits.nextOrder()
     entry.use.usedAt = time
     entry.use.wasTouched = false
+    _ = hits.takeTouch(of: entry.use.aliases)
+  }
+
+  /// Lets readers find what `entry` holds now. To be called at each change of it.
+  func publish(_ entry: Entry) {
+    for alias in entry.use.aliases { hits.set(entry.copy, for: alias) }
   }
 
   /// To be told of each model that an entry gets, changes or loses while it is here.
@@ -77,9 +74,9 @@ struct ModelMemory<Entry: MemoryEntry> {
 
   private mutating func link(_ entry: Entry, _ resource: Resource) {
     guard !entry.use.aliases.contains(resource) else { return }
-    if entry.use.aliases.count == Self.maximumAliases { byResource[entry.use.aliases.removeFirst()] = nil }
+    if entry.use.aliases.count == Self.maximumAliases { hits.set(nil, for: entry.use.aliases.removeFirst()) }
     entry.use.aliases.append(resource)
-    byResource[resource] = entry
+    hits.set(entry.copy, for: resource)
   }
 
   private static var maximumAliases: Int { 8 }
@@ -93,9 +90,11 @@ extension ModelMemory {
     guard models > limit.models || bytes > limit.bytes else { return [] }
     let targetModels = models > limit.models ? limit.models - limit.models / 16 : limit.models
     let targetBytes = bytes > limit.bytes ? limit.bytes - limit.bytes / 16 : limit.bytes
-    let candidates = entries.values.filter { $0.holdsModel && !$0.isPinned }.sorted { $0.use.order < $1.use.order }
+    let candidates = entries.values.filter { $0.holdsModel && !$0.isPinned }
+      .map { (entry: $0, lastUse: max($0.use.order, hits.lastUse(of: $0.use.aliases))) }
+      .sorted { $0.lastUse < $1.lastUse }
     var gone: [RecordKey] = []
-    for entry in candidates {
+    for (entry, _) in candidates {
       guard models > targetModels || bytes > targetBytes else { break }
       gone.append(entry.key)
       remove(entry.key)
@@ -112,7 +111,7 @@ extension ModelMemory {
       let due = entry.use.usedAt.saturatingAdd(keepUnusedFor)
       if due > time {
         next = min(next ?? due, due)
-      } else if entry.use.wasTouched {
+      } else if hits.takeTouch(of: entry.use.aliases) || entry.use.wasTouched {
         entry.use.wasTouched = false
         entry.use.usedAt = time
         next = min(next ?? .never, time.saturatingAdd(keepUnusedFor))

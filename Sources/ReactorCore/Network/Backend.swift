@@ -10,7 +10,7 @@ public import HTTPTypes
 /// Reactor 1.x called it `Network` and `Connection`.
 public struct Backend: Sendable {
   /// What every resource's path is relative to: `http` or `https`, a host, and a path where the API has one.
-  public var baseURL: URL
+  public var baseURL: URL { didSet { base = Self.base(baseURL) } }
   public var transport: any Transport
   /// Signs the requests: an ``AuthenticationMiddleware``, or one's own. Default: none.
   public var authentication: (any TransportMiddleware)?
@@ -21,6 +21,8 @@ public struct Backend: Sendable {
   /// Is told of each attempt as it is sent. Default: none.
   public var logging: LoggingMiddleware?
   public var reachability: any Reachability
+  /// ``baseURL``, read once; what is wrong with it is told to whoever fetches.
+  private(set) var base: Result<BaseURL, ReactorError>
 
   public init(
     baseURL: URL, transport: any Transport = URLSessionTransport(),
@@ -29,6 +31,7 @@ public struct Backend: Sendable {
     reachability: any Reachability = SystemReachability()
   ) {
     self.baseURL = baseURL
+    base = Self.base(baseURL)
     self.transport = transport
     self.authentication = authentication
     self.userAgent = userAgent
@@ -62,6 +65,10 @@ public struct Backend: Sendable {
     return try await next(request, body)
   }
 
+  private static func base(_ url: URL) -> Result<BaseURL, ReactorError> {
+    Result { () throws(ReactorError) in try BaseURL(url) }
+  }
+
   /// From outside in.
   private var chain: [any TransportMiddleware] {
     let outer: [(any TransportMiddleware)?] = [authentication, userAgent.map { UserAgentMiddleware($0) }]
@@ -72,7 +79,7 @@ public struct Backend: Sendable {
   ///
   /// - Throws: ``ReactorError/invalidResource(_:)``.
   func request(for resource: Resource) throws(ReactorError) -> HTTPRequest {
-    let url = try ResourceURL(resource, base: baseURL)
+    let url = try ResourceURL(resource, base: base.get())
     var fields = resource.headers
     if let name = fields.map(\.name).first(where: Self.transportFields.contains) {
       throw .invalidResource("the field \(name) is set by the transport; leave it out")

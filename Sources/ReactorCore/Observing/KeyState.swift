@@ -1,30 +1,29 @@
 import Foundation
 
 /// All that a reactor knows of one key: its copy, its flight, who waits and who watches. Guarded by the reactor's lock.
-final class KeyState<Model: Sendable>: MemoryEntry {
-  typealias Outcome = Result<Copy<Model>, ReactorError>
+final class KeyState: MemoryEntry {
+  typealias Outcome = Result<Copy, ReactorError>
 
   let key: RecordKey
   var use = MemoryUse()
-  private(set) var copy: Copy<Model>?
+  private(set) var copy: Copy?
+  /// Whether readers are still to be told of ``copy``.
+  var isUnread = false
   /// Of the latest attempt.
   var error: ReactorError? {
-    didSet {
-      if oldValue != nil || error != nil { hasChanged = true }
-      if let oldValue { replacedErrors.append(oldValue) }
+    get { failure?.error }
+    set {
+      if failure != nil || newValue != nil { hasChanged = true }
+      if let failure { replacedErrors.append(failure.error) }
+      failure = newValue.map { Failure(error: $0) }
     }
   }
+  private var failure: Failure?
   /// To be released after the lock: an error may hold its user's objects.
   private var replacedErrors: [ReactorError] = []
-  var flight: Flight?
-  /// What ``flight`` was begun under.
-  var ticket: Generations.Ticket?
-  /// What runs for ``flight``.
-  var tasks: [FlightTask] = []
-  var priority: TaskPriority?
-  var progress: TransferProgress? { didSet { if progress != oldValue { hasChanged = true } } }
+  var flight: OngoingFlight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
   var waiters: [Flight.PartyID: CheckedContinuation<Outcome, Never>] = [:]
-  var subscribers: [Flight.PartyID: Subscriber<Model>] = [:]
+  var subscribers: [Flight.PartyID: Subscriber] = [:]
   /// What was fetched until then is stale, also if persistence does not know.
   var invalidatedBefore: Date?
   /// When it is asked for again by itself.
@@ -38,8 +37,6 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   var hadFlight = false
   /// The clock's time at which the network was asked for it last: answered, failed, or could not be reached.
   var attemptedAt: Duration?
-  /// Whether another reactor has stored a newer record since the flight began.
-  var wasStoredMeanwhile = false
   /// Of the latest change that was published.
   private(set) var revision: UInt64
   private var hasChanged = false
@@ -57,7 +54,7 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   }
 
   /// What may hold objects of its user.
-  var belongings: [any Sendable] { [copy as any Sendable, error as any Sendable, flight as any Sendable] }
+  var belongings: [any Sendable] { [copy as any Sendable, error as any Sendable, flight?.machine as any Sendable] }
 
   func takeReplacedErrors() -> [ReactorError] {
     defer { replacedErrors = [] }
@@ -70,22 +67,28 @@ final class KeyState<Model: Sendable>: MemoryEntry {
 
   var fetchStatus: FetchStatus {
     guard let flight else { return .idle }
-    return flight.isPaused ? .paused : .fetching
+    return flight.machine.isPaused ? .paused : .fetching
+  }
+
+  /// The transfer has got further.
+  func advance(to progress: TransferProgress) {
+    flight?.progress = progress
+    hasChanged = true
   }
 
   /// Replaces the copy; gives by how much the memory's count changes. A stream for which it is another variant keeps its own.
   ///
   /// - Parameter isNewValue: whether it holds another model than the last.
-  func setCopy(_ new: Copy<Model>?, isNewValue: Bool) -> (models: Int, bytes: Int) {
+  func setCopy(_ new: Copy?, isNewValue: Bool) -> (models: Int, bytes: Int) {
     defer { copy = new }
     if copy != nil || new != nil { hasChanged = true }
     if new != nil { isForgotten = false }
     wakeupIsOutdated = true
     if isNewValue { hasNewValue = true }
-    for (id, subscriber) in subscribers {
+    for subscriber in subscribers.values {
       let keepsOwn = subscriber.showsValue && new?.isAnotherVariant(for: subscriber.resource) == true
-      subscribers[id]?.ownVariant = keepsOwn ? self.copy(for: subscriber) : nil
-      subscribers[id]?.sawItArrive = true
+      subscriber.ownVariant = keepsOwn ? self.copy(for: subscriber) : nil
+      subscriber.sawItArrive = true
     }
     return ((new == nil ? 0 : 1) - (copy == nil ? 0 : 1), (new?.cost ?? 0) - (copy?.cost ?? 0))
   }
@@ -93,7 +96,7 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   /// Whether streams would see another state than the one that was published last.
   var hasNews: Bool { hasChanged || publishedStatus != fetchStatus || !changed.isEmpty }
 
-  typealias Delivery = (CheckedContinuation<KeySnapshot<Model>?, Never>, KeySnapshot<Model>)
+  typealias Delivery = (CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)
 
   /// Makes a new revision of what is known now, and gives the streams that it concerns and that were waiting for one, in the
   /// order of their numbers.
@@ -114,25 +117,25 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   private func deliver(to ids: some Collection<Flight.PartyID>) -> [Delivery] {
     var due: [Delivery] = []
     for id in ids.filter({ subscribers[$0]?.continuation != nil }).sorted() {
-      guard let continuation = subscribers[id]?.continuation, let snapshot = take(for: id) else { continue }
-      subscribers[id]?.continuation = nil
+      guard let subscriber = subscribers[id], let continuation = subscriber.continuation,
+        let snapshot = take(for: subscriber)
+      else { continue }
+      subscriber.continuation = nil
       due.append((continuation, snapshot))
     }
     return due
   }
 
-  /// What subscriber `id` has not been given yet; `nil` if it has it.
-  func take(for id: Flight.PartyID) -> KeySnapshot<Model>? {
-    guard let subscriber = subscribers[id], subscriber.delivered != revision(for: subscriber) else { return nil }
-    return snapshot(for: id)
+  /// What a subscriber has not been given yet; `nil` if it has it.
+  func take(for subscriber: Subscriber) -> KeySnapshot? {
+    subscriber.delivered == revision(for: subscriber) ? nil : give(to: subscriber)
   }
 
-  private func revision(for subscriber: Subscriber<Model>) -> UInt64 { max(revision, subscriber.revision) }
+  private func revision(for subscriber: Subscriber) -> UInt64 { max(revision, subscriber.revision) }
 
-  /// What subscriber `id` may know now, which counts as given; `nil` if there is none.
-  func snapshot(for id: Flight.PartyID) -> KeySnapshot<Model>? {
-    guard let subscriber = subscribers[id] else { return nil }
-    subscribers[id]?.delivered = revision(for: subscriber)
+  /// What a subscriber may know now, which counts as given.
+  func give(to subscriber: Subscriber) -> KeySnapshot {
+    subscriber.delivered = revision(for: subscriber)
     return snapshot(for: subscriber)
   }
 
@@ -144,30 +147,37 @@ final class KeyState<Model: Sendable>: MemoryEntry {
   /// From now on the stream shows what the key has.
   func show(to id: Flight.PartyID) {
     guard let subscriber = subscribers[id], !subscriber.showsValue || subscriber.isNotCached else { return }
-    subscribers[id]?.showsValue = true
-    subscribers[id]?.isNotCached = false
+    subscriber.showsValue = true
+    subscriber.isNotCached = false
     changed.insert(id)
   }
 
   /// The stream is told that nothing is cached.
   func denyCached(to id: Flight.PartyID) {
-    guard subscribers[id] != nil else { return }
-    subscribers[id]?.isNotCached = true
+    guard let subscriber = subscribers[id] else { return }
+    subscriber.isNotCached = true
     changed.insert(id)
   }
 
-  func snapshot(for subscriber: Subscriber<Model>) -> KeySnapshot<Model> {
+  func snapshot(for subscriber: Subscriber) -> KeySnapshot {
     let copy = subscriber.showsValue ? copy(for: subscriber) : nil
     let wasThere = copy != nil && !subscriber.sawItArrive && copy?.origin != .local
     return KeySnapshot(
       copy: copy, error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
-      fetchStatus: fetchStatus, progress: progress, origin: wasThere ? .memory : copy?.origin,
+      fetchStatus: fetchStatus, progress: flight?.progress, origin: wasThere ? .memory : copy?.origin,
       revision: revision(for: subscriber),
       valueRevision: valueRevision)
   }
 
   /// The key's copy or, where that is another variant, the stream's own.
-  func copy(for subscriber: Subscriber<Model>) -> Copy<Model>? {
+  func copy(for subscriber: Subscriber) -> Copy? {
     copy?.isAnotherVariant(for: subscriber.resource) == true ? subscriber.ownVariant : copy
   }
+}
+
+/// An error by reference: most keys have none, and it is large.
+private final class Failure {
+  let error: ReactorError
+
+  init(error: ReactorError) { self.error = error }
 }

@@ -7,13 +7,13 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
   public typealias Element = LoadState<Model>
   public typealias Failure = Never
 
-  let engine: ReactorEngine<Model>
+  let engine: ReactorEngine
   let resource: Resource
   let policy: FetchPolicy
   var polling: Duration?
 
   /// What memory knows now, synchronously and without subscribing.
-  public var current: LoadState<Model> { engine.current(resource, policy) }
+  public var current: LoadState<Model> { engine.current(resource, policy).typed(as: Model.self) }
 
   public func makeAsyncIterator() -> Iterator {
     Iterator(subscription: subscribe())

@@ -1,7 +1,7 @@
 import Foundation
 
-/// One open stream.
-struct Subscriber<Model: Sendable> {
+/// One open stream. Guarded by the reactor's lock; by reference, since each change of a value in a dictionary allocates.
+final class Subscriber {
   let resource: Resource
   let policy: FetchPolicy
   /// How often the network is asked for it.
@@ -13,7 +13,7 @@ struct Subscriber<Model: Sendable> {
   /// Whether the copy has come since it subscribed; one that was there comes, to it, from memory.
   var sawItArrive = false
   /// Its latest copy, where the key's is another variant (RFC 9111 §4.1).
-  var ownVariant: Copy<Model>?
+  var ownVariant: Copy?
   /// Whether it was told that nothing is cached, which concerns no other stream.
   var isNotCached = false
   /// Of the latest change that concerned it alone.
@@ -21,12 +21,20 @@ struct Subscriber<Model: Sendable> {
   /// The revision that it was given last.
   var delivered: UInt64?
   /// Set while it waits for the next revision.
-  var continuation: CheckedContinuation<KeySnapshot<Model>?, Never>?
+  var continuation: CheckedContinuation<KeySnapshot?, Never>?
+
+  init(resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration, showsValue: Bool) {
+    self.resource = resource
+    self.policy = policy
+    self.polling = polling
+    self.since = since
+    self.showsValue = showsValue
+  }
 }
 
 /// What one stream may know of a key at one revision; a ``LoadState`` is made of it outside the lock.
-struct KeySnapshot<Model: Sendable>: Sendable {
-  var copy: Copy<Model>?
+struct KeySnapshot: Sendable {
+  var copy: Copy?
   var error: ReactorError?
   var fetchStatus: FetchStatus
   var progress: TransferProgress?

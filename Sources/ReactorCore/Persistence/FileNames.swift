@@ -44,7 +44,16 @@ final class FileNames: Sendable {
     return try system.list(root).filter(Self.isDigest).map { "\(root)/\($0)" }
   }
 
-  static func file(of key: RecordKey) -> String { "\(key.digest).record" }
+  /// Put together in one piece: each appending to a string would cost as much as all of it.
+  static func path(of key: RecordKey, in folder: String) -> String {
+    let parts = [folder, "/", key.digest, ".record"]
+    return String(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
+      parts.reduce(0) { count, part in
+        _ = buffer[count...].update(fromContentsOf: part.utf8)
+        return count + part.utf8.count
+      }
+    }
+  }
 
   static func isRecord(_ name: String) -> Bool { name.hasSuffix(".record") && isDigest(String(name.dropLast(7))) }
 

@@ -63,7 +63,7 @@ public final class FilePersistence: Persistence {
   /// - Throws: ``RecordError``, ``FilePersistenceError``.
   @concurrent public func load(_ key: RecordKey) async throws -> Record? {
     guard let open = try system.open(path(of: key)) else { return nil }
-    let file = try RecordFile(open, reading: 64 << 10)
+    let file = try RecordFile(open, reading: 4 << 10)
     let record = try file.record()
     guard record.belongs(to: key) else { return nil }
     file.touch(unlessWithin: touchInterval)
@@ -85,7 +85,7 @@ public final class FilePersistence: Persistence {
 
   @concurrent public func remove(_ key: RecordKey) async throws {
     let folder = try names.folder(of: key.scope)
-    if try system.remove("\(folder)/\(FileNames.file(of: key))") { try synchronize(folder) }
+    if try system.remove(FileNames.path(of: key, in: folder)) { try synchronize(folder) }
   }
 
   /// Removes what it can before it throws the first failure.
@@ -125,7 +125,7 @@ public final class FilePersistence: Persistence {
 
 extension FilePersistence {
   func path(of key: RecordKey) throws(FilePersistenceError) -> String {
-    "\(try names.folder(of: key.scope))/\(FileNames.file(of: key))"
+    FileNames.path(of: key, in: try names.folder(of: key.scope))
   }
 
   /// Writes a temporary file and renames it. It begins again where the directory, or the temporary file, was removed

@@ -103,9 +103,9 @@ struct RecordReader {
     let range = try take(count())
     let text = bytes.withUnsafeBufferPointer { bytes -> String? in
       let content = UnsafeBufferPointer(rebasing: bytes[range])
-      guard content.allSatisfy({ (0x20...0x7E).contains($0) }), content.first != 0x20, content.last != 0x20 else {
-        return nil
-      }
+      // In a loop of its own: a closure for each byte takes four times as long.
+      for byte in content where byte &- 0x20 > 0x5E { return nil }
+      guard content.first != 0x20, content.last != 0x20 else { return nil }
       return String(decoding: content, as: UTF8.self)
     }
     if text == nil { offset = start }

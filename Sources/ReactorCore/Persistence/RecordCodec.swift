@@ -110,20 +110,30 @@ extension RecordCodec {
     let identity = try reader.string()
     let code = try reader.count(limit: 999)
     let status = HTTPResponse.Status(code: code, reasonPhrase: try reader.string())
-    var head = Record.Head(
-      identity: identity, status: status, fields: [:], requestedAt: try reader.date(), receivedAt: try reader.date())
-    head.invalidatedAt = try reader.optional { reader throws(RecordError) in try reader.date() }
-    head.localModel = try reader.optional { reader throws(RecordError) in try reader.string() }
+    let (requestedAt, receivedAt) = (try reader.date(), try reader.date())
+    let invalidatedAt = try reader.optional { reader throws(RecordError) in try reader.date() }
+    let localModel = try reader.optional { reader throws(RecordError) in try reader.string() }
     var others: [String] = []
-    head.variant = try reader.optional { reader throws(RecordError) in
+    let variant = try reader.optional { reader throws(RecordError) in
       let variant = Variant(names: try strings(&reader), digest: try reader.string())
       others = try strings(&reader)
       return variant
     }
+    var head = Record.Head(
+      identity: identity, status: status, fields: try fields(&reader), requestedAt: requestedAt, receivedAt: receivedAt,
+      invalidatedAt: invalidatedAt, localModel: localModel, variant: variant)
     head.otherVariants = others
-    // HTTPFields traps at 65,535.
-    for _ in 0..<(try reader.count(limit: Int(UInt16.max) - 1)) { head.fields.append(try field(&reader)) }
     return head
+  }
+
+  private static func fields(_ reader: inout RecordReader) throws(RecordError) -> HTTPFields {
+    // HTTPFields traps at 65,535.
+    let count = try reader.count(limit: Int(UInt16.max) - 1)
+    var fields = HTTPFields()
+    // The count is only what the bytes say.
+    fields.reserveCapacity(min(count, 64))
+    for _ in 0..<count { fields.append(try field(&reader)) }
+    return fields
   }
 
   private static func strings(_ reader: inout RecordReader) throws(RecordError) -> [String] {

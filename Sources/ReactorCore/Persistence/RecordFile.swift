@@ -25,20 +25,20 @@ struct RecordFile: ~Copyable {
   }
 
   func record() throws -> Record {
-    var body: Data
     let read = bytes[layout.bodyOffset...]
-    if read.count == layout.bodyLength {
-      body = Data(read)
-    } else {
-      body = Data(count: layout.bodyLength)
-      let count = try body.withUnsafeMutableBytes { buffer in
-        buffer.copyBytes(from: read)
-        return try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[read.count...]))
-      }
-      guard read.count + count == layout.bodyLength else { throw RecordError.truncated }
-    }
+    let body = read.count == layout.bodyLength ? Data(read) : try body(after: read)
     try RecordCodec.check(body: body, layout)
     return Record(head: head, body: body)
+  }
+
+  private func body(after read: ArraySlice<UInt8>) throws -> Data {
+    var body = Data(count: layout.bodyLength)
+    let count = try body.withUnsafeMutableBytes { buffer in
+      buffer.copyBytes(from: read)
+      return try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[read.count...]))
+    }
+    guard read.count + count == layout.bodyLength else { throw RecordError.truncated }
+    return body
   }
 
   /// Notes that it was used now, unless that was noted within `interval` seconds. A failure costs only the order of

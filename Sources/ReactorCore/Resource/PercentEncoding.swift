@@ -2,28 +2,32 @@
 enum PercentEncoding {
   /// A path: what is encoded already stays so, a lone `%` and all that a path cannot hold is encoded.
   static func path(_ string: some StringProtocol) -> String {
-    encode(string, keepsEncoded: true) { isUnreserved($0) || Self.pathExtra.contains($0) }
+    encode(string, keepsEncoded: true, pathBytes)
   }
 
   /// A query as it was written: only what a query cannot hold is encoded.
   static func writtenQuery(_ string: some StringProtocol) -> String {
-    encode(string, keepsEncoded: true) { isUnreserved($0) || Self.pathExtra.contains($0) || $0 == UInt8(ascii: "?") }
+    encode(string, keepsEncoded: true, writtenQueryBytes)
   }
 
   /// A name or value of a query item: `+`, `&`, `=`, `;` and `%` are encoded too, since servers disagree about them.
   static func queryItem(_ string: some StringProtocol) -> String {
-    encode(string, keepsEncoded: false) { isUnreserved($0) || Self.queryExtra.contains($0) }
+    encode(string, keepsEncoded: false, queryItemBytes)
+  }
+
+  /// Text that is to stand on one line: control characters alone are encoded.
+  static func line(_ string: String) -> String {
+    encode(string, keepsEncoded: true, lineBytes)
   }
 
   private static let digits = Array("0123456789ABCDEF".utf8)
-  /// Text that is to stand on one line: control characters alone are encoded.
-  static func line(_ string: String) -> String {
-    guard string.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return string }
-    return encode(string, keepsEncoded: true) { $0 >= 0x20 && $0 != 0x7f }
-  }
+  private static let pathBytes = table { isUnreserved($0) || "!$&'()*+,;=:@/".utf8.contains($0) }
+  private static let writtenQueryBytes = table { isUnreserved($0) || "!$&'()*+,;=:@/?".utf8.contains($0) }
+  private static let queryItemBytes = table { isUnreserved($0) || "!$'()*,:@/?".utf8.contains($0) }
+  private static let lineBytes = table { $0 >= 0x20 && $0 != 0x7f }
 
-  private static let pathExtra = Set("!$&'()*+,;=:@/".utf8)
-  private static let queryExtra = Set("!$'()*,:@/?".utf8)
+  /// Which bytes stay, by their number.
+  private static func table(_ isAllowed: (UInt8) -> Bool) -> [Bool] { (UInt8.min...UInt8.max).map(isAllowed) }
 
   private static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
@@ -36,14 +40,15 @@ enum PercentEncoding {
   }
 
   private static func encode(
-    _ string: some StringProtocol, keepsEncoded: Bool, isAllowed: (UInt8) -> Bool
+    _ string: some StringProtocol, keepsEncoded: Bool, _ isAllowed: [Bool]
   ) -> String {
+    guard string.utf8.contains(where: { !isAllowed[Int($0)] }) else { return String(string) }
     let bytes = Array(string.utf8)
     var out: [UInt8] = []
     out.reserveCapacity(bytes.count)
     for (index, byte) in bytes.enumerated() {
       let isEncoded = keepsEncoded && byte == UInt8(ascii: "%") && hasTwoDigits(bytes, after: index)
-      if isEncoded || isAllowed(byte) {
+      if isEncoded || isAllowed[Int(byte)] {
         out.append(byte)
       } else {
         out += [UInt8(ascii: "%"), Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]

@@ -17,6 +17,8 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   public var method: HTTPRequest.Method { storage.method }
   /// The absolute URL, with the values of secret query items digested.
   public var url: String { storage.url }
+  /// Whether ``url`` is this, without making it.
+  func isOf(url: String) -> Bool { storage.isOf(url: url) }
   /// The method and the URL.
   public var description: String { "\(storage.method.rawValue) \(storage.url)" }
 
@@ -54,21 +56,23 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
 
   /// The key under which a variant of this key's response is stored. No field's name begins with a colon.
   func variant(_ digest: String) -> RecordKey {
-    var parts = Parts(scope: scope, method: method, url: url, body: storage.body, fields: storage.fields)
-    parts.fields.append(Self.variantPrefix + digest)
-    return RecordKey(parts)
+    RecordKey(storage: Storage("\(identity)\(Self.variantPrefix)\(digest)", like: storage))
   }
 
   /// This key, or the one that it is a variant's of.
   var base: RecordKey {
-    guard storage.fields.last?.hasPrefix(Self.variantPrefix) == true else { return self }
-    return RecordKey(
-      Parts(scope: scope, method: method, url: url, body: storage.body, fields: storage.fields.dropLast()))
+    guard let line = identity.utf8.lastIndex(of: UInt8(ascii: "\n")), identity[line...].hasPrefix(Self.variantPrefix)
+    else {
+      return self
+    }
+    return RecordKey(storage: Storage(String(identity[..<line]), like: storage))
   }
 
-  private static let variantPrefix = ":variant="
+  private static let variantPrefix = "\n:variant="
 
-  private init(_ parts: Parts) { storage = Storage(parts) }
+  private init(_ parts: Parts) { self.init(storage: Storage(parts)) }
+
+  private init(storage: Storage) { self.storage = storage }
 
   public static func == (a: RecordKey, b: RecordKey) -> Bool {
     // By bytes: strings that look alike in Unicode are equal, and are other bytes.
@@ -84,23 +88,49 @@ extension RecordKey {
   private final class Storage: Sendable {
     let scope: Scope
     let method: HTTPRequest.Method
-    let url: String
-    let body: String?
-    let fields: [String]
     let identity: String
+    /// Where the URL stands in ``identity``, in bytes.
+    private let urlStart: UInt32
+    private let urlEnd: UInt32
     let hash: Int
     private let lazyDigest = Mutex<String?>(nil)
 
-    init(_ parts: Parts) {
-      scope = parts.scope
-      method = parts.method
-      url = parts.url
-      body = parts.body
-      fields = parts.fields
-      identity = parts.identity
-      var (hasher, bytes) = (Hasher(), identity)
-      bytes.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    convenience init(_ parts: Parts) {
+      let (identity, url) = parts.spelled
+      self.init(identity, parts.scope, parts.method, urlStart: UInt32(url.lowerBound), urlEnd: UInt32(url.upperBound))
+    }
+
+    /// Another identity that begins as that of `other`, to the end of its URL at least.
+    convenience init(_ identity: String, like other: Storage) {
+      self.init(identity, other.scope, other.method, urlStart: other.urlStart, urlEnd: other.urlEnd)
+    }
+
+    private init(
+      _ identity: String, _ scope: Scope, _ method: HTTPRequest.Method, urlStart: UInt32, urlEnd: UInt32
+    ) {
+      self.scope = scope
+      self.method = method
+      var identity = identity
+      identity.makeContiguousUTF8()
+      self.identity = identity
+      self.urlStart = urlStart
+      self.urlEnd = urlEnd
+      var hasher = Hasher()
+      identity.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
       hash = hasher.finalize()
+    }
+
+    /// No second copy of it is kept: it is most of the identity, and seldom asked for.
+    var url: String { String(Substring(urlBytes)) }
+
+    func isOf(url: String) -> Bool {
+      url.utf8.count == Int(urlEnd - urlStart) && url.utf8.elementsEqual(urlBytes)
+    }
+
+    private var urlBytes: Substring.UTF8View {
+      let bytes = identity.utf8
+      let start = bytes.index(bytes.startIndex, offsetBy: Int(urlStart))
+      return bytes[start..<bytes.index(start, offsetBy: Int(urlEnd - urlStart))]
     }
 
     var digest: String {
@@ -123,12 +153,18 @@ extension RecordKey {
     var body: String?
     var fields: [String]
 
-    var identity: String {
-      var lines = ["\(method.rawValue) \(url)"]
-      lines.append("body=\(body ?? "none")")
-      lines += fields
+    var identity: String { spelled.identity }
+
+    /// The identity, and where the URL stands in it, in bytes.
+    var spelled: (identity: String, url: Range<Int>) {
       let name = scope.name
-      return "\(Self.version)\n\(name.utf8.count)\n\(name)\n\(lines.joined(separator: "\n"))"
+      var text = "\(Self.version)\n\(name.utf8.count)\n\(name)\n\(method.rawValue) "
+      let start = text.utf8.count
+      text += url
+      let end = text.utf8.count
+      text += "\nbody=\(body ?? "none")"
+      for field in fields { text += "\n\(field)" }
+      return (text, start..<end)
     }
 
     init(scope: Scope, method: HTTPRequest.Method, url: String, body: String?, fields: [String]) {

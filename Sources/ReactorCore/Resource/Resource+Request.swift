@@ -4,15 +4,15 @@ import HTTPTypes
 extension Resource {
   /// The path with the query, percent-encoded: what names the resource where there is no base URL.
   var pathAndQuery: String {
-    let pieces = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let mark = path.utf8.firstIndex(of: UInt8(ascii: "?"))
     let items = query.map { item in
       let name = PercentEncoding.queryItem(item.name)
       return item.value.map { "\(name)=\(PercentEncoding.queryItem($0))" } ?? name
     }
-    let written = pieces.count == 2 ? [PercentEncoding.writtenQuery(pieces[1])] : []
+    let written = mark.map { [PercentEncoding.writtenQuery(path[path.utf8.index(after: $0)...])] } ?? []
     let query = (written + items).filter { !$0.isEmpty }.joined(separator: "&")
-    let path = PercentEncoding.path(pieces.first ?? "")
-    return query.isEmpty ? path : "\(path)?\(query)"
+    let encoded = PercentEncoding.path(mark.map { path[..<$0] } ?? path[...])
+    return query.isEmpty ? encoded : "\(encoded)?\(query)"
   }
 }
 

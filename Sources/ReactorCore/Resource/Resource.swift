@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTPTypes
+import Synchronization
 
 /// What is asked for: a path under the base URL, with how to ask.
 ///
@@ -85,6 +86,20 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringLiteral {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(box.hash) }
 
+  /// Made once.
+  var hashValueOnce: Int { box.hash }
+
+  /// What a memory knows of it, found without a look-up. `body` runs under a lock of this resource alone.
+  func withHit<Result>(_ body: (inout Hit?) -> Result) -> Result { box.hit.withLock { body(&$0) } }
+
+  /// The key that `maker` has made of it, or makes now.
+  func key(from maker: UInt64, _ make: () throws(ReactorError) -> RecordKey) throws(ReactorError) -> RecordKey {
+    if let made = box.key.withLock({ $0 }), made.maker == maker { return made.key }
+    let key = try make()
+    box.key.withLock { $0 = (maker, key) }
+    return key
+  }
+
   /// ``isReadOnly`` with its default applied (RFC 9110 §9.2.1 calls such a method *safe*).
   var readsOnly: Bool { isReadOnly ?? (method == .get || method == .head) }
 
@@ -120,6 +135,10 @@ extension Resource {
   private final class Box: Sendable {
     let fields: Fields
     let hash: Int
+    /// The key that was made of it last, and by whom.
+    let key = Mutex<(maker: UInt64, key: RecordKey)?>(nil)
+    /// Of the memory that told it last.
+    let hit = Mutex<Hit?>(nil)
 
     init(_ fields: Fields) {
       self.fields = fields
@@ -139,7 +158,7 @@ extension [URLQueryItem] {
 extension Resource: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The method and the path, without the query and the header fields, which may hold secrets.
   public var description: String {
-    "\(method.rawValue) \(path.prefix { $0 != "?" })"
+    "\(method.rawValue) \(Substring(path.utf8.prefix { $0 != UInt8(ascii: "?") }))"
   }
   public var debugDescription: String { "Resource(\(description))" }
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

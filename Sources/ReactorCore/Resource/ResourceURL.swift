@@ -1,34 +1,28 @@
 import Foundation
 
 /// The absolute URL of a resource: its path joined to the base URL by text, so that nothing encoded is encoded twice.
-struct ResourceURL: Hashable, Sendable {
-  let origin: WebOrigin
+struct ResourceURL: Sendable {
+  private let base: BaseURL
   /// The path and query of the request line.
   let target: String
 
-  var scheme: String { origin.scheme }
+  var scheme: String { base.origin.scheme }
   /// Host, and port where it is not the scheme's own.
-  var authority: String { origin.authority }
-  /// Host alone, lower-cased, without brackets.
-  var host: String { origin.host }
-  /// Whether the host is this machine, for which reachability says nothing.
-  var isLoopback: Bool { origin.isLoopback }
+  var authority: String { base.authority }
   var absoluteString: String { "\(scheme)://\(authority)\(target)" }
 
-  /// - Throws: ``ReactorError/invalidResource(_:)`` where the path is a URL of its own or leaves the base URL, or the base
-  ///   URL is not one of `http` or `https` with a host, or holds a user or a password.
-  init(_ resource: Resource, base: URL) throws(ReactorError) {
-    guard let parts = URLComponents(url: base, resolvingAgainstBaseURL: true), let origin = WebOrigin(base) else {
-      throw .invalidResource("the base URL needs http or https and a host, as in https://api.example.com/v1")
+  /// - Throws: ``ReactorError/invalidResource(_:)`` where the path is a URL of its own or leaves the base URL.
+  init(_ resource: Resource, base: BaseURL) throws(ReactorError) {
+    self.base = base
+    let written = resource.path
+    let mark = written.utf8.firstIndex(of: UInt8(ascii: "?"))
+    let path = try Self.join(base, mark.map { String(written[..<$0]) } ?? written)
+    guard mark != nil || base.query != nil || !resource.query.isEmpty else {
+      target = path
+      return
     }
-    guard parts.user == nil, parts.password == nil else {
-      throw .invalidResource("the base URL holds a user or a password; send them as an Authorization field")
-    }
-    self.origin = origin
-    let pieces = resource.path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let path = try Self.join(parts.percentEncodedPath, String(pieces.first ?? ""))
-    var queries = [parts.percentEncodedQuery].compactMap(\.self)
-    if pieces.count == 2 { queries.append(PercentEncoding.writtenQuery(pieces[1])) }
+    var queries = [base.query].compactMap(\.self)
+    if let mark { queries.append(PercentEncoding.writtenQuery(written[written.utf8.index(after: mark)...])) }
     queries += resource.query.map { item in
       let name = PercentEncoding.queryItem(item.name)
       return item.value.map { "\(name)=\(PercentEncoding.queryItem($0))" } ?? name
@@ -37,7 +31,7 @@ struct ResourceURL: Hashable, Sendable {
     target = query.isEmpty ? path : "\(path)?\(query)"
   }
 
-  private static func join(_ base: String, _ path: String) throws(ReactorError) -> String {
+  private static func join(_ base: BaseURL, _ path: String) throws(ReactorError) -> String {
     if let beginning = beginningOfURL(path) {
       throw .invalidResource(
         "the path is an absolute URL (\(beginning)…); give a path relative to the base URL, or another base URL")
@@ -45,10 +39,9 @@ struct ResourceURL: Hashable, Sendable {
     if path.hasPrefix("//") {
       throw .invalidResource("the path begins with //, which names another host; give a path relative to the base URL")
     }
-    let root = base.hasSuffix("/") ? String(base.dropLast()) : base
-    guard !path.isEmpty else { return base.isEmpty ? "/" : base }
+    guard !path.isEmpty else { return base.path.isEmpty ? "/" : base.path }
     let relative = path.hasPrefix("/") ? String(path.dropFirst()) : path
-    return "\(root)/\(try removingDotSegments(PercentEncoding.path(relative)))"
+    return "\(base.root)/\(try removingDotSegments(PercentEncoding.path(relative)))"
   }
 
   /// The scheme with `:/` that a URL begins with (RFC 3986 §3.1); `nil` for a path. Without a regular expression, which costs more than the
@@ -66,6 +59,7 @@ struct ResourceURL: Hashable, Sendable {
 
   /// RFC 3986 §5.2.4, for a path that may not climb above where it begins. `%2e` is a dot too: servers treat it as one.
   private static func removingDotSegments(_ path: String) throws(ReactorError) -> String {
+    guard path.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return path }
     var kept: [Substring] = []
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     for (index, segment) in segments.enumerated() {

@@ -7,13 +7,14 @@ enum SecretQuery {
   ///
   /// - Parameter names: compared without regard to case, after percent-decoding.
   static func redact(_ url: String, names: Set<String>) -> String {
-    guard !names.isEmpty, let mark = url.firstIndex(of: "?") else { return url }
+    guard !names.isEmpty, let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
     let secret = Set(names.map { $0.lowercased() })
-    let items = url[url.index(after: mark)...].split(separator: "&", omittingEmptySubsequences: false)
+    let start = url.utf8.index(after: mark)
+    let items = url[start...].split(separator: "&", omittingEmptySubsequences: false)
     let redacted = items.map { item in
       self.item(Array(item.utf8)[...], secret).map { String(decoding: $0, as: UTF8.self) } ?? String(item)
     }
-    return url[...mark] + redacted.joined(separator: "&")
+    return url[..<start] + redacted.joined(separator: "&")
   }
 }
 

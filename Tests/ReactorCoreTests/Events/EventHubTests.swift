@@ -205,4 +205,32 @@ extension EventHub {
     token?.cancel()
     #expect(hub == nil)
   }
+
+  @Test func `an event that was begun comes before what is put down after it, whoever delivers`() {
+    let token = hub.observe { [told] in told.add($0) }
+    let sending = hub.begin(numbered(1))
+    hub.emit(numbered(2))
+    #expect(told.numbers == [])
+    if let sending { hub.end(sending) }
+    #expect(told.numbers == [1, 2])
+    hub.append(numbered(3))
+    #expect(hub.begin(numbered(4)).map { hub.end($0) } == nil)
+    hub.deliver()
+    #expect(told.numbers == [1, 2, 3, 4])
+    token.cancel()
+    #expect(hub.begin(numbered(5)).map { hub.end($0) } == nil)
+  }
+
+  @Test func `a token that its observer keeps keeps nothing once the hub is gone`() {
+    final class Owner: Sendable { let token = Mutex<EventToken?>(nil) }
+    weak var owner: Owner?
+    do {
+      let hub = EventHub()
+      let observing = Owner()
+      observing.token.withLock { $0 = hub.observe { _ in _ = observing } }
+      owner = observing
+      #expect(owner != nil)
+    }
+    #expect(owner == nil)
+  }
 }

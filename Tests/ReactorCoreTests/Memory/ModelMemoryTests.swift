@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -9,6 +10,8 @@ private final class Held: MemoryEntry {
   var cost: Int
   var isPinned = false
   var use = MemoryUse()
+  private(set) lazy var copy: Copy? = Copy(
+    Snapshot(model: AnyModel(0), fetchedAt: .distantPast), of: key, origin: .memory)
 
   init(_ name: String, cost: Int, holdsModel: Bool) {
     key = RecordKey(method: .get, url: "https://api.example.com/\(name)")
@@ -30,6 +33,16 @@ extension ModelMemory<Held> {
     return held
   }
 
+  /// The entry that a reader finds, and marks used.
+  fileprivate func entry(of resource: Resource) -> Held? {
+    var key: RecordKey?
+    _ = hits.model(for: resource) { copy in
+      key = copy.key
+      return true
+    }
+    return key.flatMap { entries[$0] }
+  }
+
   fileprivate func holds(_ names: String...) -> Bool {
     Set(entries.keys.map(\.url)) == Set(names.map { "https://api.example.com/\($0)" })
   }
@@ -40,7 +53,8 @@ extension [RecordKey] {
 }
 
 @Suite struct `A memory of models` {
-  private var memory = ModelMemory<Held>(limit: MemoryLimit(models: 3, bytes: 100), keepUnusedFor: .seconds(10))
+  private var memory = ModelMemory<Held>(
+    limit: MemoryLimit(models: 3, bytes: 100), keepUnusedFor: .seconds(10), hits: HitTable())
 
   @Test mutating func `finds an entry by resource and by key`() {
     let entry = memory.add("a")
@@ -76,7 +90,7 @@ extension [RecordKey] {
 
 @Suite struct `A full memory` {
   private func memory(models: Int = .max, bytes: Int = .max) -> ModelMemory<Held> {
-    ModelMemory(limit: MemoryLimit(models: models, bytes: bytes), keepUnusedFor: .never)
+    ModelMemory(limit: MemoryLimit(models: models, bytes: bytes), keepUnusedFor: .never, hits: HitTable())
   }
 
   @Test func `removes nothing up to its limits`() {
@@ -151,7 +165,8 @@ extension [RecordKey] {
 
   @Test(arguments: 1...5) func `accounts for what it holds, whatever happens`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    var memory = ModelMemory<Held>(limit: MemoryLimit(models: 20, bytes: 200), keepUnusedFor: .seconds(5))
+    var memory = ModelMemory<Held>(
+      limit: MemoryLimit(models: 20, bytes: 200), keepUnusedFor: .seconds(5), hits: HitTable())
     for time in 0..<2_000 {
       let name = "\(Int.random(in: 0..<40, using: &random))"
       let cost = Int.random(in: 0..<30, using: &random)
@@ -185,7 +200,7 @@ extension [RecordKey] {
 }
 
 @Suite struct `A sweep of the memory` {
-  private var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .seconds(10))
+  private var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .seconds(10), hits: HitTable())
 
   @Test mutating func `removes what was unused for the time, and says when the next is due`() {
     memory.add("a", at: .seconds(0))
@@ -229,7 +244,7 @@ extension [RecordKey] {
   }
 
   @Test func `never removes where models are kept for ever`() {
-    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .never)
+    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .never, hits: HitTable())
     memory.add("a")
     let (gone, next) = memory.sweep(at: .seconds(Int64.max / 2))
     #expect(gone == [])
@@ -237,7 +252,7 @@ extension [RecordKey] {
   }
 
   @Test func `removes at once where nothing is kept`() {
-    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .zero)
+    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .zero, hits: HitTable())
     memory.add("a", at: .seconds(3))
     #expect(memory.sweep(at: .seconds(3)).gone.names == ["a"])
   }

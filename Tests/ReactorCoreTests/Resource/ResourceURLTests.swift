@@ -10,13 +10,13 @@ struct ResourceURLTests {
   ) throws -> String {
     var resource = Resource(path)
     resource.query = query
-    return try ResourceURL(resource, base: #require(URL(string: base))).absoluteString
+    return try ResourceURL(resource, base: BaseURL(#require(URL(string: base)))).absoluteString
   }
 
   static func expectInvalid(_ path: String, base: String = "https://api.example.com/v1") throws {
     let base = try #require(URL(string: base))
     #expect {
-      let url = try ResourceURL(Resource(path), base: base)
+      let url = try ResourceURL(Resource(path), base: BaseURL(base))
       Issue.record("\(url.absoluteString)")
     } throws: { error in
       guard case ReactorError.invalidResource(let reason) = error else { return false }
@@ -149,7 +149,7 @@ struct ResourceURLTests {
 
   @Test func `a base that is relative to another is resolved`() throws {
     let base = try #require(URL(string: "v2/", relativeTo: URL(string: "https://h/v1/")))
-    #expect(try ResourceURL("a", base: base).absoluteString == "https://h/v1/v2/a")
+    #expect(try ResourceURL("a", base: BaseURL(base)).absoluteString == "https://h/v1/v2/a")
   }
 
   @Test(
@@ -165,14 +165,14 @@ struct ResourceURLTests {
     ])
   func `loopback is this machine alone`(base: String, isLoopback: Bool) throws {
     let base = try #require(URL(string: base))
-    #expect(try ResourceURL("a", base: base).isLoopback == isLoopback)
+    #expect(try BaseURL(base).origin.isLoopback == isLoopback)
   }
 
   @Test func `the parts make up the whole`() throws {
     let base = try #require(URL(string: "https://[::1]:8443/v1"))
-    let url = try ResourceURL("a?b=1", base: base)
+    let url = try ResourceURL("a?b=1", base: BaseURL(base))
     #expect(url.scheme == "https")
-    #expect(url.host == "::1")
+    #expect(try BaseURL(base).origin.host == "::1")
     #expect(url.authority == "[::1]:8443")
     #expect(url.target == "/v1/a?b=1")
     #expect(URL(string: url.absoluteString)?.absoluteString == url.absoluteString)

@@ -1,0 +1,125 @@
+import Synchronization
+
+/// What a memory has, for whoever only reads: found by resource, under locks that a change holds for a moment.
+///
+/// The first of equal resources that was asked with knows its hit by itself, unless it knows another memory's; the others find theirs in a
+/// table.
+final class HitTable: Sendable {
+  private final class Shard: Sendable {
+    let hits = Mutex<[Resource: Hit]>([:])
+  }
+
+  private static let count = Atomic<UInt64>(0)
+
+  /// Of no other that this process has.
+  private let id = HitTable.count.add(1, ordering: .relaxed).newValue
+  /// As many as keep the tasks of a few processors apart.
+  private let shards = (0..<8).map { _ in Shard() }
+  private let order = Atomic<UInt64>(0)
+
+  deinit {
+    // A resource may outlive its reactor by far, and is not to keep the model.
+    for shard in shards {
+      for resource in shard.hits.withLock({ Array($0.keys) }) { tell(resource, nil) }
+    }
+  }
+
+  /// The model that `resource` leads to, where its copy is wanted; marks it used. `isWanted` runs under a lock, and is asked only about
+  /// what answers the resource.
+  func model(for resource: Resource, where isWanted: (Copy) -> Bool) -> AnyModel? {
+    let order = nextOrder()
+    let own = resource.withHit { hit -> AnyModel?? in
+      hit?.table == id ? .some(hit?.use(order, where: isWanted)) : nil
+    }
+    if let own { return own }
+    return shard(resource).hits.withLock { hits in
+      guard let index = hits.index(forKey: resource) else { return nil }
+      return hits.values[index].use(order, where: isWanted)
+    }
+  }
+
+  /// From now on `resource` leads to `copy`, or to nothing. Whoever calls it holds what was there, since that may call the reactor as it
+  /// goes.
+  func set(_ copy: Copy?, for resource: Resource) {
+    // A digest, where the response varies: made once, and here.
+    let isSelected = copy?.isSelected(by: resource) ?? false
+    shard(resource).hits.withLock { hits in
+      guard let copy else {
+        hits[resource] = nil
+        return
+      }
+      if hits[resource]?.copy === copy { return }
+      hits[resource] = Hit(table: id, copy: copy, isSelected: isSelected, order: hits[resource]?.order ?? 0)
+    }
+    tell(resource, copy, isSelected: isSelected)
+  }
+
+  /// Another memory's hit stays: what it knows of its use would be lost, and its model might be let go of under this one's lock.
+  private func tell(_ resource: Resource, _ copy: Copy?, isSelected: Bool = false) {
+    let old = resource.withHit { hit -> Hit? in
+      guard hit == nil || hit?.table == id else { return nil }
+      let old = hit
+      hit = copy.map { Hit(table: id, copy: $0, isSelected: isSelected, order: old?.order ?? 0) }
+      return old
+    }
+    // Not under the resource's lock: its model may ask with the resource as it goes.
+    withExtendedLifetime(old) {}
+  }
+
+  /// The next in the order of uses.
+  func nextOrder() -> UInt64 { order.add(1, ordering: .relaxed).newValue }
+
+  /// When one of `resources` was used last; zero where none was.
+  func lastUse(of resources: [Resource]) -> UInt64 {
+    var last: UInt64 = 0
+    for resource in resources { forEachHit(of: resource) { last = max(last, $0.order) } }
+    return last
+  }
+
+  /// Whether one of `resources` was read since the last call.
+  func takeTouch(of resources: [Resource]) -> Bool {
+    var wasTouched = false
+    for resource in resources {
+      forEachHit(of: resource) { hit in
+        wasTouched = wasTouched || hit.wasTouched
+        hit.wasTouched = false
+      }
+    }
+    return wasTouched
+  }
+
+  private func forEachHit(of resource: Resource, _ body: (inout Hit) -> Void) {
+    resource.withHit { if $0?.table == id { $0.mutate(body) } }
+    shard(resource).hits.withLock { $0[resource].mutate(body) }
+  }
+
+  private func shard(_ resource: Resource) -> Shard { shards[resource.hashValueOnce & 7] }
+}
+
+/// What a resource leads to.
+struct Hit: Sendable {
+  /// Whose it is.
+  let table: UInt64
+  let copy: Copy
+  /// Whether the copy answers the resource, whose header fields may ask for another variant (RFC 9111 §4.1).
+  let isSelected: Bool
+  /// Counts up at each use.
+  var order: UInt64
+  /// Whether it was read since somebody asked.
+  var wasTouched = false
+
+  fileprivate mutating func use(_ order: UInt64, where isWanted: (Copy) -> Bool) -> AnyModel? {
+    self.order = order
+    wasTouched = true
+    // Each reference that is held on the way costs as much as the look-up: only the model is.
+    return isSelected && isWanted(copy) ? copy.model : nil
+  }
+}
+
+extension Hit? {
+  fileprivate mutating func mutate(_ body: (inout Hit) -> Void) {
+    guard var hit = self else { return }
+    body(&hit)
+    self = hit
+  }
+}

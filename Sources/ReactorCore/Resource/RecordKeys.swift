@@ -1,0 +1,29 @@
+import Synchronization
+
+/// Makes the keys of one backend and one scope. A resource keeps the key that was made of it last.
+final class RecordKeys: Sendable {
+  private static let count = Atomic<UInt64>(0)
+
+  /// Of no other that this process has.
+  private let id = RecordKeys.count.add(1, ordering: .relaxed).newValue
+  private let backend: Backend?
+  private let scope: Scope
+  private let secretQueryItems: Set<String>
+
+  init(backend: Backend?, scope: Scope, secretQueryItems: Set<String>) {
+    self.backend = backend
+    self.scope = scope
+    self.secretQueryItems = secretQueryItems
+  }
+
+  /// - Parameter secretQueryItems: a flow's own, which may be others than the layer's.
+  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  func key(_ resource: Resource, secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
+    guard secretQueryItems == self.secretQueryItems else { return try make(resource, secretQueryItems) }
+    return try resource.key(from: id) { () throws(ReactorError) in try make(resource, secretQueryItems) }
+  }
+
+  private func make(_ resource: Resource, _ secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
+    try RecordKey(resource, backend: backend, scope: scope, secretQueryItems: secretQueryItems)
+  }
+}

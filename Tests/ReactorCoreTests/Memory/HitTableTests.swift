@@ -1,0 +1,145 @@
+import Foundation
+import HTTPTypes
+import ReactorTesting
+import TestSupport
+import Testing
+
+@testable import ReactorCore
+
+/// What a resource knows of the memory that it was asked of.
+@Suite(.timeLimit(.minutes(1))) struct `A resource that was asked with before` {
+  private final class Owned: Sendable {}
+
+  private static func reactor<Model: Sendable>(
+    models: Int = 100, _ make: @escaping @Sendable (Resource) throws -> Model
+  ) -> Reactor<Model> {
+    var configuration = ReactorConfiguration()
+    configuration.memoryLimit = MemoryLimit(models: models, bytes: .max)
+    return Reactor(flow: ReactorFlow(configuration: configuration) { try make($0) })
+  }
+
+  @Test func `leads to its model, and so does one that is equal to it`() async throws {
+    let resource = Resource("a")
+    let reactor = Self.reactor { $0.path }
+    #expect(reactor.cached(resource) == nil)
+    _ = try await reactor.fetch(resource)
+    #expect(reactor.cached(resource) == "a")
+    #expect(reactor.cached(Resource("a")) == "a")
+    #expect(reactor.cached(Resource("b")) == nil)
+  }
+
+  @Test func `leads each reactor to its own model, whatever their types`() async throws {
+    let resource = Resource("a")
+    let (texts, lengths) = (Self.reactor { "of \($0.path)" }, Self.reactor { [$0.path.count, 7] })
+    for _ in 0..<3 {
+      #expect(try await texts.fetch(resource) == "of a")
+      #expect(try await lengths.fetch(resource) == [1, 7])
+      #expect(texts.cached(resource) == "of a")
+      #expect(lengths.cached(resource) == [1, 7])
+    }
+    try await texts.save("new", for: resource)
+    #expect(lengths.cached(resource) == [1, 7])
+    try await lengths.remove(resource)
+    #expect(lengths.cached(resource) == nil)
+    #expect(texts.cached(resource) == "new")
+  }
+
+  @Test func `stays with the memory that told it first, which loses nothing of what it knows of its use`() {
+    func copy(_ model: Int) -> Copy {
+      Copy(
+        Snapshot(model: AnyModel(model), fetchedAt: .distantPast),
+        of: RecordKey(method: .get, url: "https://api.example.com/a"), origin: .network)
+    }
+    func model(_ table: HitTable) -> Int? { table.model(for: resource) { _ in true }?.model(as: Int.self) }
+    let resource = Resource("a")
+    let (first, second) = (HitTable(), HitTable())
+    first.set(copy(1), for: resource)
+    #expect(model(first) == 1)
+    let use = first.lastUse(of: [resource])
+    second.set(copy(2), for: resource)
+    #expect(first.lastUse(of: [resource]) == use)
+    #expect(first.takeTouch(of: [resource]))
+    #expect(!first.takeTouch(of: [resource]))
+    #expect(model(first) == 1)
+    #expect(model(second) == 2)
+    second.set(nil, for: resource)
+    #expect(model(first) == 1)
+    first.set(nil, for: resource)
+    second.set(copy(3), for: resource)
+    #expect(model(first) == nil)
+    #expect(model(second) == 3)
+    #expect(second.takeTouch(of: [resource]))
+  }
+
+  @Test func `is free while the model of a reactor that is gone asks with it as it goes`() async throws {
+    final class Asking: Sendable {
+      let ask: @Sendable () -> Void
+      init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
+      deinit { ask() }
+    }
+    let resource = Resource("a")
+    let other = Self.reactor { $0.path }
+    let asked = Shared(0)
+    do {
+      let reactor = Self.reactor { _ in
+        Asking {
+          _ = other.cached(resource)
+          asked.change { $0 += 1 }
+        }
+      }
+      _ = try await reactor.fetch(resource)
+      _ = try await other.fetch(resource)
+    }
+    #expect(asked.value == 1)
+    #expect(other.cached(resource) == "a")
+  }
+
+  @Test func `keeps no model of a reactor that is gone`() async throws {
+    let resource = Resource("a")
+    weak var model: Owned?
+    do {
+      let reactor = Self.reactor { _ in Owned() }
+      model = try await reactor.fetch(resource)
+      #expect(model != nil)
+    }
+    #expect(model == nil)
+    #expect(Self.reactor { _ in Owned() }.cached(resource) == nil)
+  }
+
+  @Test func `keeps no model that was removed, replaced or evicted`() async throws {
+    let resource = Resource("a")
+    let reactor = Self.reactor(models: 1) { _ in Owned() }
+    weak var removed: Owned? = try await reactor.fetch(resource)
+    try await reactor.remove(resource)
+    #expect(removed == nil)
+    #expect(reactor.cached(resource) == nil)
+    weak var replaced: Owned? = try await reactor.fetch(resource)
+    weak var evicted: Owned? = try await reactor.fetchFromNetwork(resource)
+    #expect(replaced == nil)
+    #expect(evicted != nil)
+    _ = try await reactor.fetch(Resource("b"))
+    #expect(evicted == nil)
+    #expect(reactor.cached(resource) == nil)
+  }
+
+  @Test func `counts as used when it is read, and so does one that is equal to it`() async throws {
+    let resources = (0..<32).map { Resource("\($0)") }
+    let reactor = Self.reactor(models: 32) { $0.path }
+    for resource in resources { _ = try await reactor.fetch(resource) }
+    // The oldest two are used, each in its way; the next that comes costs the least recently used their places.
+    _ = reactor.cached(resources[0])
+    _ = reactor.cached(Resource("1"))
+    _ = try await reactor.fetch("new")
+    #expect(reactor.cached(resources[0]) == "0")
+    #expect(reactor.cached(resources[1]) == "1")
+    #expect(reactor.cached(resources[2]) == nil)
+  }
+
+  @Test func `tells two that look alike in Unicode apart`() async throws {
+    let (composed, decomposed) = (Resource("caf\u{e9}"), Resource("cafe\u{301}"))
+    let reactor = Self.reactor { $0.path.utf8.count }
+    #expect(try await reactor.fetch(composed) == 5)
+    #expect(try await reactor.fetch(decomposed) == 6)
+    #expect(reactor.cached(composed) == 5)
+  }
+}
