@@ -3,20 +3,16 @@
   import GRDB
   import Synchronization
 
-  /// The open connections to one file: one that writes, one that loads, and more that load, or one for lists, once they are
-  /// needed. All calls are synchronous: a read costs a few microseconds so, and ten times that across GRDB's executors.
+  /// The open connections to one file: one that writes, one for lists, and several that load. All calls are
+  /// synchronous: a read costs a few microseconds so, and ten times that across GRDB's executors.
   final class SQLiteConnections: Sendable {
     /// The file that they opened, whatever has its name now.
     let identity: SQLiteFiles.Identity
-    /// One at least, and as many as have loaded at once.
-    private let readers: Mutex<[SQLiteReader]>
-    private let readerLimit: Int
+    private let readers: [SQLiteReader]
     private let next = Atomic(0)
     /// How long the writer waits for other processes, in milliseconds.
     private let busyTimeout: Int
-    private let files: SQLiteFiles
-    /// Opened when it is used first: a program's start needs none.
-    private let lister = Mutex<DatabaseQueue?>(nil)
+    private let lister: DatabaseQueue
     /// Last, so that it is closed last: what is in `-wal` is then moved into the database, and `-wal` removed.
     private let writer: DatabaseQueue
 
@@ -27,53 +23,24 @@
         throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
       }
       self.identity = identity
-      self.files = files
       busyTimeout = Int(files.system.lockWait / .milliseconds(1))
       writer = try DatabaseQueue(path: files.path, configuration: Self.writing(files))
       try SQLiteSchema.migrate(writer)
       try writer.writeWithoutTransaction { try Self.set(synchronization, $0, files.path) }
-      readers = Mutex([try SQLiteReader(files.path)])
-      readerLimit = count
+      lister = try DatabaseQueue(path: files.path, configuration: Self.reading(files.system))
+      readers = try (0..<max(1, count)).map { _ in try SQLiteReader(files.path) }
     }
 
     /// Loads what is stored under a key's digest, on a connection that is free where there is one.
     func load(_ digest: String) throws -> SQLiteRows.Stored? {
-      let readers = readers.withLock(\.self)
       for reader in readers {
         if let stored = try reader.loadIfFree(digest) { return stored }
       }
-      if readers.count < readerLimit { return try openReader().load(digest) }
       return try readers[next.wrappingAdd(1, ordering: .relaxed).oldValue % readers.count].load(digest)
     }
 
     /// Runs `body` on the connection for lists, after others. One statement sees one state of the database.
-    func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try openLister().unsafeRead(body) }
-
-    /// - Throws: `DatabaseError`, also where another file has the name now.
-    private func openLister() throws -> DatabaseQueue {
-      try lister.withLock { lister in
-        if let lister { return lister }
-        let opened = try DatabaseQueue(path: files.path, configuration: Self.reading(files.system))
-        try checkIdentity()
-        lister = opened
-        return opened
-      }
-    }
-
-    /// - Throws: as ``openLister()``.
-    private func openReader() throws -> SQLiteReader {
-      let reader = try SQLiteReader(files.path)
-      try checkIdentity()
-      readers.withLock { readers in
-        if readers.count < readerLimit { readers.append(reader) }
-      }
-      return reader
-    }
-
-    /// After opening by name: what the others opened has it still.
-    private func checkIdentity() throws {
-      guard try files.identity() == identity else { throw DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED) }
-    }
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try lister.unsafeRead(body) }
 
     /// Runs `body` in a transaction, after the other writers; it is committed when this returns.
     ///

@@ -80,9 +80,11 @@
       while true {
         let connections = state.withLock(\.connections)
         do {
-          let value = try body(connections)
-          // After it: one that was set aside before or meanwhile holds it alone.
-          if try connections.identity == files.identity() { return value }
+          // Before, so as not to work for nothing; and after: one that was set aside in between holds it alone.
+          if try connections.identity == files.identity() {
+            let value = try body(connections)
+            if try connections.identity == files.identity() { return value }
+          }
           try replace(connections, nil)
           attempts += 1
           guard attempts < 4 else { throw SQLitePersistenceError.file(path: files.path, code: ENOENT) }

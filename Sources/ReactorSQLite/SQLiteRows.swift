@@ -27,8 +27,6 @@
     /// What `Stored` is made of.
     static let loading = "SELECT used_at, head, body FROM reactor_record WHERE digest = ?"
 
-    /// Scope and URL of a record that is there stay as they are: the digest is made of them, and setting them would write their index
-    /// anew.
     static func save(_ change: Change, _ db: Database) throws {
       let statement = try SQLiteStatement(
         db,
@@ -36,11 +34,12 @@
         INSERT INTO reactor_record (digest, scope, url, fetched_at, fresh_until, used_at, size, head, body)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (digest) DO UPDATE SET
-          fetched_at = excluded.fetched_at, fresh_until = excluded.fresh_until, used_at = excluded.used_at,
-          size = excluded.size, head = excluded.head, body = excluded.body
+          scope = excluded.scope, url = excluded.url, fetched_at = excluded.fetched_at,
+          fresh_until = excluded.fresh_until, used_at = excluded.used_at, size = excluded.size, head = excluded.head,
+          body = excluded.body
         """)
       try statement.run(
-        .text(change.key.digest), .name(change.key.scope.name), .text(change.key.url),
+        .text(change.key.digest), .bytes(Array(change.key.scope.name.utf8)), .text(change.key.url),
         .real(change.fetchedAt), .real(change.freshUntil), .real(change.usedAt), .integer(change.size),
         .bytes(change.head), .blob(change.body))
     }

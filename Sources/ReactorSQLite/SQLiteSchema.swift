@@ -8,7 +8,6 @@
       var migrator = DatabaseMigrator()
       migrator.registerMigration("reactor-1") { try $0.execute(sql: first) }
       migrator.registerMigration("reactor-2") { try $0.execute(sql: second) }
-      migrator.registerMigration("reactor-3") { try $0.execute(sql: third) }
       return migrator
     }
 
@@ -41,8 +40,7 @@
     /// - Throws: ``SQLiteDamage/foreignSchema`` where the tables are not those that the migrations left.
     static func migrate(_ writer: DatabaseQueue) throws {
       do {
-        // The migrator itself takes as long as opening a connection does.
-        if try !writer.writeWithoutTransaction(migrator.hasCompletedMigrations) { try migrator.migrate(writer) }
+        try migrator.migrate(writer)
       } catch let error as DatabaseError
         where error.resultCode != .SQLITE_ERROR && error.resultCode != .SQLITE_CONSTRAINT
       {
@@ -139,14 +137,6 @@
       END;
       CREATE TRIGGER reactor_record_removed AFTER DELETE ON reactor_record BEGIN
         UPDATE reactor_usage SET bytes = bytes - old.size, count = count - 1;
-      END;
-      """
-
-    /// A record that is as large as before, as one that was validated is, leaves the sums as they are: a page less to write.
-    private static let third = """
-      DROP TRIGGER reactor_record_replaced;
-      CREATE TRIGGER reactor_record_replaced AFTER UPDATE OF size ON reactor_record WHEN new.size IS NOT old.size BEGIN
-        UPDATE reactor_usage SET bytes = bytes + new.size - old.size;
       END;
       """
   }

@@ -27,8 +27,6 @@
 
     enum Value {
       case text(String)
-      /// A string's bytes: text in SQLite ends at a NUL.
-      case name(String)
       case blob(Data)
       case bytes([UInt8])
       case real(Double)
@@ -36,38 +34,35 @@
     }
 
     /// Runs the statement to its end.
-    func run(_ values: Value...) throws { try bound(values[...]) { while try step() {} } }
+    func run(_ values: Value...) throws { try bound(values) { while try step() {} } }
 
     /// Gives `body` the first row; `nil` where there is none.
     func first<Result>(_ values: Value..., body: (SQLiteRow) -> Result) throws -> Result? {
-      try bound(values[...]) { try step() ? body(SQLiteRow(handle: handle)) : nil }
+      try bound(values) { try step() ? body(SQLiteRow(handle: handle)) : nil }
     }
 
-    /// Calls `body` while the values are bound: SQLite reads them where they are, and copies nothing.
-    private func bound<Result>(
-      _ values: ArraySlice<Value>, at index: Int32 = 1, _ body: () throws -> Result
-    ) throws -> Result {
-      guard let value = values.first else {
-        defer { unbind() }
-        return try body()
+    /// Calls `body` while the values are bound.
+    private func bound<Result>(_ values: [Value], _ body: () throws -> Result) throws -> Result {
+      defer {
+        // An error was thrown already.
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
       }
-      func next(_ code: Int32) throws -> Result {
-        guard code == SQLITE_OK else {
-          defer { unbind() }
-          throw failure(code)
-        }
-        return try bound(values.dropFirst(), at: index + 1, body)
-      }
+      for (value, index) in zip(values, Int32(1)...) { try check(bind(value, index)) }
+      return try body()
+    }
+
+    /// SQLite copies the bytes.
+    private func bind(_ value: Value, _ index: Int32) -> Int32 {
       switch value {
       case .text(var text):
-        return try text.withUTF8 { bytes in
-          try next(sqlite3_bind_text(handle, index, Self.start(bytes), Int32(clamping: bytes.count), nil))
+        text.withUTF8 { bytes in
+          sqlite3_bind_text(handle, index, Self.start(bytes), Int32(clamping: bytes.count), Self.copied)
         }
-      case .name(var name): return try name.withUTF8 { try next(bind(UnsafeRawBufferPointer($0), index)) }
-      case .blob(let data): return try data.withUnsafeBytes { try next(bind($0, index)) }
-      case .bytes(let bytes): return try bytes.withUnsafeBytes { try next(bind($0, index)) }
-      case .real(let value): return try next(sqlite3_bind_double(handle, index, value))
-      case .integer(let value): return try next(sqlite3_bind_int64(handle, index, Int64(value)))
+      case .blob(let data): data.withUnsafeBytes { bind($0, index) }
+      case .bytes(let bytes): bytes.withUnsafeBytes { bind($0, index) }
+      case .real(let value): sqlite3_bind_double(handle, index, value)
+      case .integer(let value): sqlite3_bind_int64(handle, index, Int64(value))
       }
     }
 
@@ -75,15 +70,11 @@
       // Without an address it would be NULL.
       bytes.isEmpty
         ? sqlite3_bind_zeroblob(handle, index, 0)
-        : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), nil)
+        : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), Self.copied)
     }
 
-    /// Before the values' addresses are no longer theirs.
-    private func unbind() {
-      // An error was thrown already.
-      sqlite3_reset(handle)
-      sqlite3_clear_bindings(handle)
-    }
+    /// `SQLITE_TRANSIENT`, which is not imported.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private static func start(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafePointer<CChar>? {
       UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
@@ -96,6 +87,8 @@
       guard code == SQLITE_DONE else { throw failure(code) }
       return false
     }
+
+    private func check(_ code: Int32) throws { if code != SQLITE_OK { throw failure(code) } }
 
     private func failure(_ code: Int32) -> DatabaseError {
       DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(connection)))

@@ -20,15 +20,9 @@
     private struct State {
       var isLed = false
       var waiters: [Waiter] = []
-      /// How many are still to lead without waiting for others.
-      var atOnce = 0
-      /// What that was set to last, and none since others came.
-      var lastAtOnce = 0
     }
 
     private let state = Mutex(State())
-    /// How many lead without waiting, at most, before one waits again: a burst on one core is at most so many transactions more.
-    private static var mostAtOnce: Int { 15 }
     private let limit: Int
     private let weight: @Sendable (Operation) -> Int
     private let perform: @Sendable ([Operation]) -> [Result<Void, any Error>]
@@ -53,10 +47,10 @@
     ///
     /// - Throws: the operation's own error.
     func run(_ operation: Operation) async throws {
-      if let waits = takesLead() {
+      if takesLead() {
         // Those that are about to come, come first: without this, a burst on one core is so many transactions.
-        if waits { await Task.yield() }
-        return try lead(operation, afterWaiting: waits).get()
+        await Task.yield()
+        return try lead(operation).get()
       }
       let turn = await withCheckedContinuation { continuation in
         let leads = state.withLock { state in
@@ -77,24 +71,18 @@
 
     /// Performs the operation where nobody is at work; else does nothing.
     func runIfIdle(_ operation: Operation) {
-      if takesLead() != nil { _ = lead(operation) }
+      if takesLead() { _ = lead(operation) }
     }
 
-    /// `nil` where another leads; else whether to wait for others before.
-    private func takesLead() -> Bool? {
+    private func takesLead() -> Bool {
       state.withLock { state in
-        guard !state.isLed else { return nil }
-        state.isLed = true
-        guard state.atOnce > 0 else { return true }
-        state.atOnce -= 1
-        return false
+        defer { state.isLed = true }
+        return !state.isLed
       }
     }
 
-    /// - Parameter waited: whether others were let come before. Where none came, the next do not wait, for a while: it takes two
-    ///   changes of threads.
-    private func lead(_ operation: Operation, afterWaiting waited: Bool = false) -> Result<Void, any Error> {
-      let others = takeWaiters(limit - weight(operation), waited)
+    private func lead(_ operation: Operation) -> Result<Void, any Error> {
+      let others = takeWaiters(limit - weight(operation))
       let results = perform([operation] + others.map(\.operation))
       for (waiter, result) in zip(others, results.dropFirst()) { waiter.continuation.resume(returning: .done(result)) }
       let next = state.withLock { state -> Waiter? in
@@ -105,23 +93,15 @@
       return results[0]
     }
 
-    private func takeWaiters(_ limit: Int, _ waited: Bool) -> [Waiter] {
+    private func takeWaiters(_ limit: Int) -> [Waiter] {
       state.withLock { state in
-        if !state.waiters.isEmpty {
-          (state.atOnce, state.lastAtOnce) = (0, 0)
-        } else if waited {
-          state.lastAtOnce = min(state.lastAtOnce * 2 + 1, Self.mostAtOnce)
-          state.atOnce = state.lastAtOnce
-        }
         var rest = limit
-        let end = state.waiters.firstIndex { waiter in
+        let others = state.waiters.prefix { waiter in
           rest -= weight(waiter.operation)
-          return rest < 0
+          return rest >= 0
         }
-        let later = end.map { Array(state.waiters[$0...]) } ?? []
-        defer { state.waiters = later }
-        state.waiters.removeLast(later.count)
-        return state.waiters
+        state.waiters.removeFirst(others.count)
+        return Array(others)
       }
     }
   }

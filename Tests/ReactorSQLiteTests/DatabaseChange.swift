@@ -28,12 +28,12 @@
     try persistence.database.manage { try $0.execute(sql: "PRAGMA max_page_count = \(count)") }
   }
 
-  /// A database as an older release made it: the first, or the one whose last migration is `last`.
-  func makeOlderVersion(_ path: String, _ keys: [RecordKey], upTo last: String = "reactor-1") throws {
+  /// A database as the first release made it.
+  func makeFirstVersion(_ path: String, _ keys: [RecordKey]) throws {
     try FileManager.default.createDirectory(
       atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
     let queue = try DatabaseQueue(path: path)
-    try SQLiteSchema.migrator.migrate(queue, upTo: last)
+    try SQLiteSchema.migrator.migrate(queue, upTo: "reactor-1")
     try queue.write { db in
       for key in keys {
         let change = SQLiteRows.Change(.sample(key), for: key, at: Date())

@@ -77,35 +77,6 @@
       for task in late.withLock({ $0 }) { try await task.value }
     }
 
-    @Test func `one after which nobody came lets the next be performed at once, for a while`() async throws {
-      let script = Script()
-      let queue = SQLiteWriteQueue<Int>(limit: 1_000, weight: { _ in 1 }, perform: { script.perform($0) })
-      let start = { (operations: Range<Int>) in
-        operations.map { operation in
-          Task(executorPreference: script.executor) { try await queue.run(operation) }
-        }
-      }
-      // It waits in vain.
-      var tasks = start(0..<1)
-      script.executor.run(1)
-      #expect(script.batches.withLock { $0 } == [])
-      script.executor.runAll()
-      #expect(script.batches.withLock { $0 } == [[0]])
-      // Nobody waits for the second; and the third comes while others are performed.
-      tasks += start(1..<3)
-      script.executor.run(1)
-      #expect(script.batches.withLock { $0 } == [[0], [1]])
-      script.executor.runAll()
-      // The next waits again, and is not alone any more.
-      tasks += start(3..<6)
-      script.executor.run(1)
-      #expect(script.batches.withLock { $0 } == [[0], [1], [2]])
-      script.executor.runAll()
-      #expect(script.batches.withLock { $0 } == [[0], [1], [2], [3, 4, 5]])
-      for task in tasks { try await task.value }
-      #expect(queue.waiterCount == 0)
-    }
-
     @Test func `what need not be done now is left where somebody is at work`() async throws {
       let batches = Mutex<[[Int]]>([])
       let inner = Mutex<SQLiteWriteQueue<Int>?>(nil)
