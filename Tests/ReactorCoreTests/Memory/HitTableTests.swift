@@ -109,12 +109,12 @@ import Testing
   @Test func `keeps no model that was removed, replaced or evicted`() async throws {
     let resource = Resource("a")
     let reactor = Self.reactor(models: 1) { _ in Owned() }
-    weak var removed: Owned? = try await reactor.fetch(resource)
+    weak let removed: Owned? = try await reactor.fetch(resource)
     try await reactor.remove(resource)
     #expect(removed == nil)
     #expect(reactor.cached(resource) == nil)
-    weak var replaced: Owned? = try await reactor.fetch(resource)
-    weak var evicted: Owned? = try await reactor.fetchFromNetwork(resource)
+    weak let replaced: Owned? = try await reactor.fetch(resource)
+    weak let evicted: Owned? = try await reactor.fetchFromNetwork(resource)
     #expect(replaced == nil)
     #expect(evicted != nil)
     _ = try await reactor.fetch(Resource("b"))
