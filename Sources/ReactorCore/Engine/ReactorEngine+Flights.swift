@@ -42,7 +42,7 @@ extension ReactorEngine {
         join(layer, entry, at: now, priority: priority, &state, &effects)
       case .ask, .notCached:
         if party.policy.asksStoreFirst { append(key, .memoryMiss) }
-        entry.waiters[party.id] = continuation
+        entry.addWaiter(continuation, for: party.id)
         join(party, entry, at: now, priority: priority, &state, &effects)
       }
       settle(entry, &state, &effects)
@@ -51,7 +51,7 @@ extension ReactorEngine {
 
   private func leave(_ key: RecordKey, _ id: Flight.PartyID) {
     transact { state, effects in
-      guard let entry = state.memory.entries[key], let waiter = entry.waiters.removeValue(forKey: id) else { return }
+      guard let entry = state.memory.entries[key], let waiter = entry.removeWaiter(id) else { return }
       effects.append(.resume(waiter, .failure(.cancelled)))
       depart(id, entry, &state, &effects)
       settle(entry, &state, &effects)

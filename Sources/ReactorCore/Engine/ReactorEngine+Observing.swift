@@ -33,7 +33,7 @@ extension ReactorEngine {
       let entry = entry(of: key, as: resource, &state)
       let interval = polling.flatMap { $0 > .zero && $0 < .never && policy != .cacheOnly ? $0 : nil }
       let subscriber = subscriber(resource, policy, entry, now, polling: interval, since: state.time)
-      entry.subscribers[id] = subscriber
+      entry.addSubscriber(subscriber, for: id)
       state.subscriberCount += 1
       if interval != nil {
         entry.pollers += 1
@@ -54,9 +54,7 @@ extension ReactorEngine {
   /// Ends a stream; one that waits gets `nil`.
   func unsubscribe(_ key: RecordKey, _ id: Flight.PartyID) {
     transact { state, effects in
-      guard let entry = state.memory.entries[key], let subscriber = entry.subscribers.removeValue(forKey: id) else {
-        return
-      }
+      guard let entry = state.memory.entries[key], let subscriber = entry.removeSubscriber(id) else { return }
       if let continuation = subscriber.continuation { effects.append(.deliver(continuation, nil)) }
       if let copy = subscriber.ownVariant { effects.append(.release([copy])) }
       state.subscriberCount -= 1

@@ -107,7 +107,7 @@ extension ReactorEngine {
 
   private func use(_ party: Flight.Party, _ entry: Entry, _ effects: inout [Effect]) {
     guard party.kind == .caller else { return entry.show(to: party.id) }
-    guard let waiter = entry.waiters.removeValue(forKey: party.id) else { return }
+    guard let waiter = entry.removeWaiter(party.id) else { return }
     guard let copy = entry.copy else { return effects.append(.resume(waiter, .failure(.notCached))) }
     effects.append(.resume(waiter, .success(copy)))
   }
@@ -116,7 +116,7 @@ extension ReactorEngine {
     _ party: Flight.Party, _ error: ReactorError, _ entry: Entry, _ effects: inout [Effect]
   ) {
     if case .notCached = error { entry.denyCached(to: party.id) }
-    guard let waiter = entry.waiters.removeValue(forKey: party.id) else { return }
+    guard let waiter = entry.removeWaiter(party.id) else { return }
     effects.append(.resume(waiter, .failure(error)))
   }
 

@@ -108,10 +108,7 @@ extension ReactorEngine {
     transact { state, effects in
       let forgotten = key.map { [state.memory.entries[$0]].compactMap(\.self) } ?? state.memory.entriesInOrder
       for entry in forgotten {
-        for (_, waiter) in entry.waiters.sorted(by: { $0.key < $1.key }) {
-          effects.append(.resume(waiter, .failure(.cancelled)))
-        }
-        entry.waiters = [:]
+        for waiter in entry.removeWaiters() { effects.append(.resume(waiter, .failure(.cancelled))) }
         endFlight(of: entry, &effects)
         setCopy(nil, of: entry, &state, &effects)
         entry.error = nil

@@ -50,7 +50,8 @@ import Synchronization
   init<Model>(_ flow: ReactorFlow<Model>) {
     let flow = flow.erased
     self.flow = flow
-    name = "\(Model.self)"
+    // Most are short enough to need no memory, unless they are interpolated.
+    name = String(describing: Model.self)
     core = flow.core
     let configuration = flow.configuration
     (elapsed, sleep) = Self.stopwatch(configuration.clock)
@@ -86,12 +87,17 @@ extension ReactorEngine {
   @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
     let events = core.events
     guard events.hasObservers else { return reader.hit(resource, policy) }
-    var sending: EventHub.Sending?
+    var due: (turn: EventHub.Turn, key: RecordKey)?
     let model = reader.hit(resource, policy) { key in
-      sending = events.begin(ReactorEvent(key: key, model: name, kind: .memoryHit))
+      due = events.takeTurn(elsePutDown: memoryHit(of: key)).map { ($0, key) }
     }
-    if let sending { events.end(sending) }
+    // Taken and not copied, here as in the hub: counting references is what an event costs.
+    if let (turn, key) = due.take() { events.deliver(memoryHit(of: key), in: turn) }
     return model
+  }
+
+  private func memoryHit(of key: consuming RecordKey) -> ReactorEvent {
+    ReactorEvent(key: key, model: name, kind: .memoryHit)
   }
 
   /// What is to be had where memory did not answer.

@@ -6,10 +6,17 @@ import Synchronization
 /// nobody delivering does so, for everyone; so no two observers' calls overlap, and an observer that causes events
 /// gets them after the one it is in.
 final class EventHub: Sendable {
-  private let isListening = Atomic<Bool>(false)
-  private let state = Mutex(State())
+  private let shared = Shared()
 
-  private struct State {
+  deinit { shared.removeAll() }
+
+  /// What tokens reach without keeping the hub. They have no weak reference to it: whatever has one is counted several times as slowly.
+  fileprivate final class Shared: Sendable {
+    let isListening = Atomic<Bool>(false)
+    let state = Mutex(State())
+  }
+
+  fileprivate struct State {
     /// In the order in which they came.
     var observers: [Observer] = []
     var queue: [ReactorEvent] = []
@@ -21,28 +28,28 @@ final class EventHub: Sendable {
     }
   }
 
-  fileprivate final class Observer: Sendable {
-    let body: @Sendable (ReactorEvent) -> Void
-    /// Once it is, it gets nothing more, whatever is under way.
-    let isCancelled = Atomic<Bool>(false)
+  fileprivate struct Observer {
+    let ending: Ending
+    /// Tells it, unless it has left.
+    let tell: @Sendable (ReactorEvent) -> Void
+  }
 
-    init(_ body: @escaping @Sendable (ReactorEvent) -> Void) { self.body = body }
+  /// What a token keeps of its observer.
+  fileprivate final class Ending: Sendable {
+    /// Once it is, the observer gets nothing more, whatever is under way.
+    let isReached = Atomic<Bool>(false)
   }
 
   /// Whether anyone listens; one atomic load, so that without a listener no event is made.
-  var hasObservers: Bool { isListening.load(ordering: .relaxed) }
+  var hasObservers: Bool { shared.isListening.load(ordering: .relaxed) }
 
   func observe(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
-    let observer = Observer(body)
-    state.withLock { state in
-      state.observers.append(observer)
-      isListening.store(true, ordering: .relaxed)
-    }
+    let ending = Ending()
+    shared.add(Observer(ending: ending) { if !ending.isReached.load(ordering: .acquiring) { body($0) } })
     // A token is often kept by what its observer calls: it keeps neither.
-    return EventToken { [weak self, weak observer] in
-      guard let observer else { return }
-      observer.isCancelled.store(true, ordering: .releasing)
-      self?.remove(observer)
+    return EventToken { [shared] in
+      ending.isReached.store(true, ordering: .releasing)
+      shared.remove(ending)
     }
   }
 
@@ -50,7 +57,7 @@ final class EventHub: Sendable {
   func append(_ event: @autoclosure () -> ReactorEvent) {
     guard hasObservers else { return }
     let event = event()
-    state.withLock { state in
+    shared.state.withLock { state in
       // The last observer may have left meanwhile.
       if !state.observers.isEmpty { state.queue.append(event) }
     }
@@ -60,39 +67,37 @@ final class EventHub: Sendable {
   func deliver() {
     guard hasObservers else { return }
     deliver(
-      state.withLock { state in
+      shared.state.withLock { state in
         guard !state.isDelivering, !state.queue.isEmpty else { return nil }
         state.isDelivering = true
         return state.takeBatch()
       })
   }
 
-  /// An event whose turn it is.
-  struct Sending {
-    fileprivate let event: ReactorEvent
+  /// The right to deliver, which is one thread's at a time; to be followed by ``deliver(_:in:)``.
+  struct Turn {
     fileprivate let observers: [Observer]
   }
 
-  /// Puts `event` down, under a lock it may be; to be followed by ``end(_:)`` once no lock is held. It costs less than ``append(_:)`` and
-  /// ``deliver()`` where nothing else is under way.
+  /// Takes the turn for an event, under a lock it may be. The event is made only where it has to wait: with ``deliver(_:in:)`` this costs
+  /// less than ``append(_:)`` and ``deliver()`` where nothing else is under way.
   ///
-  /// - Returns: `nil` where somebody else delivers it.
-  func begin(_ event: ReactorEvent) -> Sending? {
-    let observers = state.withLock { state -> [Observer]? in
+  /// - Returns: `nil` where somebody else delivers it, or nobody listens.
+  func takeTurn(elsePutDown event: @autoclosure () -> ReactorEvent) -> Turn? {
+    shared.state.withLock { state in
+      guard !state.observers.isEmpty else { return nil }
       guard !state.isDelivering, state.queue.isEmpty else {
-        state.queue.append(event)
+        state.queue.append(event())
         return nil
       }
-      guard !state.observers.isEmpty else { return nil }
       state.isDelivering = true
-      return state.observers
+      return Turn(observers: state.observers)
     }
-    return observers.map { Sending(event: event, observers: $0) }
   }
 
-  /// Calls the observers with what was begun, and with what came meanwhile.
-  func end(_ sending: Sending) {
-    Self.call(sending.observers, sending.event)
+  /// Calls the observers with the event that the turn was taken for, and with what came meanwhile. No lock is held.
+  func deliver(_ event: ReactorEvent, in turn: Turn) {
+    Self.call(turn.observers, event)
     deliver(finish())
   }
 
@@ -105,30 +110,45 @@ final class EventHub: Sendable {
     }
   }
 
-  private typealias Batch = (events: [ReactorEvent], observers: [Observer])
+  fileprivate typealias Batch = (events: [ReactorEvent], observers: [Observer])
 
   private static func call(_ observers: [Observer], _ event: ReactorEvent) {
-    for observer in observers where !observer.isCancelled.load(ordering: .acquiring) { observer.body(event) }
+    for index in observers.indices { observers[index].tell(event) }
   }
 
   /// What came meanwhile; `nil` where nothing did: then nobody delivers any more.
   private func finish() -> Batch? {
-    state.withLock { state in
+    shared.state.withLock { state in
       guard state.queue.isEmpty else { return state.takeBatch() }
       state.isDelivering = false
       return nil
     }
   }
+}
 
-  private func remove(_ observer: Observer) {
-    let released = state.withLock { state -> [ReactorEvent] in
-      state.observers.removeAll { $0 === observer }
-      guard state.observers.isEmpty else { return [] }
-      isListening.store(false, ordering: .relaxed)
-      defer { state.queue = [] }
-      return state.queue
+extension EventHub.Shared {
+  func add(_ observer: EventHub.Observer) {
+    state.withLock { state in
+      state.observers.append(observer)
+      isListening.store(true, ordering: .relaxed)
     }
-    // Let go of only now: what an event holds may cancel another token as it goes.
+  }
+
+  func remove(_ ending: EventHub.Ending) { remove { $0.ending === ending } }
+
+  func removeAll() { remove { _ in true } }
+
+  private func remove(_ isGone: (EventHub.Observer) -> Bool) {
+    let released = state.withLock { state -> EventHub.State in
+      var released = EventHub.State()
+      released.observers = state.observers.filter(isGone)
+      state.observers.removeAll(where: isGone)
+      guard state.observers.isEmpty else { return released }
+      isListening.store(false, ordering: .relaxed)
+      swap(&released.queue, &state.queue)
+      return released
+    }
+    // Let go of only now: what an observer or an event holds may cancel another token as it goes.
     withExtendedLifetime(released) {}
   }
 }

@@ -17,7 +17,8 @@ final class Copy: Sendable {
   let key: RecordKey
   let model: AnyModel
   let fetchedAt: Date
-  let head: Record.Head?
+  var head: Record.Head? { exchange?.head }
+  private let exchange: Exchange?
   let origin: Origin
   let freshness: Freshness
   /// Bytes of payload that it was made from.
@@ -25,19 +26,26 @@ final class Copy: Sendable {
 
   convenience init(_ snapshot: Snapshot<AnyModel>, of key: RecordKey, origin: Origin, cost: Int? = nil) {
     self.init(
-      key, snapshot.model, fetchedAt: snapshot.fetchedAt, head: snapshot.head,
+      key, snapshot.model, fetchedAt: snapshot.fetchedAt, snapshot.head.map(Exchange.init),
       origin: snapshot.isLocal && origin == .persistence ? .local : origin, freshness: snapshot.freshness,
       cost: cost ?? snapshot.record?.body.count ?? 0)
   }
 
+  /// By reference, since it is large, and a model that no server has sent has none.
+  private final class Exchange: Sendable {
+    let head: Record.Head
+
+    init(head: Record.Head) { self.head = head }
+  }
+
   private init(
-    _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, head: Record.Head?, origin: Origin, freshness: Freshness,
+    _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ exchange: Exchange?, origin: Origin, freshness: Freshness,
     cost: Int
   ) {
     self.key = key
     self.model = model
     self.fetchedAt = fetchedAt
-    self.head = head
+    self.exchange = exchange
     self.origin = origin
     self.freshness = freshness
     self.cost = cost
@@ -47,7 +55,7 @@ final class Copy: Sendable {
   func invalidated(at date: Date) -> Copy {
     var freshness = freshness
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
-    return Copy(key, model, fetchedAt: fetchedAt, head: head, origin: origin, freshness: freshness, cost: cost)
+    return Copy(key, model, fetchedAt: fetchedAt, exchange, origin: origin, freshness: freshness, cost: cost)
   }
 
   /// What a flow's step is given: the model without the bytes.

@@ -26,10 +26,11 @@ final class HitTable: Sendable {
 
   /// The model that `resource` leads to, where its copy is wanted; marks it used. `isWanted` runs under a lock, and is asked only about
   /// what answers the resource.
+  @inline(__always)
   func model(for resource: Resource, where isWanted: (Copy) -> Bool) -> AnyModel? {
     let order = nextOrder()
-    let own = resource.withHit { hit -> AnyModel?? in
-      hit?.table == id ? .some(hit?.use(order, where: isWanted)) : nil
+    let own = resource.withKnownHit { known -> AnyModel?? in
+      known?.table == id ? .some(known?.hit.use(order, where: isWanted)) : nil
     }
     if let own { return own }
     return shard(resource).hits.withLock { hits in
@@ -49,17 +50,19 @@ final class HitTable: Sendable {
         return
       }
       if hits[resource]?.copy === copy { return }
-      hits[resource] = Hit(table: id, copy: copy, isSelected: isSelected, order: hits[resource]?.order ?? 0)
+      hits[resource] = Hit(copy: copy, isSelected: isSelected, order: hits[resource]?.order ?? 0)
     }
     tell(resource, copy, isSelected: isSelected)
   }
 
   /// Another memory's hit stays: what it knows of its use would be lost, and its model might be let go of under this one's lock.
   private func tell(_ resource: Resource, _ copy: Copy?, isSelected: Bool = false) {
-    let old = resource.withHit { hit -> Hit? in
-      guard hit == nil || hit?.table == id else { return nil }
-      let old = hit
-      hit = copy.map { Hit(table: id, copy: $0, isSelected: isSelected, order: old?.order ?? 0) }
+    let old = resource.withKnownHit { known -> KnownHit? in
+      guard known == nil || known?.table == id else { return nil }
+      let old = known
+      known = copy.map {
+        KnownHit(table: id, hit: Hit(copy: $0, isSelected: isSelected, order: old?.hit.order ?? 0))
+      }
       return old
     }
     // Not under the resource's lock: its model may ask with the resource as it goes.
@@ -70,14 +73,14 @@ final class HitTable: Sendable {
   func nextOrder() -> UInt64 { order.add(1, ordering: .relaxed).newValue }
 
   /// When one of `resources` was used last; zero where none was.
-  func lastUse(of resources: [Resource]) -> UInt64 {
+  func lastUse(of resources: some Sequence<Resource>) -> UInt64 {
     var last: UInt64 = 0
     for resource in resources { forEachHit(of: resource) { last = max(last, $0.order) } }
     return last
   }
 
   /// Whether one of `resources` was read since the last call.
-  func takeTouch(of resources: [Resource]) -> Bool {
+  func takeTouch(of resources: some Sequence<Resource>) -> Bool {
     var wasTouched = false
     for resource in resources {
       forEachHit(of: resource) { hit in
@@ -89,25 +92,37 @@ final class HitTable: Sendable {
   }
 
   private func forEachHit(of resource: Resource, _ body: (inout Hit) -> Void) {
-    resource.withHit { if $0?.table == id { $0.mutate(body) } }
-    shard(resource).hits.withLock { $0[resource].mutate(body) }
+    resource.withKnownHit { known in
+      guard var own = known, own.table == id else { return }
+      body(&own.hit)
+      known = own
+    }
+    shard(resource).hits.withLock { hits in
+      guard let index = hits.index(forKey: resource) else { return }
+      body(&hits.values[index])
+    }
   }
 
   private func shard(_ resource: Resource) -> Shard { shards[resource.hashValueOnce & 7] }
 }
 
-/// What a resource leads to.
+/// What a resource leads to. There is one for each, twice: the order of its properties makes it 18 bytes and not 25.
 struct Hit: Sendable {
-  /// Whose it is.
-  let table: UInt64
   let copy: Copy
-  /// Whether the copy answers the resource, whose header fields may ask for another variant (RFC 9111 §4.1).
-  let isSelected: Bool
   /// Counts up at each use.
   var order: UInt64
+  /// Whether the copy answers the resource, whose header fields may ask for another variant (RFC 9111 §4.1).
+  let isSelected: Bool
   /// Whether it was read since somebody asked.
   var wasTouched = false
 
+  init(copy: Copy, isSelected: Bool, order: UInt64) {
+    self.copy = copy
+    self.isSelected = isSelected
+    self.order = order
+  }
+
+  @inline(__always)
   fileprivate mutating func use(_ order: UInt64, where isWanted: (Copy) -> Bool) -> AnyModel? {
     self.order = order
     wasTouched = true
@@ -116,10 +131,9 @@ struct Hit: Sendable {
   }
 }
 
-extension Hit? {
-  fileprivate mutating func mutate(_ body: (inout Hit) -> Void) {
-    guard var hit = self else { return }
-    body(&hit)
-    self = hit
-  }
+/// What a resource knows by itself.
+struct KnownHit: Sendable {
+  /// Whose it is.
+  let table: UInt64
+  var hit: Hit
 }

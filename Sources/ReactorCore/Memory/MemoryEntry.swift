@@ -15,11 +15,11 @@ protocol MemoryEntry: AnyObject {
 /// When and under which names an entry was used.
 struct MemoryUse {
   /// The resources that lead to the entry; several spell one key.
-  var aliases: [Resource] = []
+  var aliases = Aliases()
   /// Counts up at each use that was no hit: the least is the least recently used.
   var order: UInt64 = 0
-  /// Whether it was looked up since the time below was set.
-  var wasTouched = false
   /// The clock's time of the last use that was timed.
   var usedAt: Duration = .zero
+  /// Whether it was looked up since that time was set.
+  var wasTouched = false
 }

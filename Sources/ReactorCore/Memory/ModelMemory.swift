@@ -40,8 +40,7 @@ struct ModelMemory<Entry: MemoryEntry> {
 
   mutating func remove(_ key: RecordKey) {
     guard let entry = entries.removeValue(forKey: key) else { return }
-    for alias in entry.use.aliases { hits.set(nil, for: alias) }
-    entry.use.aliases = []
+    while let alias = entry.use.aliases.popFirst() { hits.set(nil, for: alias) }
     removed.append(entry)
     if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
   }
@@ -74,7 +73,9 @@ struct ModelMemory<Entry: MemoryEntry> {
 
   private mutating func link(_ entry: Entry, _ resource: Resource) {
     guard !entry.use.aliases.contains(resource) else { return }
-    if entry.use.aliases.count == Self.maximumAliases { hits.set(nil, for: entry.use.aliases.removeFirst()) }
+    if entry.use.aliases.count == Self.maximumAliases, let oldest = entry.use.aliases.popFirst() {
+      hits.set(nil, for: oldest)
+    }
     entry.use.aliases.append(resource)
     hits.set(entry.copy, for: resource)
   }

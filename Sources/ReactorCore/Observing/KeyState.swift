@@ -3,12 +3,24 @@ import Foundation
 /// All that a reactor knows of one key: its copy, its flight, who waits and who watches. Guarded by the reactor's lock.
 final class KeyState: MemoryEntry {
   typealias Outcome = Result<Copy, ReactorError>
+  typealias Waiter = CheckedContinuation<Outcome, Never>
 
   let key: RecordKey
   var use = MemoryUse()
-  private(set) var copy: Copy?
+  // Beside each other: apart, each of them takes eight bytes.
   /// Whether readers are still to be told of ``copy``.
   var isUnread = false
+  /// Whether ``wakeup`` is to be looked at, because what it was set by has changed.
+  var wakeupIsOutdated = false
+  /// Whether it was removed, and nobody has brought it back.
+  var isForgotten = false
+  /// Whether a flight was under way when ``wakeup`` was looked at last.
+  var hadFlight = false
+  private var hasChanged = false
+  private var publishedStatus = FetchStatus.idle
+  private var hasNewValue = false
+
+  private(set) var copy: Copy?
   /// Of the latest attempt.
   var error: ReactorError? {
     get { failure?.error }
@@ -22,30 +34,21 @@ final class KeyState: MemoryEntry {
   /// To be released after the lock: an error may hold its user's objects.
   private var replacedErrors: [ReactorError] = []
   var flight: OngoingFlight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
-  var waiters: [Flight.PartyID: CheckedContinuation<Outcome, Never>] = [:]
-  var subscribers: [Flight.PartyID: Subscriber] = [:]
+  private(set) var waiters: [Flight.PartyID: Waiter] = [:]
+  private(set) var subscribers: [Flight.PartyID: Subscriber] = [:]
   /// What was fetched until then is stale, also if persistence does not know.
   var invalidatedBefore: Date?
   /// When it is asked for again by itself.
   var wakeup: Wakeup?
-  /// Whether ``wakeup`` is to be looked at, because what it was set by has changed.
-  var wakeupIsOutdated = false
   var pollers = 0
-  /// Whether it was removed, and nobody has brought it back.
-  var isForgotten = false
-  /// Whether a flight was under way when ``wakeup`` was looked at last.
-  var hadFlight = false
   /// The clock's time at which the network was asked for it last: answered, failed, or could not be reached.
   var attemptedAt: Duration?
   /// Of the latest change that was published.
   private(set) var revision: UInt64
-  private var hasChanged = false
   /// The streams that would see something else, where the others would not.
   private var changed: Set<Flight.PartyID> = []
-  private var publishedStatus = FetchStatus.idle
   /// Of the copy's model.
   private var valueRevision: UInt64 = 0
-  private var hasNewValue = false
 
   /// - Parameter revision: the reactor's latest.
   init(key: RecordKey, revision: UInt64) {
@@ -64,6 +67,27 @@ final class KeyState: MemoryEntry {
   var holdsModel: Bool { copy != nil }
   var cost: Int { copy?.cost ?? 0 }
   var isPinned: Bool { !subscribers.isEmpty || flight != nil }
+
+  func addSubscriber(_ subscriber: Subscriber, for id: Flight.PartyID) { subscribers[id] = subscriber }
+
+  func removeSubscriber(_ id: Flight.PartyID) -> Subscriber? {
+    // One that was emptied keeps its memory, and most keys have nobody who watches or waits most of the time.
+    defer { if subscribers.isEmpty { subscribers = [:] } }
+    return subscribers.removeValue(forKey: id)
+  }
+
+  func addWaiter(_ waiter: Waiter, for id: Flight.PartyID) { waiters[id] = waiter }
+
+  func removeWaiter(_ id: Flight.PartyID) -> Waiter? {
+    defer { if waiters.isEmpty { waiters = [:] } }
+    return waiters.removeValue(forKey: id)
+  }
+
+  /// In the order of their numbers.
+  func removeWaiters() -> [Waiter] {
+    defer { waiters = [:] }
+    return waiters.sorted { $0.key < $1.key }.map(\.value)
+  }
 
   var fetchStatus: FetchStatus {
     guard let flight else { return .idle }

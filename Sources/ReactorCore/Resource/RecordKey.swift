@@ -111,13 +111,15 @@ extension RecordKey {
       self.scope = scope
       self.method = method
       var identity = identity
-      identity.makeContiguousUTF8()
-      self.identity = identity
+      var hasher = Hasher()
+      // One that was put together takes up to twice the memory that it needs.
+      self.identity = identity.withUTF8 { bytes in
+        hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+        return String(decoding: bytes, as: UTF8.self)
+      }
+      hash = hasher.finalize()
       self.urlStart = urlStart
       self.urlEnd = urlEnd
-      var hasher = Hasher()
-      identity.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-      hash = hasher.finalize()
     }
 
     /// No second copy of it is kept: it is most of the identity, and seldom asked for.

@@ -90,7 +90,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringLiteral {
   var hashValueOnce: Int { box.hash }
 
   /// What a memory knows of it, found without a look-up. `body` runs under a lock of this resource alone.
-  func withHit<Result>(_ body: (inout Hit?) -> Result) -> Result { box.hit.withLock { body(&$0) } }
+  func withKnownHit<Result>(_ body: (inout KnownHit?) -> Result) -> Result { box.hit.withLock { body(&$0) } }
 
   /// The key that `maker` has made of it, or makes now.
   func key(from maker: UInt64, _ make: () throws(ReactorError) -> RecordKey) throws(ReactorError) -> RecordKey {
@@ -138,7 +138,7 @@ extension Resource {
     /// The key that was made of it last, and by whom.
     let key = Mutex<(maker: UInt64, key: RecordKey)?>(nil)
     /// Of the memory that told it last.
-    let hit = Mutex<Hit?>(nil)
+    let hit = Mutex<KnownHit?>(nil)
 
     init(_ fields: Fields) {
       self.fields = fields

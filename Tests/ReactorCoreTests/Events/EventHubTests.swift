@@ -206,19 +206,45 @@ extension EventHub {
     #expect(hub == nil)
   }
 
-  @Test func `an event that was begun comes before what is put down after it, whoever delivers`() {
+  @Test func `an event whose turn was taken comes before what is put down after it, whoever delivers`() throws {
     let token = hub.observe { [told] in told.add($0) }
-    let sending = hub.begin(numbered(1))
+    let turn = try #require(hub.takeTurn(elsePutDown: numbered(1)))
     hub.emit(numbered(2))
     #expect(told.numbers == [])
-    if let sending { hub.end(sending) }
+    hub.deliver(numbered(1), in: turn)
     #expect(told.numbers == [1, 2])
-    hub.append(numbered(3))
-    #expect(hub.begin(numbered(4)).map { hub.end($0) } == nil)
-    hub.deliver()
-    #expect(told.numbers == [1, 2, 3, 4])
     token.cancel()
-    #expect(hub.begin(numbered(5)).map { hub.end($0) } == nil)
+  }
+
+  @Test func `an event that finds others waiting waits behind them`() {
+    let token = hub.observe { [told] in told.add($0) }
+    hub.append(numbered(3))
+    #expect(hub.takeTurn(elsePutDown: numbered(4)) == nil)
+    hub.deliver()
+    #expect(told.numbers == [3, 4])
+    token.cancel()
+  }
+
+  @Test func `an event that comes while another is delivered waits behind it`() throws {
+    let token = hub.observe { [hub, told] event in
+      told.add(event)
+      if told.numbers == [1] { #expect(hub.takeTurn(elsePutDown: numbered(2)) == nil) }
+    }
+    let turn = try #require(hub.takeTurn(elsePutDown: numbered(1)))
+    hub.deliver(numbered(1), in: turn)
+    #expect(told.numbers == [1, 2])
+    token.cancel()
+  }
+
+  @Test func `nobody takes a turn where nobody listens, and no event is made`() {
+    hub.observe { _ in }.cancel()
+    var wasMade = false
+    func made() -> ReactorEvent {
+      wasMade = true
+      return numbered(1)
+    }
+    #expect(hub.takeTurn(elsePutDown: made()) == nil)
+    #expect(!wasMade)
   }
 
   @Test func `a token that its observer keeps keeps nothing once the hub is gone`() {

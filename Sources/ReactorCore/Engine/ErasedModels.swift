@@ -1,0 +1,44 @@
+// What is typed above the engine, and holds an `AnyModel` beneath it.
+
+extension Snapshot {
+  /// The same of another model.
+  func with<Other>(_ model: Other) -> Snapshot<Other> {
+    var snapshot = Snapshot<Other>(model: model, fetchedAt: fetchedAt, record: record)
+    snapshot.head = head
+    return snapshot
+  }
+
+  /// The same of a model whose type only its reactor knows.
+  var erased: Snapshot<AnyModel> { with(AnyModel(model)) }
+}
+
+extension Snapshot<AnyModel> {
+  /// The same with its model's type.
+  func typed<Typed: Sendable>(as type: Typed.Type) -> Snapshot<Typed> { with(model.model(as: type)) }
+}
+
+extension ReactorFlow {
+  /// The same steps, of models whose type only the reactor knows.
+  var erased: ReactorFlow<AnyModel> {
+    var erased = ReactorFlow<AnyModel>(
+      core: core, configuration: configuration,
+      network: { [network] resource, context in
+        var typed = FetchContext<Model>(stale: context.stale?.typed(as: Model.self), progress: context.progress)
+        typed.hasAskedPersistence = context.hasAskedPersistence
+        typed.trail = context.trail
+        return try await network(resource, typed).erased
+      },
+      loadFromPersistence: { [loadFromPersistence] in try await loadFromPersistence($0)?.erased },
+      saveToPersistence: { [saveToPersistence] in try await saveToPersistence($0.typed(as: Model.self), $1) },
+      removeFromPersistence: removeFromPersistence)
+    erased.invalidateInPersistence = invalidateInPersistence
+    erased.isPersistent = isPersistent
+    erased.decoded = decoded
+    return erased
+  }
+}
+
+extension LoadState<AnyModel> {
+  /// The same with its model's type.
+  func typed<Typed: Sendable>(as type: Typed.Type) -> LoadState<Typed> { with(value?.model(as: type)) }
+}

@@ -1,0 +1,62 @@
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// What happens while an observer is told of something else. It happens inside the observer's call, on an executor that runs until nothing
+/// can go on.
+@Suite("Races of events", .timeLimit(.minutes(1)))
+struct EventRaceTests {
+  private let executor = SteppedExecutor()
+  private let reactor: Reactor<String>
+
+  init() {
+    var configuration = ReactorConfiguration()
+    configuration.taskExecutor = executor
+    reactor = Reactor(flow: ReactorFlow(configuration: configuration) { $0.path })
+  }
+
+  /// What an observer is told, in order, where `change` happens during its first call.
+  private func events(during change: @escaping @Sendable () async throws -> Void) async throws -> [String] {
+    let told = Shared<[String]>([])
+    let executor = executor
+    let token = reactor.observeEvents { event in
+      told.change { $0.append("\(event.kind)") }
+      if told.value.count == 1 { executor.run() }
+    }
+    let task = Task(executorPreference: executor) { try await change() }
+    await reactor.invalidate("other")
+    executor.run()
+    try await task.value
+    token.cancel()
+    #expect(executor.isIdle)
+    return told.value
+  }
+
+  @Test func `a hit and the removal after it are told in that order`() async throws {
+    try await save()
+    let reactor = reactor
+    let events = try await events {
+      #expect(try await reactor.fetch("a") == "1")
+      try await reactor.remove("a")
+    }
+    #expect(events == ["invalidated", "memory hit", "removed"])
+  }
+
+  @Test func `nothing is hit after a removal that was not told yet`() async throws {
+    try await save()
+    let reactor = reactor
+    let events = try await events {
+      try await reactor.remove("a")
+      #expect(try await reactor.fetch("a") == "a")
+    }
+    #expect(events.prefix(3) == ["invalidated", "removed", "memory miss"])
+  }
+
+  /// From outside of the executor, which has to run for it.
+  private func save() async throws {
+    let task = Task(executorPreference: executor) { [reactor] in try await reactor.save("1", for: "a") }
+    executor.run()
+    try await task.value
+  }
+}
