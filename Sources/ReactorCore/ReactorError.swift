@@ -5,7 +5,9 @@ public import HTTPTypes
 ///
 /// Neither `description` nor `dump` of an error shows a secret: of a request it names the method and the host,
 /// of a response the status, never a header field.
-@nonexhaustive public enum ReactorError: Error, Sendable {
+@nonexhaustive public indirect enum ReactorError: Error, Sendable {
+  // Indirect: states, events and outcomes have a place for one, and most have none.
+
   /// There is no connectivity, and nothing stored that the policy may use. Nothing was sent.
   case noConnectivity
   /// The caller was cancelled, or the resource was removed while the caller waited.

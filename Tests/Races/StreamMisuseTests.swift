@@ -50,12 +50,12 @@ struct StreamMisuseTests {
     for replaced in 0...1 {
       _ = try? await notes.fetch("note")
       try await transport.waitUntilIdle()
-      #expect(ended.value == replaced)
+      await eventually("the one before has ended") { ended.value == replaced }
     }
     try await notes.save(Note(1, "mine"), for: "note")
-    #expect(ended.value == 2)
+    await eventually("a write has ended it") { ended.value == 2 }
     _ = try? await notes.fetch("unwatched")
-    #expect(ended.value == 3)
+    await eventually("nobody keeps it") { ended.value == 3 }
     silent.end()
     holder.change { $0 = nil }
   }

@@ -28,7 +28,7 @@ struct ChangeTests {
 
     #expect(await inspector.post("/inspector/refetch?key=\(id)").status == .noContent)
     await bench.log.wait(for: "saved", count: 2)
-    #expect(bench.notes.cached("note")?.id == 2)
+    await eventually("it is in memory") { bench.notes.cached("note")?.id == 2 }
 
     #expect(await inspector.post("/inspector/remove?key=\(id)").status == .noContent)
     #expect(bench.notes.cached("note") == nil)

@@ -148,7 +148,7 @@ struct PolicyTableTests {
     _ = try await bench.notes.fetch("note")
     bench.clock.advance(by: .seconds(61))
     #expect(try await bench.notes.fetch("note").text == "one")
-    await bench.log.wait(for: "saved", count: 2)
+    await eventually("it is in memory") { bench.notes.cached("note")?.text == "two" }
     #expect(try await bench.notes.fetch("note").text == "two")
     #expect(bench.transport.requestCount == 2)
   }

@@ -16,10 +16,13 @@ struct ReferenceModelTests {
   }
 
   /// A removal that returned and had not removed (500372), a write that was lost with a sign-out that failed (504243), a request of a
-  /// flight that was superseded (100886), and strictnesses of the model.
+  /// flight that was superseded (100886), an answer that was under way as its resource changed, and was taken from disk as fresh
+  /// (31172449), and strictnesses of the model.
   @Test(arguments: World.allCases)
   func `what has failed once is tried again`(world: World) async {
-    let seeds: [UInt64] = [100_886, 500_372, 504_243, 1_005_974, 2_004_683, 2_017_796, 3_002_257]
+    let seeds: [UInt64] = [
+      100_886, 500_372, 504_243, 1_005_974, 2_004_683, 2_017_796, 3_002_257, 31_038_704, 31_172_449,
+    ]
     await Simulation.run(seeds: seeds, world.body)
   }
 

@@ -6,7 +6,7 @@ extension ReactorEngine {
   func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Copy {
     let key = try flow.key(resource)
     guard !Task.isCancelled else { throw .cancelled }
-    let id = state.withLock { $0.nextID() }
+    let id = nextID()
     let priority = Task.currentPriority
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -217,7 +217,10 @@ extension ReactorEngine {
     _ effects: inout [Effect]
   ) {
     var copy = Copy(loaded, of: entry.key, origin: .persistence)
-    if let date = entry.invalidatedBefore, copy.fetchedAt <= date { copy = copy.invalidated(at: date) }
+    // When it was asked for decides, as with an answer: one that was under way may not know of the change, though it came after it.
+    if let date = entry.invalidatedBefore, copy.head?.requestedAt ?? copy.fetchedAt <= date {
+      copy = copy.invalidated(at: date)
+    }
     var isNewValue = true
     // Another variant, however new, is no answer to what was asked for.
     if let old = entry.copy, !old.isAnotherVariant(for: resource) {

@@ -29,7 +29,7 @@ extension ReactorEngine {
     return transact { state, effects in
       // One date decides whether it is stale now, and when it will be.
       let now = state.date ?? now
-      let id = state.nextID()
+      let id = nextID()
       let entry = entry(of: key, as: resource, &state)
       let interval = polling.flatMap { $0 > .zero && $0 < .never && policy != .cacheOnly ? $0 : nil }
       let subscriber = subscriber(resource, policy, entry, now, polling: interval, since: state.time)

@@ -14,6 +14,10 @@ enum Effect: Sendable {
   case wakeUp(FlightTask, RecordKey, at: Duration)
   /// What the state has let go of: it ends here, since a user's `deinit` may call the reactor.
   case release([any Sendable])
+
+  fileprivate mutating func release() {
+    if case .release = self { self = .release([]) }
+  }
 }
 
 /// What persistence had when it was asked.
@@ -46,7 +50,7 @@ extension ReactorEngine {
   ) -> Result {
     let time = elapsed()
     let date = flow.configuration.revalidatesWhenStale ? now : nil
-    let (result, effects) = state.withLock { state in
+    var (result, effects) = state.withLock { state in
       var effects: [Effect] = []
       state.time = max(state.time, time)
       state.date = date
@@ -58,6 +62,8 @@ extension ReactorEngine {
       return (result, effects)
     }
     core.events.deliver()
+    // First, so that whoever is resumed finds it gone.
+    for index in effects.indices { effects[index].release() }
     for effect in effects { perform(effect) }
     return result
   }
@@ -139,7 +145,7 @@ extension ReactorEngine {
   func restart(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
     guard let old = entry.flight else { return }
     endFlight(of: entry, &effects)
-    let (machine, actions) = old.machine.restarted(id: state.nextID()) { standing(entry.copy, for: $0, at: now) }
+    let (machine, actions) = old.machine.restarted(id: nextID()) { standing(entry.copy, for: $0, at: now) }
     entry.flight = OngoingFlight(machine, under: core.generations.begin(entry.key), priority: old.priority)
     apply(actions, to: entry, &effects)
   }
@@ -158,7 +164,7 @@ extension ReactorEngine {
       }
     } else {
       entry.flight = OngoingFlight(
-        Flight(id: state.nextID()), under: core.generations.begin(entry.key), priority: priority)
+        Flight(id: nextID()), under: core.generations.begin(entry.key), priority: priority)
     }
     let actions = entry.flight?.machine.join(party) { standing(entry.copy, for: $0, at: now) } ?? []
     apply(actions, to: entry, &effects)

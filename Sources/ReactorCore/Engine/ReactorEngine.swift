@@ -22,12 +22,13 @@ import Synchronization
   let reader: MemoryReader
   /// Guards everything that changes.
   let state: Mutex<State>
+  /// Not under the lock, for which a thousand callers of one key wait.
+  private let lastID = Atomic<UInt64>(0)
 
   struct State {
     var memory: ModelMemory<Entry>
     /// What ``ReactorEngine/elapsed`` said before the lock was taken: the clock is its user's.
     var time: Duration = .zero
-    var lastID: UInt64 = 0
     var revision: UInt64 = 0
     /// Set while models wait for their eviction.
     var sweeper: FlightTask?
@@ -40,11 +41,6 @@ import Synchronization
     var powerWatcher: FlightTask?
     var pollerCount = 0
     var isSavingPower = false
-
-    mutating func nextID() -> UInt64 {
-      lastID += 1
-      return lastID
-    }
   }
 
   init<Model>(_ flow: ReactorFlow<Model>) {
@@ -80,6 +76,9 @@ import Synchronization
   }
 
   var now: Date { flow.configuration.now() }
+
+  /// Of a flight, or of a party to one.
+  func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 }
 
 extension ReactorEngine {

@@ -23,20 +23,17 @@ final class KeyState: MemoryEntry {
   private(set) var copy: Copy?
   /// Of the latest attempt.
   var error: ReactorError? {
-    get { failure?.error }
-    set {
-      if failure != nil || newValue != nil { hasChanged = true }
-      if let failure { replacedErrors.append(failure.error) }
-      failure = newValue.map { Failure(error: $0) }
+    didSet {
+      if oldValue != nil || error != nil { hasChanged = true }
+      if let oldValue { replacedErrors.append(oldValue) }
     }
   }
-  private var failure: Failure?
   /// To be released after the lock: an error may hold its user's objects.
   private var replacedErrors: [ReactorError] = []
   var flight: OngoingFlight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
   private(set) var waiters: [Flight.PartyID: Waiter] = [:]
   private(set) var subscribers: [Flight.PartyID: Subscriber] = [:]
-  /// What was fetched until then is stale, also if persistence does not know.
+  /// What was asked for until then is stale, also if persistence does not know.
   var invalidatedBefore: Date?
   /// When it is asked for again by itself.
   var wakeup: Wakeup?
@@ -197,11 +194,4 @@ final class KeyState: MemoryEntry {
   func copy(for subscriber: Subscriber) -> Copy? {
     copy?.isAnotherVariant(for: subscriber.resource) == true ? subscriber.ownVariant : copy
   }
-}
-
-/// An error by reference: most keys have none, and it is large.
-private final class Failure {
-  let error: ReactorError
-
-  init(error: ReactorError) { self.error = error }
 }

@@ -38,9 +38,11 @@ struct LiveTests {
 
   @Test func `it goes from loading to loaded, and follows what others do`() async throws {
     let bench = Bench()
-    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let gate = Gate()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
     var live: Live<Note>? = Live(bench.notes, "note")
     #expect(live?.isLoading == true && live?.value == nil && live?.error == nil)
+    gate.open()
     if let live { await wait(live) { $0.fetchStatus == .idle } }
     #expect(live?.value?.text == "one" && live?.isLoading == false)
     try await bench.notes.save(Note(2, "mine"), for: "note")

@@ -240,7 +240,7 @@ struct LoadStatesTests {
     #expect(await states?.first { $0.fetchStatus == .idle }?.value?.text == "one")
     #expect(probe != nil)
     states = nil
-    #expect(probe == nil)
+    await eventually("nothing keeps it") { probe == nil }
     #expect(reactor == nil)
   }
 

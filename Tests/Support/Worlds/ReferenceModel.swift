@@ -221,9 +221,12 @@ extension ReferenceModel {
     let lifetime: Duration = document.version == 0 ? freshFor : .seconds(server.maximumAge)
     // Whoever asks while the answer is being saved joins its flight; other saves of the key may be before it.
     let saving = world.currentFaults.diskLatency * 4
+    // A `Date` of these years counts in steps of 0.12 µs: where the lifetime ends at this very time, it may be over or not.
+    let resolution = Duration.nanoseconds(240)
     let isGood = words.contains { word in
       word.order > before.invalidated
-        && (word.saidAt + lifetime > before.asked || (server.arrival(word.order) ?? .zero) + saving >= before.asked)
+        && (word.saidAt + lifetime + resolution > before.asked
+          || (server.arrival(word.order) ?? .zero) + saving >= before.asked)
     }
     world.check(isGood, "\(who): \(document) was neither fresh at \(before.asked) nor asked for")
   }
