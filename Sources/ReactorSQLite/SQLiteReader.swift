@@ -33,8 +33,6 @@
         sqlite3_busy_timeout(handle, 10_000)
         var statement: OpaquePointer?
         if code == SQLITE_OK {
-          // In KiB. Where records are many, what is found again is the upper pages of the trees; the rest the system keeps.
-          sqlite3_exec(handle, "PRAGMA cache_size = -512", nil, nil, nil)
           let persistent = UInt32(SQLITE_PREPARE_PERSISTENT)
           code = sqlite3_prepare_v3(handle, SQLiteRows.loading, -1, persistent, &statement, nil)
         }
@@ -45,6 +43,8 @@
         }
         self.handle = handle
         self.statement = statement
+        // In KiB. Where records are many, what is found again is the upper pages of the trees; the rest the system keeps.
+        sqlite3_exec(handle, "PRAGMA cache_size = -512", nil, nil, nil)
       }
 
       deinit {

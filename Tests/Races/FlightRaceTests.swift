@@ -137,7 +137,8 @@ struct FlightRaceTests {
     gate.open()
     await bench.log.wait(for: "saved", count: 2)
     // It is saved before it is shown.
-    await eventually("it is in memory") { notes.cached("note")?.text == "two" }
+    var states = notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()
+    #expect(await states.first { $0.value?.text == "two" } != nil)
     #expect(bench.transport.requestCount == 2)
   }
 

@@ -262,6 +262,43 @@ struct GenerationRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
+  @Test func `what another layer had asked for before an invalidation, and got after it, is stale`() async throws {
+    let disk = FaultyPersistence()
+    let bench = Bench(persistence: disk)
+    let other = bench.restarted()
+    let answered = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "under way").json).held(at: answered),
+      .json(Note(1, "after").json))
+    _ = try await bench.notes.fetch("note")
+    bench.clock.advance(by: .seconds(1))
+    let fetching = Task { try await other.notes.fetchFromNetwork("note").text }
+    try await answered.waitForArrival()
+    await bench.notes.invalidate("note")
+    bench.clock.advance(by: .seconds(1))
+    answered.open()
+    #expect(try await fetching.value == "under way")
+    #expect(try await bench.notes.fetch("note").text == "after")
+    #expect(bench.transport.requestCount == 3)
+    try await bench.waitUntilNothingWaits()
+    try await other.waitUntilNothingWaits()
+  }
+
+  @Test func `what another reactor has asked for since an invalidation is fresh`() async throws {
+    struct Title: Codable, Sendable { var text: String }
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
+    let titles = bench.layer.reactor(Title.self)
+    _ = try await bench.notes.fetch("note")
+    _ = try await titles.fetch("note")
+    await bench.notes.invalidate("note")
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await bench.notes.fetch("note").text == "two")
+    #expect(try await titles.fetch("note").text == "two")
+    #expect(bench.transport.requestCount == 2)
+    try await bench.waitUntilNothingWaits()
+  }
+
   @Test func `a write that was acknowledged is on disk, though a later one has begun meanwhile and fails`() async throws
   {
     let disk = FaultyPersistence()

@@ -30,32 +30,35 @@ struct StreamMisuseTests {
   /// An error that asks the reactor as it ends.
   private final class Asking: Error, Sendable {
     let ask: @Sendable () -> Void
-    init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
-    deinit { ask() }
+    let ended: Latch
+    init(_ ended: Latch, _ ask: @escaping @Sendable () -> Void) { (self.ended, self.ask) = (ended, ask) }
+    deinit {
+      ask()
+      ended.open()
+    }
   }
 
   @Test func `an error that asks the reactor as it ends finds it unlocked`() async throws {
-    let ended = Shared(0)
+    let ended = (0..<3).map { _ in Latch() }
+    let next = Shared(0)
     let holder = Shared<Reactor<Note>?>(nil)
     let transport = ScriptedTransport { _, _ in
-      throw Asking {
-        _ = holder.value?.cached("note")
-        ended.change { $0 += 1 }
-      }
+      defer { next.change { $0 += 1 } }
+      throw Asking(ended[next.value]) { _ = holder.value?.cached("note") }
     }
     let notes = ModelLayer(baseURL: Bench.url, transport: transport, reachability: AlwaysReachable()).reactor(Note.self)
     holder.change { $0 = notes }
     // It keeps what is known of the key, the error too.
     let silent = notes.states(for: "note", policy: .cacheOnly).subscribe()
-    for replaced in 0...1 {
-      _ = try? await notes.fetch("note")
-      try await transport.waitUntilIdle()
-      await eventually("the one before has ended") { ended.value == replaced }
-    }
+    _ = try? await notes.fetch("note")
+    #expect(!ended[0].isOpen)
+    _ = try? await notes.fetch("note")
+    try await ended[0].wait()
+    #expect(!ended[1].isOpen)
     try await notes.save(Note(1, "mine"), for: "note")
-    await eventually("a write has ended it") { ended.value == 2 }
+    try await ended[1].wait()
     _ = try? await notes.fetch("unwatched")
-    await eventually("nobody keeps it") { ended.value == 3 }
+    try await ended[2].wait()
     silent.end()
     holder.change { $0 = nil }
   }

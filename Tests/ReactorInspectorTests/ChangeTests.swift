@@ -28,7 +28,8 @@ struct ChangeTests {
 
     #expect(await inspector.post("/inspector/refetch?key=\(id)").status == .noContent)
     await bench.log.wait(for: "saved", count: 2)
-    await eventually("it is in memory") { bench.notes.cached("note")?.id == 2 }
+    var states = bench.notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()
+    #expect(await states.first { $0.value?.id == 2 } != nil)
 
     #expect(await inspector.post("/inspector/remove?key=\(id)").status == .noContent)
     #expect(bench.notes.cached("note") == nil)

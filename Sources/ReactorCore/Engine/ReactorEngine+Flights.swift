@@ -217,10 +217,7 @@ extension ReactorEngine {
     _ effects: inout [Effect]
   ) {
     var copy = Copy(loaded, of: entry.key, origin: .persistence)
-    // When it was asked for decides, as with an answer: one that was under way may not know of the change, though it came after it.
-    if let date = entry.invalidatedBefore, copy.head?.requestedAt ?? copy.fetchedAt <= date {
-      copy = copy.invalidated(at: date)
-    }
+    if let date = entry.invalidatedBefore, copy.askedAt <= date { copy = copy.invalidated(at: date) }
     var isNewValue = true
     // Another variant, however new, is no answer to what was asked for.
     if let old = entry.copy, !old.isAnotherVariant(for: resource) {

@@ -14,10 +14,6 @@ enum Effect: Sendable {
   case wakeUp(FlightTask, RecordKey, at: Duration)
   /// What the state has let go of: it ends here, since a user's `deinit` may call the reactor.
   case release([any Sendable])
-
-  fileprivate mutating func release() {
-    if case .release = self { self = .release([]) }
-  }
 }
 
 /// What persistence had when it was asked.
@@ -50,7 +46,7 @@ extension ReactorEngine {
   ) -> Result {
     let time = elapsed()
     let date = flow.configuration.revalidatesWhenStale ? now : nil
-    var (result, effects) = state.withLock { state in
+    let (result, effects) = state.withLock { state in
       var effects: [Effect] = []
       state.time = max(state.time, time)
       state.date = date
@@ -62,8 +58,6 @@ extension ReactorEngine {
       return (result, effects)
     }
     core.events.deliver()
-    // First, so that whoever is resumed finds it gone.
-    for index in effects.indices { effects[index].release() }
     for effect in effects { perform(effect) }
     return result
   }

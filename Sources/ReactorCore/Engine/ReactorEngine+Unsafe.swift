@@ -80,7 +80,6 @@ extension ReactorEngine {
   }
 
   private func invalidateURL(of key: RecordKey) async {
-    let date = now
     var keys = Set([RecordKey.get(key)] + core.keys(of: key.url))
     if let url = URL(string: key.url), let stored = try? await core.cache.keys(of: url, in: core.scope) {
       keys.formUnion(stored)
@@ -88,6 +87,8 @@ extension ReactorEngine {
     // In an order that is the same in each run.
     for key in keys.sorted(by: { $0.identity < $1.identity }) {
       let ticket = core.generations.fenceAnswers(key)
+      // Not before: what has been committed until the fence is from before this.
+      let date = now
       core.announce(.invalidated(key, date))
       await invalidateOnDisk(ticket, date)
     }

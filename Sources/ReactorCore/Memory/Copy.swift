@@ -51,6 +51,13 @@ final class Copy: Sendable {
     self.cost = cost
   }
 
+  /// When it was asked for, which decides whether it may know of a change, as it does for answers: one that was under way comes after the
+  /// change, and is from before it. A step that says "unchanged" has given it a new ``fetchedAt``; then that counts.
+  var askedAt: Date {
+    guard let head, head.receivedAt == fetchedAt else { return fetchedAt }
+    return min(head.requestedAt, fetchedAt)
+  }
+
   /// The same model, stale from `date` on at the latest.
   func invalidated(at date: Date) -> Copy {
     var freshness = freshness

@@ -8,7 +8,10 @@ import Testing
 
 /// What a resource knows of the memory that it was asked of.
 @Suite(.timeLimit(.minutes(1))) struct `A resource that was asked with before` {
-  private final class Owned: Sendable {}
+  private final class Owned: Sendable {
+    let gone = Latch()
+    deinit { gone.open() }
+  }
 
   private static func reactor<Model: Sendable>(
     models: Int = 100, _ make: @escaping @Sendable (Resource) throws -> Model
@@ -96,29 +99,31 @@ import Testing
 
   @Test func `keeps no model of a reactor that is gone`() async throws {
     let resource = Resource("a")
-    weak var model: Owned?
+    let gone: Latch
     do {
       let reactor = Self.reactor { _ in Owned() }
-      model = try await reactor.fetch(resource)
-      #expect(model != nil)
+      gone = try await reactor.fetch(resource).gone
+      #expect(!gone.isOpen)
+      withExtendedLifetime(reactor) {}
     }
-    await eventually("nothing keeps it") { model == nil }
+    try await gone.wait()
     #expect(Self.reactor { _ in Owned() }.cached(resource) == nil)
   }
 
   @Test func `keeps no model that was removed, replaced or evicted`() async throws {
     let resource = Resource("a")
     let reactor = Self.reactor(models: 1) { _ in Owned() }
-    weak let removed: Owned? = try await reactor.fetch(resource)
+    let removed = try await reactor.fetch(resource).gone
     try await reactor.remove(resource)
-    await eventually("nothing keeps it") { removed == nil }
+    try await removed.wait()
     #expect(reactor.cached(resource) == nil)
-    weak let replaced: Owned? = try await reactor.fetch(resource)
-    weak let evicted: Owned? = try await reactor.fetchFromNetwork(resource)
-    await eventually("nothing keeps it") { replaced == nil }
-    #expect(evicted != nil)
+    let replaced = try await reactor.fetch(resource).gone
+    #expect(!replaced.isOpen)
+    let evicted = try await reactor.fetchFromNetwork(resource).gone
+    try await replaced.wait()
+    #expect(!evicted.isOpen)
     _ = try await reactor.fetch(Resource("b"))
-    await eventually("nothing keeps it") { evicted == nil }
+    try await evicted.wait()
     #expect(reactor.cached(resource) == nil)
   }
 

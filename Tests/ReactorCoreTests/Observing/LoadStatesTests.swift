@@ -228,19 +228,18 @@ struct LoadStatesTests {
     weak var reactor: Reactor<Note>?
     var states: LoadStates<Note>.Iterator?
     let transport = ScriptedTransport { _, _ in .json(Note(1, "one").json) }
-    weak var probe: Probe?
+    let gone = Latch()
     do {
-      let kept = Probe(transport)
-      probe = kept
+      let kept = Probe(transport, gone)
       // A loopback host, so that the machine's connectivity does not matter.
       let made = Reactor<Note>(baseURL: try #require(URL(string: "http://localhost/v1")), transport: kept)
       reactor = made
       states = made.states(for: "note").makeAsyncIterator()
     }
     #expect(await states?.first { $0.fetchStatus == .idle }?.value?.text == "one")
-    #expect(probe != nil)
+    #expect(!gone.isOpen)
     states = nil
-    await eventually("nothing keeps it") { probe == nil }
+    try await gone.wait()
     #expect(reactor == nil)
   }
 
@@ -261,8 +260,11 @@ struct LoadStatesTests {
 /// A transport whose release can be seen.
 private final class Probe: Transport {
   private let base: ScriptedTransport
+  private let gone: Latch
 
-  init(_ base: ScriptedTransport) { self.base = base }
+  init(_ base: ScriptedTransport, _ gone: Latch) { (self.base, self.gone) = (base, gone) }
+
+  deinit { gone.open() }
 
   func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
