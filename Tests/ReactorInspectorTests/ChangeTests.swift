@@ -28,8 +28,10 @@ struct ChangeTests {
 
     #expect(await inspector.post("/inspector/refetch?key=\(id)").status == .noContent)
     await bench.log.wait(for: "saved", count: 2)
-    var states = bench.notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()
-    #expect(await states.first { $0.value?.id == 2 } != nil)
+    do {
+      var states = bench.notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()
+      #expect(await states.first { $0.value?.id == 2 } != nil)
+    }
 
     #expect(await inspector.post("/inspector/remove?key=\(id)").status == .noContent)
     #expect(bench.notes.cached("note") == nil)
