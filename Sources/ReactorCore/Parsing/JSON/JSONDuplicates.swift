@@ -4,25 +4,35 @@ import Foundation
 struct JSONDuplicates: JSONVisitor {
   static let limit = 16
 
-  private struct Member {
-    var hash: UInt64
-    var token: JSONToken
-  }
-
   /// The offsets of names that stand again, in the order in which their objects end.
   private(set) var offsets: [Int] = []
 
+  private struct Member {
+    var hash: UInt64
+    var name: JSONToken
+  }
+
+  /// Of the open objects.
   private var members: [Member] = []
-  /// For each open object, how many members there were before it.
-  private var starts: [Int] = []
+  /// For each open object, how many names there were before it, and what its own have set in ``seen``.
+  private var outer: [(start: Int, seen: UInt64)] = []
+  /// A bit for each name of the innermost object; where a name finds its own set, another may be the same.
+  private var seen: UInt64 = 0
+  private var start = 0
   /// Not known to who sends the text, who could else choose names of one hash.
   private let seed = UInt64.random(in: .min ... .max)
 
   @inline(__always)
   mutating func visit(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) {
     switch token.kind {
-    case .key: members.append(Member(hash: hash(token, in: bytes), token: token))
-    case .beginObject: starts.append(members.count)
+    case .key:
+      let hash = hash(token, in: bytes)
+      members.append(Member(hash: hash, name: token))
+      seen |= 1 << (hash & 63)
+    case .beginObject:
+      outer.append((start, seen))
+      start = members.count
+      seen = 0
     case .endObject: endObject(in: bytes)
     default: break
     }
@@ -30,53 +40,63 @@ struct JSONDuplicates: JSONVisitor {
 
   @inline(__always)
   private mutating func endObject(in bytes: UnsafeRawBufferPointer) {
-    guard let start = starts.popLast() else { return }
+    guard let (start, seen) = outer.popLast() else { return }
+    // Each set a bit of its own: they differ.
+    if self.seen.nonzeroBitCount < members.count - self.start { compare(in: bytes) }
+    members.removeLast(members.count - self.start)
+    (self.start, self.seen) = (start, seen)
+  }
+
+  @inline(never)
+  private mutating func compare(in bytes: UnsafeRawBufferPointer) {
     let isLarge = members.count - start > 16
     if isLarge { members[start...].sort { $0.hash < $1.hash } }
     for index in start..<members.count {
       // Sorted, equal names are neighbours; a name that stands a million times costs no more than a million others.
       for other in (isLarge ? max(start, index - 1) : start)..<index where members[other].hash == members[index].hash {
-        report(members[other], members[index], in: bytes)
+        report(members[other].name, members[index].name, in: bytes)
       }
     }
-    members.removeSubrange(start...)
   }
 
   @inline(never)
-  private mutating func report(_ first: Member, _ second: Member, in bytes: UnsafeRawBufferPointer) {
-    let offset = max(first.token.start, second.token.start)
+  private mutating func report(_ first: JSONToken, _ second: JSONToken, in bytes: UnsafeRawBufferPointer) {
+    let offset = max(first.start, second.start)
     guard offsets.count < Self.limit, !offsets.contains(offset) else { return }
-    guard JSONText.equals(first.token, JSONText.lossyString(second.token, in: bytes), in: bytes) else { return }
+    guard JSONText.equals(first, JSONText.lossyString(second, in: bytes), in: bytes) else { return }
     offsets.append(offset)
   }
 
   @inline(__always)
   private func hash(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> UInt64 {
     guard token.isASCII, !token.isComplex else { return hashOfText(token, in: bytes) }
-    return hash(UnsafeRawBufferPointer(rebasing: bytes[(token.start + 1)..<(token.end - 1)]))
+    return hash(bytes, (token.start &+ 1)..<(token.end &- 1))
   }
 
   /// Names that Swift takes for equal have one normal form, so one hash.
   @inline(never)
   private func hashOfText(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> UInt64 {
     let text = JSONText.lossyString(token, in: bytes).precomposedStringWithCanonicalMapping
-    return Array(text.utf8).withUnsafeBytes { hash($0) }
+    return Array(text.utf8).withUnsafeBytes { hash($0, 0..<$0.count) }
   }
 
+  /// Eight bytes at a time, also the last ones, unless the text ends with them.
   @inline(__always)
-  private func hash(_ name: UnsafeRawBufferPointer) -> UInt64 {
+  private func hash(_ bytes: UnsafeRawBufferPointer, _ name: Range<Int>) -> UInt64 {
     var state = seed ^ UInt64(truncatingIfNeeded: name.count)
-    var index = 0
-    while index &+ 8 <= name.count {
-      state = mix(state, name.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+    var index = name.lowerBound
+    while index &+ 8 <= name.upperBound {
+      state = mix(state, UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
       index &+= 8
     }
-    var rest: UInt64 = 0
-    while index < name.count {
-      rest = rest << 8 | UInt64(name[index])
-      index &+= 1
+    let rest = name.upperBound &- index
+    guard index &+ 8 > bytes.count else {
+      let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+      return mix(state, word & ~(UInt64.max << UInt64(rest &* 8)))
     }
-    return mix(state, rest)
+    var word: UInt64 = 0
+    for place in 0..<rest { word |= UInt64(bytes[index &+ place]) << UInt64(place &* 8) }
+    return mix(state, word)
   }
 
   @inline(__always)

@@ -14,6 +14,8 @@ struct JSONLocator: JSONVisitor {
   private(set) var elements: [Range<Int>] = []
 
   private let path: [JSONPath.Component]
+  /// What is deeper concerns it no more.
+  private let deepest: Int
   private let collectsElements: Bool
   private let ignoresNameStyle: Bool
   private var depth = 0
@@ -26,22 +28,26 @@ struct JSONLocator: JSONVisitor {
   /// - Parameter ignoresNameStyle: whether `authorName` leads to `author_name`, as where a decoder converts names.
   init(_ path: JSONPath, collectsElements: Bool = false, ignoresNameStyle: Bool = false) {
     self.path = path.components
+    deepest = path.components.count + (collectsElements ? 1 : 0)
     self.collectsElements = collectsElements
     self.ignoresNameStyle = ignoresNameStyle
   }
 
+  @inline(__always)
   mutating func visit(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) {
-    guard !isFinished else { return }
     switch token.kind {
+    case .beginObject, .beginArray:
+      if depth <= deepest { begin(token) }
+      depth &+= 1
+    case .endObject, .endArray:
+      depth &-= 1
+      if depth <= deepest { end(token) }
     case .key:
       if depth == depthOnPath { nameMatches = isName(path[depth - 1].name, token, in: bytes) }
-    case .endObject, .endArray: end(token)
-    case .beginObject, .beginArray:
-      begin(token)
-      depth += 1
     case .string, .number, .bool, .null:
+      guard depth <= deepest else { return }
       begin(token)
-      end(token, isScalar: true)
+      end(token)
     }
   }
 
@@ -52,8 +58,9 @@ struct JSONLocator: JSONVisitor {
       == name.lowercased().replacing("_", with: "")
   }
 
-  @inline(__always)
+  @inline(never)
   private mutating func begin(_ token: JSONToken) {
+    guard !isFinished else { return }
     if depth == depthOnPath, isOnPath() {
       location = Location(kind: token.kind, range: token.start..<token.end, matched: depth)
       if depth < path.count, token.kind == .beginObject || token.kind == .beginArray { depthOnPath = depth + 1 }
@@ -73,10 +80,9 @@ struct JSONLocator: JSONVisitor {
     return index == path[depth - 1].index
   }
 
-  @inline(__always)
-  private mutating func end(_ token: JSONToken, isScalar: Bool = false) {
-    if !isScalar { depth -= 1 }
-    guard let location, depth <= path.count + 1 else { return }
+  @inline(never)
+  private mutating func end(_ token: JSONToken) {
+    guard !isFinished, let location else { return }
     if depth == location.matched {
       self.location?.range = location.range.lowerBound..<token.end
       isFinished = true

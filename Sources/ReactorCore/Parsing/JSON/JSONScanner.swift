@@ -8,6 +8,8 @@ struct JSONScanner {
   private var position: Int
   /// The open containers, outermost first: whether each is an object.
   private var containers: [Bool] = []
+  /// The innermost of them.
+  private var isInObject = false
 
   /// - Parameter range: where the text is; offsets are those in `bytes`, not in the range.
   init(_ bytes: UnsafeRawBufferPointer, range: Range<Int>? = nil) {
@@ -73,7 +75,8 @@ struct JSONScanner {
       throw JSONFault(
         reason: .tooDeep, expected: "expected at most \(JSONValue.maximumDepth) levels of nesting", offset: position)
     }
-    containers.append(kind == .beginObject)
+    isInObject = kind == .beginObject
+    containers.append(isInObject)
     visitor.visit(JSONToken(kind, start: position, end: position + 1), in: bytes)
     position += 1
     skipWhitespace()
@@ -81,6 +84,7 @@ struct JSONScanner {
 
   private mutating func close(_ kind: JSONToken.Kind, _ visitor: inout some JSONVisitor) {
     containers.removeLast()
+    isInObject = containers.last ?? false
     position += 1
     visitor.visit(JSONToken(kind, start: position - 1, end: position), in: bytes)
   }
@@ -88,17 +92,16 @@ struct JSONScanner {
   /// Reads what follows a value inside a container; true where another value must follow.
   @inline(__always)
   private mutating func separator(_ visitor: inout some JSONVisitor) throws(JSONFault) -> Bool {
-    let isObject = containers[containers.count - 1]
     switch peek {
     case UInt8(ascii: ","):
       position += 1
-      guard isObject else { return true }
+      guard isInObject else { return true }
       skipWhitespace()
       try key(&visitor, orElse: "a member name")
       return true
-    case UInt8(ascii: "}") where isObject: close(.endObject, &visitor)
-    case UInt8(ascii: "]") where !isObject: close(.endArray, &visitor)
-    default: throw fault(isObject ? "a comma or }" : "a comma or ]")
+    case UInt8(ascii: "}") where isInObject: close(.endObject, &visitor)
+    case UInt8(ascii: "]") where !isInObject: close(.endArray, &visitor)
+    default: throw fault(isInObject ? "a comma or }" : "a comma or ]")
     }
     return false
   }
