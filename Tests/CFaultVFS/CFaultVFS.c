@@ -38,6 +38,9 @@ static bool persists, is_cut;
 static const char *failed = "";
 static disk_file disk[DISK_FILES];
 static int disk_count;
+// The last arming that ended with a power cut, and what its files are on since: nothing.
+static int64_t dead;
+static disk_file grave;
 
 static bool is_armed(const char *path) {
   return armed && path && strncmp(path, armed, strlen(armed)) == 0;
@@ -46,6 +49,10 @@ static bool is_armed(const char *path) {
 // What the call must return instead of being made, or SQLITE_OK.
 static int fault(const disk_file *on, const char *call, int code) {
   if (!on) return SQLITE_OK;
+  if (on == &grave) {
+    errno = EIO;
+    return code;
+  }
   pthread_mutex_lock(&lock);
   bool fails = false;
   if (armed) {
@@ -103,10 +110,11 @@ static void sync_directory(void) {
 #define REAL(file) (((fault_file *)(file))->real)
 #define DISK(file) disk_of_file((fault_file *)(file))
 
-// NULL for one that is left from an earlier arming.
+// NULL for one that is left from an earlier arming; but a program does not outlive a power cut: whoever closes it late must not write.
 static disk_file *disk_of_file(const fault_file *file) {
   pthread_mutex_lock(&lock);
   disk_file *on = armed && file->arming == arming ? file->disk : NULL;
+  if (!on && file->disk && file->arming <= dead) on = &grave;
   pthread_mutex_unlock(&lock);
   return on;
 }
@@ -119,7 +127,7 @@ static int file_read(sqlite3_file *file, void *to, int size, sqlite3_int64 offse
 }
 
 static int file_write(sqlite3_file *file, const void *from, int size, sqlite3_int64 offset) {
-  bool was_cut = is_cut;
+  bool was_cut = is_cut || DISK(file) == &grave;
   int code = fault(DISK(file), "write", kind == FAULT_VFS_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE);
   // The first part of what was to be written may be.
   if (code && (was_cut || size < 2)) return code;
@@ -335,6 +343,7 @@ static void cut(disk_file *on, uint64_t *state) {
 void fault_vfs_cut_power(uint64_t seed) {
   pthread_mutex_lock(&lock);
   for (int i = 0; i < disk_count; i++) cut(&disk[i], &seed);
+  dead = arming;
   disarm();
   pthread_mutex_unlock(&lock);
 }

@@ -71,6 +71,29 @@
     }
 
     @Suite struct `a power cut` {
+      /// In a test the program goes on; what it still has open must not change what the next start finds.
+      @Test(arguments: 0..<16) func `ends what was open, though it is closed later`(_ seed: UInt64) async throws {
+        try await withFaultyDatabase { path in
+          let written = (1...2).map { WrittenRecord(number: 3, version: $0) }
+          let next = WrittenRecord(number: 4, version: 1)
+          arm(path, FAULT_VFS_POWER_CUT, at: .max, persists: true)
+          var old: SQLitePersistence? = try SQLitePersistence(path: path, synchronization: .full)
+          for record in written { try await old?.save(record.record, for: record.key) }
+          fault_vfs_cut_power(seed)
+          let before = try contents(path)
+          await #expect(throws: SQLitePersistenceError.self) { try await old?.save(next.record, for: next.key) }
+          old = nil
+          #expect(try contents(path) == before)
+          let new = try SQLitePersistence(path: path, synchronization: .full)
+          #expect(try await new.load(next.key) == nil)
+          #expect(try await new.load(written[1].key) == written[1].record)
+        }
+      }
+
+      private func contents(_ path: String) throws -> [Data?] {
+        ["", "-wal"].map { FileManager.default.contents(atPath: path + $0) }
+      }
+
       @Test(arguments: [SQLitePersistence.Synchronization.normal, .full])
       func `corrupts nothing, and takes nothing that was synchronised`(
         _ synchronization: SQLitePersistence.Synchronization
