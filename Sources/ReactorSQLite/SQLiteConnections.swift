@@ -1,6 +1,7 @@
 #if SQLite
   import Foundation
   import GRDB
+  import GRDBSQLite
   import Synchronization
 
   /// The open connections to one file: one that writes, one for lists, and several that load. All calls are
@@ -12,7 +13,9 @@
     private let next = Atomic(0)
     /// How long the writer waits for other processes, in milliseconds.
     private let busyTimeout: Int
-    private let lister: DatabaseQueue
+    private let files: SQLiteFiles
+    /// Opened when it is first asked for, which a program's first screen does not.
+    private let lister = Mutex<DatabaseQueue?>(nil)
     /// Last, so that it is closed last: what is in `-wal` is then moved into the database, and `-wal` removed.
     private let writer: DatabaseQueue
 
@@ -23,11 +26,11 @@
         throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
       }
       self.identity = identity
+      self.files = files
       busyTimeout = Int(files.system.lockWait / .milliseconds(1))
       writer = try DatabaseQueue(path: files.path, configuration: Self.writing(files))
       try SQLiteSchema.migrate(writer)
       try writer.writeWithoutTransaction { try Self.set(synchronization, $0, files.path) }
-      lister = try DatabaseQueue(path: files.path, configuration: Self.reading(files.system))
       readers = try (0..<max(1, count)).map { _ in try SQLiteReader(files.path) }
     }
 
@@ -40,7 +43,22 @@
     }
 
     /// Runs `body` on the connection for lists, after others. One statement sees one state of the database.
-    func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try lister.unsafeRead(body) }
+    ///
+    /// - Throws: what `body` throws; `DatabaseError`, also where the file is another's by now.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try openLister().unsafeRead(body) }
+
+    private func openLister() throws -> DatabaseQueue {
+      try lister.withLock { lister in
+        if let lister { return lister }
+        let opened = try DatabaseQueue(path: files.path, configuration: Self.reading(files.system))
+        // The lock of the files is not held: another process may have set them aside, and begun new ones.
+        guard try files.identity() == identity else {
+          throw DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED, message: "\(files.path) is another file by now")
+        }
+        lister = opened
+        return opened
+      }
+    }
 
     /// Runs `body` in a transaction, after the other writers; it is committed when this returns.
     ///
@@ -93,6 +111,10 @@
       configuration.prepareDatabase { db in
         // Before anything is changed.
         try SQLiteSchema.check(db, files.path)
+        // SQLite takes a format that it can only read for a database that is not to be written.
+        if sqlite3_db_readonly(db.sqliteConnection, "main") == 1, access(files.path, W_OK) == 0 {
+          throw SQLiteDamage.corrupt("its header names a format that cannot be written")
+        }
         try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_size_limit = \(4 << 20)")
       }
       return configuration

@@ -39,6 +39,21 @@
       #expect(seen.unusable.isEmpty, "REACTOR_SEED=\(seed)")
     }
 
+    @Test func `a header that forbids writing is damage, where the file does not`() async throws {
+      try await withTemporaryDirectory { directory in
+        let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
+        for (name, bytes) in try await Self.files(withLog: false) {
+          var bytes = bytes
+          // The format's write version, in SQLite's words.
+          if name.isEmpty { bytes[18] = 3 }
+          try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+          try bytes.write(to: URL(filePath: path + name))
+        }
+        #expect(try await Self.goesOn(try SQLitePersistence(path: path)))
+        #expect(setAside(path).count == 1)
+      }
+    }
+
     /// Whether a save succeeds and is there; what was found damaged is told by the next load.
     private static func goesOn(_ store: SQLitePersistence) async throws -> Bool {
       _ = try await store.entries(in: nil, url: nil)
