@@ -84,8 +84,9 @@ import Synchronization
 extension ReactorEngine {
   /// What memory has for `resource`, where the policy is content with it. Never suspends.
   @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
+    guard core.events.hasObservers else { return reader.hit(resource, policy) }
+    // Bound only here: it is a reference more, and most hits have no listener.
     let events = core.events
-    guard events.hasObservers else { return reader.hit(resource, policy) }
     var due: (turn: EventHub.Turn, key: RecordKey)?
     let model = reader.hit(resource, policy) { key in
       due = events.takeTurn(elsePutDown: memoryHit(of: key)).map { ($0, key) }
