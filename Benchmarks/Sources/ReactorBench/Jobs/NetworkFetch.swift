@@ -23,6 +23,13 @@ enum NetworkFetch: Benchmark {
       for _ in 0..<count { blackHole(try await client.fetchBare(requests[0])) }
     }
     try await bench.compare(
+      "network fetch, 1 KB, one at a time", to: "the same, in a task of its own", target: nil
+    ) { count in
+      for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork(resources[0])) }
+    } limit: { count in
+      for _ in 0..<count { blackHole(try await Task { try await client.fetchBare(requests[0]) }.value) }
+    }
+    try await bench.compare(
       "network fetch, 1 KB, 32 at once", to: "the bare transport and the same parser", target: .ratio(1.15),
       operations: (32, 32)
     ) { count in

@@ -26,11 +26,20 @@ enum Revalidation: Benchmark {
     ) { count in
       for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork("articles")) }
     } limit: { count in
-      for _ in 0..<count {
-        let (response, _) = try await client.transport.send(request, body: nil) { _ in }
-        try expect(response.status == .notModified, "the status is 304")
-      }
+      for _ in 0..<count { try await askBare(client, request) }
     }
+    try await bench.compare(
+      "revalidation, 304, 50 KB", to: "the same, in a task of its own", target: nil
+    ) { count in
+      for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork("articles")) }
+    } limit: { count in
+      for _ in 0..<count { try await Task { try await askBare(client, request) }.value }
+    }
+  }
+
+  private static func askBare(_ client: Client, _ request: HTTPRequest) async throws {
+    let (response, _) = try await client.transport.send(request, body: nil) { _ in }
+    try expect(response.status == .notModified, "the status is 304")
   }
 
   static func grow(_ growth: Growth) async throws {
