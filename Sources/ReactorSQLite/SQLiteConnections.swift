@@ -110,15 +110,18 @@
       configuration.allowsUnsafeTransactions = true
       configuration.prepareDatabase { db in
         // Before anything is changed.
+        let wasWritable = isWritable(db)
         try SQLiteSchema.check(db, files.path)
-        // SQLite takes a format that it can only read for a database that is not to be written.
-        if sqlite3_db_readonly(db.sqliteConnection, "main") == 1, access(files.path, W_OK) == 0 {
+        // The system has opened it for writing, and then its header was read.
+        if wasWritable, !isWritable(db) {
           throw SQLiteDamage.corrupt("its header names a format that cannot be written")
         }
         try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_size_limit = \(4 << 20)")
       }
       return configuration
     }
+
+    private static func isWritable(_ db: Database) -> Bool { sqlite3_db_readonly(db.sqliteConnection, "main") == 0 }
 
     /// GRDB sets NORMAL when it has set the journal's mode, which is after `prepareDatabase`: so it is read back.
     private static func set(

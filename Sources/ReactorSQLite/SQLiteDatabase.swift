@@ -56,10 +56,19 @@
       }
     }
 
-    /// Runs `body` on a reading connection; damage is an error of it like any other.
+    /// Runs `body` on a reading connection; damage is an error of it like any other, and stays where it is.
     func inspect<Value>(_ body: (Database) throws -> Value) throws -> Value {
-      let (connections, _) = try connections(at: now(), takingNotice: false)
-      return try connections.read(body)
+      for _ in 0..<4 {
+        let (connections, _) = try connections(at: now(), takingNotice: false)
+        do {
+          return try connections.read(body)
+        } catch {
+          // It may be opened only now, and the file be another's or gone.
+          guard error is DatabaseError, try connections.identity != files.identity() else { throw error }
+          try replace(connections, nil)
+        }
+      }
+      throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
     }
 
     /// Runs `body` in a transaction that is committed, to the file that is at the path, when this returns; again, where

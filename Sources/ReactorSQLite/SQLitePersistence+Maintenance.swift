@@ -14,7 +14,15 @@
     @concurrent public func verify() async throws -> [StoreDefect] {
       let verification = SQLiteVerification(path: database.files.path)
       let notice = database.takeNotice().map { [verification.defect($0)] } ?? []
-      return try outward(.verify) { try notice + database.inspect(verification.defects) }
+      return try outward(.verify) {
+        do {
+          return try notice + database.inspect(verification.defects)
+        } catch {
+          // Of what every connection reads first.
+          guard let damage = SQLiteDamage(error) else { throw error }
+          return notice + [verification.defect(damage)]
+        }
+      }
     }
 
     /// The same, of a database at a path that is not opened for use: it is read, and nothing else, and what is damaged stays where

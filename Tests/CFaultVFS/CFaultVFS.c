@@ -127,8 +127,9 @@ static int file_read(sqlite3_file *file, void *to, int size, sqlite3_int64 offse
 }
 
 static int file_write(sqlite3_file *file, const void *from, int size, sqlite3_int64 offset) {
-  bool was_cut = is_cut || DISK(file) == &grave;
-  int code = fault(DISK(file), "write", kind == FAULT_VFS_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE);
+  disk_file *on = DISK(file);
+  bool was_cut = is_cut || on == &grave;
+  int code = fault(on, "write", kind == FAULT_VFS_FULL ? SQLITE_FULL : SQLITE_IOERR_WRITE);
   // The first part of what was to be written may be.
   if (code && (was_cut || size < 2)) return code;
   int result = REAL(file)->pMethods->xWrite(REAL(file), from, code ? size / 2 : size, offset);
@@ -141,8 +142,8 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
 }
 
 static int file_sync(sqlite3_file *file, int flags) {
-  int code = fault(DISK(file), "sync", SQLITE_IOERR_FSYNC);
   disk_file *on = DISK(file);
+  int code = fault(on, "sync", SQLITE_IOERR_FSYNC);
   if (code || !on) return code ? code : REAL(file)->pMethods->xSync(REAL(file), flags);
   pthread_mutex_lock(&lock);
   free(on->bytes);

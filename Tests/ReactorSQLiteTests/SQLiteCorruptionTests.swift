@@ -50,7 +50,29 @@
           try bytes.write(to: URL(filePath: path + name))
         }
         #expect(try await Self.goesOn(try SQLitePersistence(path: path)))
-        #expect(setAside(path).count == 1)
+        #expect(!setAside(path).isEmpty)
+      }
+    }
+
+    @Test func `verify tells what became of the database since it was opened, and leaves it`() async throws {
+      try await withTemporaryDirectory { directory in
+        let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
+        let damaged = try SQLitePersistence(path: path)
+        let written = WrittenRecord(number: 3, version: 1)
+        try await damaged.save(written.record, for: written.key)
+        try await damaged.compact()
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: 100)
+        try file.write(contentsOf: Data(repeating: 0xA5, count: 400))
+        try file.close()
+        #expect(try await damaged.verify().map(\.place) == [path])
+        #expect(setAside(path).isEmpty)
+      }
+      try await withTemporaryDirectory { directory in
+        let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
+        let removed = try SQLitePersistence(path: path)
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        #expect(try await removed.verify().isEmpty)
       }
     }
 

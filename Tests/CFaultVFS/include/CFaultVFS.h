@@ -35,7 +35,7 @@ void fault_vfs_disarm(void);
 
 // Gives each file that was opened since it was armed what a disk may hold after a power cut, and disarms. Each sector of
 // 512 bytes is as it was synchronised last, or as it was written last; so is the length; a name that was not synchronised
-// may be missing, or be there again. All connections must be closed.
+// may be missing, or be there again. What is still open fails for good.
 void fault_vfs_cut_power(uint64_t seed);
 
 #endif

@@ -43,7 +43,7 @@ struct JSONLocator: JSONVisitor {
       depth &-= 1
       if depth <= deepest { end(token) }
     case .key:
-      if depth == depthOnPath { nameMatches = isName(path[depth - 1].name, token, in: bytes) }
+      if depth == depthOnPath, !isFinished { nameMatches = isName(path[depth - 1].name, token, in: bytes) }
     case .string, .number, .bool, .null:
       guard depth <= deepest else { return }
       begin(token)
