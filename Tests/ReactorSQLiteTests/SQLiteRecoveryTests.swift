@@ -147,6 +147,38 @@
       }
     }
 
+    /// What a few wrong bytes make of a column, whatever constraint it has.
+    @Test(arguments: [
+      "UPDATE reactor_usage SET bytes = NULL",
+      "DROP TRIGGER reactor_record_replaced; UPDATE reactor_record SET size = NULL",
+    ])
+    func `is set aside when what is summed up is no number`(_ damage: String) async throws {
+      try await withDatabase { path in
+        try await fill(path)
+        let (bound, unbound) = ("INTEGER NOT NULL", "INTEGER NULL")
+        try change(path, Self.declaring(bound, as: unbound))
+        try change(path, damage)
+        try change(path, Self.declaring(unbound, as: bound))
+        let persistence = try open(path)
+        #expect(try await persistence.load(keys[1]) == .sample(keys[1], at: time.now))
+        try await persistence.remove(keys[0])
+        let error = await #expect(throws: SQLitePersistenceError.self) { try await persistence.load(keys[1]) }
+        let reason = try parts(error, path).reason
+        #expect(Self.isCorrupt(reason), "\(reason)")
+        try await persistence.save(.sample(key), for: key)
+        #expect(try await persistence.load(key) == .sample(key))
+        #expect(try await persistence.verify() == [])
+      }
+    }
+
+    private static func declaring(_ old: String, as new: String) -> String {
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = replace(sql, '\(old)', '\(new)') WHERE name LIKE 'reactor_%';
+      PRAGMA writable_schema = RESET;
+      """
+    }
+
     @Test func `a log that is overwritten loses what was in it alone`() async throws {
       try await withDatabase { path in
         let persistence = try open(path)
