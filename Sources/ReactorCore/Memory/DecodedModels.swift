@@ -5,13 +5,19 @@ import Synchronization
 final class DecodedModels: Sendable {
   typealias Find = @Sendable (RecordKey) -> Copy?
 
-  private let find = Mutex<Find?>(nil)
+  /// A function that is the whole of what a lock holds would be wrapped anew whenever the lock gives it out, and stay so.
+  private struct Memory {
+    var find: Find
+  }
 
-  func connect(_ find: @escaping Find) { self.find.withLock { $0 = find } }
+  private let memory = Mutex<Memory?>(nil)
+
+  func connect(_ find: @escaping Find) { memory.withLock { $0 = Memory(find: find) } }
 
   /// The model in memory, if it was made from this very exchange.
   func model(of key: RecordKey, from head: Record.Head) -> AnyModel? {
-    guard let copy = find.withLock({ $0 })?(key), let own = copy.head, own.isSameExchange(as: head) else { return nil }
+    guard let copy = memory.withLock({ $0 })?.find(key), let own = copy.head, own.isSameExchange(as: head)
+    else { return nil }
     return copy.model
   }
 }
