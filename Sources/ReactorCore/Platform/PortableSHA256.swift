@@ -1,11 +1,9 @@
 /// SHA-256 as FIPS 180-4 §6.2 writes it, for platforms without CryptoKit. Checked against NIST's vectors.
 struct PortableSHA256 {
-  private var state: [UInt32] = [
-    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
-  ]
-  private var block = [UInt8](repeating: 0, count: 64)
-  /// The message schedule, kept so that a block allocates nothing.
-  private var schedule = [UInt32](repeating: 0, count: 64)
+  private var state = SIMD8<UInt32>(
+    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
+  /// What does not fill a block yet; a vector, so that nothing is allocated.
+  private var block = SIMD64<UInt8>()
   private var filled = 0
   private var count: UInt64 = 0
 
@@ -15,9 +13,10 @@ struct PortableSHA256 {
 
   mutating func finalize() -> [UInt8] {
     let bits = count &* 8
-    let zeros = [UInt8](repeating: 0, count: (119 - filled) % 64)
-    update([0x80] + zeros + (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) })
-    return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
+    add(0x80)
+    while filled != 56 { add(0) }
+    withUnsafeBytes(of: bits.bigEndian) { add($0.assumingMemoryBound(to: UInt8.self)) }
+    return (0..<32).map { UInt8(truncatingIfNeeded: state[$0 / 4] >> (24 - 8 * UInt32($0 % 4))) }
   }
 
   private mutating func add(_ byte: UInt8) {
@@ -26,7 +25,7 @@ struct PortableSHA256 {
     count &+= 1
     guard filled == 64 else { return }
     filled = 0
-    block.withUnsafeBufferPointer { Self.compress($0, &schedule, &state) }
+    withUnsafeBytes(of: block) { Self.compress($0, &state) }
   }
 
   /// Whole blocks are compressed where they lie.
@@ -34,35 +33,36 @@ struct PortableSHA256 {
     var rest = bytes[...]
     while filled != 0, let byte = rest.popFirst() { add(byte) }
     while rest.count >= 64 {
-      Self.compress(UnsafeBufferPointer(rebasing: rest.prefix(64)), &schedule, &state)
+      Self.compress(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: rest.prefix(64))), &state)
       count &+= 64
       rest = rest.dropFirst(64)
     }
-    for byte in rest { add(byte) }
+    withUnsafeMutableBytes(of: &block) { UnsafeMutableRawBufferPointer(rebasing: $0[filled...]).copyBytes(from: rest) }
+    filled += rest.count
+    count &+= UInt64(rest.count)
   }
 
   /// One block of 64 bytes into the state (§6.2.2).
-  private static func compress(_ block: UnsafeBufferPointer<UInt8>, _ w: inout [UInt32], _ state: inout [UInt32]) {
-    for i in 0..<16 {
-      let (p, q) = (UInt32(block[4 * i]) << 24, UInt32(block[4 * i + 1]) << 16)
-      w[i] = p | q | UInt32(block[4 * i + 2]) << 8 | UInt32(block[4 * i + 3])
+  private static func compress(_ block: UnsafeRawBufferPointer, _ state: inout SIMD8<UInt32>) {
+    state = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { w in
+      for i in 0..<16 { w[i] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * i, as: UInt32.self)) }
+      for i in 16..<64 {
+        let (x, y) = (w[i - 15], w[i - 2])
+        let s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >> 3)
+        let s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >> 10)
+        w[i] = w[i - 16] &+ s0 &+ w[i - 7] &+ s1
+      }
+      var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+      var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+      for i in 0..<64 {
+        let s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
+        let t1 = h &+ s1 &+ ((e & f) ^ (~e & g)) &+ constants[i] &+ w[i]
+        let s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
+        let t2 = s0 &+ ((a & b) ^ (a & c) ^ (b & c))
+        (h, g, f, e, d, c, b, a) = (g, f, e, d &+ t1, c, b, a, t1 &+ t2)
+      }
+      return state &+ SIMD8(a, b, c, d, e, f, g, h)
     }
-    for i in 16..<64 {
-      let (x, y) = (w[i - 15], w[i - 2])
-      let s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >> 3)
-      let s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >> 10)
-      w[i] = w[i - 16] &+ s0 &+ w[i - 7] &+ s1
-    }
-    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
-    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-    for i in 0..<64 {
-      let s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
-      let t1 = h &+ s1 &+ ((e & f) ^ (~e & g)) &+ constants[i] &+ w[i]
-      let s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
-      let t2 = s0 &+ ((a & b) ^ (a & c) ^ (b & c))
-      (h, g, f, e, d, c, b, a) = (g, f, e, d &+ t1, c, b, a, t1 &+ t2)
-    }
-    for (i, value) in [a, b, c, d, e, f, g, h].enumerated() { state[i] &+= value }
   }
 
   private static func rotate(_ x: UInt32, _ n: UInt32) -> UInt32 { x >> n | x << (32 - n) }

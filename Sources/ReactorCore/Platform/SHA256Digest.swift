@@ -33,9 +33,11 @@ struct SHA256Digest {
 
 /// Lower-case hexadecimal.
 enum Hex {
+  private static let digits = Array("0123456789abcdef".utf8)
+
   static func encode(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
     var out: [UInt8] = []
+    out.reserveCapacity(2 * bytes.underestimatedCount)
     for byte in bytes {
       out.append(digits[Int(byte >> 4)])
       out.append(digits[Int(byte & 15)])
