@@ -19,5 +19,5 @@ struct EntityTag: Hashable, Sendable {
   func stronglyMatches(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && weaklyMatches(other) }
 
   /// §8.8.3.2: the same, whether weak or not. Compared as bytes.
-  func weaklyMatches(_ other: EntityTag) -> Bool { opaque.utf8.elementsEqual(other.opaque.utf8) }
+  func weaklyMatches(_ other: EntityTag) -> Bool { opaque.isSpelled(as: other.opaque) }
 }

@@ -7,7 +7,11 @@ extension HTTPField {
 }
 
 extension Collection<UInt8> {
-  var latin1: String { String(String.UnicodeScalarView(map { Unicode.Scalar($0) })) }
+  var latin1: String {
+    // ASCII is the same in UTF-8, which is made in one piece.
+    allSatisfy { $0 < 0x80 }
+      ? String(decoding: self, as: UTF8.self) : String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
+  }
 }
 
 extension HTTPFields {

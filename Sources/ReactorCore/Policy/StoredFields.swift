@@ -4,10 +4,10 @@ import HTTPTypes
 enum StoredFields {
   /// The response's fields without those that belong to the connection (RFC 9111 §3.1), and without secrets.
   static func of(_ fields: HTTPFields, keepsCookies: Bool) -> HTTPFields {
-    var left = connection.union(Redaction.secretFields)
-    if keepsCookies { left.remove(.setCookie) }
-    fields.forEachElement(of: .connection) { if let name = HTTPField.Name($0.text) { left.insert(name) } }
-    return HTTPFields(fields.filter { !left.contains($0.name) })
+    let always = keepsCookies ? unstoredButCookies : unstored
+    var named: Set<HTTPField.Name> = []
+    fields.forEachElement(of: .connection) { if let name = HTTPField.Name($0.text) { named.insert(name) } }
+    return fields.filter { !always.contains($0.name) && !named.contains($0.name) }
   }
 
   /// Whether a 304's validators are those of what is stored, as far as it has any (RFC 9111 §4.3.4): otherwise it confirms
@@ -16,7 +16,8 @@ enum StoredFields {
   static func confirm(_ fields: HTTPFields, _ stored: Record.Head) -> Bool {
     if fields.contains(.eTag), stored.fields.contains(.eTag) {
       guard let tag = fields.singleLatin1(.eTag), let own = stored.fields.singleLatin1(.eTag) else { return false }
-      guard let tag = EntityTag(tag), let own = EntityTag(own) else { return tag == own }
+      if tag == own { return true }
+      guard let tag = EntityTag(tag), let own = EntityTag(own) else { return false }
       return tag.weaklyMatches(own)
     }
     guard let date = fields[.lastModified], let own = stored.fields[.lastModified] else { return true }
@@ -25,6 +26,9 @@ enum StoredFields {
 
   /// What describes the stored bytes (§3.2).
   static let ofBody: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
+
+  private static let unstored = connection.union(Redaction.secretFields)
+  private static let unstoredButCookies = unstored.subtracting([.setCookie])
 
   private static let connection: Set<HTTPField.Name> = Set(
     [

@@ -75,9 +75,8 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   private init(storage: Storage) { self.storage = storage }
 
   public static func == (a: RecordKey, b: RecordKey) -> Bool {
-    // By bytes: strings that look alike in Unicode are equal, and are other bytes.
     a.storage === b.storage
-      || (a.storage.hash == b.storage.hash && a.storage.identity.utf8.elementsEqual(b.storage.identity.utf8))
+      || (a.storage.hash == b.storage.hash && a.storage.identity.isSpelled(as: b.storage.identity))
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(storage.hash) }

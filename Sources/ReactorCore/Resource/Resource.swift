@@ -124,9 +124,9 @@ extension Resource {
 
     /// Whether the bytes are the same too: strings that look alike in Unicode are equal, and are other requests.
     func isSpelled(as other: Fields) -> Bool {
-      path.utf8.elementsEqual(other.path.utf8) && query.isSpelled(as: other.query)
+      path.isSpelled(as: other.path) && query.isSpelled(as: other.query)
         && headers.map(\.name).allSatisfy { name in
-          headers[values: name].elementsEqual(other.headers[values: name]) { $0.utf8.elementsEqual($1.utf8) }
+          headers[values: name].elementsEqual(other.headers[values: name]) { $0.isSpelled(as: $1) }
         }
     }
   }
@@ -150,7 +150,7 @@ extension Resource {
 extension [URLQueryItem] {
   fileprivate func isSpelled(as other: [URLQueryItem]) -> Bool {
     elementsEqual(other) {
-      $0.name.utf8.elementsEqual($1.name.utf8) && ($0.value ?? "").utf8.elementsEqual(($1.value ?? "").utf8)
+      $0.name.isSpelled(as: $1.name) && ($0.value ?? "").isSpelled(as: $1.value ?? "")
     }
   }
 }

@@ -12,26 +12,27 @@ enum Revalidation: Benchmark {
   static func measure(_ bench: Bench) async throws {
     let server = try LocalServer(try Article.json(Size.large.articles), hasValidator: true)
     let client = try Client(server)
-    blackHole(try await client.reactor.fetch("articles"))
+    let resource = Resource("articles")
+    blackHole(try await client.reactor.fetch(resource))
     let parsed = Atomic(0)
     let token = client.layer.observeEvents { event in
       if case .parsed = event.kind { parsed.add(1, ordering: .relaxed) }
     }
-    blackHole(try await client.reactor.fetchFromNetwork("articles"))
+    blackHole(try await client.reactor.fetchFromNetwork(resource))
     token.cancel()
     try expect(parsed.load(ordering: .relaxed) == 0, "nothing is parsed")
     let request = client.request("articles", fields: [.ifNoneMatch: "\"1\""])
     try await bench.compare(
       "revalidation, 304, 50 KB", to: "the bare transport", target: .ratio(1.2)
     ) { count in
-      for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork("articles")) }
+      for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork(resource)) }
     } limit: { count in
       for _ in 0..<count { try await askBare(client, request) }
     }
     try await bench.compare(
       "revalidation, 304, 50 KB", to: "the same, in a task of its own", target: nil
     ) { count in
-      for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork("articles")) }
+      for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork(resource)) }
     } limit: { count in
       for _ in 0..<count { try await Task { try await askBare(client, request) }.value }
     }
@@ -45,9 +46,10 @@ enum Revalidation: Benchmark {
   static func grow(_ growth: Growth) async throws {
     try await growth.curve("revalidation", of: "articles", sizes: [4, 20, 200, 2_000]) { size in
       let client = try Client(try LocalServer(try Article.json(size), hasValidator: true))
-      blackHole(try await client.reactor.fetch("articles"))
+      let resource = Resource("articles")
+      blackHole(try await client.reactor.fetch(resource))
       return { count in
-        for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork("articles")) }
+        for _ in 0..<count { blackHole(try await client.reactor.fetchFromNetwork(resource)) }
       }
     }
   }

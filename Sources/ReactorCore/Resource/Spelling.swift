@@ -1,0 +1,12 @@
+extension String {
+  /// Whether the bytes are the same: strings that look alike in Unicode are equal, and are other requests.
+  func isSpelled(as other: String) -> Bool {
+    let (own, others) = (utf8, other.utf8)
+    guard own.count == others.count else { return false }
+    // The bytes where they lie: asking a string for each takes longer than all else here.
+    let isSame = own.withContiguousStorageIfAvailable { own in
+      others.withContiguousStorageIfAvailable { own.elementsEqual($0) }
+    }
+    return (isSame ?? nil) ?? own.elementsEqual(others)
+  }
+}
