@@ -35,6 +35,8 @@
       switch (error.resultCode, error.extendedResultCode) {
       case (.SQLITE_CORRUPT, _), (_, .SQLITE_IOERR_SHORT_READ): self = .corrupt(error.message ?? "no message")
       case (.SQLITE_NOTADB, _): self = .notADatabase
+      // A trigger that somebody added says no (`RAISE`); none of this library's does.
+      case (_, .SQLITE_CONSTRAINT_TRIGGER): return nil
       // No statement of this library breaks a constraint of a sound table.
       case (.SQLITE_CONSTRAINT, _): self = .corrupt(error.message ?? "no message")
       // Its header names a format that SQLite does not have.
