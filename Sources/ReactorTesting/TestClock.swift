@@ -14,8 +14,9 @@ import Synchronization
 /// ```
 ///
 /// One call of ``advance(by:)`` wakes those who sleep at that moment, in the order of their deadlines, then of their
-/// arrival. Who sleeps again afterwards counts from the new time, so drive a repeated wait one period at a time:
-/// advance, ``waitForSleepers(count:)``, advance.
+/// arrival. On one task executor they go on in that order; two threads may turn two of them round. Who sleeps again
+/// afterwards counts from the new time, so drive a repeated wait one period at a time: advance,
+/// ``waitForSleepers(count:)``, advance.
 public final class TestClock: Clock {
   /// A moment, as the time since the clock was made.
   public struct Instant: InstantProtocol {

@@ -1,6 +1,7 @@
 import Foundation
 import ReactorCore
 import ReactorTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct `A test clock` {
@@ -60,20 +61,23 @@ import Testing
     try await task.value
   }
 
-  @MainActor @Test func `wakes by deadline, then by arrival`() async throws {
-    var order: [String] = []
-    var tasks: [Task<Void, any Error>] = []
-    for (name, seconds) in [("late", 2), ("first", 1), ("second", 1)] {
-      tasks.append(
-        Task {
+  @Test func `wakes by deadline, then by arrival`() async throws {
+    let executor = SteppedExecutor()
+    let order = Shared<[String]>([])
+    try await withThrowingTaskGroup { group in
+      for (name, seconds) in [("late", 2), ("first", 1), ("second", 1)] {
+        group.addTask(executorPreference: executor) {
           try await clock.sleep(for: .seconds(seconds))
-          order.append(name)
-        })
-      try await clock.waitForSleepers(count: tasks.count)
+          order.change { $0.append(name) }
+        }
+      }
+      executor.run()
+      clock.advance(by: .seconds(3))
+      executor.run()
+      try await group.waitForAll()
     }
-    clock.advance(by: .seconds(3))
-    for task in tasks { try await task.value }
-    #expect(order == ["first", "second", "late"])
+    #expect(order.value == ["first", "second", "late"])
+    try clock.checkNobodySleeps()
   }
 
   @Test func `ends a sleep at once when its task is cancelled`() async throws {
