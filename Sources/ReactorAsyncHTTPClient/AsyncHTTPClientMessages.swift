@@ -26,8 +26,12 @@
 
   extension HTTPClientResponse {
     /// Status and fields, in their order and with their duplicates.
+    ///
+    /// - Throws: ``ReactorCore/TransportError/tooManyFields(limit:)``: SwiftNIO stops HTTP/1.1 at 256 in its later releases, and
+    ///   not in all that this package may be resolved with.
     func converted() throws -> HTTPResponse {
       guard (0...999).contains(status.code) else { throw HTTPParserError.invalidStatus }
+      try FieldLimit.check(headers.count)
       var response = HTTPResponse(status: .init(code: Int(status.code), reasonPhrase: status.reasonPhrase))
       for field in headers {
         if let name = HTTPField.Name(field.name) {

@@ -4,6 +4,8 @@
   case responseTooLarge(limit: Int)
   /// The server redirected more often than the transport follows, as in a loop.
   case tooManyRedirects(limit: Int)
+  /// The response has more header fields than the transport accepts.
+  case tooManyFields(limit: Int)
   /// There was no connection, or none any more, for a reason in the client's words. Asking again may help.
   case connectionFailed(String)
 }
@@ -13,6 +15,7 @@ extension TransportError: CustomStringConvertible {
     switch self {
     case .responseTooLarge(let limit): "the response is larger than \(limit) bytes"
     case .tooManyRedirects(let limit): "more than \(limit) redirects"
+    case .tooManyFields(let limit): "the response has more than \(limit) header fields"
     case .connectionFailed(let reason): "the connection failed: \(reason)"
     }
   }

@@ -22,8 +22,9 @@ import HTTPTypesFoundation
 /// ``ReactorError/invalidResource(_:)``, ``TransportError``, and for the rest the platform's `URLError`: a body that
 /// ends early is `URLError.networkConnectionLost`, never a short success.
 ///
-/// On Linux, Foundation ends the process where a server hangs up in the middle of its header fields. A program
-/// that talks to servers which it does not trust uses another transport there.
+/// On Linux, Foundation ends the process where a server hangs up in the middle of its header fields, or sends fields
+/// after the last chunk of a body. Nothing can catch that. A program that talks to servers which it does not trust uses
+/// another transport there: see <doc:Transports>.
 public struct URLSessionTransport: Transport {
   private let session: URLSessionOwner
   private let timeout: Duration

@@ -31,8 +31,9 @@ extension URLRequest {
 }
 
 extension HTTPURLResponse {
-  /// Status and fields, in the order of their names.
+  /// Status and fields, in the order of their names; `nil` for what is no status, and for more fields than ``FieldLimit``.
   var received: HTTPResponse? {
+    guard allHeaderFields.count <= FieldLimit.count else { return nil }
     #if canImport(FoundationNetworking)
       guard (0...999).contains(statusCode) else { return nil }
       var response = HTTPResponse(status: .init(code: statusCode))

@@ -13,6 +13,7 @@ package final class LoopbackServer: Sendable {
 
   package let port: UInt16
   private let listener: Socket
+  private let isOnIPv6: Bool
   private let handler: Handler
   private let stopping = Latch()
   private let threads = DispatchGroup()
@@ -30,9 +31,12 @@ package final class LoopbackServer: Sendable {
   /// The server threads that did not end.
   package struct StillRunning: Error {}
 
-  /// - Parameter handler: called on a connection's thread.
-  package init(_ handler: @escaping Handler) throws {
-    (listener, port) = try Socket.listening()
+  /// - Parameters:
+  ///   - isOnIPv6: whether it listens on `::1`, which a machine may not have.
+  ///   - handler: called on a connection's thread.
+  package init(onIPv6 isOnIPv6: Bool = false, _ handler: @escaping Handler) throws {
+    (listener, port) = try Socket.listening(onIPv6: isOnIPv6)
+    self.isOnIPv6 = isOnIPv6
     self.handler = handler
     start { $0.acceptConnections() }
   }
@@ -59,8 +63,8 @@ package final class LoopbackServer: Sendable {
   /// the system never gives out by itself.
   package static func unusedPort() throws -> UInt16 { 1 }
 
-  /// `127.0.0.1` and the port.
-  package var authority: String { "127.0.0.1:\(port)" }
+  /// `127.0.0.1` or `[::1]`, and the port.
+  package var authority: String { "\(isOnIPv6 ? "[::1]" : "127.0.0.1"):\(port)" }
   package var url: String { "http://\(authority)" }
   /// All requests, in the order in which they came in.
   package var received: [Received] { state.withLock(\.received) }

@@ -16,9 +16,9 @@ struct Socket: Sendable {
 
   struct Failure: Error { let operation: String, code: Int32 }
 
-  /// A socket that listens on a free port of 127.0.0.1.
-  static func listening() throws -> (socket: Socket, port: UInt16) {
-    let (socket, port) = try bound()
+  /// A socket that listens on a free port of 127.0.0.1, or of `::1`.
+  static func listening(onIPv6 isOnIPv6: Bool = false) throws -> (socket: Socket, port: UInt16) {
+    let (socket, port) = try isOnIPv6 ? boundOnIPv6() : bound()
     guard listen(socket.descriptor, 512) == 0 else { throw socket.failed("listen") }
     return (socket, port)
   }
@@ -39,6 +39,23 @@ struct Socket: Sendable {
     }
     guard result else { throw made.failed("bind") }
     return (made, UInt16(bigEndian: address.sin_port))
+  }
+
+  private static func boundOnIPv6() throws -> (socket: Socket, port: UInt16) {
+    let descriptor = socket(AF_INET6, stream, 0)
+    let made = Socket(descriptor: descriptor)
+    guard descriptor >= 0 else { throw made.failed("socket") }
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_addr = in6addr_loopback
+    var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+      }
+    }
+    guard result else { throw made.failed("bind") }
+    return (made, UInt16(bigEndian: address.sin6_port))
   }
 
   /// The next connection; `nil` where there is none to take.

@@ -65,6 +65,33 @@ extension TransportConformance.Check {
     Self("chunks may have extensions (RFC 9112 §7.1.1)") { subject in
       try await expectHelloWorld(subject, "5;a=b\r\nhello\r\n0006\r\n world\r\n0;last\r\n\r\n")
     },
+    Self("a field needs no space after its colon (RFC 9112 §5.1)", unless: .fieldsWithoutSpace) { subject in
+      try await subject.serving { _ in
+        .raw("HTTP/1.1 200 OK\r\nETag:\"a\"\r\nContent-Length:2\r\n\r\nhi")
+      } body: { server, transport in
+        let (response, body) = try await transport.send(server.request())
+        subject.expect(response.headerFields[.eTag] == "\"a\"", "\(response.headerFields)")
+        subject.expect(body == Data("hi".utf8), "a body of \(body.count) bytes")
+      }
+    },
+    Self("70,000 fields end nothing but the exchange") { subject in
+      let fields = (0..<70_000).map { "a\($0):\r\n" }.joined()
+      try await subject.serving {
+        $0.target == "/good" ? .text("good") : .raw("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 2\r\n\r\nhi")
+      } body: { server, transport in
+        await subject.expectFailure(of: "70,000 fields") { try await transport.send(server.request()) }
+        await subject.expectGood(transport, server, after: "70,000 fields")
+      }
+    },
+    Self("a host may be an IPv6 address (RFC 3986 §3.2.2)", unless: .addressesOfIPv6) { subject in
+      // A machine may have none.
+      guard let server = try? LoopbackServer(onIPv6: true, { _ in .text("good") }) else { return }
+      defer { _ = server.stop() }
+      let (_, body) = try await subject.make(TransportConformance.Settings()).send(server.request())
+      subject.expect(body == Data("good".utf8), "a body of \(body.count) bytes")
+      subject.expect(
+        server.received.first?["Host"] == server.authority, "\(server.received.first?["Host"] ?? "no Host")")
+    },
     Self("fields may follow the last chunk (RFC 9112 §7.1.2)", unless: .trailers) { subject in
       try await expectHelloWorld(subject, "b\r\nhello world\r\n0\r\nX-Checksum: 1\r\nX-Other: 2\r\n\r\n")
     },

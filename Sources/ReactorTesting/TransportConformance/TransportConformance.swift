@@ -61,6 +61,10 @@ extension TransportConformance {
     case fieldsApart
     /// To keep fields whose names differ in case alone. `URLSession` on Linux keeps the last of them.
     case fieldsInAnyCase
+    /// To take a field with no space after its colon. `URLSession` on Linux fails there.
+    case fieldsWithoutSpace
+    /// To talk to a host that is named by its IPv6 address. `URLSession` on Linux does not.
+    case addressesOfIPv6
     /// To notice that a compressed body ends too early, where its announced length says otherwise. `URLSession` on Linux does not.
     case compressedBodyCutShort
     /// To give the body of a redirect that names no place to go. `URLSession` on Linux drops it.

@@ -10,7 +10,7 @@ extension Set<TransportConformance.Exception> {
     #if canImport(FoundationNetworking)
       [
         .headerCutShort, .trailers, .fieldsApart, .fieldsInAnyCase, .compressedBodyCutShort, .bodyOfAimlessRedirect,
-        .bodyWithGET,
+        .bodyWithGET, .fieldsWithoutSpace, .addressesOfIPv6,
       ]
     #else
       [.fieldsApart, .bodyWithGET]

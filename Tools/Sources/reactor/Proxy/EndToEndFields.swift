@@ -3,8 +3,13 @@ import NIOHTTP1
 
 /// The fields of a message, between those of SwiftNIO and ours.
 enum EndToEndFields {
-  /// Without what belongs to the connection (RFC 9110 §7.6.1), in order and with duplicates.
-  static func of(_ headers: HTTPHeaders) -> HTTPFields {
+  /// More than any message has use for. `HTTPFields` ends the process at 65,535.
+  static let limit = 4_096
+
+  /// Without what belongs to the connection (RFC 9110 §7.6.1), in order and with duplicates; `nil` where there are more than
+  /// ``limit``.
+  static func of(_ headers: HTTPHeaders) -> HTTPFields? {
+    guard headers.count <= limit else { return nil }
     let named = headers[canonicalForm: "connection"].map { $0.lowercased() }
     let dropped = connection.union(named)
     var fields = HTTPFields()

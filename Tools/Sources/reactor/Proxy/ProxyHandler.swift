@@ -62,9 +62,13 @@ final class ProxyHandler: ChannelInboundHandler {
     // It is the server's that is sent on.
     var headers = head.headers
     headers.remove(name: "host")
+    guard let fields = EndToEndFields.of(headers) else {
+      isLast = true
+      return ClientResponse(status: .requestHeaderFieldsTooLarge).send(on: channel)
+    }
     let request = ForwardedRequest(
       head: HTTPRequest(
-        method: method, scheme: nil, authority: nil, path: path, headerFields: EndToEndFields.of(headers)),
+        method: method, scheme: nil, authority: nil, path: path, headerFields: fields),
       body: body,
       isChunked: head.headers.contains(name: "transfer-encoding"))
     let work = ClientExchange(proxy: proxy, request: request, head: head, channel: channel)

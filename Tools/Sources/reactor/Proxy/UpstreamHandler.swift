@@ -39,12 +39,13 @@ final class UpstreamHandler: ChannelInboundHandler {
   private func receive(_ head: HTTPResponseHead, _ context: ChannelHandlerContext) {
     // No upgrade was asked for (RFC 9110 §15.2.2).
     guard (100...999).contains(head.status.code), head.status != .switchingProtocols,
-      !hasBody(head.status) || Self.isReadable(in: head.headers["transfer-encoding"])
+      !hasBody(head.status) || Self.isReadable(in: head.headers["transfer-encoding"]),
+      let fields = EndToEndFields.of(head.headers)
     else {
       return fail(.garbage, context)
     }
     let status = HTTPResponse.Status(code: Int(head.status.code), reasonPhrase: head.status.reasonPhrase)
-    let response = HTTPResponse(status: status, headerFields: EndToEndFields.of(head.headers))
+    let response = HTTPResponse(status: status, headerFields: fields)
     if status.kind == .informational { interim(response) } else { self.head = response }
   }
 
