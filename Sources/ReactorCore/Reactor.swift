@@ -31,14 +31,16 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// `Model` is `Codable` or ``Mappable``, or an array of either; the parser is chosen when the reactor is made. With any
   /// other type each fetch fails with ``ReactorError/parser(_:)``.
   ///
-  /// - Parameter persistence: `nil` keeps models in memory only.
+  /// - Parameters:
+  ///   - persistence: `nil` keeps models in memory only.
+  ///   - reachability: says whether there is connectivity. ``AlwaysReachable`` tries every request.
   public convenience init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
-    configuration: ReactorConfiguration = .init()
+    reachability: any Reachability = SystemReachability(), configuration: ReactorConfiguration = .init()
   ) {
     self.init(
       flow: ReactorFlow(
-        backend: Backend(baseURL: baseURL, transport: transport), persistence: persistence,
+        backend: Backend(baseURL: baseURL, transport: transport, reachability: reachability), persistence: persistence,
         configuration: configuration))
   }
 
@@ -60,6 +62,15 @@ public final class Reactor<Model: Sendable>: Sendable {
   public func fetch(_ resource: Resource, policy: FetchPolicy) async throws(ReactorError) -> Model {
     if let model = engine.hit(resource, policy) { return model.model(as: Model.self) }
     return try await engine.missed(resource, policy).model(as: Model.self)
+  }
+
+  /// The model as ``fetch(_:policy:)`` gets it, with the status, the header fields and the links of its response.
+  ///
+  /// Joins the same flights, throws the same errors and ends as early when it is cancelled.
+  public func fetchResponse(
+    _ resource: Resource, policy: FetchPolicy = .cacheFirst
+  ) async throws(ReactorError) -> ModelResponse<Model> {
+    ModelResponse(try await engine.answer(resource, policy))
   }
 
   /// The model that memory has, fresh or stale; asks nobody, and never suspends.
@@ -103,6 +114,13 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// Forgets the resource. Callers that wait for it get ``ReactorError/cancelled``; open streams show nothing, and do not ask.
   public func remove(_ resource: Resource) async throws(ReactorError) { try await engine.remove(resource) }
+
+  /// Forgets all that the reactor's scope has, in memory and on disk, as ``ModelLayer/removeAll()`` does.
+  ///
+  /// Reactors that share its layer forget too. With persistence, all that the store has in this scope is deleted.
+  ///
+  /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is.
+  public func removeAll() async throws(ReactorError) { try await engine.core.removeAll() }
 
   /// What happens in this reactor and those that share its layer; see ``ModelLayer/events``.
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.core.events) }

@@ -5,7 +5,7 @@ extension ScriptedTransport {
   /// What one request gets, and when.
   ///
   /// ```swift
-  /// .json(#"[{"id": 1}]"#, fields: [.eTag: "\"1\""])
+  /// .json(#"[{"id": 1}]"#, headers: [.eTag: "\"1\""])
   /// .failure(URLError(.timedOut)).held(at: gate)
   /// .json(#"[{"id": 1}]"#).delayed(by: .seconds(2), on: clock).cutShort(after: 4)
   /// ```
@@ -32,18 +32,18 @@ extension ScriptedTransport {
 
     /// A response, whatever its status.
     public static func response(
-      _ status: HTTPResponse.Status = .ok, fields: HTTPFields = [:], body: Data = Data()
+      _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], body: Data = Data()
     ) -> Answer {
-      Answer(outcome: .response(HTTPResponse(status: status, headerFields: fields), body))
+      Answer(outcome: .response(HTTPResponse(status: status, headerFields: headers), body))
     }
 
-    /// A response with a body of JSON text, sent as it is; the content type is set where `fields` names none.
+    /// A response with a body of JSON text, sent as it is; the content type is set where `headers` names none.
     public static func json(
-      _ body: String, status: HTTPResponse.Status = .ok, fields: HTTPFields = [:]
+      _ body: String, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
     ) -> Answer {
-      var fields = fields
-      if fields[.contentType] == nil { fields[.contentType] = "application/json" }
-      return response(status, fields: fields, body: Data(body.utf8))
+      var headers = headers
+      if headers[.contentType] == nil { headers[.contentType] = "application/json" }
+      return response(status, headers: headers, body: Data(body.utf8))
     }
 
     /// The transport's own error.
@@ -90,5 +90,16 @@ extension ScriptedTransport {
     public let method: HTTPRequest.Method
     public let path: String
     public var description: String { "nothing is scripted for \(method.rawValue) \(path)" }
+  }
+}
+
+extension ScriptedTransport.Answer {
+  // The spelling of this package's own tests.
+  package static func response(
+    _ status: HTTPResponse.Status = .ok, fields: HTTPFields, body: Data = Data()
+  ) -> Self { response(status, headers: fields, body: body) }
+
+  package static func json(_ body: String, status: HTTPResponse.Status = .ok, fields: HTTPFields) -> Self {
+    json(body, status: status, headers: fields)
   }
 }

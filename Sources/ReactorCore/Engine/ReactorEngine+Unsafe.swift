@@ -5,7 +5,7 @@ import Synchronization
 extension ReactorEngine {
   /// A request that may change something on the server: never coalesced, stored or served. When the server has
   /// accepted it, what is stored for its URL is invalidated (RFC 9111 §4.4).
-  func send(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> AnyModel {
+  func send(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Copy {
     let key = try flow.key(resource)
     guard policy != .cacheOnly else { throw .notCached }
     guard flow.isReachable else { throw .noConnectivity }
@@ -26,7 +26,7 @@ extension ReactorEngine {
     return try outcome.get()
   }
 
-  private func exchange(_ resource: Resource, _ key: RecordKey) async -> Result<AnyModel, ReactorError> {
+  private func exchange(_ resource: Resource, _ key: RecordKey) async -> Entry.Outcome {
     var context = FetchContext<AnyModel>()
     let trail = RedirectTrail()
     context.trail = trail
@@ -34,7 +34,7 @@ extension ReactorEngine {
       let snapshot = try await flow.network(resource, context)
       let answer = snapshot.head.map { HTTPResponse(status: $0.status, headerFields: $0.fields) }
       await invalidate(changed(by: trail, key, isAccepted: true, answer))
-      return .success(snapshot.model)
+      return .success(Copy(snapshot, of: key, origin: .network))
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       switch error {
@@ -97,7 +97,7 @@ extension ReactorEngine {
 
 /// One answer for one waiter: the task's, or the cancellation's, whichever comes first.
 private final class Answer: Sendable {
-  typealias Outcome = Result<AnyModel, ReactorError>
+  typealias Outcome = ReactorEngine.Outcome
 
   private struct State {
     var continuation: CheckedContinuation<Outcome, Never>?

@@ -102,7 +102,7 @@ extension ReactorEngine {
 
   /// What is to be had where memory did not answer.
   @usableFromInline func missed(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> AnyModel {
-    guard resource.readsOnly else { return try await send(resource, policy) }
+    guard resource.readsOnly else { return try await send(resource, policy).model }
     return try await fetch(resource, policy).model
   }
 

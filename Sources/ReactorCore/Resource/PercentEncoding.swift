@@ -15,6 +15,11 @@ enum PercentEncoding {
     encode(string, keepsEncoded: false, queryItemBytes)
   }
 
+  /// A value within one segment of a path. `;` is encoded too: some servers end the segment there.
+  static func segment(_ string: some StringProtocol) -> String {
+    encode(string, keepsEncoded: false, segmentBytes)
+  }
+
   /// Text that is to stand on one line: control characters alone are encoded.
   static func line(_ string: String) -> String {
     encode(string, keepsEncoded: true, lineBytes)
@@ -22,6 +27,7 @@ enum PercentEncoding {
 
   private static let digits = Array("0123456789ABCDEF".utf8)
   private static let pathBytes = table { isUnreserved($0) || "!$&'()*+,;=:@/".utf8.contains($0) }
+  private static let segmentBytes = table { isUnreserved($0) || "!$'()*,@".utf8.contains($0) }
   private static let writtenQueryBytes = table { isUnreserved($0) || "!$&'()*+,;=:@/?".utf8.contains($0) }
   private static let queryItemBytes = table { isUnreserved($0) || "!$'()*,:@/?".utf8.contains($0) }
   private static let lineBytes = table { $0 >= 0x20 && $0 != 0x7f }

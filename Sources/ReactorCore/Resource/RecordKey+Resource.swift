@@ -11,8 +11,9 @@ extension RecordKey {
     if let name = resource.identityHeaders.first(where: Redaction.secretFields.contains) {
       throw .invalidResource("\(name) cannot be an identity header: say whose data it is with the layer's scope")
     }
+    let url = if let backend { try backend.request(for: resource).absoluteURL } else { try resource.pathAndQuery() }
     self.init(
-      method: resource.method, url: try backend?.request(for: resource).absoluteURL ?? resource.pathAndQuery,
+      method: resource.method, url: url,
       body: resource.body,
       identityFields: HTTPFields(resource.headers.filter { resource.identityHeaders.contains($0.name) }),
       scope: scope, secretQueryItems: secretQueryItems)

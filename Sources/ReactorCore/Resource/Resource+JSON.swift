@@ -11,7 +11,7 @@ extension Resource {
   /// - Parameter encoder: by default one that sorts the keys, so that equal values make equal bodies and equal keys.
   /// - Throws: ``ReactorError/invalidResource(_:)`` where the value cannot be encoded.
   public init(
-    _ path: String, method: HTTPRequest.Method, query: KeyValuePairs<String, String> = [:],
+    _ path: Path, method: HTTPRequest.Method, query: KeyValuePairs<String, String> = [:],
     headers: HTTPFields = [:], json: some Encodable, encoder: JSONEncoder? = nil
   ) throws(ReactorError) {
     let body: Data
@@ -22,6 +22,15 @@ extension Resource {
     }
     self.init(path, method: method, query: query, headers: headers, body: body)
     if headers[.contentType] == nil { self.headers[.contentType] = "application/json" }
+  }
+
+  /// The same with a path that the program has as a string, taken as it is written.
+  @_disfavoredOverload public init(
+    _ path: some StringProtocol, method: HTTPRequest.Method, query: KeyValuePairs<String, String> = [:],
+    headers: HTTPFields = [:], json: some Encodable, encoder: JSONEncoder? = nil
+  ) throws(ReactorError) {
+    try self.init(
+      Path(text: String(path)), method: method, query: query, headers: headers, json: json, encoder: encoder)
   }
 
   private static func sortedKeys() -> JSONEncoder {

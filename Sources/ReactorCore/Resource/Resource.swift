@@ -12,35 +12,64 @@ import Synchronization
 /// A resource is one reference with a hash made once, so it is cheap to pass and to look up; make it once and keep it.
 /// Two are equal when all their properties are. What is stored is found by ``RecordKey``, which only the method, the
 /// URL, the body and the ``identityHeaders`` decide. Nothing is checked until the resource is fetched.
-public struct Resource: Hashable, Sendable, ExpressibleByStringLiteral {
+public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   private var box: Box
 
+  /// A resource whose path is a string that the program has, taken as it is written.
+  ///
+  /// A path that is written as a literal is a ``Path``, in which an interpolated value is one segment. In a `String` a
+  /// `/`, a `?` and `..` keep their meaning: put no value of a user or a server into it.
+  ///
   /// - Parameters:
   ///   - path: relative to the base URL, with or without a slash in front; what is percent-encoded stays so. It may end
   ///     with a query of its own, which comes before `query`.
   ///   - query: in order; names and values are percent-encoded, `+` included.
   ///   - headers: sent with the request. They are no part of the key unless ``identityHeaders`` names them.
   ///   - body: the bytes to send.
+  @_disfavoredOverload @inlinable public init(
+    _ path: some StringProtocol, method: HTTPRequest.Method = .get, query: KeyValuePairs<String, String> = [:],
+    headers: HTTPFields = [:], body: Data? = nil
+  ) {
+    // Of a `String` alone, the compiler would prefer this to the one for literals.
+    self.init(Path(text: String(path)), method: method, query: query, headers: headers, body: body)
+  }
+
+  /// A resource whose path is written as a literal: `Resource("posts/\(id)", method: .delete)`.
+  ///
+  /// - Parameters:
+  ///   - path: relative to the base URL, with or without a slash in front; see ``Path``.
+  ///   - query: in order; names and values are percent-encoded, `+` included.
+  ///   - headers: sent with the request. They are no part of the key unless ``identityHeaders`` names them.
+  ///   - body: the bytes to send.
   public init(
-    _ path: String, method: HTTPRequest.Method = .get, query: KeyValuePairs<String, String> = [:],
+    _ path: Path, method: HTTPRequest.Method = .get, query: KeyValuePairs<String, String> = [:],
     headers: HTTPFields = [:], body: Data? = nil
   ) {
     box = Box(
       Fields(
-        method: method, path: path, query: query.map { URLQueryItem(name: $0.key, value: $0.value) },
-        headers: headers, body: body))
+        method: method, path: path.text, reading: path.fault.map(Reading.refused) ?? .relative,
+        query: query.map { URLQueryItem(name: $0.key, value: $0.value) }, headers: headers, body: body))
   }
 
-  public init(stringLiteral value: String) { self.init(value) }
+  public init(stringLiteral value: String) { self.init(Path(text: value)) }
+
+  public init(stringInterpolation: Path.StringInterpolation) {
+    self.init(Path(stringInterpolation: stringInterpolation))
+  }
 
   public var method: HTTPRequest.Method {
     get { box.fields.method }
     set { change { $0.method = newValue } }
   }
-  /// Relative to the base URL.
+  /// Relative to the base URL, or the target of the link that the resource was made of (``init(link:)``).
   public var path: String {
     get { box.fields.path }
-    set { change { $0.path = newValue } }
+    set {
+      change {
+        $0.path = newValue
+        $0.reading = .relative
+      }
+    }
   }
   public var query: [URLQueryItem] {
     get { box.fields.query }
@@ -100,6 +129,29 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringLiteral {
     return key
   }
 
+  /// What ``path`` is.
+  enum Reading: Hashable, Sendable {
+    /// It is joined to the base URL.
+    case relative
+    /// A URL of the base URL's origin, or an absolute path there.
+    case link
+    /// It cannot be requested, for a reason that is said at fetch.
+    case refused(String)
+  }
+
+  var reading: Reading { box.fields.reading }
+
+  /// The same resource at the target of a link.
+  func at(link target: String) -> Resource {
+    var resource = self
+    resource.change {
+      $0.path = target
+      $0.reading = .link
+      $0.query = []
+    }
+    return resource
+  }
+
   /// ``isReadOnly`` with its default applied (RFC 9110 §9.2.1 calls such a method *safe*).
   var readsOnly: Bool { isReadOnly ?? (method == .get || method == .head) }
 
@@ -114,6 +166,7 @@ extension Resource {
   private struct Fields: Hashable, Sendable {
     var method: HTTPRequest.Method
     var path: String
+    var reading: Reading
     var query: [URLQueryItem]
     var headers: HTTPFields
     var body: Data?

@@ -14,6 +14,13 @@ struct ResourceURL: Sendable {
   /// - Throws: ``ReactorError/invalidResource(_:)`` where the path is a URL of its own or leaves the base URL.
   init(_ resource: Resource, base: BaseURL) throws(ReactorError) {
     self.base = base
+    switch resource.reading {
+    case .relative: break
+    case .link:
+      target = try Self.linked(resource, base)
+      return
+    case .refused(let reason): throw .invalidResource(reason)
+    }
     let written = resource.path
     let mark = written.utf8.firstIndex(of: UInt8(ascii: "?"))
     let path = try Self.join(base, mark.map { String(written[..<$0]) } ?? written)
@@ -23,12 +30,42 @@ struct ResourceURL: Sendable {
     }
     var queries = [base.query].compactMap(\.self)
     if let mark { queries.append(PercentEncoding.writtenQuery(written[written.utf8.index(after: mark)...])) }
-    queries += resource.query.map { item in
-      let name = PercentEncoding.queryItem(item.name)
-      return item.value.map { "\(name)=\(PercentEncoding.queryItem($0))" } ?? name
-    }
+    queries += resource.query.map(\.encoded)
     let query = queries.filter { !$0.isEmpty }.joined(separator: "&")
     target = query.isEmpty ? path : "\(path)?\(query)"
+  }
+
+  /// The target of a link. It has its whole query, so the base URL's is left out.
+  private static func linked(_ resource: Resource, _ base: BaseURL) throws(ReactorError) -> String {
+    let rest = try pathOfLink(resource.path.prefix { $0 != "#" }, base)
+    let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
+    let path = "/\(try removingDotSegments(PercentEncoding.path(rest[..<mark].dropFirst())))"
+    let written = rest[mark...].isEmpty ? [] : [PercentEncoding.writtenQuery(rest[mark...].dropFirst())]
+    let query = (written + resource.query.map(\.encoded)).filter { !$0.isEmpty }.joined(separator: "&")
+    return query.isEmpty ? path : "\(path)?\(query)"
+  }
+
+  /// The absolute path with the query of a link's target, which is that or a URL of the base URL's origin.
+  private static func pathOfLink(_ target: Substring, _ base: BaseURL) throws(ReactorError) -> Substring {
+    if beginningOfURL(String(target)) == nil {
+      guard target.hasPrefix("/"), !target.hasPrefix("//") else {
+        throw .invalidResource("the link is neither a URL nor a path that begins with /; resolve it against its page")
+      }
+      return target
+    }
+    guard let url = URL(string: String(target)), let origin = WebOrigin(url), url.user == nil, url.password == nil
+    else {
+      throw .invalidResource("the link is no http or https URL with a host, or it holds a user or a password")
+    }
+    guard origin == base.origin else { throw otherOrigin(origin) }
+    let colon = target.utf8.firstIndex(of: UInt8(ascii: ":")) ?? target.startIndex
+    let path = target[colon...].dropFirst(3).drop { $0 != "/" && $0 != "?" }
+    return path.hasPrefix("/") ? path : "/\(path)"
+  }
+
+  static func otherOrigin(_ origin: WebOrigin) -> ReactorError {
+    .invalidResource(
+      "the link leads to another origin (\(origin.scheme)://\(origin.authority)); fetch it with a layer of that origin")
   }
 
   private static func join(_ base: BaseURL, _ path: String) throws(ReactorError) -> String {
@@ -80,7 +117,7 @@ struct ResourceURL: Sendable {
   }
 
   /// The segment with its dots decoded, where it is short enough to be a dot segment.
-  private static func plainDots(_ segment: Substring) -> String {
+  static func plainDots(_ segment: Substring) -> String {
     segment.utf8.count <= 6 && segment.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }
       ? segment.lowercased().replacing("%2e", with: ".") : ""
   }

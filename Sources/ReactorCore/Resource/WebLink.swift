@@ -1,0 +1,108 @@
+public import HTTPTypes
+
+/// One link of a `Link` field (RFC 8288).
+public struct WebLink: Sendable, Hashable {
+  /// The reference as the server wrote it: a URL, or relative to the URL of the page.
+  public let target: String
+  /// The relation types, in lower case: `next`, `prev`, `last`.
+  public let relations: [String]
+  /// The parameters in order, `rel` included; names in lower case, values without their quotes.
+  public let parameters: [Parameter]
+
+  public struct Parameter: Sendable, Hashable {
+    public let name: String
+    /// Empty where there is none.
+    public let value: String
+  }
+
+  /// The value of the first parameter of this name; `nil` where there is none.
+  public subscript(_ name: String) -> String? { parameters.first { $0.name == name.lowercased() }?.value }
+
+  /// The links of all `Link` fields, in order. What follows a link that is not well-formed is left out, up to the end
+  /// of its field.
+  public static func links(in fields: HTTPFields) -> [WebLink] {
+    guard let name = HTTPField.Name("Link") else { return [] }
+    return fields[values: name].flatMap { value in
+      var scanner = WebLinkScanner(value)
+      return scanner.links()
+    }
+  }
+
+  fileprivate init(target: String, parameters: [Parameter]) {
+    self.target = target
+    self.parameters = parameters
+    // Later ones are ignored (RFC 8288 §3.3).
+    let relation = parameters.first { $0.name == "rel" }?.value ?? ""
+    relations = relation.lowercased().split { $0 == " " || $0 == "\t" }.map(String.init)
+  }
+}
+
+/// Reads a field by RFC 8288, appendix B.
+private struct WebLinkScanner {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ value: String) { rest = Array(value.utf8)[...] }
+
+  mutating func links() -> [WebLink] {
+    var links: [WebLink] = []
+    while true {
+      _ = take { Self.isSpace($0) || $0 == UInt8(ascii: ",") }
+      guard skip("<") else { return links }
+      let target = take { $0 != UInt8(ascii: ">") }
+      guard skip(">") else { return links }
+      links.append(WebLink(target: Self.trimmed(target), parameters: parameters()))
+      guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return links }
+    }
+  }
+
+  private mutating func parameters() -> [WebLink.Parameter] {
+    var parameters: [WebLink.Parameter] = []
+    skipSpace()
+    while skip(";") {
+      skipSpace()
+      let name = take { !Self.isSpace($0) && !"=;,".utf8.contains($0) }
+      skipSpace()
+      var value = ""
+      if skip("=") {
+        skipSpace()
+        value = skip("\"") ? quoted() : Self.trimmed(take { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") })
+      }
+      if !name.isEmpty {
+        parameters.append(WebLink.Parameter(name: String(decoding: name, as: UTF8.self).lowercased(), value: value))
+      }
+      skipSpace()
+    }
+    return parameters
+  }
+
+  /// What is before the closing quote, or the end.
+  private mutating func quoted() -> String {
+    var value: [UInt8] = []
+    while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+      if byte == UInt8(ascii: "\\"), let escaped = rest.popFirst() { value.append(escaped) } else { value.append(byte) }
+    }
+    return String(decoding: value, as: UTF8.self)
+  }
+
+  private mutating func take(_ belongs: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+    let taken = rest.prefix(while: belongs)
+    rest = rest[taken.endIndex...]
+    return taken
+  }
+
+  private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+    guard rest.first == UInt8(ascii: character) else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  private mutating func skipSpace() { _ = take(Self.isSpace) }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> String {
+    let start = bytes.drop(while: isSpace)
+    return String(
+      decoding: start.prefix(start.lastIndex { !isSpace($0) }.map { $0 + 1 - start.startIndex } ?? 0), as: UTF8.self)
+  }
+}
