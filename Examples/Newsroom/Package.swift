@@ -40,7 +40,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "NewsAPI", dependencies: server, swiftSettings: settings),
-    .target(name: "NewsClient", dependencies: reactor + [httpTypes], swiftSettings: settings),
+    .target(name: "NewsClient", dependencies: reactor, swiftSettings: settings),
     .target(
       name: "WebReader",
       dependencies: server + [

@@ -8,7 +8,7 @@ import Synchronization
 /// let articles = layer.reactor([Article].self)
 /// ```
 ///
-/// One user, one layer: what one scope stored is never served to another. Sign out with ``removeAll()``.
+/// One user, one layer: what one scope stored is never served to another. Sign out with ``signOut()``.
 public final class ModelLayer: Sendable {
   let core: LayerCore
   private let backend: Backend
@@ -78,8 +78,24 @@ public final class ModelLayer: Sendable {
     core.events.observe(body)
   }
 
-  /// Sign-out: forgets all that this scope has, in memory and on disk. Callers that wait get ``ReactorError/cancelled``,
+  /// Signs the user out: the backend's middlewares forget the credential, and then ``removeAll()`` forgets what is stored.
+  ///
+  /// A refresh under way is dropped, callers that wait get ``ReactorError/cancelled``, and open streams show nothing. From
+  /// then on a fetch through an ``AuthenticationMiddleware`` sends nothing: it fails with
+  /// ``ReactorError/authentication(_:)`` of ``SignedOut``, until ``AuthenticationMiddleware/signIn(_:)``. For another user
+  /// make another layer, with that user's ``Scope``.
+  ///
+  /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory and the credential are gone.
+  public func signOut() async throws(ReactorError) {
+    // First, so that nothing new is asked for with the credential after what is stored has gone.
+    backend.signOut()
+    try await removeAll()
+  }
+
+  /// Forgets all that this scope has, in memory and on disk. Callers that wait get ``ReactorError/cancelled``,
   /// open streams show nothing, and what answers later is dropped.
+  ///
+  /// The user stays signed in: the next fetch asks with the same credential. To end a session call ``signOut()``.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is.
   public func removeAll() async throws(ReactorError) { try await core.removeAll() }

@@ -21,6 +21,10 @@ public import HTTPTypes
   case invalidResource(String)
   /// The transport failed with its own error.
   case network(any Error)
+  /// Signing in failed: the server has refused the credential, and ``Authenticator/refresh(_:)`` has failed with this
+  /// error, or the user has signed out (``SignedOut``). Every request that waited for the refresh gets it, and none is
+  /// retried. Let the user sign in again.
+  case authentication(any Error)
   /// The server answered with a status that is no success.
   case server(HTTPResponse, body: Data)
   /// The bytes are not what the parser expected.
@@ -38,6 +42,7 @@ extension ReactorError: CustomStringConvertible, CustomDebugStringConvertible, C
     case .notCached: "not cached"
     case .invalidResource(let reason): "invalid resource: \(reason)"
     case .network(let error): "network: \(Redaction.describe(error))"
+    case .authentication(let error): "signing in failed: \(Redaction.describe(error))"
     case .server(let response, let body): "server: status \(response.status.code), \(body.count) bytes"
     case .parser(let error): "parser: \(error)"
     case .persistence(let error): "persistence: \(Redaction.describe(error))"

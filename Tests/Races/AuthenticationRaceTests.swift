@@ -80,10 +80,42 @@ struct AuthenticationRaceTests {
     tasks.append(send("/c"))
     authenticator.fail(with: Broken())
     open(authenticator.gate)
-    for task in tasks { await #expect(throws: Broken.self) { try await task.value } }
+    for task in tasks { #expect(await failure(task) is Broken) }
     #expect(transport.tokens == ["1", "1"])
     #expect(authenticator.refused == ["1"])
     expectNothingWaits()
+  }
+
+  @Test func `a refresh that was refused was for the 401s too that come later`() async throws {
+    let gates = (0..<20).map { refuse("/\($0)") }
+    let tasks = (0..<20).map { send("/\($0)") }
+    authenticator.fail(with: Broken())
+    authenticator.gate.open()
+    for gate in gates { open(gate) }
+    for task in tasks { #expect(await failure(task) is Broken) }
+    #expect(authenticator.refused == ["1"])
+    #expect(transport.tokens == Array(repeating: "1", count: 20))
+    // What begins now is a new attempt.
+    authenticator.fail(with: nil)
+    transport.answer("/c", with: .response(.unauthorized), .json("[]"))
+    #expect(try await send("/c").value == 200)
+    #expect(authenticator.refused == ["1", "1"])
+    expectNothingWaits()
+  }
+
+  @Test func `a refresh that throws a cancellation of its own has failed`() async throws {
+    let gate = refuse("/a")
+    let task = send("/a")
+    authenticator.fail(with: CancellationError())
+    open(gate)
+    open(authenticator.gate)
+    #expect(await failure(task) is CancellationError)
+    expectNothingWaits()
+  }
+
+  /// Why signing in failed.
+  private func failure(_ task: Task<Int, any Error>) async -> (any Error)? {
+    if case .authentication(let failure)? = await error({ try await task.value }) { failure } else { nil }
   }
 
   @Test func `a late 401 for the old token does not refresh again, and is sent with the newer one`() async throws {
@@ -188,6 +220,63 @@ struct AuthenticationRaceTests {
 /// The same in a layer, whose flights run on the global executor.
 @Suite("Races of sign-in and sign-out", .timeLimit(.minutes(1)))
 struct SignOutRaceTests {
+  /// A layer whose refresh is held, and heeds no cancellation.
+  private struct Held {
+    let transport = ScriptedTransport()
+    let authenticator = TokenAuthenticator(ignoresCancellation: true)
+    let disk = MemoryPersistence()
+    let authentication: AuthenticationMiddleware<TokenAuthenticator>
+    let layer: ModelLayer
+
+    init() {
+      authenticator.gate.close()
+      authentication = AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url])
+      layer = ModelLayer(
+        backend: Backend(
+          baseURL: Bench.url, transport: transport, authentication: authentication, reachability: AlwaysReachable()),
+        persistence: disk, scope: "ada")
+    }
+  }
+
+  @Test func `a refresh that ends after the sign-out brings nobody back`() async throws {
+    let held = Held()
+    held.transport.answer("/v1/note", with: .response(.unauthorized), .json(Note(1, "late").json))
+    let notes = held.layer.reactor(Note.self)
+    let caller = Task { await error { try await notes.fetch("note") } }
+    try await held.authenticator.gate.waitForArrival()
+    try await held.layer.signOut()
+    #expect(await caller.value?.isCancelled == true)
+    held.authenticator.ended.close()
+    held.authenticator.gate.open()
+    try await held.authenticator.ended.waitForArrival()
+    held.authenticator.ended.open()
+    guard case .authentication(let failure)? = await error({ try await notes.fetch("note") }) else {
+      Issue.record("a request was sent")
+      return
+    }
+    #expect(failure is SignedOut)
+    #expect(held.transport.tokens == ["1"])
+    #expect(try await held.disk.entries(in: nil, url: nil).isEmpty)
+    held.authentication.signIn("9")
+    #expect(try await notes.fetch("note").text == "late")
+    #expect(held.transport.tokens == ["1", "9"])
+  }
+
+  @Test func `an answer to the old token that comes after the sign-out is stored nowhere`() async throws {
+    let held = Held()
+    let gate = Gate()
+    held.transport.answer("/v1/note", with: .json(Note(1, "old").json).held(at: gate, ignoresCancellation: true))
+    let notes = held.layer.reactor(Note.self)
+    let caller = Task { await error { try await notes.fetch("note") } }
+    try await gate.waitForArrival()
+    try await held.layer.signOut()
+    gate.open()
+    #expect(await caller.value?.isCancelled == true)
+    try await held.transport.waitUntilIdle()
+    #expect(notes.cached("note") == nil)
+    #expect(try await held.disk.entries(in: nil, url: nil).isEmpty)
+  }
+
   @Test func `a sign-out during a refresh ends it, and whoever waits`() async throws {
     let transport = ScriptedTransport()
     transport.answer("/v1/note", with: .response(.unauthorized), .json(Note(1, "late").json))

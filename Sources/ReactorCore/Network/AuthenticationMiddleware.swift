@@ -9,13 +9,18 @@ import Synchronization
 ///   baseURL: api, authentication: AuthenticationMiddleware(BearerAuthenticator(), credential: token, origins: [api]))
 /// ```
 ///
-/// - After a 401 there is one refresh, however many requests wait for it; each of them is then sent once more. A failed refresh fails
-///   them all. Requests that begin meanwhile wait too, and are sent once. The next 401 begins another refresh.
+/// - After a 401 there is one refresh, however many requests wait for it; each of them is then sent once more. Requests that
+///   begin meanwhile wait too, and are sent once.
+/// - A refresh that fails fails them all, those included whose 401 comes later, with ``ReactorError/authentication(_:)``. A
+///   failure of the network passes as it is, so that it is retried and a stale copy may stand in. The 401 of a request that
+///   began afterwards begins another refresh.
 /// - A late 401 for an old credential leads to no refresh: the request is sent again with the newer one.
 /// - A second 401 is the answer.
 /// - A request that is cancelled while it waits ends at once; the refresh goes on for the others, and is cancelled with the last.
 /// - The fields that the signature added or changed are marked as never to be indexed (RFC 7541 §7.1.3); the transports of this package
 ///   leave them out of a request that is redirected to another origin.
+///
+/// - After ``signOut()`` nothing is signed and nothing is sent: requests fail with ``SignedOut`` until ``signIn(_:)``.
 ///
 /// It is one user's: make another for another user.
 public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddleware {
@@ -53,20 +58,27 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     guard let origin = request.url.flatMap(WebOrigin.init), origins.contains(origin),
       !Refreshing.middlewares.contains(ObjectIdentifier(self))
     else { return try await next(request, body) }
-    let (usable, version) = state.withLock { ($0.machine.usable, $0.machine.version) }
-    guard let held = usable else {
-      // Refused to somebody else: where the refresh comes to nothing before this waits for it, this one begins another.
-      return try await next(signed(request, body, with: credential(refused: version)), body)
+    let look = state.withLock { $0.machine.look }
+    guard let held = look.usable else {
+      return try await next(signed(request, body, with: credential(look)), body)
     }
     let answer = try await next(signed(request, body, with: held), body)
     guard answer.0.status == .unauthorized else { return answer }
-    return try await next(signed(request, body, with: credential(refused: held.version)), body)
+    return try await next(signed(request, body, with: credential(look)), body)
   }
+
+  /// The user is signed in with this credential from now on. Requests that wait for a refresh go on with it.
+  public func signIn(_ credential: A.Credential) { transact { $0.machine.signIn(credential) } }
+
+  /// Forgets the credential. A refresh under way is cancelled, what it brings is dropped, and the requests that wait for
+  /// it fail with ``ReactorError/cancelled``. ``ModelLayer/signOut()`` calls it.
+  public func signOut() { transact { $0.machine.signOut() } }
 
   /// `request` with the authenticator's path and fields; those that are new or changed are marked.
   private func signed(_ request: HTTPRequest, _ body: Data?, with held: Held) async throws -> HTTPRequest {
     var copy = request
     try await authenticator.sign(&copy, body: body, with: held.credential)
+    guard state.withLock({ $0.machine.permits(held) }) else { throw ReactorError.cancelled }
     var signed = request
     signed.path = copy.path
     signed.headerFields = HTTPFields(
@@ -82,7 +94,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
 
 extension AuthenticationMiddleware {
   /// Waits for the refresh under way, or for one that it begins where the server has refused the credential held.
-  private func credential(refused: UInt64) async throws -> Held {
+  private func credential(_ look: Machine.Look) async throws -> Held {
     try Task.checkCancellation()
     let id = state.withLock { state in
       state.lastID += 1
@@ -92,7 +104,7 @@ extension AuthenticationMiddleware {
       try await withCheckedThrowingContinuation { continuation in
         transact { state in
           state.waiters[id] = continuation
-          return state.machine.wait(id, refused: refused)
+          return state.machine.wait(id, refused: look.version, failed: look.failed)
         }
         // The handler below may have run before there was anybody to take out.
         if Task.isCancelled { leave(id) }
@@ -147,7 +159,14 @@ extension AuthenticationMiddleware {
   }
 
   private func refreshed(_ credential: A.Credential) async -> Result<A.Credential, any Error> {
-    do { return .success(try await authenticator.refresh(credential)) } catch { return .failure(error) }
+    do { return .success(try await authenticator.refresh(credential)) } catch { return .failure(Self.refusal(error)) }
+  }
+
+  /// A failure of the network may pass, and stays itself; after any other the user has to sign in.
+  private static func refusal(_ error: any Error) -> any Error {
+    if case .authentication? = error as? ReactorError { return error }
+    if (error as? ReactorError)?.isNetworkFailure == true || RetryPolicy.mayPass(.failure(error)) { return error }
+    return ReactorError.authentication(error)
   }
 }
 

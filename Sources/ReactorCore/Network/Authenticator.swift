@@ -22,7 +22,9 @@ public protocol Authenticator: Sendable {
 
   /// A new credential for one that the server refused with 401. Called once, however many requests wait for it.
   ///
-  /// What it throws is the error of each of them. It is cancelled when none of them waits any more. To keep the credential for the next
-  /// start of the program is its own affair. What it sends through the middleware that calls it is passed on without being signed.
+  /// What it throws is the error of each of them: a failure of the network as it is, all else in
+  /// ``ReactorError/authentication(_:)``. It is cancelled when none of them waits any more, and at sign-out. To keep the
+  /// credential for the next start of the program is its own affair. What it sends through the middleware that calls it is
+  /// passed on without being signed.
   func refresh(_ credential: Credential) async throws -> Credential
 }

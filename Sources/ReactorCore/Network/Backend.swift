@@ -65,6 +65,11 @@ public struct Backend: Sendable {
     return try await next(request, body)
   }
 
+  /// Has every middleware forget its user.
+  func signOut() {
+    for middleware in chain { middleware.signOut() }
+  }
+
   private static func base(_ url: URL) -> Result<BaseURL, ReactorError> {
     Result { () throws(ReactorError) in try BaseURL(url) }
   }

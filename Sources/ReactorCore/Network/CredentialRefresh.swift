@@ -11,6 +11,15 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     let version: UInt64
   }
 
+  /// How things stood when a request was about to be signed.
+  struct Look: Sendable {
+    /// `nil` where the credential is known to be refused and the next one is to be waited for, and after a sign-out.
+    let usable: Held?
+    let version: UInt64
+    /// The number of the latest refresh that has failed, or 0.
+    let failed: UInt64
+  }
+
   enum Action: Sendable {
     /// To be reported to ``ended(_:of:)`` with its number.
     case refresh(Credential, number: UInt64)
@@ -25,27 +34,37 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     var waiters: [WaiterID]
   }
 
-  private var held: Held
+  /// `nil` after a sign-out.
+  private var held: Held?
+  /// The number of whatever has last settled who is signed in: a refresh, a sign-in or a sign-out.
+  private var version: UInt64 = 0
+  /// The credentials before this one were signed out.
+  private var signedOut: UInt64 = 0
   private var refresh: Refresh?
+  private var failure: (number: UInt64, error: any Error)?
   private var lastNumber: UInt64 = 0
 
   init(_ credential: Credential) { held = Held(credential: credential, version: 0) }
 
-  /// What a request may be signed with now; `nil` where it is known to be refused, and the next one is to be waited for.
-  var usable: Held? { refresh == nil ? held : nil }
+  /// What a request that begins now goes by.
+  var look: Look { Look(usable: refresh == nil ? held : nil, version: version, failed: failure?.number ?? 0) }
 
-  /// The version of the credential held.
-  var version: UInt64 { held.version }
+  /// Whether nobody has signed out since.
+  func permits(_ held: Held) -> Bool { held.version >= signedOut }
 
   /// A waiter needs another credential.
   ///
-  /// - Parameter refused: the version that the server has refused, to it or to somebody else.
-  mutating func wait(_ id: WaiterID, refused: UInt64) -> [Action] {
+  /// - Parameters:
+  ///   - refused: the version that the server has refused, to it or to somebody else.
+  ///   - failed: of the ``Look`` that the waiter went by. A refresh that has failed since was for it too.
+  mutating func wait(_ id: WaiterID, refused: UInt64, failed: UInt64) -> [Action] {
     if refresh != nil {
       refresh?.waiters.append(id)
       return []
     }
+    guard let held else { return [.resume([id], .failure(ReactorError.authentication(SignedOut())))] }
     guard refused == held.version else { return [.resume([id], .success(held))] }
+    if let failure, failure.number > failed { return [.resume([id], .failure(failure.error))] }
     lastNumber += 1
     refresh = Refresh(number: lastNumber, waiters: [id])
     return [.refresh(held.credential, number: lastNumber)]
@@ -61,18 +80,40 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     return [.cancelRefresh] + left
   }
 
-  /// A refresh has ended. One that was cancelled and succeeded all the same is used, unless a later one has: the server may have
-  /// taken back the old credential.
+  /// A refresh has ended. One that was cancelled and succeeded all the same is used, unless something later has settled who is signed
+  /// in: the server may have taken back the old credential.
   mutating func ended(_ result: Result<Credential, any Error>, of number: UInt64) -> [Action] {
     let isCurrent = refresh?.number == number
     switch result {
     case .success(let credential):
-      guard number > held.version else { return [] }
-      held = Held(credential: credential, version: number)
-    case .failure:
-      guard isCurrent else { return [] }
+      guard number > version else { return [] }
+      return settle(credential, number: number, endsRefresh: !isCurrent)
+    case .failure(let error):
+      guard isCurrent, let waiters = refresh.take()?.waiters else { return [] }
+      failure = (number, error)
+      return [.resume(waiters, .failure(error))]
     }
+  }
+
+  /// Somebody has signed in: those who wait for a refresh go on with this credential.
+  mutating func signIn(_ credential: Credential) -> [Action] {
+    lastNumber += 1
+    return settle(credential, number: lastNumber, endsRefresh: true)
+  }
+
+  /// Nothing is signed from now on, and what a refresh under way brings is dropped.
+  mutating func signOut() -> [Action] {
+    lastNumber += 1
+    (version, signedOut) = (lastNumber, lastNumber)
+    (held, failure) = (nil, nil)
     guard let waiters = refresh.take()?.waiters else { return [] }
-    return (isCurrent ? [] : [.cancelRefresh]) + [.resume(waiters, result.map { _ in held })]
+    return [.cancelRefresh, .resume(waiters, .failure(ReactorError.cancelled))]
+  }
+
+  private mutating func settle(_ credential: Credential, number: UInt64, endsRefresh: Bool) -> [Action] {
+    let held = Held(credential: credential, version: number)
+    (self.held, version, failure) = (held, number, nil)
+    guard let waiters = refresh.take()?.waiters else { return [] }
+    return (endsRefresh ? [.cancelRefresh] : []) + [.resume(waiters, .success(held))]
   }
 }

@@ -16,4 +16,13 @@ public protocol TransportMiddleware: Sendable {
   ///   - next: the rest of the chain.
   /// - Returns: the response and its body.
   func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data)
+
+  /// Forgets what it holds of the user, such as a credential or cookies. Default: does nothing.
+  ///
+  /// ``ModelLayer/signOut()`` calls it from whatever isolation it is called in, before it forgets what is stored.
+  func signOut()
+}
+
+extension TransportMiddleware {
+  public func signOut() {}
 }

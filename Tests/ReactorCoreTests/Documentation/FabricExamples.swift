@@ -1,6 +1,5 @@
 import AsyncAlgorithms
 import Foundation
-import HTTPTypes
 import Observation
 import ReactorCore
 
@@ -50,7 +49,7 @@ struct AuthenticatedFabricAPI: Sendable {
   var applications: Reactor<[Application]> { layer.reactor() }
   var crashes: Reactor<[Crash]> { layer.reactor() }
 
-  func signOut() async throws { try await layer.removeAll() }
+  func signOut() async throws { try await layer.signOut() }
 }
 
 @MainActor

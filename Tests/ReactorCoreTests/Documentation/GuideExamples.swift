@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 import ReactorCore
 
 // The Swift code of ReactorCore.docc, which a test compares with it.
@@ -33,8 +32,8 @@ struct Guide {
       show(try await stories.fetch("stories", policy: .networkFirst))
     } catch .noConnectivity, .timedOut {
       showOffline()
-    } catch .server(let response, _) where response.status == .unauthorized {
-      signIn()
+    } catch .authentication(let reason) {
+      signIn(because: reason)
     } catch {
       report(error)
     }
@@ -64,7 +63,7 @@ struct Guide {
     try await stories.save([Story(id: 1, title: "Draft")], for: "stories")
     await stories.invalidate("stories")
     try await stories.remove("stories")
-    try await layer.removeAll()
+    try await layer.signOut()
 
     let post = try Resource("stories", method: .post, json: Story(id: 2, title: "New"))
     let created = try await layer.reactor(Story.self).fetch(post)
@@ -76,12 +75,53 @@ struct Guide {
     return token
   }
 
-  func signedIn<A: Authenticator>(_ authenticator: A, _ token: A.Credential, _ user: String) -> ModelLayer {
+  func signedIn<A: Authenticator>(_ authenticator: A, _ token: A.Credential, _ user: String) async throws {
+    let authentication = AuthenticationMiddleware(authenticator, credential: token, origins: [api])
     let backend = Backend(
-      baseURL: api, authentication: AuthenticationMiddleware(authenticator, credential: token, origins: [api]),
-      userAgent: "Newsroom/1.0", logging: LoggingMiddleware { exchange in print(exchange) })
+      baseURL: api, authentication: authentication, userAgent: "Newsroom/1.0",
+      logging: LoggingMiddleware { exchange in print(exchange) })
     let layer = ModelLayer(backend: backend, scope: Scope(user))
-    return layer
+
+    try await layer.signOut()
+
+    authentication.signIn(token)
+  }
+
+  func refused(_ stories: Reactor<[Story]>) async {
+    do {
+      show(try await stories.fetch("stories"))
+    } catch .authentication(let reason) {
+      signIn(because: reason)
+    } catch {
+      report(error)
+    }
+  }
+
+  func paths(_ stories: Reactor<[Story]>, _ story: Reactor<Story>, id: Int, text: String) async throws {
+    let one = try await story.fetch("stories/\(id)")
+    let found = try await stories.fetch("search?q=\(text)")
+    try await story.remove("stories/\(id)")
+
+    show(found + [one])
+  }
+
+  func pages(_ stories: Reactor<[Story]>) async throws {
+    var page = try await stories.fetchResponse("stories")
+    while let next = try page.link(rel: "next") {
+      page = try await stories.fetchResponse(next)
+    }
+  }
+
+  func switching(_ stories: Reactor<[Story]>, _ layer: ModelLayer, _ shown: [Story]) async throws {
+    var changed = shown
+    changed.removeFirst()
+    try await stories.save(changed, for: "stories")
+    do {
+      _ = try await layer.reactor(Void.self).fetch(Resource("stories/\(shown[0].id)", method: .delete))
+    } catch {
+      await stories.invalidate("stories")
+      throw error
+    }
   }
 
   func choosing(_ stories: Reactor<[Story]>) async throws -> [Story] {
@@ -93,6 +133,6 @@ struct Guide {
   private func show(_ stories: [Story], isRefreshing: Bool, failure: ReactorError?) {}
   private func showSpinner() {}
   private func showOffline() {}
-  private func signIn() {}
+  private func signIn(because reason: any Error) {}
   private func report(_ error: ReactorError) {}
 }

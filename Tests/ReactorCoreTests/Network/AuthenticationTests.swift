@@ -54,11 +54,11 @@ import Testing
     #expect(authenticator.refused.isEmpty)
   }
 
-  @Test func `throws what a refresh throws, and tries another with the next 401`() async throws {
+  @Test func `says that signing in failed where a refresh fails, and tries another with the next 401`() async throws {
     transport.answer("/notes", with: .response(.unauthorized), .response(.unauthorized), .json("[]"))
     authenticator.fail(with: Broken())
     let backend = backend()
-    await #expect(throws: Broken.self) { try await backend.send(request, body: nil) }
+    #expect(await error { try await backend.send(request, body: nil) }?.signInFailure is Broken)
     authenticator.fail(with: nil)
     #expect(try await backend.send(request, body: nil).0.status == .ok)
     #expect(transport.tokens == ["1", "1", "2"])
@@ -161,12 +161,25 @@ import Testing
   }
 }
 
+extension ReactorError {
+  /// The refresh's own error, where signing in has failed.
+  fileprivate var signInFailure: (any Error)? {
+    if case .authentication(let error) = self { error } else { nil }
+  }
+}
+
 /// A flow whose backend signs.
 @Suite(.timeLimit(.minutes(1))) struct `A signed-in layer` {
   private let clock = TestClock()
   private let transport = ScriptedTransport()
   private let disk = MemoryPersistence()
   private let authenticator = TokenAuthenticator()
+
+  private let authentication: AuthenticationMiddleware<TokenAuthenticator>
+
+  init() {
+    authentication = AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url])
+  }
 
   private func layer(_ logging: LoggingMiddleware? = nil, retry: RetryPolicy = .never) -> ModelLayer {
     var configuration = ReactorConfiguration()
@@ -176,8 +189,7 @@ import Testing
     configuration.retry = retry
     return ModelLayer(
       backend: Backend(
-        baseURL: Bench.url, transport: transport,
-        authentication: AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url]),
+        baseURL: Bench.url, transport: transport, authentication: authentication,
         userAgent: "Newsroom/1.0", logging: logging, reachability: AlwaysReachable()),
       persistence: disk, scope: "ada", configuration: configuration)
   }
@@ -233,5 +245,79 @@ import Testing
     #expect(try await caller.value == "one")
     #expect(transport.tokens == ["1", "1", "2"])
     try clock.checkNobodySleeps()
+  }
+
+  @Test func `says once that signing in failed, and as what, where a refresh is refused`() async throws {
+    transport.answer("/v1/note", with: .response(.unauthorized), .response(.unauthorized))
+    let refusal = ReactorError.server(HTTPResponse(status: .badRequest), body: Data("invalid_grant".utf8))
+    authenticator.fail(with: refusal)
+    let layer = layer(retry: RetryPolicy())
+    let log = EventLog(layer)
+    let failure = try #require(await error { try await layer.reactor(Note.self).fetch("note") })
+    #expect((failure.signInFailure as? ReactorError)?.status == 400)
+    #expect("\(failure)".hasPrefix("signing in failed: "))
+    #expect(!"\(failure)".contains("invalid_grant"))
+    // No retry makes another refresh of it.
+    #expect(transport.tokens == ["1"])
+    #expect(authenticator.refused == ["1"])
+    #expect(log.count("retry") == 0)
+    #expect(log.count("failed, signing in failed") == 1)
+    try clock.checkNobodySleeps()
+  }
+
+  @Test func `shows no stale copy where signing in failed, and one where the refresh found no connection`() async throws
+  {
+    transport.answer("/v1/note", with: .json(Note(1, "one").json), .response(.unauthorized), .response(.unauthorized))
+    let notes = layer().reactor(Note.self)
+    _ = try await notes.fetch("note")
+    authenticator.fail(with: Broken())
+    #expect(await error { try await notes.fetch("note", policy: .networkFirst) }?.signInFailure is Broken)
+    authenticator.fail(with: ReactorError.timedOut)
+    #expect(try await notes.fetch("note", policy: .networkFirst).text == "one")
+  }
+
+  @Test func `sends nothing after a sign-out, and stores nothing, until somebody signs in`() async throws {
+    transport.answer("/v1/note", with: .json(Note(1, "one").json, headers: [.cacheControl: "max-age=60"]))
+    let layer = layer(retry: RetryPolicy())
+    let notes = layer.reactor(Note.self)
+    _ = try await notes.fetch("note")
+    try await layer.signOut()
+    #expect(notes.cached("note") == nil)
+    for resource: Resource in ["note", Resource("note", method: .post)] {
+      #expect(await error { try await notes.fetch(resource) }?.signInFailure is SignedOut)
+    }
+    #expect(transport.tokens == ["1"])
+    #expect(try await disk.entries(in: nil, url: nil).isEmpty)
+    #expect(authenticator.refused.isEmpty)
+    authentication.signIn("9")
+    #expect(try await notes.fetch("note").text == "one")
+    #expect(transport.tokens == ["1", "9"])
+    try clock.checkNobodySleeps()
+  }
+
+  @Test func `goes on with its credential after all is removed`() async throws {
+    transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let layer = layer()
+    _ = try await layer.reactor(Note.self).fetch("note")
+    try await layer.removeAll()
+    _ = try await layer.reactor(Note.self).fetch("note")
+    #expect(transport.tokens == ["1", "1"])
+  }
+
+  /// Keeps a session in a cookie.
+  private final class Cookies: TransportMiddleware {
+    let session = Shared<String?>("1")
+
+    func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+      try await next(request, body)
+    }
+    func signOut() { session.change { $0 = nil } }
+  }
+
+  @Test func `has every middleware of its own forget the user`() async throws {
+    let cookies = Cookies()
+    let backend = Backend(baseURL: Bench.url, transport: transport, middlewares: [cookies])
+    try await ModelLayer(backend: backend).signOut()
+    #expect(cookies.session.value == nil)
   }
 }

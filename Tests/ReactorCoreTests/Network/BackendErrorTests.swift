@@ -19,6 +19,7 @@ import Testing
     case .notCached: "notCached"
     case .invalidResource: "invalidResource"
     case .network: "network"
+    case .authentication: "authentication"
     case .server: "server"
     case .parser: "parser"
     case .persistence: "persistence"

@@ -21,13 +21,13 @@ import Testing
 
   @Test func `begins with the first that is refused, and the others wait for it`() {
     var machine = Machine("a")
-    #expect(machine.usable?.credential == "a")
+    #expect(machine.look.usable?.credential == "a")
     #expect(text(machine.wait(1, refused: 0)) == ["refresh 1 of a"])
-    #expect(machine.usable == nil)
+    #expect(machine.look.usable == nil)
     #expect(text(machine.wait(2, refused: 0)) == [])
-    #expect(text(machine.wait(3, refused: machine.version)) == [])
+    #expect(text(machine.wait(3, refused: machine.look.version)) == [])
     #expect(text(machine.ended(.success("b"), of: 1)) == ["resume [1, 2, 3] with b"])
-    #expect(machine.usable?.credential == "b")
+    #expect(machine.look.usable?.credential == "b")
   }
 
   @Test func `fails all who wait, and leaves the credential as it was`() {
@@ -35,8 +35,45 @@ import Testing
     _ = machine.wait(1, refused: 0)
     _ = machine.wait(2, refused: 0)
     #expect(text(machine.ended(.failure(Broken()), of: 1)) == ["fail [1, 2] with Broken()"])
-    #expect(machine.usable?.credential == "a")
-    #expect(text(machine.wait(3, refused: 0)) == ["refresh 2 of a"])
+    #expect(machine.look.usable?.credential == "a")
+    #expect(text(machine.wait(3, refused: 0, failed: machine.look.failed)) == ["refresh 2 of a"])
+  }
+
+  @Test func `that has failed was for those too who were asked before and are refused later`() {
+    var machine = Machine("a")
+    let look = machine.look
+    _ = machine.wait(1, refused: 0)
+    let waiting = machine.look
+    _ = machine.ended(.failure(Broken()), of: 1)
+    #expect(text(machine.wait(2, refused: look.version, failed: look.failed)) == ["fail [2] with Broken()"])
+    #expect(text(machine.wait(3, refused: waiting.version, failed: waiting.failed)) == ["fail [3] with Broken()"])
+    #expect(text(machine.wait(4, refused: 0, failed: machine.look.failed)) == ["refresh 2 of a"])
+    _ = machine.ended(.success("b"), of: 2)
+    #expect(text(machine.wait(5, refused: look.version, failed: look.failed)) == ["resume [5] with b"])
+  }
+
+  @Test func `ends with a sign-out, and what it brings is dropped`() {
+    var machine = Machine("a")
+    let held = machine.look.usable
+    _ = machine.wait(1, refused: 0)
+    #expect(text(machine.signOut()) == ["cancel", "fail [1] with cancelled"])
+    #expect(held.map { machine.permits($0) } == false)
+    #expect(text(machine.ended(.success("b"), of: 1)) == [])
+    #expect(machine.look.usable == nil)
+    #expect(text(machine.wait(2, refused: 0)).first?.hasPrefix("fail [2] with signing in failed: signed out") == true)
+    #expect(text(machine.signOut()) == [])
+    #expect(text(machine.signIn("c")) == [])
+    #expect(machine.look.usable.map { machine.permits($0) } == true)
+    #expect(text(machine.wait(3, refused: 0)) == ["resume [3] with c"])
+    #expect(text(machine.wait(4, refused: machine.look.version)) == ["refresh 5 of c"])
+  }
+
+  @Test func `ends with a sign-in, whose credential those who wait go on with`() {
+    var machine = Machine("a")
+    _ = machine.wait(1, refused: 0)
+    #expect(text(machine.signIn("b")) == ["cancel", "resume [1] with b"])
+    #expect(text(machine.ended(.success("late"), of: 1)) == [])
+    #expect(machine.look.usable?.credential == "b")
   }
 
   @Test func `is not needed for one that was refused with an older credential`() {
@@ -53,10 +90,10 @@ import Testing
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
     // What a request sees that begins meanwhile.
-    let (usable, version) = (machine.usable, machine.version)
+    let look = machine.look
     _ = machine.leave(1)
-    #expect(usable == nil)
-    #expect(text(machine.wait(2, refused: version)) == ["refresh 2 of a"])
+    #expect(look.usable == nil)
+    #expect(text(machine.wait(2, refused: look.version, failed: look.failed)) == ["refresh 2 of a"])
   }
 
   @Test func `goes on while somebody waits, and is cancelled with the last`() {
@@ -67,7 +104,7 @@ import Testing
     #expect(text(machine.leave(1)) == [])
     #expect(text(machine.leave(2)) == ["cancel", "fail [2] with CancellationError()"])
     #expect(text(machine.ended(.failure(CancellationError()), of: 1)) == [])
-    #expect(machine.usable?.credential == "a")
+    #expect(machine.look.usable?.credential == "a")
   }
 
   @Test func `that was cancelled and succeeds all the same is used`() {
@@ -75,7 +112,7 @@ import Testing
     _ = machine.wait(1, refused: 0)
     _ = machine.leave(1)
     #expect(text(machine.ended(.success("b"), of: 1)) == [])
-    #expect(machine.usable?.credential == "b")
+    #expect(machine.look.usable?.credential == "b")
   }
 
   @Test func `that was cancelled and succeeds while another is under way ends that one`() {
@@ -85,7 +122,7 @@ import Testing
     #expect(text(machine.wait(2, refused: 0)) == ["refresh 2 of a"])
     #expect(text(machine.ended(.success("b"), of: 1)) == ["cancel", "resume [2] with b"])
     #expect(text(machine.ended(.failure(CancellationError()), of: 2)) == [])
-    #expect(machine.usable?.credential == "b")
+    #expect(machine.look.usable?.credential == "b")
   }
 
   @Test func `that comes after a later one is dropped`() {
@@ -95,7 +132,7 @@ import Testing
     _ = machine.wait(2, refused: 0)
     #expect(text(machine.ended(.success("c"), of: 2)) == ["resume [2] with c"])
     #expect(text(machine.ended(.success("b"), of: 1)) == [])
-    #expect(machine.usable?.credential == "c")
+    #expect(machine.look.usable?.credential == "c")
   }
 
   @Test func `that was cancelled and fails does not fail those who wait for another`() {
@@ -106,4 +143,9 @@ import Testing
     #expect(text(machine.ended(.failure(Broken()), of: 1)) == [])
     #expect(text(machine.ended(.success("c"), of: 2)) == ["resume [2] with c"])
   }
+}
+
+extension CredentialRefresh {
+  /// Of a request that went by no failure.
+  fileprivate mutating func wait(_ id: WaiterID, refused: UInt64) -> [Action] { wait(id, refused: refused, failed: 0) }
 }

@@ -46,6 +46,7 @@ struct ExitStatus: Hashable, Sendable {
     case .timedOut: self.init(code: Self.timedOut, text: "timed out")
     case .notCached: self.init(code: Self.notCached, text: "not cached: the store has nothing for this request")
     case .invalidResource(let reason): self.init(code: Self.usage, text: reason)
+    case .authentication: self.init(code: Self.server, text: "\(error)")
     case .server(let response, let body):
       self.init(code: Self.server, text: "the server answered \(response.status.code)", body: body)
     case .parser(let error): self.init(code: Self.unparsable, text: "cannot be parsed: \(error)")

@@ -1,9 +1,5 @@
 import Foundation
-import HTTPTypes
 import ReactorCore
-
-/// The refresh token is no longer good: the user has to sign in again.
-public struct SessionExpired: Error {}
 
 /// Signs with the access token, and gets another with the refresh token.
 struct NewsAuthenticator: Authenticator {
@@ -15,10 +11,6 @@ struct NewsAuthenticator: Authenticator {
   }
 
   func refresh(_ credential: Credential) async throws -> Credential {
-    do {
-      return try await credentials.fetch(.refresh(credential.refresh))
-    } catch ReactorError.server(let response, _) where response.status == .unauthorized {
-      throw SessionExpired()
-    }
+    try await credentials.fetch(.refresh(credential.refresh))
   }
 }

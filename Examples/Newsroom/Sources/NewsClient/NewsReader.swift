@@ -86,6 +86,6 @@ public final class NewsReader {
     dispatcher.dispatch(.signedOut)
     // The API forgets the tokens, if it can be reached; they expire anyway.
     _ = try? await user.layer.reactor(Void.self).fetch(.signOut)
-    try await user.layer.removeAll()
+    try await user.layer.signOut()
   }
 }

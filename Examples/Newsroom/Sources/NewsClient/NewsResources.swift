@@ -1,11 +1,10 @@
-import HTTPTypes
 public import ReactorCore
 
 /// Everything that the API has.
 extension Resource {
   public static func articles(page: Int) -> Resource { Resource("articles", query: ["page": "\(page)"]) }
-  public static func article(_ id: Article.ID) -> Resource { Resource("articles/\(id)") }
-  public static func author(_ id: Author.ID) -> Resource { Resource("authors/\(id)") }
+  public static func article(_ id: Article.ID) -> Resource { "articles/\(id)" }
+  public static func author(_ id: Author.ID) -> Resource { "authors/\(id)" }
   public static func search(_ text: String, page: Int) -> Resource {
     Resource("search", query: ["q": text, "page": "\(page)"])
   }

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 import NewsClient
 import ReactorCore
 
@@ -48,7 +47,7 @@ enum ErrorText {
     switch error as? ReactorError {
     case .noConnectivity: "There is no connection."
     case .timedOut: "The news took too long to answer."
-    case .network(let error) where error is SessionExpired: "Your session is over. Sign in again."
+    case .authentication: "Your session is over. Sign in again."
     case .network: "The news cannot be reached."
     case .server(let response, _) where response.status == .notFound: "There is nothing here."
     case .server(let response, _) where response.status == .unauthorized: "Sign in to see this."
@@ -60,8 +59,7 @@ enum ErrorText {
   /// Whether nobody was there, rather than somebody who refused.
   static func isOffline(_ error: ReactorError) -> Bool {
     switch error {
-    case .noConnectivity, .timedOut: true
-    case .network(let error): !(error is SessionExpired)
+    case .noConnectivity, .timedOut, .network: true
     case .server(let response, _): response.status.kind == .serverError
     default: false
     }

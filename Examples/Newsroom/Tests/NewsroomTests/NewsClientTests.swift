@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 import NewsClient
 import ReactorCore
 import ReactorFlux

@@ -31,6 +31,7 @@ enum StateLine {
     case .notCached: "notCached"
     case .invalidResource: "invalidResource"
     case .network: "network"
+    case .authentication: "authentication"
     case .server: "server"
     case .parser: "parser"
     case .persistence: "persistence"

@@ -1,0 +1,100 @@
+import TestSupport
+import Testing
+
+@testable import ReactorCore
+
+/// Random walks through the state machine: whatever happens in whatever order, nobody waits for ever, nobody is resumed twice, and
+/// what was signed out is never used again.
+@Suite struct `Any walk of a credential's refresh` {
+  private typealias Machine = CredentialRefresh<Int>
+
+  private struct Walk {
+    var machine = Machine(0)
+    /// A request that has looked, and has not been refused yet.
+    var requests: [Machine.Look] = []
+    var waiting: Set<Machine.WaiterID> = []
+    /// Refreshes that still run, by number; one that is cancelled may go on.
+    var running: [UInt64] = []
+    var current: UInt64?
+    var isSignedOut = false
+    /// Credentials from before the latest sign-out.
+    var gone: Set<Int> = []
+    var lastID: Machine.WaiterID = 0
+    var lastCredential = 0
+    var faults: [String] = []
+
+    mutating func credential() -> Int {
+      lastCredential += 1
+      return lastCredential
+    }
+
+    mutating func take(_ actions: [Machine.Action], after step: String) {
+      for action in actions {
+        switch action {
+        case .refresh(_, let number):
+          if current != nil { faults.append("\(step): a second refresh") }
+          if isSignedOut { faults.append("\(step): a refresh after the sign-out") }
+          running.append(number)
+          current = number
+        case .cancelRefresh:
+          if current == nil { faults.append("\(step): nothing to cancel") }
+          current = nil
+        case .resume(let ids, let result):
+          for id in ids where waiting.remove(id) == nil { faults.append("\(step): \(id) did not wait") }
+          if case .success(let held) = result {
+            if isSignedOut || gone.contains(held.credential) { faults.append("\(step): \(held.credential) is gone") }
+            if !machine.permits(held) { faults.append("\(step): \(held.credential) is not permitted") }
+          }
+        }
+      }
+      if current == nil, !waiting.isEmpty { faults.append("\(step): \(waiting.count) wait for nothing") }
+      if isSignedOut, machine.look.usable != nil { faults.append("\(step): signed out, and usable") }
+      if !isSignedOut, current == nil, machine.look.usable == nil {
+        faults.append("\(step): signed in, and not usable")
+      }
+    }
+
+    mutating func end(_ result: Result<Int, any Error>, of number: UInt64) {
+      if current == number { current = nil }
+      take(machine.ended(result, of: number), after: "end \(number)")
+    }
+
+    mutating func step(_ chance: inout SeededGenerator) {
+      switch Int.random(in: 0..<12, using: &chance) {
+      case 0...2: requests.append(machine.look)
+      case 3...5:
+        guard let index = requests.indices.randomElement(using: &chance) else { return }
+        let look = requests.remove(at: index)
+        lastID += 1
+        waiting.insert(lastID)
+        take(machine.wait(lastID, refused: look.version, failed: look.failed), after: "wait \(lastID)")
+      case 6:
+        guard let id = waiting.sorted().randomElement(using: &chance) else { return }
+        take(machine.leave(id), after: "leave \(id)")
+      case 7...9:
+        guard let number = running.randomElement(using: &chance) else { return }
+        running.removeAll { $0 == number }
+        let result: Result<Int, any Error> = Bool.random(using: &chance) ? .success(credential()) : .failure(Broken())
+        end(result, of: number)
+      case 10:
+        isSignedOut = false
+        take(machine.signIn(credential()), after: "sign in")
+      default:
+        gone = Set(0...lastCredential)
+        isSignedOut = true
+        take(machine.signOut(), after: "sign out")
+      }
+    }
+  }
+
+  @Test func `resumes everybody once, and never with what was signed out`() {
+    var chance = SeededGenerator(seed: Chance.seed("Any walk of a credential's refresh"))
+    for round in 0..<500 {
+      var walk = Walk()
+      for _ in 0..<80 where walk.faults.isEmpty { walk.step(&chance) }
+      if let number = walk.current { walk.end(.failure(Broken()), of: number) }
+      #expect(walk.faults.isEmpty, "round \(round)")
+      #expect(walk.waiting.isEmpty, "round \(round)")
+    }
+  }
+}
