@@ -126,14 +126,4 @@
 
     private var tooLarge: TransportError { .responseTooLarge(limit: maximumResponseSize) }
   }
-#else
-  /// A transport on async-http-client. It is there with the trait `AsyncHTTPClient` alone.
-  @available(
-    *, unavailable,
-    message:
-      "add traits: [\"AsyncHTTPClient\"] to the package dependency on Reactor, so that async-http-client is resolved"
-  )
-  public struct AsyncHTTPClientTransport {
-    public init() {}
-  }
 #endif

@@ -44,6 +44,15 @@ public struct ReactorConfiguration: Sendable {
   /// What becomes of an array's malformed elements. Default: ``ParsingMode/prune``.
   public var parsing: ParsingMode = .prune
 
+  /// Decodes `Codable` models where a reactor has no parser of its own. Default: a `JSONDecoder` as it comes.
+  ///
+  /// Set it up before it is put here, and change it no more: reactors share it.
+  public var decoder = JSONDecoder()
+
+  /// Encodes `Codable` models that are saved locally, where a reactor has no parser of its own. It must write what
+  /// ``decoder`` reads. Default: a `JSONEncoder` as it comes. The body of a ``Resource`` has an encoder of its own.
+  public var encoder = JSONEncoder()
+
   /// How much is kept in memory. Default: 1,000 models or 64 MiB of payload.
   public var memoryLimit: MemoryLimit = MemoryLimit()
 

@@ -42,8 +42,10 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   var decoded = DecodedModels()
 
   /// A flow with all three steps.
+  ///
+  /// - Parameter reachability: says whether there is connectivity. Default: `nil`, the network step is always tried.
   public init(
-    configuration: ReactorConfiguration = .init(),
+    configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
     network: @escaping @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>,
     loadFromPersistence: @escaping @Sendable (Resource) async throws -> Snapshot<Model>?,
     saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,
@@ -54,17 +56,20 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     self.saveToPersistence = saveToPersistence
     self.removeFromPersistence = removeFromPersistence
     self.configuration = configuration
-    core = LayerCore(backend: nil, persistence: nil, configuration: configuration)
+    core = LayerCore(backend: nil, persistence: nil, reachability: reachability, configuration: configuration)
     isPersistent = true
   }
 
   /// A flow without persistence: memory, then `network`.
+  ///
+  /// - Parameter reachability: says whether there is connectivity. Default: `nil`, the network step is always tried.
   public init(
-    configuration: ReactorConfiguration = .init(), network: @escaping @Sendable (Resource) async throws -> Model
+    configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
+    network: @escaping @Sendable (Resource) async throws -> Model
   ) {
     let now = configuration.now
     self.init(
-      configuration: configuration,
+      configuration: configuration, reachability: reachability,
       network: { resource, _ in Snapshot(model: try await network(resource), fetchedAt: now()) },
       loadFromPersistence: { _ in nil }, saveToPersistence: { _, _ in })
     isPersistent = false
@@ -94,7 +99,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   /// Whether a request can be tried now.
   var isReachable: Bool {
     guard !core.isOffline.load(ordering: .relaxed) else { return false }
-    guard configuration.checksReachability, let backend = core.backend else { return true }
-    return core.isLoopback || backend.reachability.isReachable
+    guard configuration.checksReachability, let reachability = core.reachability else { return true }
+    return core.isLoopback || reachability.isReachable
   }
 }

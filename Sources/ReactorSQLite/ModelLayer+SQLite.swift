@@ -21,26 +21,28 @@
       transport: any Transport = URLSessionTransport(), reachability: any Reachability = SystemReachability(),
       scope: Scope = .shared, configuration: ReactorConfiguration = .init()
     ) throws(SQLitePersistenceError) {
+      try self.init(
+        backend: Backend(baseURL: baseURL, transport: transport, reachability: reachability), sqlite: name,
+        in: directory, scope: scope, configuration: configuration)
+    }
+
+    /// The same over a backend with authentication or other middlewares.
+    ///
+    /// ```swift
+    /// let layer = try ModelLayer(backend: backend, sqlite: "com.example.news", scope: Scope(user.id))
+    /// ```
+    ///
+    /// - Throws: ``SQLitePersistenceError``; ``SQLitePersistenceError/invalidPath(_:)`` for a name that is empty, or a path.
+    public convenience init(
+      backend: Backend, sqlite name: String, in directory: URL? = nil, scope: Scope = .shared,
+      configuration: ReactorConfiguration = .init()
+    ) throws(SQLitePersistenceError) {
       guard !name.isEmpty, !name.contains("/") else { throw .invalidPath(name) }
       let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
       guard let directory = directory ?? caches else { throw .invalidPath(name) }
       let path = directory.appending(path: "\(name).sqlite", directoryHint: .notDirectory).path(percentEncoded: false)
       self.init(
-        baseURL: baseURL, transport: transport, persistence: try SQLitePersistence(path: path),
-        reachability: reachability, scope: scope, configuration: configuration)
+        backend: backend, persistence: try SQLitePersistence(path: path), scope: scope, configuration: configuration)
     }
-  }
-#else
-  public import Foundation
-  public import ReactorCore
-
-  extension ModelLayer {
-    /// A layer whose records are in SQLite. It is there with the trait `SQLite` alone.
-    @available(
-      *, unavailable,
-      message:
-        "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
-    )
-    public convenience init(baseURL: URL, sqlite name: String) throws { self.init(baseURL: baseURL) }
   }
 #endif

@@ -149,13 +149,4 @@
       }
     }
   }
-#else
-  /// Records in an SQLite database. It is there with the trait `SQLite` alone.
-  @available(
-    *, unavailable,
-    message: "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
-  )
-  public final class SQLitePersistence {
-    public init(path: String) throws {}
-  }
 #endif

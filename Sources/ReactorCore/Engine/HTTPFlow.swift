@@ -153,7 +153,7 @@ extension ReactorFlow {
     let secret = configuration.secretQueryItems
     let flow = HTTPFlow(
       core: core, backend: backend, retry: RetryMiddleware(configuration, backend.reachability),
-      parser: parser ?? .automatic(mode: configuration.parsing), configuration: configuration, decoded: decoded,
+      parser: parser ?? .automatic(configuration), configuration: configuration, decoded: decoded,
       key: { resource throws(ReactorError) in
         try core.keys.key(resource, secretQueryItems: secret)
       })
@@ -166,14 +166,17 @@ extension ReactorFlow {
   }
 
   /// One's own network step over a typed store: a model is encoded by `parser` to be saved, and parsed when it is loaded.
+  ///
+  /// - Parameter reachability: says whether there is connectivity. Default: `nil`, the network step is always tried.
   public static func persisted(
     in persistence: any Persistence, parser: Parser<Model>? = nil, scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init(),
+    configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
     network: @escaping @Sendable (Resource) async throws -> Model
   ) -> ReactorFlow {
-    let core = LayerCore(backend: nil, persistence: persistence, scope: scope, configuration: configuration)
+    let core = LayerCore(
+      backend: nil, persistence: persistence, reachability: reachability, scope: scope, configuration: configuration)
     let store = TypedStore<Model>(
-      cache: core.cache, parser: parser ?? .automatic(mode: configuration.parsing),
+      cache: core.cache, parser: parser ?? .automatic(configuration),
       key: { resource throws(ReactorError) in
         try core.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
       })

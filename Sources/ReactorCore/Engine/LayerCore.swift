@@ -4,6 +4,8 @@ import Synchronization
 /// What the reactors of one backend and one scope share beneath ``ModelLayer``: it knows them only weakly.
 final class LayerCore: Sendable {
   let backend: Backend?
+  /// `nil`: nobody is asked.
+  let reachability: (any Reachability)?
   let cache: HTTPCache
   let scope: Scope
   let configuration: ReactorConfiguration
@@ -20,9 +22,11 @@ final class LayerCore: Sendable {
   private let members = Mutex<[WeakMember]>([])
 
   init(
-    backend: Backend?, persistence: (any Persistence)?, scope: Scope = .shared, configuration: ReactorConfiguration
+    backend: Backend?, persistence: (any Persistence)?, reachability: (any Reachability)? = nil, scope: Scope = .shared,
+    configuration: ReactorConfiguration
   ) {
     self.backend = backend
+    self.reachability = reachability ?? backend?.reachability
     cache = HTTPCache(persistence: persistence)
     self.scope = scope
     self.configuration = configuration

@@ -1,7 +1,7 @@
 extension ReactorEngine {
   /// Follows the system's state while there are streams whom it concerns.
   func watch(_ state: inout State, _ effects: inout [Effect]) {
-    if state.reachabilityWatcher == nil, flow.configuration.checksReachability, core.backend != nil {
+    if state.reachabilityWatcher == nil, flow.configuration.checksReachability, core.reachability != nil {
       let watcher = FlightTask(priority: nil)
       state.reachabilityWatcher = watcher
       effects.append(.watchReachability(watcher))
@@ -20,7 +20,7 @@ extension ReactorEngine {
   }
 
   func startWatchingReachability(_ watcher: FlightTask) {
-    guard let reachability = core.backend?.reachability else { return }
+    guard let reachability = core.reachability else { return }
     watcher.attach(
       spawn(on: flow.configuration.taskExecutor) { [weak self] in
         var wasReachable = true

@@ -11,6 +11,14 @@ import ReactorCore
     var step: String
   }
 
+  /// HTTP's types come with ReactorCore.
+  struct Bearer: Authenticator {
+    func sign(_ request: inout HTTPRequest, body: Data?, with token: String) {
+      request.headerFields[.authorization] = "Bearer \(token)"
+    }
+    func refresh(_ token: String) async throws -> String { throw SignedOut() }
+  }
+
   static func main() async throws {
     let directory = URL.temporaryDirectory.appending(path: "reactor-core-only-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -23,6 +31,9 @@ import ReactorCore
 
     let second = notes(in: directory) { _ in throw Unexpected(step: "the network was asked") }
     try expect(try await second.fetch("note") == hello, "another reactor reads it from disk")
+    var request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/")
+    Bearer().sign(&request, body: nil, with: "1")
+    try expect(request.headerFields[.authorization] == "Bearer 1", "an authenticator needs no other import")
     print("ReactorCore alone: fetched, kept in memory, read back from disk")
   }
 

@@ -1,0 +1,3 @@
+import ReactorAsyncHTTPClient
+import ReactorCore
+import ReactorSQLite

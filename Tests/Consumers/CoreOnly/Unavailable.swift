@@ -1,0 +1,22 @@
+import Foundation
+import ReactorAsyncHTTPClient
+import ReactorCore
+import ReactorSQLite
+
+// Checked and never built: each line of the function uses something that needs a trait, and must say which to add.
+func use(api: URL, backend: Backend, client: Int) async throws {
+  _ = try ModelLayer(baseURL: api, sqlite: "news")
+  _ = try ModelLayer(baseURL: api, sqlite: "news", scope: "ada")
+  _ = try ModelLayer(baseURL: api, sqlite: "news", in: api, transport: URLSessionTransport(), configuration: .init())
+  _ = try ModelLayer(backend: backend, sqlite: "news")
+  _ = try ModelLayer(backend: backend, sqlite: "news", in: api, scope: "ada", configuration: .init())
+  _ = try SQLitePersistence(path: "news.sqlite")
+  _ = try SQLitePersistence(path: "news.sqlite", limit: 1 << 20, countLimit: 10, synchronization: .full)
+  _ = ModelLayer(baseURL: api, persistence: try SQLitePersistence(path: "news.sqlite"))
+  _ = try await SQLitePersistence.verify(path: "news.sqlite")
+  _ = AsyncHTTPClientTransport()
+  _ = AsyncHTTPClientTransport(timeout: .seconds(15))
+  _ = AsyncHTTPClientTransport(timeout: .seconds(15), maximumResponseSize: 1, maximumRedirects: 0, clock: .continuous)
+  _ = AsyncHTTPClientTransport(client: client, timeout: .seconds(15))
+  _ = ModelLayer(baseURL: api, transport: AsyncHTTPClientTransport())
+}
