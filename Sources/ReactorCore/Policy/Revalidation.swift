@@ -12,9 +12,11 @@ extension HTTPCache {
 
   /// `request` with the validators of `stored`, so that the server can answer 304 (RFC 9111 §4.3.1).
   ///
-  /// A request that carries conditions of its own keeps them, and gets none.
+  /// A request that carries conditions of its own keeps them, and gets none. Nor does one of another method
+  /// than GET and HEAD: there a validator that matches means 412 (RFC 9110 §13.1.2, §13.1.3).
   public static func conditional(_ request: HTTPRequest, on stored: Record.Head?) -> HTTPRequest {
     guard let stored, stored.localModel == nil, stored.status == .ok else { return request }
+    guard request.method == .get || request.method == .head else { return request }
     let own: [HTTPField.Name] = [.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range]
     guard own.allSatisfy({ !request.headerFields.contains($0) }) else { return request }
     var request = request
