@@ -1,5 +1,5 @@
 #if SQLite
-  public import Foundation
+  import Foundation
   import GRDB
   public import ReactorCore
 
@@ -38,7 +38,7 @@
       case normal
       /// A power cut too (`FULL`, on Apple platforms with `fullfsync`): each transaction is synchronised before its saves
       /// return, which takes milliseconds. Where only that fails, the save throws, and yet the new record may be there after the
-      /// next start.
+      /// next start: the log holds it already, and no call that would take it back could be synchronised.
       case full
     }
 
@@ -131,10 +131,10 @@
     /// Reads heads alone. A record whose head cannot be read is left out.
     ///
     /// - Throws: ``SQLitePersistenceError``, `CancellationError`.
-    @concurrent public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
+    @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
       try outward(.list) {
         try database.read(.list, at: now()) { connections in
-          try connections.read { try SQLiteRows.entries(in: scope, url: url?.absoluteString, $0) }
+          try connections.read { try SQLiteRows.entries(in: scope, url: url, $0) }
         }
       }
     }

@@ -45,7 +45,7 @@
     public func save(_ record: Record, for key: RecordKey) async throws {}
     public func remove(_ key: RecordKey) async throws {}
     public func removeAll(in scope: Scope?) async throws {}
-    public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] { [] }
+    public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] { [] }
     public func verify() async throws -> [StoreDefect] { [] }
     public static func verify(path: String) async throws -> [StoreDefect] { [] }
     public func compact() async throws {}

@@ -1,4 +1,3 @@
-public import Foundation
 public import ReactorCore
 import Synchronization
 
@@ -109,7 +108,7 @@ public final class FaultyPersistence: Persistence {
     try await perform(.removeAll) { try await base.removeAll(in: scope) }
   }
 
-  public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
+  public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
     try await perform(.entries) { try await base.entries(in: scope, url: url) }
   }
 

@@ -24,10 +24,33 @@ extension PersistenceConformance.Check {
       for key in keys { try await subject.persistence.save(Samples.record(for: key), for: key) }
       for scope in [nil, Scope("alice"), "nobody"] as [Scope?] {
         for url in [nil, keys[0].url, "https://api.example.com/none"] {
-          let found = try await subject.persistence.entries(in: scope, url: url.flatMap(URL.init(string:)))
+          let found = try await subject.persistence.entries(in: scope, url: url)
           let expected = keys.filter { (scope == nil || $0.scope == scope) && (url == nil || $0.url == url) }
           let isRight = found.count == expected.count && Set(found.map(\.key)) == Set(expected)
           subject.expect(isRight, "scope \(scope, default: "any"), URL \(url, default: "any"): \(found.map(\.key))")
+        }
+      }
+    },
+    Self("the entries of a URL are all its variants, by all methods and in all scopes, and nothing else") { subject in
+      for url in Samples.urls {
+        for scope in ["alice", "bob"] as [Scope] {
+          let get = RecordKey(method: .get, url: url, scope: scope)
+          let cache = HTTPCache(persistence: subject.persistence)
+          for language in ["de", "fr", "en"] {
+            let variant = Variant(response: [.vary: "Accept-Language"], request: [.acceptLanguage: language])
+            try await cache.store(Samples.record(for: get, variant: variant), for: get)
+          }
+          let post = RecordKey(method: .post, url: url, body: Data("q".utf8), scope: scope)
+          let german = RecordKey(method: .head, url: url, identityFields: [.acceptLanguage: "de"], scope: scope)
+          for key in [post, german] { try await subject.persistence.save(Samples.record(for: key), for: key) }
+        }
+      }
+      for url in Samples.urls {
+        for scope in [nil, "alice", "nobody"] as [Scope?] {
+          let keys = try await subject.persistence.entries(in: scope, url: url).map(\.key)
+          let expected = scope == nil ? 10 : scope == "nobody" ? 0 : 5
+          let isRight = keys.count == expected && Set(keys).count == expected && keys.allSatisfy { $0.url == url }
+          subject.expect(isRight, "\(url) in \(scope, default: "any scope"): \(keys.count) entries, not \(expected)")
         }
       }
     },

@@ -9,12 +9,20 @@ extension PersistenceConformance {
       RecordKey(method: .get, url: "https://api.example.com/v1/\(path)", scope: scope)
     }
 
-    static func record(for key: RecordKey, body: Data = Data("[1, 2]".utf8)) -> Record {
+    /// As clients write them, whatever `URL` makes of them; each is another.
+    static let urls = [
+      "https://api.example.com/a", "https://api.example.com/a/", "https://api.example.com/a?b",
+      "https://api.example.com/A",
+      "https://api.example.com/a|b", "https://api.example.com/a%7Cb", "https://api.example.com/a[b]",
+      "https://api.example.com/%zz", "https://api.example.com/a\"b ^`{}\\", "https://api.example.com/\u{FC}",
+    ]
+
+    static func record(for key: RecordKey, body: Data = Data("[1, 2]".utf8), variant: Variant? = nil) -> Record {
       Record(
         head: Record.Head(
           identity: key.identity, status: .ok, fields: [.contentType: "application/json", .eTag: "\"a1\""],
           requestedAt: Date(timeIntervalSinceReferenceDate: 800_000_000.125),
-          receivedAt: Date(timeIntervalSinceReferenceDate: 800_000_000.1 + 0.2)),
+          receivedAt: Date(timeIntervalSinceReferenceDate: 800_000_000.1 + 0.2), variant: variant),
         body: body)
     }
 

@@ -81,9 +81,7 @@ extension ReactorEngine {
 
   private func invalidateURL(of key: RecordKey) async {
     var keys = Set([RecordKey.get(key)] + core.keys(of: key.url))
-    if let url = URL(string: key.url), let stored = try? await core.cache.keys(of: url, in: core.scope) {
-      keys.formUnion(stored)
-    }
+    if let stored = try? await core.cache.keys(of: key.url, in: core.scope) { keys.formUnion(stored) }
     // In an order that is the same in each run.
     for key in keys.sorted(by: { $0.identity < $1.identity }) {
       let ticket = core.generations.fenceAnswers(key)

@@ -14,6 +14,9 @@ final class FileLimit: Sendable {
   private let replacing = Mutex(())
   /// In seconds: a temporary file that nobody has written to for so long is a leftover, whoever wrote it.
   private static let temporaryLifetime = 3_600
+  /// In seconds: a time of use that is so far ahead is from a clock that was set back since, and says
+  /// nothing (as in SQLite).
+  private static let ahead = 60
 
   private struct Usage {
     /// Of all records, at least; `nil` before they were counted.
@@ -36,6 +39,14 @@ final class FileLimit: Sendable {
     var path: String
     var size: Int
     var used: FileTime
+
+    /// Whether it is evicted before `other`: the least recently used first, and before them all, the
+    /// furthest first, what was used later than `ahead`.
+    func precedes(_ other: File, ahead: Int) -> Bool {
+      let (own, others) = (used.seconds > ahead, other.used.seconds > ahead)
+      guard own == others else { return own }
+      return own ? other.used < used : used < other.used
+    }
   }
 
   init(bytes: Int, count: Int) {
@@ -52,7 +63,7 @@ final class FileLimit: Sendable {
 
   /// Counts a saved record, and evicts others where that is due. A failure is not thrown, since the record is saved: the
   /// next save tries again.
-  func saved(_ size: Int, at path: String, _ names: FileNames, _ system: FileSystem) {
+  func saved(_ size: Int, at path: String, _ names: FileNames, _ migration: FileMigration) {
     let isDue = usage.withLock { usage in
       usage.added = usage.added + Amount(bytes: size, count: 1)
       guard !usage.isCounting, isOver(usage) else { return false }
@@ -61,7 +72,7 @@ final class FileLimit: Sendable {
       return true
     }
     guard isDue else { return }
-    let total = try? evict(keeping: path, names, system)
+    let total = try? evict(keeping: path, names, migration)
     usage.withLock { usage in
       usage.total = total
       usage.isCounting = false
@@ -76,12 +87,14 @@ final class FileLimit: Sendable {
   }
 
   private func evict(
-    keeping saved: String, _ names: FileNames, _ system: FileSystem
+    keeping saved: String, _ names: FileNames, _ migration: FileMigration
   ) throws(FilePersistenceError) -> Amount {
-    var files = try files(names, system)
+    let system = migration.system
+    var files = try files(names, migration)
     var total = Amount(bytes: files.reduce(0) { $0 + $1.size }, count: files.count)
     guard total.bytes > bytes || total.count > count else { return total }
-    files.sort { $0.used < $1.used }
+    let limit = FileTime.now.seconds + Self.ahead
+    files.sort { $0.precedes($1, ahead: limit) }
     for file in files where file.path != saved {
       guard total.bytes > bytes - bytes / 8 || total.count > count - count / 8 else { break }
       guard try remove(file, system) else { continue }
@@ -102,9 +115,10 @@ final class FileLimit: Sendable {
   }
 
   /// All records; removes leftovers on the way.
-  private func files(_ names: FileNames, _ system: FileSystem) throws(FilePersistenceError) -> [File] {
+  private func files(_ names: FileNames, _ migration: FileMigration) throws(FilePersistenceError) -> [File] {
+    let system = migration.system
     var files: [File] = []
-    for folder in try names.folders(system) {
+    for folder in try names.folders(migration) {
       for name in try system.list(folder) {
         let path = "\(folder)/\(name)"
         if FileNames.isRecord(name) {
@@ -123,5 +137,4 @@ final class FileLimit: Sendable {
     let age = FileTime.now.seconds - status.modified.seconds
     if FileNames.isAbandoned(name) || age > Self.temporaryLifetime { _ = try? system.remove(path) }
   }
-
 }

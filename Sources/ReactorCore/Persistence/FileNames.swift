@@ -3,8 +3,10 @@ import Synchronization
 
 /// What the files and directories of a ``FilePersistence`` are called.
 ///
-/// `<root>/<SHA-256 of the scope's name>/<the key's digest>.record`, and beside it, while it is written,
-/// `.<process>-<run>-<number>.temporary`. Only such names are ever listed or removed.
+/// `<root>/<SHA-256 of the scope's name>.scope/<XXH64 of the key's URL>-<the key's digest>.record`,
+/// and beside it, while it is written, `.<process>-<run>-<number>.temporary`. So the records of one
+/// URL are found by their names. Only such names are ever listed or removed, and those of
+/// ``FileMigration``.
 final class FileNames: Sendable {
   /// `nil` where the URL names no directory of this machine.
   let root: String?
@@ -27,26 +29,43 @@ final class FileNames: Sendable {
     return root
   }
 
-  /// The directory of a scope's records.
-  func folder(of scope: Scope) throws(FilePersistenceError) -> String {
-    let root = try directory()
+  /// The directory of a scope's records. Before the first use of it in this process, records under
+  /// earlier names get their new ones.
+  func folder(of scope: Scope, _ migration: FileMigration) throws(FilePersistenceError) -> String {
     if let folder = lastScope.withLock({ $0.flatMap { $0.scope == scope ? $0.folder : nil } }) {
       return folder
     }
-    let folder = "\(root)/\(SHA256Digest.hex(Array(scope.name.utf8)))"
+    let folder = try folder(of: scope)
+    try migration.run(into: folder)
     lastScope.withLock { $0 = (scope, folder) }
     return folder
   }
 
+  /// The same, with records under earlier names left alone.
+  func folder(of scope: Scope) throws(FilePersistenceError) -> String {
+    "\(try directory())/\(SHA256Digest.hex(Array(scope.name.utf8)))\(Self.scopeSuffix)"
+  }
+
   /// The directories of all scopes that have one.
+  func folders(_ migration: FileMigration) throws(FilePersistenceError) -> [String] {
+    let folders = try folders(migration.system)
+    for folder in folders { try migration.run(into: folder) }
+    return folders
+  }
+
+  /// The same, with records under earlier names left alone.
   func folders(_ system: FileSystem) throws(FilePersistenceError) -> [String] {
     let root = try directory()
-    return try system.list(root).filter(Self.isDigest).map { "\(root)/\($0)" }
+    return Set(try system.list(root).compactMap(Self.scopeDigest)).sorted()
+      .map { "\(root)/\($0)\(Self.scopeSuffix)" }
   }
+
+  /// Where an earlier release kept the records that belong into `folder`.
+  static func earlier(_ folder: String) -> String { String(folder.dropLast(scopeSuffix.utf8.count)) }
 
   /// Put together in one piece: each appending to a string would cost as much as all of it.
   static func path(of key: RecordKey, in folder: String) -> String {
-    let parts = [folder, "/", key.digest, ".record"]
+    let parts = [folder, "/", prefix(of: key.url), key.digest, ".record"]
     return String(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
       parts.reduce(0) { count, part in
         _ = buffer[count...].update(fromContentsOf: part.utf8)
@@ -55,7 +74,22 @@ final class FileNames: Sendable {
     }
   }
 
-  static func isRecord(_ name: String) -> Bool { name.hasSuffix(".record") && isDigest(String(name.dropLast(7))) }
+  /// The beginning of the names of all records of a URL. Others may share it: the key in the record
+  /// decides.
+  static func prefix(of url: String) -> String {
+    let digits = String(url.withContiguousUTF8 { XXHash64.hash($0) }, radix: 16)
+    return "\(String(repeating: "0", count: prefixLength - 1 - digits.utf8.count))\(digits)-"
+  }
+
+  static func isRecord(_ name: String) -> Bool {
+    let bytes = name.utf8
+    guard bytes.count == prefixLength + 64 + 7, name.hasSuffix(".record") else { return false }
+    return bytes.prefix(prefixLength - 1).allSatisfy(isDigit) && bytes.dropFirst(prefixLength - 1).first == dash
+      && bytes.dropFirst(prefixLength).prefix(64).allSatisfy(isDigit)
+  }
+
+  /// Whether an earlier release called a record so: by its key's digest alone.
+  static func isEarlierRecord(_ name: String) -> Bool { name.hasSuffix(".record") && isDigest(name.dropLast(7)) }
 
   /// A name that nothing has yet.
   static func temporary() -> String {
@@ -71,10 +105,27 @@ final class FileNames: Sendable {
     return process == FileSystem.processID ? parts[1] != run : FileSystem.isGone(process: process)
   }
 
-  private static func isDigest(_ name: String) -> Bool {
-    name.utf8.count == 64
-      && name.utf8.allSatisfy {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-      }
+  /// The scope's digest in a directory's name, as this release or an earlier one calls it.
+  private static func scopeDigest(_ name: String) -> String? {
+    let digest = name.hasSuffix(scopeSuffix) ? name.dropLast(scopeSuffix.utf8.count) : Substring(name)
+    return isDigest(digest) ? String(digest) : nil
+  }
+
+  private static func isDigest(_ name: Substring) -> Bool { name.utf8.count == 64 && name.utf8.allSatisfy(isDigit) }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+  }
+
+  private static let scopeSuffix = ".scope"
+  /// 16 digits and a dash.
+  private static let prefixLength = 17
+  private static let dash = UInt8(ascii: "-")
+}
+
+extension String {
+  fileprivate func withContiguousUTF8<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+    var text = self
+    return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
   }
 }

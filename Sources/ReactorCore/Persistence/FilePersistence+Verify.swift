@@ -5,7 +5,7 @@ extension FilePersistence {
   /// - Throws: ``FilePersistenceError`` where a directory cannot be listed; `CancellationError`.
   @concurrent public func verify() async throws -> [StoreDefect] {
     var defects: [StoreDefect] = []
-    for folder in try names.folders(system) {
+    for folder in try folders(of: nil) {
       for name in try system.list(folder).sorted() where FileNames.isRecord(name) {
         try Task.checkCancellation()
         let path = "\(folder)/\(name)"

@@ -22,12 +22,14 @@ public final class FilePersistence: Persistence {
     case normal
     /// A power cut too: file and directory are synchronised before a save or a removal returns, which takes
     /// milliseconds. Where only the directory could not be synchronised, the save throws and yet the new record is in
-    /// its place.
+    /// its place. To put the old one back would promise no more: nothing says which of the two the disk holds, and the
+    /// way back would need the synchronisation that has just failed.
     case full
   }
 
   let names: FileNames
   let system: FileSystem
+  let migration: FileMigration
   private let synchronization: Synchronization
   private let limit: FileLimit
   private let touchInterval: Int
@@ -55,6 +57,7 @@ public final class FilePersistence: Persistence {
   ) {
     names = FileNames(directory)
     self.system = system
+    migration = FileMigration(system, synchronizes: synchronization == .full)
     self.synchronization = synchronization
     self.limit = FileLimit(bytes: limit, count: countLimit)
     self.touchInterval = touchInterval
@@ -75,16 +78,17 @@ public final class FilePersistence: Persistence {
     guard record.belongs(to: key) else { throw RecordError.wrongKey }
     let head = RecordCodec.encodeHead(of: record)
     let size = head.count + record.body.count
-    let path = try path(of: key)
+    let folder = try names.folder(of: key.scope, migration)
+    let path = FileNames.path(of: key, in: folder)
     guard size <= limit.bytes else {
       throw FilePersistenceError(operation: .write, path: path, code: FileSystem.isTooLarge)
     }
-    try replace(path, in: names.folder(of: key.scope), head: head, body: record.body)
-    limit.saved(size, at: path, names, system)
+    try replace(path, in: folder, head: head, body: record.body)
+    limit.saved(size, at: path, names, migration)
   }
 
   @concurrent public func remove(_ key: RecordKey) async throws {
-    let folder = try names.folder(of: key.scope)
+    let folder = try names.folder(of: key.scope, migration)
     if try system.remove(FileNames.path(of: key, in: folder)) { try synchronize(folder) }
   }
 
@@ -92,7 +96,7 @@ public final class FilePersistence: Persistence {
   @concurrent public func removeAll(in scope: Scope?) async throws {
     let folders = try scope.map { [try names.folder(of: $0)] } ?? names.folders(system)
     var failure: FilePersistenceError?
-    for folder in folders {
+    for folder in folders + folders.map(FileNames.earlier) {
       do throws(FilePersistenceError) {
         try removeRecords(in: folder)
       } catch {
@@ -104,18 +108,17 @@ public final class FilePersistence: Persistence {
     try synchronize(names.directory())
   }
 
-  /// Reads heads alone. A record that cannot be read is left out.
+  /// Reads heads alone, of one URL only its records': the others are told apart by their names. A
+  /// record that cannot be read is left out.
   ///
   /// - Throws: ``FilePersistenceError`` where a directory cannot be listed; `CancellationError`.
-  @concurrent public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
-    let folders = try scope.map { [try names.folder(of: $0)] } ?? names.folders(system)
+  @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+    let prefix = url.map(FileNames.prefix) ?? ""
     var entries: [RecordEntry] = []
-    for folder in folders {
-      for name in try system.list(folder) where FileNames.isRecord(name) {
+    for folder in try folders(of: scope) {
+      for name in try system.list(folder, prefix: prefix) where FileNames.isRecord(name) {
         try Task.checkCancellation()
-        guard let entry = try? entry(folder, name), url.map({ $0.absoluteString == entry.key.url }) ?? true else {
-          continue
-        }
+        guard let entry = try? entry(folder, name), url.map(entry.key.isOf) ?? true else { continue }
         entries.append(entry)
       }
     }
@@ -125,7 +128,13 @@ public final class FilePersistence: Persistence {
 
 extension FilePersistence {
   func path(of key: RecordKey) throws(FilePersistenceError) -> String {
-    FileNames.path(of: key, in: try names.folder(of: key.scope))
+    FileNames.path(of: key, in: try names.folder(of: key.scope, migration))
+  }
+
+  /// - Parameter scope: `nil` for every scope.
+  func folders(of scope: Scope?) throws(FilePersistenceError) -> [String] {
+    guard let scope else { return try names.folders(migration) }
+    return [try names.folder(of: scope, migration)]
   }
 
   /// Writes a temporary file and renames it. It begins again where the directory, or the temporary file, was removed
@@ -175,7 +184,8 @@ extension FilePersistence {
 
   private func removeRecords(in folder: String) throws(FilePersistenceError) {
     var failure: FilePersistenceError?
-    for name in try system.list(folder) where FileNames.isRecord(name) || FileNames.isTemporary(name) {
+    for name in try system.list(folder)
+    where FileNames.isRecord(name) || FileNames.isEarlierRecord(name) || FileNames.isTemporary(name) {
       do throws(FilePersistenceError) {
         try system.remove("\(folder)/\(name)")
       } catch {

@@ -54,7 +54,10 @@ public struct HTTPCache: Sendable {
     return persistence != nil
   }
 
-  /// Declares the record of `key` stale from `date` on, in all its variants.
+  /// Declares the record of `key` stale, in all its variants.
+  ///
+  /// - Parameter date: when; the wall clock's present time. The record is stale even if that clock is set
+  ///   back later. `stale-if-error` counts from it.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
     guard let record = try await load(key) else { return }
     try await save(record, invalidatedAt: date, for: key)
@@ -71,8 +74,10 @@ public struct HTTPCache: Sendable {
   /// The keys of `scope` that are stored for a URL, whatever their method: an unsafe request invalidates them
   /// (RFC 9111 §4.4).
   ///
-  /// - Parameter scope: `nil` for every scope.
-  public func keys(of url: URL, in scope: Scope?) async throws -> [RecordKey] {
+  /// - Parameters:
+  ///   - url: as ``RecordKey/url`` spells it.
+  ///   - scope: `nil` for every scope.
+  public func keys(of url: String, in scope: Scope?) async throws -> [RecordKey] {
     let keys = try await persistence?.entries(in: scope, url: url).map(\.key.base) ?? []
     var seen: Set<RecordKey> = []
     return keys.filter { seen.insert($0).inserted }
@@ -81,7 +86,7 @@ public struct HTTPCache: Sendable {
   /// Removes the record of `key`, in all its variants.
   public func remove(_ key: RecordKey) async throws {
     guard let persistence else { return }
-    if let url = URL(string: key.url), let entries = try? await persistence.entries(in: key.scope, url: url) {
+    if let entries = try? await persistence.entries(in: key.scope, url: key.url) {
       // Those too that nothing names any more, since what varied has come without varying.
       for entry in entries where entry.key != key && entry.key.base == key { try await persistence.remove(entry.key) }
     }
@@ -130,7 +135,7 @@ extension HTTPCache {
 
   private func save(_ record: Record, invalidatedAt date: Date, for key: RecordKey) async throws {
     var record = record
-    record.head.invalidatedAt = min(record.head.invalidatedAt ?? date, date)
+    record.head.invalidate(at: date)
     try await persistence?.save(record, for: key)
   }
 }

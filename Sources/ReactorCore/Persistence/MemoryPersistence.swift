@@ -1,4 +1,3 @@
-public import Foundation
 import Synchronization
 
 /// Records in memory, gone with the process and bounded by nothing: for tests and command-line tools.
@@ -28,14 +27,16 @@ public final class MemoryPersistence: Persistence {
     }
   }
 
-  public func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
+  public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+    let stored = records.withLock { records in
+      guard scope != nil || url != nil else { return Array(records) }
+      return records.filter { key, _ in
+        scope.map { $0 == key.scope } ?? true && url.map(key.isOf) ?? true
+      }.map { $0 }
+    }
     // In an order that is the same in each run.
-    let stored = records.withLock { $0.sorted { $0.key.identity < $1.key.identity } }
-    return stored.compactMap { key, record in
-      guard scope.map({ $0 == key.scope }) ?? true, url.map({ $0.absoluteString == key.url }) ?? true else {
-        return nil
-      }
-      return RecordEntry(
+    return stored.sorted { $0.key.identity < $1.key.identity }.map { key, record in
+      RecordEntry(
         key: key, size: record.body.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil)
     }
   }

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// The durable copy: records by key.
 ///
 /// A conformer is called concurrently; calls for one key come one after the other from one ``ModelLayer``, but other
@@ -21,10 +19,14 @@ public protocol Persistence: Sendable {
   /// Removes every record of `scope`; with `nil`, of every scope.
   func removeAll(in scope: Scope?) async throws
 
-  /// What is stored, in no particular order.
+  /// A list of the stored records, in no particular order.
+  ///
+  /// An unsafe request and a removal ask for the entries of one URL while a caller waits. So a
+  /// conformer finds these by an index: their cost must not grow with the number of other records.
   ///
   /// - Parameters:
   ///   - scope: only this scope's entries; `nil` for all.
-  ///   - url: only entries of this URL; `nil` for all.
-  func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry]
+  ///   - url: only entries whose ``RecordKey/url`` has exactly these bytes; `nil` for all. It is
+  ///     text and no `URL`, which spells some characters in its own way.
+  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry]
 }

@@ -45,6 +45,17 @@ struct FileSystem: Sendable {
     _ = try call(.rename, path) { _ in Int(renameFile(from, path)) }
   }
 
+  /// Gives the file another name, in another directory, and lets it keep the one that it has where the
+  /// file system can do that. Nothing happens where something has that name, or the file is gone.
+  func link(_ from: String, to path: String) throws(FilePersistenceError) {
+    do {
+      _ = try call(.rename, path) { _ in Int(linkFile(from, path)) }
+    } catch {
+      guard error.code != EEXIST, error.code != ENOENT, try inspect(path) == nil else { return }
+      try rename(from, to: path)
+    }
+  }
+
   /// - Returns: whether there was one.
   @discardableResult func remove(_ path: String) throws(FilePersistenceError) -> Bool {
     try unlessAbsent { () throws(FilePersistenceError) in _ = try call(.remove, path) { _ in Int(unlink(path)) } }
@@ -95,8 +106,8 @@ struct FileSystem: Sendable {
     return isThere ? FileStatus(status) : nil
   }
 
-  /// The names in the directory, `.` and `..` left out; none where there is no directory.
-  func list(_ path: String) throws(FilePersistenceError) -> [String] {
+  /// The names in the directory that begin with `prefix`, `.` and `..` left out; none where there is no directory.
+  func list(_ path: String, prefix: String = "") throws(FilePersistenceError) -> [String] {
     var stream: DirectoryStream?
     let isThere = try unlessAbsent { () throws(FilePersistenceError) in
       _ = try call(.list, path) { _ in
@@ -110,10 +121,12 @@ struct FileSystem: Sendable {
     while true {
       errno = 0
       guard let entry = readdir(stream) else { break }
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+      // Of many names few are wanted at times: only these become strings.
+      let name: String? = withUnsafePointer(to: &entry.pointee.d_name) {
+        let name = UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)
+        return strncmp(name, prefix, prefix.utf8.count) == 0 ? String(cString: name) : nil
       }
-      if name != ".", name != ".." { names.append(name) }
+      if let name, name != ".", name != ".." { names.append(name) }
     }
     guard errno == 0 else { throw FilePersistenceError(operation: .list, path: path, code: errno) }
     return names
@@ -292,6 +305,7 @@ extension FileSystem {
 
 // The calls whose names the methods above have too.
 private func openFile(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 { open(path, flags, mode) }
+private func linkFile(_ from: String, _ to: String) -> Int32 { link(from, to) }
 private func renameFile(_ from: String, _ to: String) -> Int32 { rename(from, to) }
 private func readFile(_ descriptor: Int32, _ into: UnsafeMutableRawPointer, _ count: Int) -> Int {
   read(descriptor, into, count)

@@ -5,3 +5,12 @@ extension Record.Head {
   /// the resource's or the configuration's `freshFor` decides. Never later than `Date.distantFuture`.
   public var freshUntil: Date? { Freshness(self).until }
 }
+
+extension Record.Head {
+  /// Declares it stale. Each declaration leaves a time that the one before it did not, so that whoever
+  /// compares sees that there was one, also where the clock stands still or was set back.
+  mutating func invalidate(at date: Date) {
+    let seconds = date.timeIntervalSinceReferenceDate
+    invalidatedAt = date == invalidatedAt ? Date(timeIntervalSinceReferenceDate: seconds.nextUp) : date
+  }
+}

@@ -60,7 +60,7 @@ public final class SimulatedDisk: Sendable {
       try await write { try await disk.platter.removeAll(in: scope) }
     }
 
-    func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
+    func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
       try await read { try await disk.platter.entries(in: scope, url: url) }
     }
 

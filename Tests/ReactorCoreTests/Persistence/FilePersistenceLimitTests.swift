@@ -1,4 +1,6 @@
 import Foundation
+import ReactorTesting
+import TestSupport
 import Testing
 
 @testable import ReactorCore
@@ -58,6 +60,45 @@ import Testing
       try await persistence.save(.sample(keys[8]), for: keys[8])
       let left = try await stored(persistence, keys)
       #expect(left.count == 7 && Set(left).isSuperset(of: [3, 5, 8]))
+    }
+  }
+
+  @Test func `what was saved by a clock that was ahead goes first`() async throws {
+    try await withTemporaryDirectory { directory in
+      let keys = keys(103)
+      let ahead = FilePersistence(directory: directory, countLimit: 64)
+      for key in keys.prefix(63) { try await ahead.save(.sample(key), for: key) }
+      for file in files(in: directory, suffix: ".record") {
+        try setUsed(Date(timeIntervalSinceNow: 365 * 86_400), file)
+      }
+      let persistence = FilePersistence(directory: directory, countLimit: 64)
+      for key in keys.dropFirst(63) { try await persistence.save(.sample(key), for: key) }
+      let left = try await stored(persistence, keys)
+      #expect(Set(left).isSuperset(of: 63..<103))
+      #expect(left.count >= 56)
+    }
+  }
+
+  /// Whatever the times of the files say, what was saved last is there, as many as seven eighths of the limit.
+  @Test func `whatever times the files have, what was saved last stays`() async throws {
+    var generator = SeededGenerator(seed: Chance.seed("Times of files"))
+    for _ in 0..<Chance.count("REACTOR_WALKS", default: 10) {
+      try await withTemporaryDirectory { directory in
+        let keys = keys(40)
+        for round in 0..<3 {
+          let persistence = FilePersistence(directory: directory, countLimit: 16)
+          let own = keys[round * 12..<round * 12 + 12]
+          for key in own { try await persistence.save(.sample(key), for: key) }
+          #expect(Set(try await stored(persistence, keys)).isSuperset(of: own.indices), "round \(round)")
+          // The clock was wrong as these were saved, by seconds or by years.
+          for file in files(in: directory, suffix: ".record") {
+            let size = Double.random(in: 61...1e4, using: &generator)
+            let units: [Double] = [1, 1e5, -1, -1e5]
+            let unit = units.randomElement(using: &generator) ?? 1
+            try setUsed(Date(timeIntervalSinceNow: size * unit), file)
+          }
+        }
+      }
     }
   }
 

@@ -66,7 +66,8 @@ import Testing
       try await FilePersistence(directory: directory).save(.sample(key), for: key)
       let names = files(in: directory).map(\.path)
       #expect(names.count == 2 && names.allSatisfy { !$0.contains("secret") && !$0.contains("alice") })
-      #expect(name(of: files(in: directory, suffix: ".record")[0]) == "\(key.digest).record")
+      #expect(
+        name(of: files(in: directory, suffix: ".record")[0]) == "\(FileNames.prefix(of: key.url))\(key.digest).record")
     }
   }
 
@@ -89,7 +90,9 @@ import Testing
       let file = try #require(files(in: directory, suffix: ".record").first)
       let other = RecordKey.sample("other")
       try FileManager.default.moveItem(
-        at: file, to: file.deletingLastPathComponent().appending(path: "\(other.digest).record"))
+        at: file,
+        to: file.deletingLastPathComponent().appending(path: FileNames.prefix(of: other.url) + "\(other.digest).record")
+      )
       #expect(try await persistence.load(other) == nil)
       #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
     }

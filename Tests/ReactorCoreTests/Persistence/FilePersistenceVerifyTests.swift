@@ -15,7 +15,7 @@ import Testing
       #expect(try await persistence.verify().isEmpty)
       let paths = try ["flipped", "cut", "moved"].map { name in
         let digest = RecordKey.sample(name).digest
-        return try #require(files(in: directory).first { $0.lastPathComponent == "\(digest).record" })
+        return try #require(files(in: directory).first { $0.lastPathComponent.hasSuffix("-\(digest).record") })
           .path(percentEncoded: false)
       }
       var bytes = try Data(contentsOf: URL(filePath: paths[0]))

@@ -31,7 +31,9 @@ import Testing
 }
 
 enum Defect: String, CaseIterable, Sendable {
-  case forgets, cutsBodies, ignoresCase, mixesScopes, neverRemoves, ignoresURLs, roundsTimes, sortsFields, slices
+  case forgets, cutsBodies, ignoresCase, mixesScopes, neverRemoves, ignoresURLs, roundsTimes, sortsFields, slices,
+    encodesURLs,
+    namesNoVariants
 }
 
 /// Keeps the contract but for one thing.
@@ -67,8 +69,14 @@ private struct DefectivePersistence: Persistence {
 
   func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
 
-  func entries(in scope: Scope?, url: URL?) async throws -> [RecordEntry] {
-    try await base.entries(in: scope, url: defect == .ignoresURLs ? nil : url)
+  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+    switch defect {
+    case .ignoresURLs: try await base.entries(in: scope, url: nil)
+    case .encodesURLs: try await base.entries(in: scope, url: url.map { URL(string: $0)?.absoluteString ?? "" })
+    case .namesNoVariants:
+      try await base.entries(in: scope, url: url).filter { url == nil || !$0.key.identity.contains(":variant=") }
+    default: try await base.entries(in: scope, url: url)
+    }
   }
 
   private func spelled(_ key: RecordKey) -> RecordKey {

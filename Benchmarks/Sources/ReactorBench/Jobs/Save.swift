@@ -64,6 +64,7 @@ enum Save: Benchmark {
       try await articles.save(in: files)
       return saving((0..<size).map(articles.record), articles.keys, in: files)
     }
+    try await growFinding(growth, directory)
     let articles = try StoredArticles(1)
     let sqlite = try SQLitePersistence(path: directory.path("one.sqlite"))
     let reactor = ParsedDiskHit.emptyReactor(sqlite)
@@ -78,6 +79,30 @@ enum Save: Benchmark {
             try await group.waitForAll()
           }
         }
+      }
+    }
+  }
+
+  /// What the caller of an accepted change or of a removal waits for: the keys that a URL has on disk.
+  private static func growFinding(_ growth: Growth, _ directory: TemporaryDirectory) async throws {
+    let sizes = [100, 1_000, 5_000, 20_000]
+    // A directory's names are gone through, but no other record is opened.
+    try await growth.curve("keys of one URL, file", of: "records", expected: 1, sizes: sizes) { size in
+      let files = FilePersistence(directory: directory.url.appending(path: "find \(size)"), countLimit: 200_000)
+      return try await finding(StoredArticles(size), in: files)
+    }
+    try await growth.curve("keys of one URL, SQLite", of: "records", sizes: sizes) { size in
+      let sqlite = try SQLitePersistence(path: directory.path("find \(size).sqlite"), countLimit: 200_000)
+      return try await finding(StoredArticles(size), in: sqlite)
+    }
+  }
+
+  private static func finding(_ articles: StoredArticles, in persistence: some Persistence) async throws -> Work {
+    try await articles.save(in: persistence)
+    let cache = HTTPCache(persistence: persistence)
+    return { count in
+      for index in 0..<count {
+        _ = try await cache.keys(of: articles.keys[index % articles.keys.count].url, in: .shared)
       }
     }
   }
