@@ -24,8 +24,8 @@ public struct Snapshot<Model: Sendable>: Sendable {
     self.head = head
   }
 
-  /// Whether no server has sent it.
-  var isLocal: Bool { head.map { $0.localModel != nil } ?? false }
+  /// Whether this program wrote it.
+  var isLocal: Bool { head?.isLocalWrite ?? false }
 
   /// By what its freshness is judged. A step that says "unchanged" has given it a new ``fetchedAt``; then that counts.
   var freshness: Freshness {

@@ -108,6 +108,24 @@ struct FlowTests {
     #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
   }
 
+  @Test func `a typed store tells after a restart what the network gave from what was written here`() async throws {
+    let persistence = MemoryPersistence()
+    func reactor() -> Reactor<Note> { Reactor(flow: .persisted(in: persistence) { Note(1, $0.path) }) }
+    func origin(_ resource: Resource) async -> Origin? {
+      var states = reactor().states(for: resource, policy: .cacheOnly).makeAsyncIterator()
+      return await states.first { $0.value != nil }?.origin
+    }
+    let first = reactor()
+    _ = try await first.fetch("a")
+    try await first.save(Note(2, "mine"), for: "b")
+    #expect(await origin("a") == .persistence)
+    #expect(await origin("b") == .local)
+    try await first.save(Note(3, "mine"), for: "a")
+    #expect(await origin("a") == .local)
+    #expect(try await first.fetchFromNetwork("b").text == "b")
+    #expect(await origin("b") == .persistence)
+  }
+
   @Test func `invalidation holds for a flow whose persistence knows nothing of it`() async throws {
     let tick = Tick()
     let clock = TestClock()

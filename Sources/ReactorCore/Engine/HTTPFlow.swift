@@ -167,6 +167,9 @@ extension ReactorFlow {
 
   /// One's own network step over a typed store: a model is encoded by `parser` to be saved, and parsed when it is loaded.
   ///
+  /// After a restart, the origin of a value that the network step gave is ``Origin/persistence``, and that of
+  /// a local write is ``Origin/local``.
+  ///
   /// - Parameter reachability: says whether there is connectivity. Default: `nil`, the network step is always tried.
   public static func persisted(
     in persistence: any Persistence, parser: Parser<Model>? = nil, scope: Scope = .shared,
@@ -182,7 +185,9 @@ extension ReactorFlow {
       })
     var flow = ReactorFlow(
       core: core, configuration: configuration,
-      network: { resource, _ in Snapshot(model: try await network(resource), fetchedAt: configuration.now()) },
+      network: { resource, _ in
+        try store.fetched(try await network(resource), resource, at: configuration.now())
+      },
       loadFromPersistence: { try await store.load($0) }, saveToPersistence: { try await store.save($0, $1) },
       removeFromPersistence: { try await store.remove($0) })
     flow.invalidateInPersistence = { try await core.cache.invalidate($0, at: $1) }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 
 /// Models of one type in a ``Persistence``, encoded by their parser: for a flow whose network step is its user's own.
 struct TypedStore<Model: Sendable>: Sendable {
@@ -15,8 +16,29 @@ struct TypedStore<Model: Sendable>: Sendable {
 
   func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
     let key = try key(resource)
-    try await cache.store(HTTPFlow.local(snapshot, key, parser), for: key)
+    var record = try HTTPFlow.local(snapshot, key, parser)
+    // What the network step gave is told from a local write when it is loaded.
+    if let head = snapshot.head { record.head.fields = head.fields }
+    try await cache.store(record, for: key)
+  }
+
+  /// A model that the network step gave.
+  func fetched(_ model: Model, _ resource: Resource, at date: Date) throws -> Snapshot<Model> {
+    let head = Record.Head(
+      identity: try key(resource).identity, status: .ok, fields: Record.Head.fetched, requestedAt: date,
+      receivedAt: date, localModel: HTTPFlow<Model>.modelName)
+    return Snapshot(model: model, fetchedAt: date, head: head)
   }
 
   func remove(_ resource: Resource) async throws { try await cache.remove(try key(resource)) }
+}
+
+extension Record.Head {
+  /// The field of a model that a network step of the user's own gave: no server has sent these bytes, and
+  /// no user has written them.
+  fileprivate static let fetched: HTTPFields =
+    HTTPField.Name("Reactor-Origin").map { [$0: "network"] } ?? [:]
+
+  /// Whether this program wrote the value, and no network step has given it.
+  var isLocalWrite: Bool { localModel != nil && fields != Self.fetched }
 }
