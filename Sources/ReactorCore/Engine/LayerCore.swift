@@ -99,8 +99,8 @@ final class LayerCore: Sendable {
 
 /// What happened to a layer's records.
 enum LayerChange: Sendable {
-  /// A newer record of the key is stored.
-  case stored(RecordKey)
+  /// A newer record of the key is stored: what was begun with this number.
+  case stored(RecordKey, Generation)
   case invalidated(RecordKey, Date)
   case removed(RecordKey)
   case removedAll

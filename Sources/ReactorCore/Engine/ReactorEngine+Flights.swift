@@ -107,6 +107,8 @@ extension ReactorEngine {
 
   private func request(_ work: Work, _ loaded: Persisted?) async {
     guard flow.isReachable else { return unreachable(work) }
+    _ = now
+    let lead = reader.rule.steps.lead
     let known = loaded?.snapshot ?? state.withLock { current(work, $0)?.copy?.snapshot }
     var context = FetchContext(stale: known?.isSelected(by: work.resource) == true ? known : nil)
     context.hasAskedPersistence = loaded != nil
@@ -117,10 +119,10 @@ extension ReactorEngine {
       let saved = flow.configuration.waitsForSave ? await save(snapshot, work.resource, work.ticket) : nil
       if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(work, error) }
       // Who gets the answer finds it with the layer's other reactors too.
-      if case .saved = saved { core.announce(.stored(work.key), except: self) }
-      guard succeed(work, snapshot), saved == nil else { return }
+      if case .saved = saved { core.announce(.stored(work.key, work.ticket.number), except: self) }
+      guard succeed(work, snapshot, lead: lead), saved == nil else { return }
       if case .saved = await save(snapshot, work.resource, work.ticket) {
-        core.announce(.stored(work.key), except: self)
+        core.announce(.stored(work.key, work.ticket.number), except: self)
       }
     } catch {
       fail(work, ReactorError(error, wrap: ReactorError.network))
@@ -172,7 +174,9 @@ extension ReactorEngine {
   }
 
   /// Gives the answer to whoever waits, unless something newer is known; then the flight begins again.
-  private func succeed(_ work: Work, _ snapshot: Snapshot<AnyModel>) -> Bool {
+  ///
+  /// - Parameter lead: the wall clock's when the request began.
+  private func succeed(_ work: Work, _ snapshot: Snapshot<AnyModel>, lead: Double) -> Bool {
     let now = now
     return transact { state, effects in
       guard let entry = current(work, state) else { return false }
@@ -183,8 +187,9 @@ extension ReactorEngine {
       }
       work.task.release()
       let cost = snapshot.record?.body.count ?? entry.copy?.cost
-      let copy = Copy(snapshot, of: entry.key, origin: .network, cost: cost)
+      let copy = Copy(snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, reader.rule.steps.lead))
       setCopy(copy, of: entry, &state, &effects)
+      entry.brought(by: work.ticket.number)
       entry.error = nil
       entry.attemptedAt = state.time
       entry.invalidatedBefore = nil
@@ -216,12 +221,15 @@ extension ReactorEngine {
     _ loaded: Snapshot<AnyModel>, _ entry: Entry, for resource: Resource, at now: Date, _ state: inout State,
     _ effects: inout [Effect]
   ) {
-    var copy = Copy(loaded, of: entry.key, origin: .persistence)
-    if let date = entry.invalidatedBefore, copy.askedAt <= date { copy = copy.invalidated(at: date) }
+    var copy = Copy(loaded, of: entry.key, origin: .persistence, lead: reader.rule.steps.lead)
+    // One from the future may be from before as well: the clock was set back since.
+    if let date = entry.invalidatedBefore, copy.askedAt <= date || copy.askedAt > now {
+      copy = copy.invalidated(at: date)
+    }
     var isNewValue = true
     // Another variant, however new, is no answer to what was asked for.
-    if let old = entry.copy, !old.isAnotherVariant(for: resource) {
-      if old.fetchedAt > copy.fetchedAt { return }
+    if let old = entry.copy, !entry.isOutdated, !old.isAnotherVariant(for: resource) {
+      if old.isNewer(thanStored: copy, at: now) { return }
       if old.fetchedAt == copy.fetchedAt {
         guard let date = copy.freshness.invalidatedAt else { return }
         copy = old.invalidated(at: date)
@@ -229,6 +237,7 @@ extension ReactorEngine {
       }
     }
     setCopy(copy, of: entry, isNewValue: isNewValue, &state, &effects)
+    if isNewValue { entry.brought(by: 0) }
     if standing(copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
   }
 }

@@ -43,11 +43,13 @@ extension ReactorEngine {
   func write(_ model: AnyModel, for resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
     let snapshot = Snapshot(model: model, fetchedAt: now)
+    let lead = reader.rule.steps.lead
     let ticket = transact { state, effects in
       // In one step with the change of memory: whatever is begun later finds the value there.
       let ticket = core.generations.fence(key)
       let entry = entry(of: key, as: resource, &state)
-      setCopy(Copy(snapshot, of: key, origin: .local), of: entry, &state, &effects)
+      setCopy(Copy(snapshot, of: key, origin: .local, lead: lead), of: entry, &state, &effects)
+      entry.brought(by: ticket.number)
       entry.error = nil
       entry.invalidatedBefore = nil
       entry.showToAll()
@@ -132,12 +134,15 @@ extension ReactorEngine: LayerMember {
         guard let entry = state.memory.entries[key] else { return }
         markInvalid(entry, at: date, &state, &effects)
       }
-    case .stored(let key):
+    case .stored(let key, let generation):
       // Another type's reactor has stored a newer record: this one's model is of an older. It is on disk to be read.
       guard flow.isPersistent else { return }
       transact { state, effects in
-        guard let entry = state.memory.entries[key] else { return }
-        if let copy = entry.copy { setCopy(copy.invalidated(at: now), of: entry, isNewValue: false, &state, &effects) }
+        guard let entry = state.memory.entries[key], entry.generation < generation else { return }
+        if let copy = entry.copy {
+          setCopy(copy.invalidated(at: now), of: entry, isNewValue: false, &state, &effects)
+          entry.isOutdated = true
+        }
         switch entry.flight?.machine.isPaused {
         case nil: refresh(entry, isStored: true, at: now, &state, &effects)
         // What it waits for is on disk.

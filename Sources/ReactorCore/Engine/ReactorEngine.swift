@@ -51,13 +51,16 @@ import Synchronization
     core = flow.core
     let configuration = flow.configuration
     (elapsed, sleep) = Self.stopwatch(configuration.clock)
-    reader = MemoryReader(configuration)
+    reader = MemoryReader(configuration, elapsed: elapsed)
     state = Mutex(
       State(
         memory: ModelMemory(
           limit: configuration.memoryLimit, keepUnusedFor: configuration.keepUnusedFor, hits: reader.table)))
     core.add(self)
-    flow.decoded.connect { [weak self] key in self?.state.withLock { $0.memory.entries[key]?.copy } }
+    flow.decoded.connect { [weak self] key in
+      // What is stored is another's, even where it has the same times.
+      self?.state.withLock { state in state.memory.entries[key].flatMap { $0.isOutdated ? nil : $0.copy } }
+    }
   }
 
   deinit {
@@ -75,7 +78,8 @@ import Synchronization
     return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
-  var now: Date { flow.configuration.now() }
+  /// The wall clock's time. Not to be asked for under a lock.
+  var now: Date { reader.rule.steps.now() }
 
   /// Of a flight, or of a party to one.
   func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }

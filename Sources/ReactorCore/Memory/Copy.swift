@@ -23,12 +23,16 @@ final class Copy: Sendable {
   let freshness: Freshness
   /// Bytes of payload that it was made from.
   let cost: Int
+  /// ``ClockSteps/lead`` when it came into memory.
+  let lead: Double
 
-  convenience init(_ snapshot: Snapshot<AnyModel>, of key: RecordKey, origin: Origin, cost: Int? = nil) {
+  convenience init(
+    _ snapshot: Snapshot<AnyModel>, of key: RecordKey, origin: Origin, cost: Int? = nil, lead: Double = -.infinity
+  ) {
     self.init(
       key, snapshot.model, fetchedAt: snapshot.fetchedAt, snapshot.head.map(Exchange.init),
       origin: snapshot.isLocal && origin == .persistence ? .local : origin, freshness: snapshot.freshness,
-      cost: cost ?? snapshot.record?.body.count ?? 0)
+      cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead)
   }
 
   /// By reference, since it is large, and a model that no server has sent has none.
@@ -40,7 +44,7 @@ final class Copy: Sendable {
 
   private init(
     _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ exchange: Exchange?, origin: Origin, freshness: Freshness,
-    cost: Int
+    cost: Int, lead: Double
   ) {
     self.key = key
     self.model = model
@@ -49,6 +53,7 @@ final class Copy: Sendable {
     self.origin = origin
     self.freshness = freshness
     self.cost = cost
+    self.lead = lead
   }
 
   /// When it was asked for, which decides whether it may know of a change, as it does for answers: one that was under way comes after the
@@ -58,11 +63,21 @@ final class Copy: Sendable {
     return min(head.requestedAt, fetchedAt)
   }
 
-  /// The same model, stale from `date` on at the latest.
+  /// Whether it is newer than what persistence has, where no generation says so: another process stored
+  /// that, or an earlier one. A time in the future is from a clock that was set back since, and is older
+  /// than any of the past; but a local value goes only for one that is known to be newer.
+  func isNewer(thanStored other: Copy, at now: Date) -> Bool {
+    let (isAhead, otherIsAhead) = (fetchedAt > now, other.fetchedAt > now)
+    guard isAhead == otherIsAhead else { return otherIsAhead || origin == .local }
+    return fetchedAt > other.fetchedAt
+  }
+
+  /// The same model, declared stale at `date` at the latest.
   func invalidated(at date: Date) -> Copy {
     var freshness = freshness
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
-    return Copy(key, model, fetchedAt: fetchedAt, exchange, origin: origin, freshness: freshness, cost: cost)
+    return Copy(
+      key, model, fetchedAt: fetchedAt, exchange, origin: origin, freshness: freshness, cost: cost, lead: lead)
   }
 
   /// What a flow's step is given: the model without the bytes.

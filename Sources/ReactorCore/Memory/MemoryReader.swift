@@ -4,12 +4,12 @@ import Foundation
 final class MemoryReader: Sendable {
   let table = HitTable()
   let rule: FreshnessRule
-  private let now: @Sendable () -> Date
 
-  init(_ configuration: ReactorConfiguration) {
+  /// - Parameter elapsed: the time of the configuration's clock.
+  init(_ configuration: ReactorConfiguration, elapsed: @escaping @Sendable () -> Duration) {
     rule = FreshnessRule(
-      fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds)
-    now = configuration.now
+      fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds,
+      steps: ClockSteps(wall: configuration.now, elapsed: elapsed))
   }
 
   /// The model that memory has for `resource`, where the policy is content with it.
@@ -19,7 +19,7 @@ final class MemoryReader: Sendable {
   func hit(_ resource: Resource, _ policy: FetchPolicy, note: (RecordKey) -> Void = { _ in }) -> AnyModel? {
     guard policy.asksStoreFirst else { return nil }
     // Before the lock is taken: the clock is its user's.
-    let now = now()
+    let now = rule.steps.now()
     return table.model(for: resource) { copy in
       guard FetchDecision(policy, copy: rule.standing(ofSelected: copy, for: resource, at: now)) == .use else {
         return false

@@ -16,11 +16,15 @@ final class KeyState: MemoryEntry {
   var isForgotten = false
   /// Whether a flight was under way when ``wakeup`` was looked at last.
   var hadFlight = false
+  /// Whether the layer has stored a newer record than ``copy``.
+  var isOutdated = false
   private var hasChanged = false
   private var publishedStatus = FetchStatus.idle
   private var hasNewValue = false
 
   private(set) var copy: Copy?
+  /// Of the flight or the write that brought ``copy``; zero where it was loaded.
+  var generation: Generation = 0
   /// Of the latest attempt.
   var error: ReactorError? {
     didSet {
@@ -64,6 +68,12 @@ final class KeyState: MemoryEntry {
   var holdsModel: Bool { copy != nil }
   var cost: Int { copy?.cost ?? 0 }
   var isPinned: Bool { !subscribers.isEmpty || flight != nil }
+
+  /// ``copy`` is what was begun with this number, or was loaded (zero).
+  func brought(by generation: Generation) {
+    self.generation = generation
+    isOutdated = false
+  }
 
   func addSubscriber(_ subscriber: Subscriber, for id: Flight.PartyID) { subscribers[id] = subscriber }
 

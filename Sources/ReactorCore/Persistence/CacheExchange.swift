@@ -10,7 +10,26 @@ public struct CacheExchange: Sendable {
   let client: HTTPRequest
   let key: RecordKey
   let stored: Record?
+  /// What was stored when the exchange began, used or not.
+  let found: Record.Head?
   let sentAt: Date
   /// Whether ``request`` carries the stored validators, in place of the client's own conditions.
   let sendsValidators: Bool
+}
+
+extension CacheExchange {
+  /// Whether nothing has come between the exchange's beginning and its answer that the answer must not
+  /// undo. No clock decides while what was found is still there: it may be from before the clock was set
+  /// back, and would count as newer for as long as that.
+  ///
+  /// - Parameters:
+  ///   - current: what is stored now.
+  ///   - receivedAt: when the answer was received.
+  func isUndisturbed(by current: Record.Head?, until receivedAt: Date) -> Bool {
+    guard let current else { return found == nil }
+    // A draft of a model layer on the same store is no answer.
+    guard current.localModel == nil else { return true }
+    if let found, found.isSameExchange(as: current) { return found.invalidatedAt == current.invalidatedAt }
+    return current.invalidatedAt == nil && current.receivedAt <= receivedAt
+  }
 }

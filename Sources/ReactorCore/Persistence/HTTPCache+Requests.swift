@@ -24,6 +24,7 @@ extension HTTPCache {
     if Invalidation.isSafe(request.method) {
       do { stored = try await lookUp(key, for: request.headerFields) } catch { failure = error }
     }
+    let found = stored?.head
     if stored?.head.localModel != nil { stored = nil }
     let decision = CacheDecision(request, stored: stored?.head, at: now)
     func exchange(validates: Bool) -> CacheExchange {
@@ -31,7 +32,7 @@ extension HTTPCache {
       let validating = Self.validating(request, record?.head)
       return CacheExchange(
         request: validating ?? request, failure: failure, client: request, key: key,
-        stored: record, sentAt: now, sendsValidators: validating != nil)
+        stored: record, found: found, sentAt: now, sendsValidators: validating != nil)
     }
     switch (decision, stored) {
     case (.use, let stored?):
@@ -145,13 +146,17 @@ extension HTTPCache {
     let method = exchange.client.method
     guard Invalidation.isCaused(by: method, response) else { return }
     let named = Invalidation.named(by: response, to: method, exchange.key.url)
+    var failure: (any Error)?
     for url in [exchange.key.url] + named {
       let key = RecordKey(method: .get, url: url, scope: exchange.key.scope)
-      // What one user changed is another for all.
       var keys = Set([key])
-      if let url = URL(string: url) { keys.formUnion(try await self.keys(of: url, in: nil)) }
-      for key in keys { try await invalidate(key, at: now) }
+      // What one user changed is another for all. A record that cannot be read keeps none of the others fresh.
+      do { keys.formUnion(try await self.keys(of: key.url, in: nil)) } catch { failure = error }
+      for key in keys {
+        do { try await invalidate(key, at: now) } catch { failure = error }
+      }
     }
+    if let failure { throw failure }
     guard isOfTheTarget(record.head, exchange) else { return }
     try await save(record, for: exchange.key)
     answer.isStored = isPersistent
@@ -169,20 +174,14 @@ extension HTTPCache {
 }
 
 extension HTTPCache {
-  /// Saves what the server has said of an exchange, unless something newer is stored already, or what was stored was declared stale or
-  /// removed since the exchange was sent. What may not be stored is removed.
+  /// Saves the server's answer to an exchange, unless another was stored, or the stored one was declared
+  /// stale or removed, since the exchange began. An answer that may not be stored removes the stored one.
   ///
   /// - Returns: whether it is stored.
   private func keep(_ record: Record, of exchange: CacheExchange) async throws -> Bool {
     let fields = exchange.client.headerFields
     let current = try? await lookUp(exchange.key, for: fields)
-    if let head = current?.head, head.localModel == nil {
-      guard head.receivedAt <= record.head.receivedAt, head.invalidatedAt ?? .distantPast < exchange.sentAt else {
-        return false
-      }
-    } else if exchange.stored != nil, current == nil {
-      return false
-    }
+    guard exchange.isUndisturbed(by: current?.head, until: record.head.receivedAt) else { return false }
     guard record.head.isStorable(for: RequestCacheControl(fields)) else {
       try await forget(exchange.key)
       return false

@@ -62,17 +62,22 @@ struct Freshness: Sendable, Hashable {
   /// How the copy stands at `now`; `nil` where it may not be kept at all.
   ///
   /// - Parameters:
+  ///   - setBack: seconds by which the wall clock was set back since, as far as this process has seen it.
   ///   - freshFor: the resource's own word in seconds, which goes before the response's.
   ///   - fallback: the configuration's, in seconds, where neither says anything.
   ///   - staleIfError: the configuration's window in seconds.
-  func standing(at now: Date, freshFor: Double?, fallback: Double, staleIfError: Double) -> Standing? {
+  func standing(
+    at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double, staleIfError: Double
+  ) -> Standing? {
     guard !isNoStore else { return nil }
-    let age = now.timeIntervalSince(since)
+    let isPast = now >= since
+    let age = now.timeIntervalSince(since) + setBack
     let lifetime = lifetime(freshFor: freshFor, fallback: fallback)
-    let isInvalid = isInvalid(at: now)
+    // Whatever the clock says now: it may have been set back since.
+    let isInvalid = invalidatedAt != nil
     // A record from the future, or a clock set back: stale, and never longer alive for it.
-    let isFresh = age >= 0 && age < lifetime && !isInvalid
-    let overdue = age >= 0 ? age - lifetime : .infinity
+    let isFresh = isPast && age < lifetime && !isInvalid
+    let overdue = isPast ? age - lifetime : .infinity
     return Standing(
       isFresh: isFresh,
       mayStandIn: !isNoCache && !(isMustRevalidate && !isFresh),
@@ -85,11 +90,11 @@ struct Freshness: Sendable, Hashable {
 
 extension Freshness {
   /// Seconds from `now` until the copy is stale; `nil` where it is, or may not be kept. The parameters are those of
-  /// ``standing(at:freshFor:fallback:staleIfError:)``.
-  func rest(at now: Date, freshFor: Double?, fallback: Double) -> Double? {
-    let age = now.timeIntervalSince(since)
+  /// ``standing(at:setBack:freshFor:fallback:staleIfError:)``.
+  func rest(at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double) -> Double? {
+    let age = now.timeIntervalSince(since) + setBack
     let lifetime = lifetime(freshFor: freshFor, fallback: fallback)
-    return !isNoStore && age >= 0 && age < lifetime ? lifetime - age : nil
+    return !isNoStore && invalidatedAt == nil && now >= since && age < lifetime ? lifetime - age : nil
   }
 
   /// The moment at which the copy becomes stale by the response's own word; `nil` where that says nothing.
@@ -98,9 +103,6 @@ extension Freshness {
     guard let invalidatedAt else { return end }
     return end.map { min($0, invalidatedAt) } ?? invalidatedAt
   }
-
-  /// Whether it was declared stale by `now`, or the clock was set back since.
-  private func isInvalid(at now: Date) -> Bool { invalidatedAt.map { now >= $0 || now < since } ?? false }
 
   private func lifetime(freshFor: Double?, fallback: Double) -> Double {
     let lifetime = freshFor ?? self.lifetime ?? fallback

@@ -15,12 +15,23 @@ enum Invalidation {
   /// Whether a server answers so when it has done what it was asked for: a redirect is no refusal.
   static func isAcceptance(_ response: HTTPResponse) -> Bool { (200...399).contains(response.status.code) }
 
-  /// What `Location` and `Content-Location` name of the target's origin, as keys spell it.
+  /// What `Location` and `Content-Location` name of the target's origin, as keys may spell it.
   static func named(by response: HTTPResponse, to method: HTTPRequest.Method, _ target: String) -> [String] {
     guard isCaused(by: method, response), let url = URL(string: target), let origin = WebOrigin(url) else { return [] }
     let names: [HTTPField.Name] = [.location, .contentLocation]
-    let urls = names.compactMap { response.headerFields[$0] }.compactMap { self.url($0, from: url, of: origin) }
-    return urls.filter { $0 != target }
+    let urls = names.compactMap { response.headerFields[$0] }.flatMap { reference in
+      self.url(reference, from: url, of: origin).map { [$0, written(reference, origin) ?? $0] } ?? []
+    }
+    var seen: Set = [target]
+    return urls.filter { seen.insert($0).inserted }
+  }
+
+  /// The URL with the path as the reference spells it: a proxy's client may ask for just that, with
+  /// characters that `URL` encodes. `nil` where the reference has no path from the root.
+  private static func written(_ reference: String, _ origin: WebOrigin) -> String? {
+    var rest = Substring(reference.prefix { $0 != "#" })
+    if let authority = rest.range(of: "//") { rest = rest[authority.upperBound...].drop { $0 != "/" } }
+    return rest.hasPrefix("/") ? "\(origin.scheme)://\(origin.authority)\(rest)" : nil
   }
 
   /// The URLs that one answered request makes stale, wherever it was sent: its own, and what its answer names.

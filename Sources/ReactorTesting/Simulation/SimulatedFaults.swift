@@ -12,6 +12,10 @@ public struct SimulatedFaults: Sendable, Hashable {
   public var serverError = 0.0
   /// That the network is gone for a while, each second.
   public var outage = 0.0
+  /// That somebody sets the wall clock, each second: back or ahead, by up to ``clockStep``. Default: never.
+  public var clockChange = 0.0
+  /// Default: an hour.
+  public var clockStep: Duration = .seconds(3_600)
   /// Of each call of the disk. Default: 5 ms.
   public var diskLatency: Duration = .milliseconds(5)
   /// That a load fails.
@@ -38,6 +42,8 @@ public struct SimulatedFaults: Sendable, Hashable {
     faults.diskLatency = .milliseconds(draws.element(of: [0, 1, 5, 400]) ?? 0)
     faults.loadFailure = rate()
     faults.saveFailure = rate()
+    faults.clockChange = draws.element(of: [0, 0, 0.02, 0.1]) ?? 0
+    faults.clockStep = .seconds(draws.element(of: [2, 60, 3_600, 86_400 * 400]) ?? 0)
     return faults
   }
 }

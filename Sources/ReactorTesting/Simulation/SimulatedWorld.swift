@@ -12,6 +12,7 @@ public final class SimulatedWorld: Sendable {
     var steps = 0
     var trace: [String] = []
     var violation: Violation?
+    var setBack = Duration.zero
   }
 
   public let seed: UInt64
@@ -101,9 +102,10 @@ extension SimulatedWorld {
     _ step: @escaping @Sendable (SimulatedUser) async throws -> Void
   ) async {
     let users = (0..<count).map { SimulatedUser(number: $0, draws: draws.split()) }
-    let weather = draws.split()
+    let (weather, hands) = (draws.split(), draws.split())
     await withTaskGroup(of: Bool.self) { group in
       group.addTask { await self.weather(weather) }
+      group.addTask { await self.setClock(hands) }
       for user in users {
         group.addTask {
           await self.live(user, user.draws.number(in: steps), pause, step)
@@ -143,6 +145,27 @@ extension SimulatedWorld {
     }
     return false
   }
+
+  /// Sets the wall clock, as the faults have it, until it is cancelled.
+  private func setClock(_ draws: SeededDraws) async -> Bool {
+    while currentFaults.clockChange > 0, (try? await clock.sleep(for: .seconds(1))) != nil {
+      if draws.chance(currentFaults.clockChange) { setClock(draws, upTo: currentFaults.clockStep) }
+    }
+    return false
+  }
+
+  /// Sets the wall clock back or ahead, as drawn: between two processes too, whose user does so.
+  public func setClock(_ draws: SeededDraws, upTo longest: Duration) {
+    let step = draws.duration(upTo: longest)
+    let isBack = draws.chance(0.5)
+    note("the wall clock is set \(isBack ? "back" : "ahead") by \(step / .seconds(1)) s")
+    guard isBack else { return clock.setWallClock(forward: step) }
+    clock.setWallClock(back: step)
+    state.withLock { $0.setBack += step }
+  }
+
+  /// By how much the wall clock was set back in all.
+  public var setBack: Duration { state.withLock(\.setBack) }
 
   private func setConnected(_ isConnected: Bool) {
     guard network.isDown == isConnected else { return }

@@ -54,6 +54,8 @@ final class ReferenceModel: Sendable {
     var requests: [Key: Int] = [:]
     var promises: [Key: Promise] = [:]
     var diskHasCrashed = false
+    /// Whether what is shown may have been read from disk: there the wall clock alone says how old it is.
+    var readsDisk = false
     var underWay: [Key: UnderWay] = [:]
   }
 
@@ -84,6 +86,7 @@ final class ReferenceModel: Sendable {
   ///
   /// - Parameter isForgetful: whether memory keeps hardly anything. What was acknowledged must be on disk then.
   func layer(_ owner: String, _ persistence: any Persistence, isForgetful: Bool) -> ModelLayer {
+    state.withLock { $0.readsDisk = $0.readsDisk || isForgetful || faults.saveFailure > 0 }
     var configuration = world.configuration
     configuration.failsWhenSaveFails = isForgetful
     configuration.freshFor = freshFor
@@ -223,9 +226,12 @@ extension ReferenceModel {
     let saving = world.currentFaults.diskLatency * 4
     // A `Date` of these years counts in steps of 0.12 µs: where the lifetime ends at this very time, it may be over or not.
     let resolution = Duration.nanoseconds(240)
+    // Of an answer that was under way as the clock was set back, nobody knows how long it took.
+    let setBack = world.setBack
+    let unknown = setBack == .zero ? .zero : state.withLock(\.readsDisk) ? setBack : min(setBack, faults.latency * 2)
     let isGood = words.contains { word in
       word.order > before.invalidated
-        && (word.saidAt + lifetime + resolution > before.asked
+        && (word.saidAt + lifetime + resolution + unknown > before.asked
           || (server.arrival(word.order) ?? .zero) + saving >= before.asked)
     }
     world.check(isGood, "\(who): \(document) was neither fresh at \(before.asked) nor asked for")

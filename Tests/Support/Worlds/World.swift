@@ -67,6 +67,7 @@ public enum World: String, CaseIterable, Sendable {
     // What has come to nothing with the process is no request of the next.
     try await world.clock.sleep(for: .seconds(300))
     world.currentFaults = .none
+    if world.draws.chance(0.5) { world.setClock(world.draws, upTo: .seconds(86_400)) }
     let survivor = Household("ann", model, world.disk.open(), isForgetful: true)
     survivor.judge(await world.disk.records())
     for path in ReferenceModel.paths { await survivor.judgeSurvival(path) }

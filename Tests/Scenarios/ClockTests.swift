@@ -1,0 +1,123 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// A second type over the URLs of ``Note``.
+private struct Title: Codable, Sendable, Hashable {
+  var text: String
+}
+
+/// The wall clock is set, or stands still, while a layer runs.
+@Suite("Clocks that are set", .timeLimit(.minutes(5)))
+struct ClockTests {
+  /// Notes that count up, each fresh for a minute.
+  private func counting(persistence: (any Persistence)? = MemoryPersistence()) -> Bench {
+    let bench = Bench(persistence: persistence) { $0.freshFor = .seconds(60) }
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "1").json), .json(Note(1, "2").json), .json(Note(1, "3").json))
+    return bench
+  }
+
+  @Test(arguments: [true, false])
+  func `a clock that is set back does not make a value in memory younger`(isPersistent: Bool) async throws {
+    let bench = counting(persistence: isPersistent ? MemoryPersistence() : nil)
+    #expect(try await bench.notes.fetch("note").text == "1")
+    bench.clock.advance(by: .seconds(59))
+    #expect(try await bench.notes.fetch("note").text == "1")
+    bench.clock.setWallClock(back: .seconds(30))
+    #expect(try await bench.notes.fetch("note").text == "1")
+    bench.clock.advance(by: .seconds(2))
+    #expect(bench.notes.states(for: "note").current.isStale)
+  }
+
+  @Test func `a value from after the clock was set back has its whole life`() async throws {
+    let bench = counting(persistence: nil)
+    _ = try await bench.notes.fetch("note")
+    bench.clock.setWallClock(back: .seconds(30))
+    #expect(try await bench.notes.fetchFromNetwork("note").text == "2")
+    bench.clock.advance(by: .seconds(59))
+    #expect(try await bench.notes.fetch("note").text == "2")
+    bench.clock.advance(by: .seconds(2))
+    #expect(try await bench.notes.fetch("note").text == "3")
+  }
+
+  @Test func `a clock that was set back while the answer was under way does not make it younger`() async throws {
+    let bench = Bench(persistence: nil) { $0.freshFor = .seconds(60) }
+    let gate = Gate()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "1").json).held(at: gate), .json(Note(1, "2").json))
+    let notes = bench.notes
+    let caller = Task { try await notes.fetch("note").text }
+    try await gate.waitForArrival()
+    bench.clock.setWallClock(back: .seconds(30))
+    gate.open()
+    #expect(try await caller.value == "1")
+    bench.clock.advance(by: .seconds(61))
+    #expect(try await bench.notes.fetch("note").text == "2")
+  }
+
+  @Test func `what was invalidated stays stale, in memory and on disk, when the clock is set back`() async throws {
+    let bench = counting()
+    _ = try await bench.notes.fetch("note")
+    bench.clock.advance(by: .seconds(40))
+    await bench.notes.invalidate("note")
+    bench.clock.setWallClock(back: .seconds(20))
+    #expect(bench.notes.states(for: "note").current.isStale)
+    #expect(try await bench.restarted().notes.fetch("note").text == "2")
+  }
+
+  @Test(arguments: [Duration.seconds(3_600), .seconds(10), .zero])
+  func `another type's stream gets the newer record, whatever the clock says`(back: Duration) async throws {
+    let bench = Bench()
+    let titles = bench.layer.reactor(Title.self)
+    // No field tells them apart, and where nothing moves the clock no time either.
+    bench.transport.answer("/v1/note", with: .json(Note(1, "1").json), .json(Note(1, "2").json))
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    #expect(await states?.first { $0.fetchStatus == .idle }?.value?.text == "1")
+    bench.clock.setWallClock(back: back)
+    #expect(try await titles.fetchFromNetwork("note").text == "2")
+    #expect(await states?.first { $0.fetchStatus == .idle && !$0.isStale }?.value?.text == "2")
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `another type that asks later gets the newer record too`() async throws {
+    let bench = Bench()
+    let titles = bench.layer.reactor(Title.self)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "1").json), .json(Note(1, "2").json))
+    #expect(try await bench.notes.fetch("note").text == "1")
+    bench.clock.setWallClock(back: .seconds(10))
+    #expect(try await titles.fetchFromNetwork("note").text == "2")
+    // Both times are in the past by now, and the older value has the later one.
+    bench.clock.advance(by: .seconds(20))
+    #expect(try await bench.notes.fetch("note").text == "2")
+  }
+
+  @Test func `what was written here is not lost for an older record when the clock is set back`() async throws {
+    let faulty = FaultyPersistence(MemoryPersistence())
+    let bench = Bench(persistence: faulty)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "server's").json))
+    _ = try await bench.notes.fetch("note")
+    bench.clock.advance(by: .seconds(3_600))
+    faulty.fail(.save, with: CocoaError(.fileWriteOutOfSpace))
+    try await bench.notes.save(Note(1, "mine"), for: "note")
+    bench.clock.setWallClock(back: .seconds(1_800))
+    #expect(try await bench.notes.fetch("note", policy: .cacheOnly).text == "mine")
+    bench.reachability.set(false)
+    _ = try? await bench.notes.fetch("note")
+    #expect(bench.notes.cached("note")?.text == "mine")
+  }
+
+  @Test func `a clock ahead makes a value stale, and set right again it is asked for once`() async throws {
+    let bench = counting(persistence: nil)
+    _ = try await bench.notes.fetch("note")
+    bench.clock.setWallClock(forward: .seconds(86_400))
+    #expect(try await bench.notes.fetch("note").text == "2")
+    bench.clock.setWallClock(back: .seconds(86_400))
+    #expect(try await bench.notes.fetch("note").text == "3")
+    bench.clock.advance(by: .seconds(59))
+    #expect(try await bench.notes.fetch("note").text == "3")
+  }
+}
