@@ -24,14 +24,14 @@ extension ModelLayer {
     let date = core.configuration.now()
     let ticket = core.generations.fenceAnswers(key)
     core.announce(.invalidated(key, date))
-    try await core.change(ticket) { try await core.cache.invalidate(key, at: date) }
+    try await core.change(ticket) { [core] in try await core.cache.invalidate(key, at: date) }
   }
 
   /// As ``Reactor/remove(_:)``, for every model of the key.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` where the record could not be deleted; memory is cleared.
   package func remove(_ key: RecordKey) async throws(ReactorError) {
-    try await core.remove(key) { try await core.cache.remove(key) }
+    try await core.remove(key) { [core] in try await core.cache.remove(key) }
   }
 
   /// Asks the network for `key`, whatever is stored; what comes of it is an event. `false` where the key is not in memory.

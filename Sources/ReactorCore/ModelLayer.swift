@@ -97,6 +97,10 @@ public final class ModelLayer: Sendable {
   ///
   /// The user stays signed in: the next fetch asks with the same credential. To end a session call ``signOut()``.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is.
+  /// A caller that is cancelled while it waits for saves under way gets ``ReactorError/cancelled`` at once; the disk is cleared all
+  /// the same.
+  ///
+  /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is. ``ReactorError/deadlock(keys:)``
+  ///   where a step of a flow calls it and would wait for ever.
   public func removeAll() async throws(ReactorError) { try await core.removeAll() }
 }

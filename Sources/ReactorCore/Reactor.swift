@@ -100,7 +100,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// A local write, before the server knows of it: observers and waiting callers get `model` at once, an answer to an
   /// earlier request no longer replaces it, and the next success of the network does.
   ///
-  /// Returns when it is persisted. A model that cannot be encoded stays in memory, and an event says so.
+  /// Returns when it is persisted. A model that cannot be encoded stays in memory, and an event says so. A caller that is
+  /// cancelled while it waits for its turn at the disk gets ``ReactorError/cancelled`` at once; the write is made all the same.
+  ///
   /// - Throws: ``ReactorError/persistence(_:)`` only with ``ReactorConfiguration/failsWhenSaveFails``.
   public func save(_ model: Model, for resource: Resource) async throws(ReactorError) {
     try await engine.write(AnyModel(model), for: resource)
@@ -113,6 +115,12 @@ public final class Reactor<Model: Sendable>: Sendable {
   public func invalidate(_ resource: Resource) async { await engine.invalidate(resource) }
 
   /// Forgets the resource. Callers that wait for it get ``ReactorError/cancelled``; open streams show nothing, and do not ask.
+  ///
+  /// A caller of this that is cancelled while it waits for its turn at the disk gets ``ReactorError/cancelled`` at once; the removal
+  /// is made all the same.
+  ///
+  /// - Throws: ``ReactorError/persistence(_:)`` where the record could not be deleted; memory is cleared.
+  ///   ``ReactorError/deadlock(keys:)`` where a step of a flow calls it and would wait for ever.
   public func remove(_ resource: Resource) async throws(ReactorError) { try await engine.remove(resource) }
 
   /// Forgets all that the reactor's scope has, in memory and on disk, as ``ModelLayer/removeAll()`` does.

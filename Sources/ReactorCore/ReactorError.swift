@@ -31,6 +31,10 @@ public import HTTPTypes
   case parser(ParserError)
   /// The persistence failed, where the configuration says that this fails the fetch.
   case persistence(any Error)
+  /// Steps of a flow wait for each other, or one for itself, so that none would ever go on: a step that is at work for one key awaits
+  /// another key, whose own step awaits the first. The call that would have closed the circle fails with this at once, and
+  /// the others go on. Let one of the steps return before it uses the other's resource.
+  case deadlock(keys: [RecordKey])
 }
 
 extension ReactorError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -46,6 +50,9 @@ extension ReactorError: CustomStringConvertible, CustomDebugStringConvertible, C
     case .server(let response, let body): "server: status \(response.status.code), \(body.count) bytes"
     case .parser(let error): "parser: \(error)"
     case .persistence(let error): "persistence: \(Redaction.describe(error))"
+    case .deadlock(let keys):
+      "deadlock: steps wait for each other and would never end: \(keys.map(\.description).joined(separator: ", ")); "
+        + "let a step return before it uses a resource whose own step uses this one"
     }
   }
 

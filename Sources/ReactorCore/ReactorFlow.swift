@@ -16,6 +16,11 @@ import Synchronization
 /// Steps run on the global executor, never on the caller's actor. They may throw anything: a ``ReactorError`` passes, a
 /// `CancellationError` becomes ``ReactorError/cancelled``, the rest ``ReactorError/network(_:)`` or
 /// ``ReactorError/persistence(_:)``. They are cancelled with the flight, when its last party leaves.
+///
+/// A step may use the reactors of its layer. While it loads, saves or removes, nobody else uses the persistence of its key, except
+/// what the step itself awaits; another key is waited for. Steps that wait for each other get
+/// ``ReactorError/deadlock(keys:)``. The library knows what a step awaits in its own task and in tasks made with `Task { }`,
+/// but not in a detached one: do not await one that uses the step's key.
 public struct ReactorFlow<Model: Sendable>: Sendable {
   /// Asks the network and parses. To say "unchanged", it returns ``FetchContext/stale`` with a new `fetchedAt`.
   public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model> {

@@ -55,29 +55,25 @@ final class LayerCore: Sendable {
 
   /// Forgets all that the scope has, in memory and on disk; what answers later is dropped.
   @concurrent func removeAll() async throws(ReactorError) {
-    generations.beginRemoving(nil)
-    defer { generations.endRemoving(nil) }
+    let removal = generations.beginRemoval(of: nil)
     let number = generations.fenceAll()
     announce(.removedAll)
-    do {
-      try await gate.with(nil) {
-        try await cache.removeAll(in: scope)
-        generations.carriedOutForAll(number)
-      }
-    } catch {
-      throw ReactorError(error, wrap: ReactorError.persistence)
+    try await carryOut(nil) { [cache, scope, generations] in
+      defer { removal.end() }
+      try await cache.removeAll(in: scope)
+      generations.carriedOutForAll(number)
     }
   }
 
   /// Forgets `key`, in memory and then by `fromDisk`; what answers later is dropped.
   func remove(
-    _ key: RecordKey, fromDisk: @Sendable () async throws -> Void
+    _ key: RecordKey, fromDisk: @escaping @Sendable () async throws -> Void
   ) async throws(ReactorError) {
-    generations.beginRemoving(key)
-    defer { generations.endRemoving(key) }
+    let removal = generations.beginRemoval(of: key)
     let ticket = generations.fence(key)
     announce(.removed(key))
     try await change(ticket) {
+      defer { removal.end() }
       try await fromDisk()
       ticket.carriedOut()
     }
@@ -85,15 +81,35 @@ final class LayerCore: Sendable {
 
   /// Changes what is on disk, alone for the ticket's key, unless something newer makes it pointless.
   @concurrent func change(
-    _ ticket: Generations.Ticket, _ body: @Sendable () async throws -> Void
+    _ ticket: Generations.Ticket, _ body: @escaping @Sendable () async throws -> Void
   ) async throws(ReactorError) {
+    try await carryOut(ticket.key) {
+      if ticket.commit() { try await body() }
+    }
+  }
+
+  /// Runs `body` alone for `key`; with `nil`, alone for every key.
+  ///
+  /// Memory has changed already, so disk has to follow: a caller that is cancelled while it waits for its turn gets
+  /// ``ReactorError/cancelled`` at once, and `body` is run all the same when its turn comes.
+  @concurrent func carryOut<Value: Sendable>(
+    _ key: RecordKey?, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws(ReactorError) -> Value {
     do {
-      try await gate.with(ticket.key) {
-        if ticket.commit() { try await body() }
-      }
+      if let value = try await gate.withoutWaiting(key, body) { return value }
     } catch {
       throw ReactorError(error, wrap: ReactorError.persistence)
     }
+    let wait = LockOwner.wait()
+    defer { wait?.end() }
+    let result = await OneShot<Result<Value, ReactorError>>.value(
+      on: configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: false
+    ) { [gate] in
+      do { return .success(try await gate.with(key, body)) } catch {
+        return .failure(ReactorError(error, wrap: ReactorError.persistence))
+      }
+    }
+    return try result.get()
   }
 }
 

@@ -8,9 +8,12 @@ extension ReactorEngine {
     guard !Task.isCancelled else { throw .cancelled }
     let id = nextID()
     let priority = Task.currentPriority
+    let wait = LockOwner.wait()
+    defer { wait?.end() }
+    let party = Flight.Party(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        enter(Flight.Party(id: id, kind: .caller, resource: resource, policy: policy), key, continuation, priority)
+        enter(party, key, continuation, priority)
         // The handler below may have run before there was anybody to take out.
         if Task.isCancelled { leave(key, id) }
       }
@@ -42,11 +45,21 @@ extension ReactorEngine {
         join(layer, entry, at: now, priority: priority, &state, &effects)
       case .ask, .notCached:
         if party.policy.asksStoreFirst { append(key, .memoryMiss) }
+        guard !wouldWaitForItself(party, entry) else {
+          effects.append(.resume(continuation, .failure(.deadlock(keys: [key]))))
+          return
+        }
         entry.addWaiter(continuation, for: party.id)
         join(party, entry, at: now, priority: priority, &state, &effects)
       }
       settle(entry, &state, &effects)
     }
+  }
+
+  /// A step that awaits its own flight, or one that awaits this step, would wait for ever.
+  private func wouldWaitForItself(_ party: Flight.Party, _ entry: Entry) -> Bool {
+    guard let wait = party.wait, let flight = entry.flight else { return false }
+    return wait.owner.family.members.contains(ObjectIdentifier(flight.owner))
   }
 
   private func leave(_ key: RecordKey, _ id: Flight.PartyID) {
@@ -68,7 +81,9 @@ extension ReactorEngine {
 
 extension ReactorEngine {
   func start(_ work: Work) {
-    let task = spawn(on: flow.configuration.taskExecutor, priority: work.task.priority) { await self.run(work) }
+    let task = spawn(on: flow.configuration.taskExecutor, priority: work.task.priority, for: work.owner) {
+      await self.run(work)
+    }
     work.task.attach(task)
   }
 

@@ -43,7 +43,7 @@ extension ReactorEngine {
       if let due = due(subscriber, entry, state), due < entry.wakeup?.at ?? .never { entry.wakeupIsOutdated = true }
       let decision = FetchDecision(policy, copy: standing(entry.copy, for: resource, at: now))
       if decision != .use {
-        let party = Flight.Party(id: id, kind: .stream, resource: resource, policy: policy)
+        let party = Flight.Party(id: id, kind: .stream, resource: resource, policy: policy, wait: subscriber.wait)
         join(party, entry, at: now, priority: priority, &state, &effects)
       }
       settle(entry, &state, &effects)
@@ -55,6 +55,7 @@ extension ReactorEngine {
   func unsubscribe(_ key: RecordKey, _ id: Flight.PartyID) {
     transact { state, effects in
       guard let entry = state.memory.entries[key], let subscriber = entry.removeSubscriber(id) else { return }
+      subscriber.wait?.end()
       if let continuation = subscriber.continuation { effects.append(.deliver(continuation, nil)) }
       if let copy = subscriber.ownVariant { effects.append(.release([copy])) }
       state.subscriberCount -= 1
@@ -125,7 +126,8 @@ extension ReactorEngine {
       case .networkOnly, .networkFirst: false
       }
     return Subscriber(
-      resource: resource, policy: policy, polling: polling, since: since, showsValue: showsValue)
+      resource: resource, policy: policy, polling: polling, since: since, showsValue: showsValue,
+      wait: LockOwner.wait())
   }
 
   private func loadState(_ snapshot: KeySnapshot, for resource: Resource) -> LoadState<AnyModel> {
@@ -154,7 +156,8 @@ extension ReactorEngine {
       guard entry.flight?.machine.parties.contains(id) != true, !isFresh || hasFailed else { continue }
       // Of what is stored: whoever asked the network for it as well would be the next to store it, and so on.
       let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
-      let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: policy)
+      let party = Flight.Party(
+        id: id, kind: .stream, resource: subscriber.resource, policy: policy, wait: subscriber.wait)
       join(party, entry, at: now, &state, &effects)
     }
   }

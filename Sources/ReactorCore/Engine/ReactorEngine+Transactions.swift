@@ -6,6 +6,8 @@ enum Effect: Sendable {
   case resume(CheckedContinuation<KeyState.Outcome, Never>, KeyState.Outcome)
   case deliver(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot?)
   case start(Work)
+  /// A task's wait for a flight that was under way.
+  case add(LockOwner.Wait, to: LockOwner)
   case cancel([FlightTask])
   case escalate([FlightTask], TaskPriority)
   case sweep(FlightTask)
@@ -37,6 +39,7 @@ struct Work: Sendable {
   let resource: Resource
   let ticket: Generations.Ticket
   let task: FlightTask
+  let owner: LockOwner
 }
 
 extension ReactorEngine {
@@ -67,6 +70,7 @@ extension ReactorEngine {
     case .resume(let continuation, let outcome): continuation.resume(returning: outcome)
     case .deliver(let continuation, let snapshot): continuation.resume(returning: snapshot)
     case .start(let work): start(work)
+    case .add(let wait, let owner): KeyGate.add(wait, to: owner)
     case .cancel(let tasks): for task in tasks { task.cancel() }
     case .escalate(let tasks, let priority): for task in tasks { task.escalate(to: priority) }
     case .sweep(let task): startSweeping(task)
@@ -102,7 +106,7 @@ extension ReactorEngine {
       .start(
         Work(
           step: step, key: entry.key, flight: flight.machine.id, resource: leader.resource, ticket: flight.ticket,
-          task: task)))
+          task: task, owner: flight.owner)))
   }
 
   private func use(_ party: Flight.Party, _ entry: Entry, _ effects: inout [Effect]) {
@@ -152,6 +156,7 @@ extension ReactorEngine {
     if party.policy != .cacheOnly { entry.isForgotten = false }
     if let flight = entry.flight {
       append(entry.key, .joined)
+      if let wait = party.wait { effects.append(.add(wait, to: flight.owner)) }
       if let priority, priority > flight.priority ?? .background {
         flight.priority = priority
         effects.append(.escalate(flight.tasks, priority))
@@ -159,6 +164,8 @@ extension ReactorEngine {
     } else {
       entry.flight = OngoingFlight(
         Flight(id: nextID()), under: core.generations.begin(entry.key), priority: priority)
+      // Nothing of it is queued yet.
+      if let wait = party.wait { entry.flight?.owner.add(wait) }
     }
     let actions = entry.flight?.machine.join(party) { standing(entry.copy, for: $0, at: now) } ?? []
     apply(actions, to: entry, &effects)

@@ -9,20 +9,11 @@ extension ReactorEngine {
     let key = try flow.key(resource)
     guard policy != .cacheOnly else { throw .notCached }
     guard flow.isReachable else { throw .noConnectivity }
-    let answer = Answer()
-    let outcome = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        guard answer.await(continuation) else { return }
-        let task = FlightTask(priority: Task.currentPriority)
-        answer.cancels(task)
-        task.attach(
-          spawn(on: flow.configuration.taskExecutor, priority: task.priority) {
-            answer.give(await self.exchange(resource, key))
-          })
-      }
-    } onCancel: {
-      answer.give(.failure(.cancelled))
-    }
+    let wait = LockOwner.wait()
+    defer { wait?.end() }
+    let outcome = await OneShot<Result<AnyModel, ReactorError>>.value(
+      on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
+    ) { await self.exchange(resource, key) }
     return try outcome.get()
   }
 
@@ -74,7 +65,7 @@ extension ReactorEngine {
   /// In a task of its own: what was cancelled after the server had accepted it has changed something too.
   private func invalidate(_ keys: [RecordKey]) async {
     guard !keys.isEmpty else { return }
-    await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority) {
+    await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority, for: LockOwner.current) {
       for key in keys { await self.invalidateURL(of: key) }
     }.value
   }
@@ -90,48 +81,5 @@ extension ReactorEngine {
       core.announce(.invalidated(key, date))
       await invalidateOnDisk(ticket, date)
     }
-  }
-}
-
-/// One answer for one waiter: the task's, or the cancellation's, whichever comes first.
-private final class Answer: Sendable {
-  typealias Outcome = ReactorEngine.Outcome
-
-  private struct State {
-    var continuation: CheckedContinuation<Outcome, Never>?
-    var outcome: Outcome?
-    var task: FlightTask?
-  }
-
-  private let state = Mutex(State())
-
-  /// Whether there is anything to begin: a waiter that was cancelled before gets its answer here.
-  func await(_ continuation: CheckedContinuation<Outcome, Never>) -> Bool {
-    let outcome = state.withLock { state in
-      if state.outcome == nil { state.continuation = continuation }
-      return state.outcome
-    }
-    if let outcome { continuation.resume(returning: outcome) }
-    return outcome == nil
-  }
-
-  /// From here on, a cancellation of the waiter cancels `task`; one that has come already does so now.
-  func cancels(_ task: FlightTask) {
-    let isOver = state.withLock { state in
-      state.task = task
-      return state.outcome != nil
-    }
-    if isOver { task.cancel() }
-  }
-
-  func give(_ outcome: Outcome) {
-    let (continuation, task) = state.withLock { state in
-      guard state.outcome == nil else { return (nil as CheckedContinuation<Outcome, Never>?, nil as FlightTask?) }
-      state.outcome = outcome
-      defer { state.continuation = nil }
-      return (state.continuation, state.task)
-    }
-    if case .failure(.cancelled) = outcome { task?.cancel() }
-    continuation?.resume(returning: outcome)
   }
 }

@@ -75,7 +75,8 @@ extension ReactorEngine {
       let time = state.time
       let due = entry.subscribers.filter { poll($1, entry, state).map { $0 <= time } ?? false }
       for (id, subscriber) in due.sorted(by: { $0.key < $1.key }) {
-        let party = Flight.Party(id: id, kind: .stream, resource: subscriber.resource, policy: .networkOnly)
+        let party = Flight.Party(
+          id: id, kind: .stream, resource: subscriber.resource, policy: .networkOnly, wait: subscriber.wait)
         join(party, entry, at: now, &state, &effects)
       }
       if state.date != nil { refresh(entry, at: now, &state, &effects) }

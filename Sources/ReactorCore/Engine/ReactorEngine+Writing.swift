@@ -12,27 +12,42 @@ extension ReactorEngine {
     case failed(ReactorError)
   }
 
-  /// Runs the flow's save step, alone for its key, unless something newer makes it pointless.
+  /// Runs the flow's save step for an answer, alone for its key, unless something newer makes it pointless. Cancelled with its
+  /// flight while it waits for its turn.
   @concurrent func save(
     _ snapshot: Snapshot<AnyModel>, _ resource: Resource, _ ticket: Generations.Ticket
   ) async -> SaveResult {
-    let result = await core.gate.with(ticket.key) { () async -> SaveResult in
-      guard ticket.commit() else { return .outrun }
-      do {
-        try await flow.saveToPersistence(snapshot, resource)
-        ticket.carriedOut()
-        return .saved
-      } catch let error as NotEncoded {
-        append(ticket.key, .notEncoded(error.reason))
-        return .notEncoded
-      } catch {
-        return .failed(ReactorError(error, wrap: ReactorError.persistence))
-      }
+    do {
+      let result = try await core.gate.with(ticket.key) { await carryOut(snapshot, resource, ticket) }
+      return report(result, snapshot, ticket.key)
+    } catch is CancellationError {
+      return .outrun
+    } catch {
+      return report(.failed(ReactorError(error, wrap: ReactorError.persistence)), snapshot, ticket.key)
     }
+  }
+
+  private func carryOut(
+    _ snapshot: Snapshot<AnyModel>, _ resource: Resource, _ ticket: Generations.Ticket
+  ) async -> SaveResult {
+    guard ticket.commit() else { return .outrun }
+    do {
+      try await flow.saveToPersistence(snapshot, resource)
+      ticket.carriedOut()
+      return .saved
+    } catch let error as NotEncoded {
+      append(ticket.key, .notEncoded(error.reason))
+      return .notEncoded
+    } catch {
+      return .failed(ReactorError(error, wrap: ReactorError.persistence))
+    }
+  }
+
+  private func report(_ result: SaveResult, _ snapshot: Snapshot<AnyModel>, _ key: RecordKey) -> SaveResult {
     switch result {
     case .saved where flow.isPersistent && !snapshot.freshness.isNoStore:
-      append(ticket.key, .saved(bytes: snapshot.record?.body.count ?? 0))
-    case .failed(let error): append(ticket.key, .saveFailed(error))
+      append(key, .saved(bytes: snapshot.record?.body.count ?? 0))
+    case .failed(let error): append(key, .saveFailed(error))
     case .saved, .notEncoded, .outrun: break
     }
     core.events.deliver()
@@ -58,7 +73,15 @@ extension ReactorEngine {
       settle(entry, &state, &effects)
       return ticket
     }
-    let result = await save(snapshot, resource, ticket)
+    var result: SaveResult
+    do {
+      result = try await core.carryOut(key) { [self] in
+        report(await carryOut(snapshot, resource, ticket), snapshot, key)
+      }
+    } catch {
+      if case .cancelled = error { throw error }
+      result = report(.failed(error), snapshot, key)
+    }
     if case .failed(let error) = result, flow.configuration.failsWhenSaveFails { throw error }
   }
 
@@ -76,7 +99,7 @@ extension ReactorEngine {
 
   func invalidateOnDisk(_ ticket: Generations.Ticket, _ date: Date) async {
     do {
-      try await core.change(ticket) { try await flow.invalidateInPersistence(ticket.key, date) }
+      try await core.change(ticket) { [flow] in try await flow.invalidateInPersistence(ticket.key, date) }
     } catch {
       append(ticket.key, .saveFailed(error))
       core.events.deliver()
@@ -95,7 +118,7 @@ extension ReactorEngine {
   /// Forgets the resource. Whoever waits for it gets ``ReactorError/cancelled``.
   func remove(_ resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
-    try await core.remove(key) { try await flow.removeFromPersistence(resource) }
+    try await core.remove(key) { [flow] in try await flow.removeFromPersistence(resource) }
   }
 
   private func readable(_ resource: Resource) throws(ReactorError) -> RecordKey {

@@ -12,13 +12,16 @@ struct Flight: Sendable {
     var kind: Kind
     var resource: Resource
     var policy: FetchPolicy
+    /// Of the task that awaits it, where that works for an owner.
+    var wait: LockOwner.Wait?
     fileprivate var waitsFor: Stage = .persistence
 
-    init(id: PartyID, kind: Kind, resource: Resource, policy: FetchPolicy) {
+    init(id: PartyID, kind: Kind, resource: Resource, policy: FetchPolicy, wait: LockOwner.Wait? = nil) {
       self.id = id
       self.kind = kind
       self.resource = resource
       self.policy = policy
+      self.wait = wait
     }
   }
 

@@ -12,6 +12,9 @@ struct FlightParties: Sendable {
   var first: Flight.Party? { places.values.min { $0.order < $1.order }?.party }
   var inOrder: [Flight.Party] { places.values.sorted { $0.order < $1.order }.map(\.party) }
 
+  /// The waits of those that work for an owner.
+  var waits: [LockOwner.Wait] { places.values.compactMap(\.party.wait) }
+
   func contains(_ id: Flight.PartyID) -> Bool { places[id] != nil }
 
   mutating func append(_ party: Flight.Party) {

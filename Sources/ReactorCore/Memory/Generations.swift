@@ -128,14 +128,33 @@ extension Generations {
 }
 
 extension Generations {
-  /// From here to ``endRemoving(_:)``, what is on disk under `key` (`nil`: under any) is as good as gone, and is not to be read.
-  func beginRemoving(_ key: RecordKey?) {
-    state.withLock { state in
-      if let key { state.removing[key, default: 0] += 1 } else { state.isRemovingAll += 1 }
+  /// Over with its end, at the latest when it is released: the removal may be given up before it begins.
+  final class Removal: Sendable {
+    private let key: RecordKey?
+    private let generations: Generations
+    private let isOver = Atomic<Bool>(false)
+
+    fileprivate init(_ key: RecordKey?, of generations: Generations) {
+      self.key = key
+      self.generations = generations
+    }
+
+    deinit { end() }
+
+    func end() {
+      if !isOver.exchange(true, ordering: .acquiringAndReleasing) { generations.endRemoval(of: key) }
     }
   }
 
-  func endRemoving(_ key: RecordKey?) {
+  /// From here to the removal's end, what is on disk under `key` (`nil`: under any) is as good as gone, and is not to be read.
+  func beginRemoval(of key: RecordKey?) -> Removal {
+    state.withLock { state in
+      if let key { state.removing[key, default: 0] += 1 } else { state.isRemovingAll += 1 }
+    }
+    return Removal(key, of: self)
+  }
+
+  private func endRemoval(of key: RecordKey?) {
     state.withLock { state in
       guard let key else { return state.isRemovingAll -= 1 }
       let left = (state.removing[key] ?? 1) - 1

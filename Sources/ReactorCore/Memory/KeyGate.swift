@@ -2,121 +2,90 @@ import Synchronization
 
 /// Lets the persistence of one key be used by one at a time, in order of arrival, and by nobody while all is removed.
 ///
-/// It is passed by whoever is inside already (a step that writes or removes through its own reactor), so that it cannot wait
-/// for itself.
+/// Re-entrant for each key: whoever is inside for a key lets in what it awaits, in tasks of the library too (``LockOwner``), and
+/// nobody else. What is awaited from inside goes before those that hold nothing. A wait that could never end is an error that names
+/// the keys, ``ReactorError/deadlock(keys:)``.
 final class KeyGate: Sendable {
-  /// By what the current task is inside of gates.
-  @TaskLocal private static var passes: [Pass] = []
+  /// One table for all gates, since a step of one layer may await the work of another, which may await the first.
+  private static let table = Mutex(KeyGateTable())
 
-  /// Being inside; over when the step is, also for a task that the step has left behind.
-  private final class Pass: Sendable {
-    let gate: ObjectIdentifier
-    let isValid = Atomic<Bool>(true)
+  private var id: ObjectIdentifier { ObjectIdentifier(self) }
 
-    init(_ gate: KeyGate) { self.gate = ObjectIdentifier(gate) }
+  deinit { Self.table.withLock { $0.gates[id] = nil } }
+
+  /// Runs `body` alone for `key`; with `nil`, alone for every key.
+  ///
+  /// - Throws: `CancellationError` where the task is cancelled while it waits, ``ReactorError/deadlock(keys:)`` where it would wait
+  ///   for ever, and what `body` throws. A task that need not wait enters, cancelled or not.
+  func with<Result>(_ key: RecordKey?, _ body: () async throws -> Result) async throws -> Result {
+    let owner = LockOwner.awaited()
+    if !enter(key, owner) { try await wait(for: key, owner) }
+    return try await inside(key, owner, body)
   }
 
-  private let state = Mutex(State())
-
-  private typealias Waiter = CheckedContinuation<Void, Never>
-
-  /// One who waits to be alone for every key, and who came after.
-  private struct WholeWaiter {
-    let waiter: Waiter
-    var behind: [(key: RecordKey, waiter: Waiter)] = []
+  /// The same where nobody has to be waited for; else `nil`, and `body` is not run.
+  func withoutWaiting<Result>(_ key: RecordKey?, _ body: () async throws -> Result) async throws -> Result? {
+    let owner = LockOwner.awaited()
+    return enter(key, owner) ? try await inside(key, owner, body) : nil
   }
 
-  /// Each change takes as long with a thousand waiters as with one.
-  private struct State {
-    /// The keys that somebody is inside for, with who waits for each.
-    var held: [RecordKey: ArraySlice<Waiter>] = [:]
-    var isHeldWhole = false
-    /// Who came while it was held whole, before the next that wants that.
-    var behind: [(key: RecordKey, waiter: Waiter)] = []
-    var whole: ArraySlice<WholeWaiter> = []
+  private func inside<Result>(
+    _ key: RecordKey?, _ owner: LockOwner, _ body: () async throws -> Result
+  ) async throws -> Result {
+    defer { Self.resume(Self.table.withLock { $0.leave(id, key, owner) }) }
+    return try await LockOwner.$current.withValue(owner) { try await body() }
+  }
 
-    /// - Returns: whether the place is free.
-    mutating func enter(_ key: RecordKey?, _ waiter: Waiter) -> Bool {
-      guard let key else {
-        guard isHeldWhole || !held.isEmpty || !whole.isEmpty else {
-          isHeldWhole = true
-          return true
-        }
-        whole.append(WholeWaiter(waiter: waiter))
-        return false
+  private func enter(_ key: RecordKey?, _ owner: LockOwner) -> Bool {
+    Self.table.withLock { $0.enter(id, key, owner) }
+  }
+
+  private func wait(for key: RecordKey?, _ owner: LockOwner) async throws {
+    let waiter = KeyGateWaiter(gate: id, key: key, owner: owner)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        waiter.prepare(continuation)
+        Self.resume(Self.table.withLock { $0.wait(waiter) })
+        // The handler below may have run before there was anybody to take out.
+        if Task.isCancelled { Self.resume(Self.table.withLock { $0.cancel(waiter) }) }
       }
-      if let last = whole.indices.last {
-        whole[last].behind.append((key, waiter))
-      } else if isHeldWhole {
-        behind.append((key, waiter))
-      } else if held[key] == nil {
-        held[key] = []
-        return true
-      } else {
-        held[key]?.append(waiter)
-      }
-      return false
-    }
-
-    /// - Returns: who may enter.
-    mutating func leave(_ key: RecordKey?) -> [Waiter] {
-      guard let key else {
-        isHeldWhole = false
-        let first = behind.compactMap { key, waiter in
-          guard held[key] == nil else {
-            held[key]?.append(waiter)
-            return nil as Waiter?
-          }
-          held[key] = []
-          return waiter
-        }
-        behind = []
-        return first.isEmpty ? enterWhole() : first
-      }
-      if let next = held[key]?.popFirst() { return [next] }
-      held[key] = nil
-      return held.isEmpty ? enterWhole() : []
-    }
-
-    private mutating func enterWhole() -> [Waiter] {
-      guard let next = whole.popFirst() else { return [] }
-      isHeldWhole = true
-      behind = next.behind
-      return [next.waiter]
+    } onCancel: {
+      Self.resume(Self.table.withLock { $0.cancel(waiter) })
     }
   }
 
-  /// Runs `body` alone for `key`; with `nil`, alone for every key. Not ended by cancellation while it waits.
-  func with<Result, Failure: Error>(
-    _ key: RecordKey?, _ body: () async throws(Failure) -> Result
-  ) async throws(Failure) -> Result {
-    if Self.passes.contains(where: { $0.gate == ObjectIdentifier(self) && $0.isValid.load(ordering: .acquiring) }) {
-      return try await body()
-    }
-    await enter(key)
-    let pass = Pass(self)
-    defer {
-      pass.isValid.store(false, ordering: .releasing)
-      leave(key)
-    }
-    let result = await Self.$passes.withValue(Self.passes + [pass]) { () async -> Swift.Result<Result, Failure> in
-      do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }
-    }
-    return try result.get()
+  /// `wait` waits for `owner` too. Its waiters may pass now what the owner of `wait` holds, or would now wait for ever.
+  static func add(_ wait: LockOwner.Wait, to owner: LockOwner) {
+    owner.add(wait)
+    resume(table.withLock { $0.gained(owner) })
   }
 
-  /// Runs `body` as a task that is inside of no gate, whatever task made it.
-  static func outside(_ body: () async -> Void) async {
-    await $passes.withValue([]) { await body() }
+  private static func resume(_ ends: [KeyGateWaiter.End]) {
+    for end in ends { end.waiter.resume(end.result) }
+  }
+}
+
+/// One who waits to be let in.
+final class KeyGateWaiter: Sendable {
+  typealias End = (waiter: KeyGateWaiter, result: Result<Void, any Error>)
+
+  let gate: ObjectIdentifier
+  /// `nil`: for every key.
+  let key: RecordKey?
+  let owner: LockOwner
+  private let continuation = Mutex<CheckedContinuation<Void, any Error>?>(nil)
+
+  init(gate: ObjectIdentifier, key: RecordKey?, owner: LockOwner) {
+    self.gate = gate
+    self.key = key
+    self.owner = owner
   }
 
-  private func enter(_ key: RecordKey?) async {
-    await withCheckedContinuation { waiter in
-      if state.withLock({ $0.enter(key, waiter) }) { waiter.resume() }
-    }
+  func prepare(_ continuation: CheckedContinuation<Void, any Error>) {
+    self.continuation.withLock { $0 = continuation }
   }
 
-  private func leave(_ key: RecordKey?) {
-    for waiter in state.withLock({ $0.leave(key) }) { waiter.resume() }
+  func resume(_ result: Result<Void, any Error>) {
+    continuation.withLock { $0.take() }?.resume(with: result)
   }
 }

@@ -3,6 +3,8 @@ final class OngoingFlight {
   var machine: Flight
   /// What it was begun under.
   let ticket: Generations.Ticket
+  /// What its tasks work for.
+  let owner: LockOwner
   /// What runs for it.
   var tasks: [FlightTask] = []
   var priority: TaskPriority?
@@ -12,6 +14,7 @@ final class OngoingFlight {
 
   init(_ machine: Flight, under ticket: Generations.Ticket, priority: TaskPriority?) {
     self.machine = machine
+    owner = LockOwner(machine.parties.waits)
     self.ticket = ticket
     self.priority = priority
   }

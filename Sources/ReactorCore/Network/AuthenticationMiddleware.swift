@@ -32,6 +32,8 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     var waiters: [Machine.WaiterID: CheckedContinuation<Held, any Error>] = [:]
     var lastID: Machine.WaiterID = 0
     var task: FlightTask?
+    /// What the latest refresh works for: those who wait for it.
+    var owner = LockOwner()
   }
 
   private let authenticator: A
@@ -100,12 +102,15 @@ extension AuthenticationMiddleware {
       state.lastID += 1
       return state.lastID
     }
+    let wait = LockOwner.wait()
+    defer { wait?.end() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         transact { state in
           state.waiters[id] = continuation
           return state.machine.wait(id, refused: look.version, failed: look.failed)
         }
+        if let wait { KeyGate.add(wait, to: state.withLock(\.owner)) }
         // The handler below may have run before there was anybody to take out.
         if Task.isCancelled { leave(id) }
       }
@@ -124,7 +129,7 @@ extension AuthenticationMiddleware {
 
   /// An action with what it takes out of the state.
   private enum Effect {
-    case refresh(A.Credential, number: UInt64, FlightTask)
+    case refresh(A.Credential, number: UInt64, FlightTask, LockOwner)
     case cancel(FlightTask?)
     case resume([CheckedContinuation<Held, any Error>], Result<Held, any Error>)
   }
@@ -134,7 +139,8 @@ extension AuthenticationMiddleware {
     case .refresh(let credential, let number):
       let task = FlightTask(priority: Task.currentPriority)
       state.task = task
-      return .refresh(credential, number: number, task)
+      state.owner = LockOwner()
+      return .refresh(credential, number: number, task, state.owner)
     case .cancelRefresh: return .cancel(state.task.take())
     case .resume(let ids, let result): return .resume(ids.compactMap { state.waiters.removeValue(forKey: $0) }, result)
     }
@@ -142,15 +148,15 @@ extension AuthenticationMiddleware {
 
   private func perform(_ effect: Effect) {
     switch effect {
-    case .refresh(let credential, let number, let task): begin(credential, number, task)
+    case .refresh(let credential, let number, let task, let owner): begin(credential, number, task, owner)
     case .cancel(let task): task?.cancel()
     case .resume(let continuations, let result): for continuation in continuations { continuation.resume(with: result) }
     }
   }
 
-  private func begin(_ credential: A.Credential, _ number: UInt64, _ task: FlightTask) {
+  private func begin(_ credential: A.Credential, _ number: UInt64, _ task: FlightTask, _ owner: LockOwner) {
     task.attach(
-      spawn(on: taskExecutor, priority: task.priority) {
+      spawn(on: taskExecutor, priority: task.priority, for: owner) {
         let result = await Refreshing.$middlewares.withValue(Refreshing.middlewares.union([ObjectIdentifier(self)])) {
           await self.refreshed(credential)
         }

@@ -4,6 +4,8 @@ import Foundation
 final class Subscriber {
   let resource: Resource
   let policy: FetchPolicy
+  /// Of the task that iterates, where that works for an owner.
+  let wait: LockOwner.Wait?
   /// How often the network is asked for it.
   let polling: Duration?
   /// The clock's time at which it subscribed.
@@ -23,8 +25,12 @@ final class Subscriber {
   /// Set while it waits for the next revision.
   var continuation: CheckedContinuation<KeySnapshot?, Never>?
 
-  init(resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration, showsValue: Bool) {
+  init(
+    resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration, showsValue: Bool,
+    wait: LockOwner.Wait? = nil
+  ) {
     self.resource = resource
+    self.wait = wait
     self.policy = policy
     self.polling = polling
     self.since = since

@@ -10,7 +10,7 @@ final class Demand: Sendable {
     // Made here, so that what is signalled from now on is not missed.
     let iterator = Parcel(signals.makeAsyncIterator())
     // The task holds the state, not this object, so that it ends with this object.
-    task = spawn(on: nil) { [state] in
+    task = spawn(on: nil, for: LockOwner.current) { [state] in
       if var iterator = iterator.take() {
         while !Task.isCancelled, let signal = await iterator.next(isolation: nil) { state.set(isWanted(signal)) }
       }

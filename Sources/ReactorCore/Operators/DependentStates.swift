@@ -57,7 +57,7 @@ where Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
   ) where Outer.Element == LoadState<Value>, Outer.Failure == Never {
     let iterator = Parcel(outer.makeAsyncIterator())
     // The task holds the follower, not this object, so that it ends with this object.
-    task = spawn(on: nil) { [follower] in
+    task = spawn(on: nil, for: LockOwner.current) { [follower] in
       if let iterator = iterator.take() { await follower.follow(iterator, make) }
     }
   }

@@ -7,7 +7,7 @@ extension ReactorError {
     switch self {
     case .noConnectivity, .timedOut, .network: true
     case .server(let response, _): [500, 502, 503, 504].contains(response.status.code)
-    case .cancelled, .notCached, .invalidResource, .authentication, .parser, .persistence: false
+    case .cancelled, .notCached, .invalidResource, .authentication, .parser, .persistence, .deadlock: false
     }
   }
 }

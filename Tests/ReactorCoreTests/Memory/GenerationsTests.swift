@@ -124,26 +124,31 @@ import Testing
   }
 
   @Test func `tell what is being removed until the last removal of it ends`() {
-    generations.beginRemoving(key)
-    generations.beginRemoving(key)
+    let removals = [generations.beginRemoval(of: key), generations.beginRemoval(of: key)]
     #expect(generations.isBeingRemoved(key))
     #expect(!generations.isBeingRemoved(other))
-    generations.endRemoving(key)
+    removals[0].end()
+    removals[0].end()
     #expect(generations.isBeingRemoved(key))
-    generations.endRemoving(key)
+    removals[1].end()
     #expect(!generations.isBeingRemoved(key))
   }
 
   @Test func `tell of every key while all is removed`() {
-    generations.beginRemoving(nil)
-    generations.beginRemoving(key)
-    generations.endRemoving(nil)
+    let removals = [nil, key, nil].map { generations.beginRemoval(of: $0) }
+    removals[0].end()
     #expect(generations.isBeingRemoved(key))
-    generations.beginRemoving(nil)
     #expect(generations.isBeingRemoved(other))
-    generations.endRemoving(nil)
-    generations.endRemoving(key)
+    removals[2].end()
+    #expect(generations.isBeingRemoved(key))
+    #expect(!generations.isBeingRemoved(other))
+    removals[1].end()
     #expect(!generations.isBeingRemoved(key))
     #expect(!generations.isBeingRemoved(other))
+  }
+
+  @Test func `end a removal that was given up before it began`() {
+    _ = generations.beginRemoval(of: key)
+    #expect(!generations.isBeingRemoved(key))
   }
 }

@@ -24,9 +24,13 @@ import Testing
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   private func visit(_ key: RecordKey?, _ name: String) -> Task<Void, Never> {
     Task.immediate {
-      await gate.with(key) {
-        order.note(name)
-        await inside.waitIgnoringCancellation()
+      do {
+        try await gate.with(key) {
+          order.note(name)
+          await inside.waitIgnoringCancellation()
+        }
+      } catch {
+        order.note("\(name): \(error is CancellationError ? "cancelled" : "\(error)")")
       }
     }
   }
@@ -96,10 +100,10 @@ import Testing
     #expect(order.noted.last == "b")
   }
 
-  @Test func `does not make who is inside wait for itself`() async {
-    let result = await gate.with(key) {
-      await gate.with(key) {
-        await gate.with(nil) { await gate.with(other) { 42 } }
+  @Test func `does not make who is inside wait for itself`() async throws {
+    let result = try await gate.with(key) {
+      try await gate.with(key) {
+        try await gate.with(nil) { try await gate.with(other) { 42 } }
       }
     }
     #expect(result == 42)
@@ -109,16 +113,16 @@ import Testing
   @Test func `is another for each layer`() async throws {
     let another = KeyGate()
     let task = visit(key, "a")
-    #expect(await another.with(key) { true })
-    await another.with(key) { #expect(order.noted == ["a"]) }
+    #expect(try await another.with(key) { true })
+    try await another.with(key) { #expect(order.noted == ["a"]) }
     await finish(task)
   }
 
-  @Test func `keeps a task outside that was spawned inside`() async {
+  @Test func `keeps a task outside that was spawned inside and that nobody awaits`() async throws {
     let executor = SteppedExecutor()
-    let spawned = await gate.with(key) {
+    let spawned = try await gate.with(key) {
       let task = spawn(on: executor) {
-        await gate.with(key) { order.note("spawned") }
+        try? await gate.with(key) { order.note("spawned") }
       }
       executor.run()
       order.note("left")
@@ -129,25 +133,186 @@ import Testing
     #expect(order.noted == ["left", "spawned"])
   }
 
-  @Test func `passes on what is thrown, with its type, and opens`() async {
-    do throws(ReactorError) {
-      _ = try await gate.with(key) { () async throws(ReactorError) -> Int in throw .notCached }
-      Issue.record("nothing was thrown")
-    } catch {
-      #expect("\(error)" == "not cached")
+  @Test func `passes on what is thrown, and opens`() async throws {
+    await #expect(throws: NotEncoded.self) {
+      try await gate.with(key) { throw NotEncoded(reason: "for the test") }
     }
-    #expect(await gate.with(key) { true })
+    #expect(try await gate.with(key) { true })
   }
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test func `is not left early by a task that is cancelled while it waits`() async throws {
+  @Test func `is left at once by a task that is cancelled while it waits, and the next comes in`() async throws {
     let first = visit(key, "a")
     let second = visit(key, "b")
+    let third = visit(key, "c")
     second.cancel()
-    #expect(order.noted == ["a"])
+    await second.value
+    #expect(order.noted == ["a", "b: cancelled"])
     inside.letOneThrough()
     try await inside.waitForArrival(count: 2)
-    #expect(order.noted == ["a", "b"])
-    await finish(first, second)
+    #expect(order.noted == ["a", "b: cancelled", "c"])
+    await finish(first, third)
+  }
+
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func `lets those in who came after one that waited for all, when that is cancelled`() async throws {
+    let first = visit(key, "a")
+    let whole = visit(nil, "whole")
+    let late = visit(other, "late")
+    whole.cancel()
+    try await inside.waitForArrival(count: 2)
+    #expect(order.noted.sorted() == ["a", "late", "whole: cancelled"])
+    await finish(first, whole, late)
+  }
+}
+
+/// What is awaited from inside, in tasks of their own and for other keys.
+@Suite(.timeLimit(.minutes(1))) struct `A key's gate, from inside` {
+  private let gate = KeyGate()
+  private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
+  private let other = RecordKey(method: .get, url: "https://api.example.com/others")
+  private let third = RecordKey(method: .get, url: "https://api.example.com/thirds")
+  private let isInside = Gate()
+
+  /// Begins a visit of `key` that stays inside until the gate opens.
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  private func visit(_ key: RecordKey, for owner: LockOwner? = nil) -> Task<Void, any Error> {
+    Task.immediate {
+      try await LockOwner.$current.withValue(owner) {
+        try await gate.with(key) { await isInside.waitIgnoringCancellation() }
+      }
+    }
+  }
+
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func `makes who is inside for one key wait for who is inside for another`() async throws {
+    let holder = visit(other)
+    let nested = Task.immediate { try await gate.with(key) { try await gate.with(other) { isInside.isOpen } } }
+    isInside.open()
+    #expect(try await nested.value)
+    try await holder.value
+  }
+
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func `makes who is inside and wants all wait for the others`() async throws {
+    let holder = visit(other)
+    let nested = Task.immediate { try await gate.with(key) { try await gate.with(nil) { isInside.isOpen } } }
+    isInside.open()
+    #expect(try await nested.value)
+    try await holder.value
+  }
+
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func `lets one inside go before another that waits for all, for it or behind it`() async throws {
+    let start = Gate()
+    let nested = Task.immediate {
+      try await gate.with(key) {
+        try await start.wait()
+        return try await gate.with(other) { true }
+      }
+    }
+    let whole = Task.immediate { try await gate.with(nil) {} }
+    let behind = Task.immediate { try await gate.with(third) {} }
+    start.open()
+    #expect(try await nested.value)
+    try await whole.value
+    try await behind.value
+  }
+
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func `lets a task pass that works for who is inside, and no other`() async throws {
+    let passed = try await gate.with(key) {
+      let owner = LockOwner.awaited()
+      let stranger = Task.immediate {
+        try await LockOwner.$current.withValue(nil) { try await gate.with(key) { true } }
+      }
+      let passed = try await Task {
+        try await LockOwner.$current.withValue(owner) { try await gate.with(key) { true } }
+      }.value
+      stranger.cancel()
+      await #expect(throws: CancellationError.self) { try await stranger.value }
+      return passed
+    }
+    #expect(passed)
+  }
+
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func `lets work pass that queued before somebody inside awaited it`() async throws {
+    let owner = LockOwner()
+    try await gate.with(key) {
+      let work = visit(key, for: owner)
+      #expect(isInside.arrivalCount == 0)
+      if let wait = LockOwner.wait() { KeyGate.add(wait, to: owner) }
+      try await isInside.waitForArrival()
+      isInside.open()
+      try await work.value
+    }
+  }
+
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test func `holds work up again that nobody inside awaits any more`() async throws {
+    let owner = LockOwner()
+    let work = try await gate.with(key) {
+      let wait = LockOwner.wait()
+      if let wait { KeyGate.add(wait, to: owner) }
+      wait?.end()
+      let work = visit(key, for: owner)
+      #expect(isInside.arrivalCount == 0)
+      return work
+    }
+    isInside.open()
+    try await work.value
+  }
+
+  @Test func `fails the wait that would close a circle, and names the keys`() async throws {
+    let executor = SteppedExecutor()
+    let starts = (Gate(), Gate())
+    let first = nested(key, other, at: starts.0, on: executor)
+    let second = nested(other, key, at: starts.1, on: executor)
+    executor.run()
+    starts.0.open()
+    executor.run()
+    starts.1.open()
+    executor.run()
+    let error = await #expect(throws: ReactorError.self) { try await second.value }
+    guard case .deadlock(let keys) = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(Set(keys) == [key, other])
+    try await first.value
+  }
+
+  @Test func `fails a circle through two gates`() async throws {
+    let executor = SteppedExecutor()
+    let another = KeyGate()
+    let starts = (Gate(), Gate())
+    let first = nested(key, key, at: starts.0, on: executor, inside: another)
+    let second = Task(executorPreference: executor) {
+      try await another.with(key) {
+        try await starts.1.wait()
+        try await gate.with(key) {}
+      }
+    }
+    executor.run()
+    starts.0.open()
+    executor.run()
+    starts.1.open()
+    executor.run()
+    await #expect(throws: ReactorError.self) { try await second.value }
+    try await first.value
+  }
+
+  /// Begins a task that is inside for `outer` and, once `start` is open, wants to be inside for `inner` too.
+  private func nested(
+    _ outer: RecordKey, _ inner: RecordKey, at start: Gate, on executor: SteppedExecutor,
+    inside innerGate: KeyGate? = nil
+  ) -> Task<Void, any Error> {
+    Task(executorPreference: executor) {
+      try await gate.with(outer) {
+        try await start.wait()
+        try await (innerGate ?? gate).with(inner) {}
+      }
+    }
   }
 }

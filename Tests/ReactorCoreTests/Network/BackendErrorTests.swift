@@ -23,6 +23,7 @@ import Testing
     case .server: "server"
     case .parser: "parser"
     case .persistence: "persistence"
+    case .deadlock: "deadlock"
     }
   }
 
