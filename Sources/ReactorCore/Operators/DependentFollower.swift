@@ -71,7 +71,8 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
 
   private func perform(_ action: Switch.Action) {
     switch action {
-    case .begin(let inner, let task): task.attach(spawn(on: nil, for: LockOwner.current) { await self.run(inner, task) })
+    case .begin(let inner, let task):
+      task.attach(spawn(on: nil, for: LockOwner.current) { await self.run(inner, task) })
     case .cancel(let task): task.cancel()
     case .wake(let reader): reader.resume()
     }

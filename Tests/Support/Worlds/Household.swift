@@ -15,12 +15,37 @@ struct Household: Sendable {
   /// Whether what was acknowledged is on disk, and may be dropped from memory.
   let isForgetful: Bool
 
-  init(_ owner: String, _ model: ReferenceModel, _ disk: any Persistence, isForgetful: Bool) {
+  /// Steps of the flow use the layer. They keep what is answered from being saved, so a fetch that joins meanwhile is not judged
+  /// by when its answer came.
+  let isLooking: Bool
+
+  init(
+    _ owner: String, _ model: ReferenceModel, _ disk: any Persistence, isForgetful: Bool, mayLook: Bool = false
+  ) {
     self.owner = owner
     self.model = model
     self.isForgetful = isForgetful
     layer = model.layer(owner, disk, isForgetful: isForgetful)
-    documents = layer.reactor()
+    isLooking = mayLook && model.world.draws.chance(0.5)
+    documents = isLooking ? Self.looking(layer) : layer.reactor()
+  }
+
+  /// A reactor whose load step reads the next document first, whose own step reads the one after it.
+  private static func looking(_ layer: ModelLayer) -> Reactor<Document> {
+    struct Own: Sendable { weak var reactor: Reactor<Document>? }
+    let own = Shared(Own())
+    var flow = layer.flow(Document.self)
+    let load = flow.loadFromPersistence
+    flow.loadFromPersistence = { resource in
+      let paths = ReferenceModel.paths
+      let next = (paths.firstIndex(of: resource.path) ?? 0) + 1
+      // Round the circle this is a deadlock, which the last of them is told.
+      _ = try? await own.value.reactor?.fetch(Resource(paths[next % paths.count]))
+      return try await load(resource)
+    }
+    let reactor = Reactor(flow: flow)
+    own.change { $0.reactor = reactor }
+    return reactor
   }
 
   var world: SimulatedWorld { model.world }
@@ -56,7 +81,7 @@ struct Household: Sendable {
       }
       guard let document else { return world.note("\(who): gave up") }
       world.note("\(who): \(document.version)/\(document.order)")
-      model.judge(document, owner, path, before, mustBeGood: policy == .cacheFirst, who)
+      model.judge(document, owner, path, before, mustBeGood: policy == .cacheFirst && !isLooking, who)
     } catch ReactorError.notCached where policy == .cacheOnly {
       world.note("\(who): not cached")
     } catch {
@@ -73,7 +98,7 @@ struct Household: Sendable {
       let document = try await user.impatiently(in: world) { try await documents.fetchFromNetwork(Resource(path)) }
       guard let document else { return }
       world.note("\(who): \(document.version)/\(document.order)")
-      let order = model.judge(document, owner, path, before, mustBeAsked: true, who)
+      let order = model.judge(document, owner, path, before, mustBeAsked: !isLooking, who)
       // Who waits is told of a local write before that is on disk.
       if isForgetful, document.version > 0 { model.promised(owner, path, order, before) }
     } catch {

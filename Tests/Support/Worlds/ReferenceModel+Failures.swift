@@ -24,7 +24,11 @@ extension ReferenceModel {
 
   /// Holds the failure of a write or a removal against what has gone wrong on disk.
   func judgeOfDisk(_ error: any Error, mayFailOnDisk: Bool, _ who: String) {
-    guard case .persistence? = error as? ReactorError else { return world.check(false, "\(who): \(error)") }
-    world.check(mayFailOnDisk, "\(who): \(error), and the disk is well")
+    switch error as? ReactorError {
+    case .persistence: world.check(mayFailOnDisk, "\(who): \(error), and the disk is well")
+    // One that is cancelled while it waits for its turn ends at once.
+    case .cancelled where Task.isCancelled: break
+    default: world.check(false, "\(who): \(error)")
+    }
   }
 }

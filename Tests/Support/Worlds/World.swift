@@ -48,7 +48,7 @@ public enum World: String, CaseIterable, Sendable {
 
   private static let crashBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
     let model = ReferenceModel(world)
-    let household = Household("ann", model, world.disk.open(), isForgetful: true)
+    let household = Household("ann", model, world.disk.open(), isForgetful: true, mayLook: true)
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         await world.users(3, steps: 2...10) { user in
