@@ -11,7 +11,7 @@ extension ReactorEngine {
     guard flow.isReachable else { throw .noConnectivity }
     let wait = LockOwner.wait()
     defer { wait?.end() }
-    let outcome = await OneShot<Result<AnyModel, ReactorError>>.value(
+    let outcome = await OneShot<Entry.Outcome>.value(
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) { await self.exchange(resource, key) }
     return try outcome.get()
