@@ -19,6 +19,10 @@ import Testing
     var isSignedOut = false
     /// Credentials from before the latest sign-out.
     var gone: Set<Int> = []
+    /// What requests were signed with.
+    var used: [Machine.Held] = []
+    /// The latest refresh that has failed, and the version that it was for.
+    var failure: (number: UInt64, version: UInt64)?
     var lastID: Machine.WaiterID = 0
     var lastCredential = 0
     var faults: [String] = []
@@ -47,6 +51,9 @@ import Testing
           }
         }
       }
+      for held in used where gone.contains(held.credential) && machine.permits(held) {
+        faults.append("\(step): \(held.credential) may still be sent")
+      }
       if current == nil, !waiting.isEmpty { faults.append("\(step): \(waiting.count) wait for nothing") }
       if isSignedOut, machine.look.usable != nil { faults.append("\(step): signed out, and usable") }
       if !isSignedOut, current == nil, machine.look.usable == nil {
@@ -55,19 +62,28 @@ import Testing
     }
 
     mutating func end(_ result: Result<Int, any Error>, of number: UInt64) {
-      if current == number { current = nil }
+      if current == number {
+        current = nil
+        if case .failure = result { failure = (number, machine.look.version) }
+      }
       take(machine.ended(result, of: number), after: "end \(number)")
     }
 
     mutating func step(_ chance: inout SeededGenerator) {
       switch Int.random(in: 0..<12, using: &chance) {
-      case 0...2: requests.append(machine.look)
+      case 0...2:
+        requests.append(machine.look)
+        if let held = machine.look.usable { used.append(held) }
       case 3...5:
         guard let index = requests.indices.randomElement(using: &chance) else { return }
         let look = requests.remove(at: index)
         lastID += 1
         waiting.insert(lastID)
+        let before = current
         take(machine.wait(lastID, refused: look.version, failed: look.failed), after: "wait \(lastID)")
+        if before == nil, current != nil, let failure, failure.version == look.version, failure.number > look.failed {
+          faults.append("wait \(lastID): a second refresh for what the first has failed for")
+        }
       case 6:
         guard let id = waiting.sorted().randomElement(using: &chance) else { return }
         take(machine.leave(id), after: "leave \(id)")
