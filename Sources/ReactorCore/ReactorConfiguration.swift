@@ -56,12 +56,12 @@ public struct ReactorConfiguration: Sendable {
   /// How much is kept in memory. Default: 1,000 models or 64 MiB of payload.
   public var memoryLimit: MemoryLimit = MemoryLimit()
 
-  /// Query items whose value no key, event or description holds, and no record in its URL, `Location`, `Content-Location` and
-  /// `Link`; names, without regard to case.
-  public var secretQueryItems: Set<String> = [
-    "access_token", "api_key", "apikey", "auth", "client_secret", "key", "password", "secret", "sig", "signature",
-    "token",
-  ]
+  /// The names of query items that are secret, without regard to case. Default: `access_token`, `api_key`, `apikey`, `auth`,
+  /// `client_secret`, `key`, `password`, `secret`, `sig`, `signature` and `token`.
+  ///
+  /// No key, event or description holds their values, and no record does in its URL, `Location`, `Content-Location`, `Link`
+  /// and `Refresh`. The page <doc:Secrets> says where they are found.
+  public var secretQueryItems: Set<String> = SecretQuery.defaultNames
 
   /// What waits: for eviction, polling, a retry and, where a step waits, for that. Default: `ContinuousClock`.
   public var clock: any Clock<Duration> = ContinuousClock()

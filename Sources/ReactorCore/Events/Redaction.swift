@@ -1,14 +1,14 @@
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// What may be said aloud about something that can hold a secret.
-enum Redaction {
-  /// Header fields that no record, event or description holds.
-  static let secretFields: Set<HTTPField.Name> = [
+/// The one definition of a secret outside of URLs, and the words for an error that may hold one.
+package enum Redaction {
+  /// Header fields that no record, event, description or cassette holds.
+  package static let secretFields: Set<HTTPField.Name> = [
     .authorization, .proxyAuthorization, .cookie, .setCookie,
   ]
 
@@ -36,8 +36,25 @@ enum Redaction {
     return "\(type).\(mirror.children.first?.label ?? "\(error)")"
   }
 
-  /// `text` without the queries of its URLs.
+  /// Returns `text` without the queries, fragments, users and passwords of its URLs, and without the queries of its paths.
+  ///
+  /// An error does not know which items are secret here, so that all are dropped.
   private static func withoutQueries(_ text: String) -> String {
-    text.replacing(#/(https?://[^\s?"'<>]*)\?[^\s"'<>]*/#.ignoresCase()) { "\($0.output.1)?…" }
+    var (words, rest) = ([UInt8](), Array(text.utf8)[...])
+    while !rest.isEmpty {
+      let word = rest.prefix { !SecretScanner.isNoPartOfURL($0) }
+      words += withoutQuery(word)
+      rest = rest[word.endIndex...]
+      words += rest.prefix(1)
+      rest = rest.dropFirst()
+    }
+    return SecretQuery.redact(text: String(decoding: words, as: UTF8.self), with: "…")
+  }
+
+  private static func withoutQuery(_ word: ArraySlice<UInt8>) -> [UInt8] {
+    guard let mark = word.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
+      word[mark...].contains(UInt8(ascii: "=")) || word[..<mark].firstRange(of: Array("://".utf8)) != nil
+    else { return Array(word) }
+    return word[...mark] + Array("…".utf8)
   }
 }

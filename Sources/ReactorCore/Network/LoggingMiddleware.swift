@@ -58,8 +58,9 @@ public struct LoggingMiddleware: TransportMiddleware {
     sink(
       Exchange(
         method: request.method,
-        url:
-          "\(request.scheme ?? "")://\(request.authority ?? "")\(visible)\(visible.endIndex < path.endIndex ? "?…" : "")",
+        url: SecretQuery.redact(
+          text: "\(request.scheme ?? "")://\(request.authority ?? "")\(visible)", isURL: true, with: "…")
+          + (visible.endIndex < path.endIndex ? "?…" : ""),
         sent: body?.count ?? 0, outcome: outcome, duration: elapsed() - start))
   }
 

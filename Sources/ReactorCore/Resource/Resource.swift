@@ -209,9 +209,10 @@ extension [URLQueryItem] {
 }
 
 extension Resource: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The method and the path, without the query and the header fields, which may hold secrets.
+  /// The method and the path, without the query and the header fields, and without what else in a URL is secret.
   public var description: String {
-    "\(method.rawValue) \(Substring(path.utf8.prefix { $0 != UInt8(ascii: "?") }))"
+    let path = String(Substring(path.utf8.prefix { $0 != UInt8(ascii: "?") }))
+    return "\(method.rawValue) \(SecretQuery.redact(text: path, isURL: true, with: "…"))"
   }
   public var debugDescription: String { "Resource(\(description))" }
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }

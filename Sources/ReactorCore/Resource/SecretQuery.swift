@@ -1,87 +1,92 @@
 import Foundation
-import HTTPTypes
+package import HTTPTypes
 
-/// Query items whose value may be said nowhere.
-enum SecretQuery {
-  /// `url` with the value of each named item replaced by its SHA-256, so that it still tells two requests apart.
+/// The one definition of a secret in a URL: the values of named query items, and the URL's user and password.
+///
+/// ``SecretScanner`` finds them for every door: keys, records, events, errors, logs, the proxy and cassettes.
+package enum SecretQuery {
+  /// The items that are secret where nobody says otherwise.
+  package static let defaultNames: Set<String> = [
+    "access_token", "api_key", "apikey", "auth", "client_secret", "key", "password", "secret", "sig", "signature",
+    "token",
+  ]
+
+  /// The response's fields that name URLs.
+  package static let urlFields: Set<HTTPField.Name> = Set(
+    [.location, .contentLocation] + ["Link", "Refresh"].compactMap { HTTPField.Name($0) })
+
+  /// Returns `url` with each secret replaced by its SHA-256, so that it still tells two requests apart.
   ///
   /// - Parameter names: compared without regard to case, after percent-decoding.
-  static func redact(_ url: String, names: Set<String>) -> String {
-    guard !names.isEmpty, let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return url }
-    let secret = Set(names.map { $0.lowercased() })
-    let start = url.utf8.index(after: mark)
-    let items = url[start...].split(separator: "&", omittingEmptySubsequences: false)
-    let redacted = items.map { item in
-      self.item(Array(item.utf8)[...], secret).map { String(decoding: $0, as: UTF8.self) } ?? String(item)
-    }
-    return url[..<start] + redacted.joined(separator: "&")
+  static func redact(_ url: String, names: Set<String>) -> String { redact(url, names, .url, with: digest) }
+
+  /// Returns `text` with each secret of its URLs replaced by `mark`.
+  ///
+  /// - Parameter isURL: `true` where the text is one URL, so that nothing in it ends the URL.
+  package static func redact(
+    text: String, isURL: Bool = false, names: Set<String> = defaultNames, with mark: String
+  ) -> String {
+    redact(text, names, isURL ? .url : .prose) { _ in Array(mark.utf8) }
   }
-}
 
-extension SecretQuery {
-  /// The fields that name URLs.
-  private static let urlFields: Set<HTTPField.Name> = Set(
-    [.location, .contentLocation] + ["Link"].compactMap { HTTPField.Name($0) })
-
-  /// `fields` with the value of each named item replaced in the URLs of `Location`, `Content-Location` and `Link`.
+  /// Returns `fields` with the secrets of the URLs in ``urlFields`` replaced by their SHA-256.
   static func redact(_ fields: HTTPFields, names: Set<String>) -> HTTPFields {
-    guard !names.isEmpty, fields.contains(where: { urlFields.contains($0.name) }) else { return fields }
-    let secret = Set(names.map { $0.lowercased() })
+    guard fields.contains(where: { urlFields.contains($0.name) }) else { return fields }
     return HTTPFields(
       fields.map { field in
         guard urlFields.contains(field.name) else { return field }
         var field = field
-        field.value = redact(text: field.value, secret)
+        field.value = redact(field.value, names, text(of: field.name), with: digest)
         return field
       })
   }
 
-  /// Each item begins after `?`, `&` or the `#` of a fragment, and ends before `&`, `#` or what no URL holds (RFC 3986 §2).
-  private static func redact(text: String, _ secret: Set<String>) -> String {
-    var (redacted, rest) = ([UInt8](), Array(text.utf8)[...])
-    while let start = rest.firstIndex(where: isStart) {
-      redacted += rest[...start]
-      rest = rest[(start + 1)...]
-      // Each byte is read once: what is no name is looked through no further than to where the next one may begin.
-      let name = rest.prefix { $0 != equals && !isStart($0) && !isEnd($0) }
-      guard rest[name.endIndex...].first == equals, isSecret(name, secret) else { continue }
-      let value = rest[(name.endIndex + 1)...].prefix { !isEnd($0) }
-      redacted += digested(name, value)
-      rest = rest[value.endIndex...]
+  /// Returns stored `fields` with those secrets again that `url`, the client's own request, holds as well.
+  ///
+  /// - Returns: `nil` where a digest remains: the fields hold a secret that the client has not shown.
+  static func restore(_ fields: HTTPFields, from url: String, names: Set<String>) -> HTTPFields? {
+    let urls = fields.filter { urlFields.contains($0.name) }
+    guard urls.contains(where: { $0.value.contains(prefix) }) else { return fields }
+    let bytes = Array(url.utf8)
+    let secrets = Set(SecretScanner(bytes, names: lowercased(names), .url).secrets().map { Array(bytes[$0]) })
+    var fields = fields
+    for index in fields.indices where urlFields.contains(fields[index].name) {
+      for secret in secrets {
+        fields[index].value = fields[index].value.replacing(
+          String(decoding: digest(secret), as: UTF8.self), with: String(decoding: secret, as: UTF8.self))
+      }
+      if fields[index].value.firstRange(of: #/sha256-[0-9a-f]{64}/#) != nil { return nil }
     }
-    return String(decoding: redacted + rest, as: UTF8.self)
+    return fields
+  }
+}
+
+extension SecretQuery {
+  private static let prefix = "sha256-"
+
+  private static func digest(_ value: [UInt8]) -> [UInt8] { Array((prefix + SHA256Digest.hex(value)).utf8) }
+
+  private static func lowercased(_ names: Set<String>) -> Set<String> { Set(names.map { $0.lowercased() }) }
+
+  /// Two fields are one URL each (RFC 9110 §8.7, §10.2.2).
+  private static func text(of name: HTTPField.Name) -> SecretScanner.Text {
+    name == .location || name == .contentLocation ? .url : .prose
   }
 
-  /// The item with its value digested; `nil` where it is no secret.
-  private static func item(_ item: ArraySlice<UInt8>, _ secret: Set<String>) -> [UInt8]? {
-    guard let end = item.firstIndex(of: equals), isSecret(item[..<end], secret) else { return nil }
-    return digested(item[..<end], item[(end + 1)...])
-  }
-
-  private static func isSecret(_ name: ArraySlice<UInt8>, _ secret: Set<String>) -> Bool {
-    let name = String(decoding: name, as: UTF8.self)
-    return secret.contains((name.removingPercentEncoding ?? name).lowercased())
-  }
-
-  private static func digested(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> [UInt8] {
-    Array(name) + Array("=sha256-\(SHA256Digest.hex(Array(value)))".utf8)
-  }
-
-  private static let equals = UInt8(ascii: "=")
-
-  private static func isStart(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "#"): true
-    default: false
+  private static func redact(
+    _ text: String, _ names: Set<String>, _ kind: SecretScanner.Text, with mark: ([UInt8]) -> [UInt8]
+  ) -> String {
+    // Each secret stands behind one of these, or behind its encoding.
+    guard text.utf8.contains(where: { "=@%".utf8.contains($0) }) else { return text }
+    let bytes = Array(text.utf8)
+    let secrets = SecretScanner(bytes, names: lowercased(names), kind).secrets()
+    guard !secrets.isEmpty else { return text }
+    var (redacted, rest) = ([UInt8](), 0)
+    for secret in secrets {
+      redacted += bytes[rest..<secret.lowerBound]
+      redacted += mark(Array(bytes[secret]))
+      rest = secret.upperBound
     }
-  }
-
-  private static func isEnd(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "&"), UInt8(ascii: "#"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""),
-      UInt8(ascii: " "), UInt8(ascii: "\t"):
-      true
-    default: false
-    }
+    return String(decoding: redacted + bytes[rest...], as: UTF8.self)
   }
 }

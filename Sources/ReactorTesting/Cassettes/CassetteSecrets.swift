@@ -8,7 +8,9 @@ public import ReactorCore
 /// looked at: what is secret there is for ``change`` to take out.
 public struct CassetteSecrets: Sendable {
   /// Header fields whose value is replaced.
-  public var fields: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie, .setCookie]
+  ///
+  /// Default: `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie`.
+  public var fields: Set<HTTPField.Name> = Redaction.secretFields
   /// Query items whose value is replaced, in the URL and in the header fields that hold URLs; names, without regard to case.
   public var queryItems: Set<String>
   /// Called with each exchange before it is kept. It changes the exchange of the cassette, not the one that is under way.
@@ -27,7 +29,7 @@ public struct CassetteSecrets: Sendable {
 extension CassetteSecrets {
   func redacted(_ request: Cassette.Request) -> Cassette.Request {
     var request = request
-    request.url = redacted(withoutUser(request.url))
+    request.url = redacted(withoutUser(request.url), isURL: true)
     request.fields = redacted(request.fields)
     return request
   }
@@ -54,20 +56,8 @@ extension CassetteSecrets {
       })
   }
 
-  /// `text` without the values of the query items of its URLs (RFC 3986 §3.4, §3.5).
-  private func redacted(_ text: String) -> String {
-    let names = Set(queryItems.map { $0.lowercased() })
-    var (redacted, rest) = ("", Substring(text))
-    // The value of an item that is no secret may be a URL with its own items: the next is looked for in it.
-    while let match = rest.firstMatch(of: #/[?&#]([^=&#?<>"\s]+)=/#) {
-      redacted += rest[..<match.range.upperBound]
-      rest = rest[match.range.upperBound...]
-      let name = String(match.output.1)
-      guard names.contains((name.removingPercentEncoding ?? name).lowercased()) else { continue }
-      redacted += "redacted"
-      rest = rest[(rest.firstIndex { $0.isWhitespace || "&#<>\"".contains($0) } ?? rest.endIndex)...]
-    }
-    return redacted + rest
+  private func redacted(_ text: String, isURL: Bool = false) -> String {
+    SecretQuery.redact(text: text, isURL: isURL, names: queryItems, with: "redacted")
   }
 
   private func withoutUser(_ url: String) -> String {

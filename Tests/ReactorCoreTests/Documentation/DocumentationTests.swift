@@ -10,6 +10,7 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/FetchPolicies.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ImportantDefaults.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/SigningIn.md", "GuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/Secrets.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/StatesOfAResource.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ReactorCore.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/Transports.md", "TransportExamples.swift"),

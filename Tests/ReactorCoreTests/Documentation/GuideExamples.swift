@@ -70,6 +70,13 @@ struct Guide {
     return created
   }
 
+  func hiding() -> ModelLayer {
+    var configuration = ReactorConfiguration()
+    configuration.secretQueryItems.insert("session")
+    let layer = ModelLayer(baseURL: api, configuration: configuration)
+    return layer
+  }
+
   func watching(_ layer: ModelLayer) -> EventToken {
     let token = layer.observeEvents { event in print(event) }
     return token

@@ -59,8 +59,10 @@ import Testing
     init(_ error: any Error) { self.error = error }
   }
   private struct Worded: Error, CustomStringConvertible {
-    let url: String
-    var description: String { "cannot reach <\(url)>, give up" }
+    let words: String
+    init(words: String) { self.words = words }
+    init(url: String) { self.init(words: "cannot reach <\(url)>, give up") }
+    var description: String { words }
   }
 
   private static let url = "https://api.example.com/notes?page=2&token=SECRET"
@@ -99,6 +101,17 @@ import Testing
     ]
     for text in all { #expect(!text.contains("SECRET"), "\(name)") }
     #expect(!all[0].isEmpty)
+  }
+
+  @Test(arguments: [
+    ("no answer from https://ada:SECRET@h/a", "no answer from https://…@h/a"),
+    ("postgres://ada:SECRET@h/db refused", "postgres://…@h/db refused"),
+    ("GET /me?own=SECRET failed", "GET /me?… failed"), ("at https://h/a#access_token=SECRET.", "at https://h/a#…"),
+    ("(https%3A%2F%2Fada%3ASECRET%40h%2F)", "(https%3A%2F%2F…%40h%2F)"), ("/a;token=SECRET", "/a;token=…"),
+    ("is a=b? or #3", "is a=b? or #3"), ("WSS://h/a?SECRET", "WSS://h/a?…"),
+  ])
+  func `of somebody else's tell no user, password, query or fragment`(words: String, told: String) {
+    #expect("\(ReactorError.network(Worded(words: words)))" == "network: \(told)")
   }
 
   @Test func `say what is needed to act`() {

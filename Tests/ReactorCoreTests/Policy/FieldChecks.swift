@@ -71,8 +71,8 @@ enum FieldChecks {
   private static func secret(in fields: HTTPFields) -> HTTPField.Name? {
     fields.first { field in
       guard [.contentLocation, link, .location].contains(field.name) else { return false }
-      return ["?", "&", "#"].contains { start in
-        let parts = field.value.components(separatedBy: "\(start)token=").dropFirst()
+      return ["?", "&", "#", ";"].flatMap { ["\($0)token=", "\($0)token[]=", "\($0)%74oken="] }.contains { start in
+        let parts = field.value.components(separatedBy: start).dropFirst()
         return parts.contains { !$0.hasPrefix("sha256-") }
       }
     }?.name

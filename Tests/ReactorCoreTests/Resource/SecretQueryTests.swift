@@ -49,11 +49,89 @@ import Testing
   func `in a field's URLs, a secret item's value is replaced`(value: String, redacted: String) throws {
     let link = try #require(HTTPField.Name("Link"))
     let digest = "sha256-\(SHA256Digest.hex(Array("abc".utf8)))"
-    for name in [HTTPField.Name.location, .contentLocation, link] {
+    for name in value.hasPrefix("<") ? [link] : [HTTPField.Name.location, .contentLocation, link] {
       let fields = SecretQuery.redact([name: value, .eTag: value], names: ["Token"])
       #expect(fields[name] == redacted.replacing("=#", with: "=\(digest)"))
       #expect(fields[.eTag] == value)
     }
     #expect(SecretQuery.redact([link: value], names: [])[link] == value)
+  }
+}
+
+/// Where a secret stands in a URL, however it is spelled and encoded.
+@Suite(.timeLimit(.minutes(1))) struct `A secret in a URL` {
+  private static let names: Set<String> = ["access_token", "Token", "password"]
+
+  @Test(arguments: [
+    "?a=1;access_token=s3cret", "?a=1&access_token[]=s3cret", "?access_token%5B%5D=s3cret", "?user[password]=s3cret",
+    "?a=1#access_token=s3cret", "#access_token=s3cret", "?next=https://b/?access_token=s3cret",
+    "?next=https%3A%2F%2Fb%2F%3Fx%3D1%26access_token%3Ds3cret", "?n=%253Ftoken%253Ds3cret",
+    "?n=%25253ftoken%25253ds3cret",
+    "?token=a%26s3cret", "?token=a;s3cret", "?token=a<s3cret", "?token=a s3cret", "?n=%3Ftoken%3Da%20s3cret",
+    "?n=%3Ftoken%3Da%2526s3cret", "?n=%2%33token=1&n=%3F%74oken=s3cret", "?%20token=s3cret", "?+token=s3cret",
+    "?next=https://u:s3cret@b/", "?next=https%3A%2F%2Fu%3As3cret%40b%2F", "?next=//s3cret@b/",
+    "?n=%3F%25%37%34oken=s3cret",
+  ])
+  func `is replaced, and tells two URLs apart`(end: String) {
+    let url = "https://h/a\(end)"
+    let redacted = SecretQuery.redact(url, names: Self.names)
+    #expect(!redacted.contains("s3cret"), "\(redacted)")
+    #expect(redacted.contains("sha256-") && redacted.hasPrefix("https://h/a"))
+    #expect(redacted != SecretQuery.redact(url.replacing("s3cret", with: "another"), names: Self.names))
+  }
+
+  @Test(arguments: [
+    ("https://u:s3cret@h/a", "https://#@h/a"), ("//u@h/a", "//#@h/a"), ("https://u:a%2Fb@h/", "https://#@h/"),
+    ("<https://u@h/>; rel=next, </a?token=1>", "<https://#@h/>; rel=next, </a?token=#>"),
+    ("/a//b@c", "/a//b@c"), ("https://h/a@b", "https://h/a@b"), ("https://h?a@b", "https://h?a@b"),
+    ("https://h/a?b=token=1", "https://h/a?b=token=1"), ("/tokens;a=1", "/tokens;a=1"),
+  ])
+  func `is a user and password too`(text: String, redacted: String) {
+    #expect(SecretQuery.redact(text: text, names: Self.names, with: "#") == redacted)
+  }
+
+  /// Nested encodings, and starts of URLs within URLs, are looked at a fixed number of times.
+  @Test(arguments: [
+    "%25", "%2525", "://", "=//", "=%2F%2F", "=%252F%252F", "%", "%3", "&token", ";", "?a[", "@", "=", "%3D",
+  ])
+  func `is looked for in time that grows with the length`(piece: String) {
+    let url = "https://h/?" + String(repeating: piece, count: 300_000)
+    #expect(SecretQuery.redact(url, names: ["token"]).utf8.count > 64)
+  }
+
+  /// A generator of URLs whose secret is nested, encoded and surrounded at random: whatever the spelling, it is found.
+  @Test(arguments: 0..<300 as Range<UInt64>) func `is found at any depth`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let names = ["access_token", "ACCESS_TOKEN", "access_token[]", "a[access_token]", "password"]
+    let name = names.randomElement(using: &random) ?? ""
+    var url = ["?", "?a=1&", "?a=1;", "#", "?a#b=2&"].randomElement(using: &random) ?? ""
+    url += "\(name)=s3cret"
+    for _ in 0..<Int.random(in: 0...5, using: &random) {
+      let inner = Bool.random(using: &random) ? "https://b.example/x\(url)" : url
+      let encoded = inner.utf8.map { byte in
+        let isPlain = byte >= 0x30 && byte <= 0x39 || byte >= 0x61 && byte <= 0x7A
+        return isPlain && (byte != 0x61 || Bool.random(using: &random))
+          ? String(UnicodeScalar(byte)) : "%" + Hex.encode([byte])
+      }.joined()
+      url = ["?next=", "?a=1&u=", ";u="].randomElement(using: &random).map { "\($0)\(encoded)&z=1" } ?? ""
+    }
+    #expect(!SecretQuery.redact("https://h/a\(url)", names: Self.names).contains("s3cret"), "\(url)")
+  }
+}
+
+/// Stored fields as a client of the proxy gets them.
+@Suite struct `A stored secret` {
+  private static let stored = SecretQuery.redact(
+    [.location: "/b?token=s3cret", .contentLocation: "/a?token=s3cret", .eTag: "\"1\""], names: ["token"])
+
+  @Test func `is given back to the client whose request holds it`() {
+    let fields = SecretQuery.restore(Self.stored, from: "https://h/a?token=s3cret", names: ["token"])
+    #expect(fields?[.location] == "/b?token=s3cret" && fields?[.contentLocation] == "/a?token=s3cret")
+  }
+
+  @Test func `is given to no other client`() {
+    #expect(SecretQuery.restore(Self.stored, from: "https://h/a?token=other", names: ["token"]) == nil)
+    #expect(SecretQuery.restore(Self.stored, from: "https://h/a", names: ["token"]) == nil)
+    #expect(SecretQuery.restore([.eTag: "1"], from: "https://h/a", names: ["token"]) == [.eTag: "1"])
   }
 }
