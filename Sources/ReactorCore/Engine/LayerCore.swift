@@ -27,7 +27,7 @@ final class LayerCore: Sendable {
   ) {
     self.backend = backend
     self.reachability = reachability ?? backend?.reachability
-    cache = HTTPCache(persistence: persistence)
+    cache = HTTPCache(persistence: persistence, secretQueryItems: configuration.secretQueryItems)
     self.scope = scope
     self.configuration = configuration
     keys = RecordKeys(backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems)

@@ -19,13 +19,13 @@ extension HTTPCache {
   ///   - now: the time of the wall clock.
   public func begin(_ request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Step {
     let url = request.absoluteURL
-    let key = RecordKey(method: .get, url: url, scope: scope)
+    let key = RecordKey(method: .get, url: url, scope: scope, secretQueryItems: secretQueryItems)
     var (stored, failure): (Record?, (any Error)?) = (nil, nil)
     if Invalidation.isSafe(request.method) {
       do { stored = try await lookUp(key, for: request.headerFields) } catch { failure = error }
     }
     let found = stored?.head
-    if stored?.head.localModel != nil { stored = nil }
+    if let record = stored, record.head.localModel != nil || !isServable(record, to: request) { stored = nil }
     let decision = CacheDecision(request, stored: stored?.head, at: now)
     func exchange(validates: Bool) -> CacheExchange {
       let record = validates ? stored : nil
@@ -36,10 +36,10 @@ extension HTTPCache {
     }
     switch (decision, stored) {
     case (.use, let stored?):
-      return .answer(CacheAnswer(stored, for: request, at: now, source: .stored))
+      return .answer(answer(stored, to: request, at: now, source: .stored))
     case (.useAndRevalidate, let stored?):
       return .answerAndSend(
-        CacheAnswer(stored, for: request, at: now, source: .stored), exchange(validates: true))
+        answer(stored, to: request, at: now, source: .stored), exchange(validates: true))
     case (.gatewayTimeout, _):
       return .answer(CacheAnswer(response: HTTPResponse(status: .gatewayTimeout), body: Data(), source: .none))
     case (.ask(let validates), _): return .send(exchange(validates: validates))
@@ -53,16 +53,18 @@ extension HTTPCache {
   ) async -> CacheAnswer {
     if [500, 502, 503, 504].contains(response.status.code), let answer = standIn(exchange, at: now) { return answer }
     var answer = CacheAnswer(response: response, body: body, source: .network)
+    var storable = response
+    storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems)
     do {
       let judged = Self.judge(
-        response, body: body, to: exchange.client.headerFields, for: exchange.key,
+        storable, body: body, to: exchange.client.headerFields, for: exchange.key,
         stored: exchange.sendsValidators ? exchange.stored?.head : nil,
         requestedAt: exchange.sentAt, receivedAt: now, keepsCookies: keepsCookies)
       switch (judged, exchange.stored) {
       case (.notModified(let head), let stored?):
         let record = Record(head: head, body: stored.body)
-        answer = CacheAnswer(record, for: exchange.client, at: now, source: .validated)
-        answer.takeCookies(of: response)
+        answer = self.answer(record, to: exchange.client, at: now, source: .validated)
+        answer.takeSecrets(of: response)
         answer.isStored = try await keep(record, of: exchange)
       case (.received(let record), _): try await receive(record, exchange, response, &answer, now)
       case (.notModified, nil): break
@@ -81,7 +83,7 @@ extension HTTPCache {
     guard let stored = exchange.stored,
       CacheDecision.standsIn(stored.head, for: exchange.client, at: now, always: always)
     else { return nil }
-    return CacheAnswer(stored, for: exchange.client, at: now, source: .standIn)
+    return answer(stored, to: exchange.client, at: now, source: .standIn)
   }
 }
 
@@ -120,9 +122,9 @@ extension HTTPCache {
     }
     // What came whole in answer to the stored validators is still to be held against the client's own conditions.
     guard exchange.sendsValidators, record.head.status == .ok else { return }
-    var own = CacheAnswer(record, for: exchange.client, at: now, source: .network)
+    var own = self.answer(record, to: exchange.client, at: now, source: .network)
     own.isStored = answer.isStored
-    own.takeCookies(of: answer.response)
+    own.takeSecrets(of: answer.response)
     if own.response.status == .ok { return }
     own.response.headerFields[.age] = record.head.fields[.age]
     answer = own
@@ -148,7 +150,11 @@ extension HTTPCache {
     let named = Invalidation.named(by: response, to: method, exchange.key.url)
     var failure: (any Error)?
     for url in [exchange.key.url] + named {
-      let key = RecordKey(method: .get, url: url, scope: exchange.key.scope)
+      // The target's key is redacted already: redacted twice, it would be another's.
+      let key =
+        url == exchange.key.url
+        ? exchange.key
+        : RecordKey(method: .get, url: url, scope: exchange.key.scope, secretQueryItems: secretQueryItems)
       var keys = Set([key])
       // What one user changed is another for all. A record that cannot be read keeps none of the others fresh.
       do { keys.formUnion(try await self.keys(of: key.url, in: nil)) } catch { failure = error }
@@ -191,6 +197,25 @@ extension HTTPCache {
   }
 }
 
+extension HTTPCache {
+  /// A Boolean value that indicates whether every secret that was left out of the record stands in the client's own request:
+  /// otherwise its answer would name another URL than the server's did.
+  private func isServable(_ record: Record, to request: HTTPRequest) -> Bool {
+    SecretQuery.restore(record.head.fields, from: request.absoluteURL, names: secretQueryItems) != nil
+  }
+
+  /// The stored answer, with the secrets that the client's own request holds where the server's answer had them.
+  private func answer(_ record: Record, to request: HTTPRequest, at now: Date, source: CacheAnswer.Source)
+    -> CacheAnswer
+  {
+    var answer = CacheAnswer(record, for: request, at: now, source: source)
+    let fields = answer.response.headerFields
+    answer.response.headerFields =
+      SecretQuery.restore(fields, from: request.absoluteURL, names: secretQueryItems) ?? fields
+    return answer
+  }
+}
+
 extension CacheAnswer {
   fileprivate init(_ record: Record, for request: HTTPRequest, at now: Date, source: Source) {
     let age = record.head.standing(at: now)?.age ?? 0
@@ -198,9 +223,10 @@ extension CacheAnswer {
     self.source = source
   }
 
-  /// Cookies are the client's, whether they are stored or not.
-  fileprivate mutating func takeCookies(of response: HTTPResponse) {
-    guard response.headerFields.contains(.setCookie) else { return }
-    self.response.headerFields[fields: .setCookie] = response.headerFields[fields: .setCookie]
+  /// The cookies and URLs of the server's own answer are the client's, whether they are stored or not.
+  fileprivate mutating func takeSecrets(of response: HTTPResponse) {
+    for name in [.setCookie] + SecretQuery.urlFields where response.headerFields.contains(name) {
+      self.response.headerFields[fields: name] = response.headerFields[fields: name]
+    }
   }
 }

@@ -11,15 +11,23 @@ public import HTTPTypes
 public struct HTTPCache: Sendable {
   let persistence: (any Persistence)?
   let keepsCookies: Bool
+  let secretQueryItems: Set<String>
   /// How many variants of one key are stored beside the first; the oldest goes first.
   static let variantLimit = 16
 
   /// - Parameters:
   ///   - persistence: `nil` keeps nothing.
   ///   - keepsCookies: whether `Set-Cookie` is stored with a response: for a proxy of one user. Default: it is not.
-  public init(persistence: (any Persistence)?, keepsCookies: Bool = false) {
+  ///   - secretQueryItems: the names of query items whose values ``begin(_:scope:at:)`` and
+  ///     ``finish(_:_:body:at:)`` keep out of the store. A store that is shared with a model layer needs the same names as
+  ///     the layer: otherwise the two know one URL by two keys.
+  public init(
+    persistence: (any Persistence)?, keepsCookies: Bool = false,
+    secretQueryItems: Set<String> = ReactorConfiguration().secretQueryItems
+  ) {
     self.persistence = persistence
     self.keepsCookies = keepsCookies
+    self.secretQueryItems = secretQueryItems
   }
 
   /// Whether it keeps anything.

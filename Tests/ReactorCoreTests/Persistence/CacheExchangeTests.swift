@@ -185,6 +185,63 @@ extension CacheAnswer {
     #expect(try await proxy.exchange(age: 1).sent != nil)
   }
 
+  /// The model layer's own redaction decides what a store that both share may hold.
+  @Test func `stores no secret, and finds it again`() async throws {
+    let disk = MemoryPersistence()
+    let cache = HTTPCache(persistence: disk)
+    func request(_ secret: String, _ method: HTTPRequest.Method = .get) -> HTTPRequest {
+      HTTPRequest(method: method, scheme: "https", authority: "h", path: "/me?access_token=\(secret)")
+    }
+    func send(_ request: HTTPRequest, _ fields: HTTPFields) async -> CacheAnswer? {
+      guard case .send(let exchange) = await cache.begin(request, at: Proxy.time) else { return nil }
+      return await cache.finish(
+        exchange, HTTPResponse(status: .ok, headerFields: fields), body: Data("a".utf8), at: Proxy.time)
+    }
+    let fields: HTTPFields = [
+      .cacheControl: "max-age=60", .contentLocation: "/me?access_token=s3cret", .location: "/b?token=s3cret",
+    ]
+    let first = await send(request("s3cret"), fields)
+    #expect(first?.isStored == true)
+    #expect(first?.response.headerFields[.location] == "/b?token=s3cret")
+    var text = ""
+    for entry in try await disk.entries(in: nil, url: nil) {
+      text += entry.key.identity
+      dump(try await disk.load(entry.key), to: &text)
+    }
+    #expect(text.contains("sha256-") && !text.contains("s3cret"))
+    #expect(
+      try await disk.entries(in: nil, url: nil).map(\.key) == [
+        RecordKey(
+          method: .get, url: "https://h/me?access_token=s3cret",
+          secretQueryItems: ReactorConfiguration().secretQueryItems)
+      ])
+    guard case .answer(let again) = await cache.begin(request("s3cret"), at: Proxy.time) else {
+      Issue.record("not stored")
+      return
+    }
+    #expect(again.response.headerFields[.location] == "/b?token=s3cret")
+    #expect(again.response.headerFields[.contentLocation] == "/me?access_token=s3cret")
+    // Another client has not shown the secret, and a digest is none.
+    let digest = "sha256-\(SHA256Digest.hex(Array("s3cret".utf8)))"
+    for other in ["other", digest] {
+      guard case .send = await cache.begin(request(other), at: Proxy.time) else {
+        Issue.record("answered to \(other)")
+        return
+      }
+    }
+    // A change of the URL reaches it.
+    _ = await send(request("s3cret", .post), [:])
+    guard case .send = await cache.begin(request("s3cret"), at: Proxy.time.addingTimeInterval(1)) else {
+      Issue.record("fresh after a change")
+      return
+    }
+  }
+
+  @Test func `is not answered with a URL whose secret the client has not shown`() async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; Location: /b?token=s3cret", body: "a")
+    #expect(try await proxy.exchange(age: 1).sent != nil)
+  }
+
   @Test func `keeps cookies only where it is told to`() async throws {
     let fields = "Cache-Control: max-age=60; Set-Cookie: a=b; Set-Cookie: c=d"
     _ = try await proxy.exchange(answer: fields)
