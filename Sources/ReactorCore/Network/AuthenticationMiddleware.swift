@@ -15,7 +15,8 @@ import Synchronization
 ///   failure of the network passes as it is, so that it is retried and a stale copy may stand in. The 401 of a request that
 ///   began afterwards begins another refresh.
 /// - A late 401 for an old credential leads to no refresh: the request is sent again with the newer one.
-/// - A second 401 is the answer.
+/// - A second 401 is the answer. So is the 401 of another origin that the request was redirected to: it never saw the
+///   credential.
 /// - A request that is cancelled while it waits ends at once; the refresh goes on for the others, and is cancelled with the last.
 /// - The fields that the signature added or changed are marked as never to be indexed (RFC 7541 §7.1.3); the transports of this package
 ///   leave them out of a request that is redirected to another origin.
@@ -64,8 +65,11 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     guard let held = look.usable else {
       return try await next(signed(request, body, with: credential(look)), body)
     }
-    let answer = try await next(signed(request, body, with: held), body)
-    guard answer.0.status == .unauthorized else { return answer }
+    let trail = RedirectTrail()
+    let answer = try await RedirectTrail.$observed.withValue(trail) {
+      try await next(signed(request, body, with: held), body)
+    }
+    guard answer.0.status == .unauthorized, !trail.hasChangedOrigin else { return answer }
     return try await next(signed(request, body, with: credential(look)), body)
   }
 

@@ -55,14 +55,19 @@ public struct Backend: Sendable {
     let transport = transport
     // Around the transport alone: a request that a middleware sends by itself leaves nothing.
     var next: TransportMiddleware.Next = { request, body in
-      try await RedirectTrail.$current.withValue(trail) {
+      let own = RedirectTrail()
+      let observed = RedirectTrail.observed
+      // What was answered counts, whatever became of the next hop.
+      defer { for trail in [trail, observed] { trail?.leave(own.hops) } }
+      return try await RedirectTrail.$current.withValue(own) {
         try await transport.send(request, body: body, progress: progress)
       }
     }
     for middleware in chain.reversed() {
       next = { [next] in try await middleware.intercept($0, body: $1, next: next) }
     }
-    return try await next(request, body)
+    // A request that a middleware sends through another backend is none of this one's.
+    return try await RedirectTrail.$observed.withValue(nil) { [next] in try await next(request, body) }
   }
 
   /// Has every middleware forget its user.

@@ -14,6 +14,9 @@ final class RedirectTrail: Sendable {
   /// Whose request the current task sends; `nil`: nobody asks.
   @TaskLocal static var current: RedirectTrail?
 
+  /// The trail of a middleware around the transport, which gets the same hops.
+  @TaskLocal static var observed: RedirectTrail?
+
   private let state = Mutex<[Hop]>([])
 
   /// In the order in which they were answered, of every call of a transport: a middleware may have made several.
@@ -21,6 +24,14 @@ final class RedirectTrail: Sendable {
 
   /// The responses that were followed.
   var redirects: [HTTPResponse] { hops.filter(\.isFollowed).map(\.response) }
+
+  /// A Boolean value that indicates whether the latest answer came over a redirect to another origin. From there on the
+  /// request was without its credentials.
+  var hasChangedOrigin: Bool {
+    let hops = hops
+    let latest = hops.dropLast().lastIndex { !$0.isFollowed }.map { hops[($0 + 1)...] } ?? hops[...]
+    return Set(latest.map { $0.request.url.flatMap(WebOrigin.init) }).count > 1
+  }
 
   func leave(_ hops: Hop...) { leave(hops) }
 

@@ -99,6 +99,46 @@ import Testing
     #expect(transport.tokens == ["1", "1", "-"])
   }
 
+  /// Follows redirects as the real transports do.
+  private struct Following: Transport {
+    let transport: ScriptedTransport
+
+    func send(
+      _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+    ) async throws -> (HTTPResponse, Data) {
+      try await Redirect.following(request, body: body, limit: 5) { request, body in
+        try await transport.send(request, body: body, progress: progress)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "https://files.example/notes", "http://api.example.com/there", "https://api.example.com:8443/there",
+  ])
+  func `takes the 401 of another origin for the answer`(location: String) async throws {
+    let transport = ScriptedTransport { request, _ in
+      request.authority == "api.example.com" && request.scheme == "https"
+        ? .response(.found, fields: [.location: location]) : .response(.unauthorized)
+    }
+    let backend = Backend(
+      baseURL: Bench.url, transport: Following(transport: transport),
+      authentication: AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url]))
+    #expect(try await backend.send(request, body: nil).0.status == .unauthorized)
+    #expect(transport.tokens == ["1", "-"])
+    #expect(authenticator.refused.isEmpty)
+  }
+
+  @Test func `refreshes for a 401 of its own origin after a redirect`() async throws {
+    transport.answer("/notes", with: .response(.found, fields: [.location: "/there"]))
+    transport.answer("/there", with: .response(.unauthorized), .json("[]"))
+    let backend = Backend(
+      baseURL: Bench.url, transport: Following(transport: transport),
+      authentication: AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url]))
+    #expect(try await backend.send(request, body: nil).0.status == .ok)
+    #expect(transport.tokens == ["1", "1", "2", "2"])
+    #expect(authenticator.refused == ["1"])
+  }
+
   /// Signs in a field of its own and in the query, and changes all that it can.
   private struct Digest: Authenticator {
     func sign(_ request: inout HTTPRequest, body: Data?, with key: String) throws {
