@@ -91,7 +91,8 @@ let package = Package(
   ]
     + ["Scenarios", "Races"].map { name in
       .testTarget(
-        name: name, dependencies: ["ReactorCore", "ReactorFlux", "ReactorTesting", "TestSupport"] + httpTypes,
+        name: name,
+        dependencies: ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"] + httpTypes,
         path: "Tests/\(name)", swiftSettings: settings)
     } + [
       .testTarget(
