@@ -19,6 +19,21 @@ enum EndToEndFields {
     return fields
   }
 
+  /// The fields of a client's request, without its host, and without what it claims of a proxy before this one.
+  ///
+  /// Servers make URLs of such claims. They are no part of a stored answer's key, so that the first client's claim would be in
+  /// the answer for all.
+  static func ofRequest(_ headers: HTTPHeaders) -> HTTPFields? {
+    of(headers)?.filter { field in
+      let name = field.name.canonicalName
+      return name != "host" && !name.hasPrefix("x-forwarded") && !claims.contains(name)
+    }
+  }
+
+  private static let claims: Set<String> = [
+    "forwarded", "x-host", "x-original-host", "x-original-url", "x-rewrite-url",
+  ]
+
   static func headers(_ fields: HTTPFields) -> HTTPHeaders {
     var headers = HTTPHeaders()
     for field in fields { headers.add(name: field.name.rawName, value: field.value) }

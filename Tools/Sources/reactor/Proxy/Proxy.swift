@@ -26,6 +26,12 @@ struct Proxy: Sendable {
     let start = ContinuousClock.now
     let target = target(of: request)
     let scope = Self.scope(of: target.headerFields)
+    // Its body is no part of a key, and nothing says what it means (RFC 9110 §9.3.1): such a request is the server's alone.
+    if [.get, .head].contains(target.method), request.body.readableBytes > 0 {
+      let answer = await pass(request, to: target, interim: interim)
+      tell(request, answer, since: start)
+      return answer
+    }
     let answer: ProxyAnswer
     switch await cache.begin(target, scope: scope, at: now()) {
     case .answer(let stored): answer = ProxyAnswer(stored)
@@ -59,6 +65,17 @@ struct Proxy: Sendable {
     } catch {
       return cache.standIn(exchange, at: now(), always: isStaleOnDisconnect).map(ProxyAnswer.init)
         ?? ProxyAnswer(failure: error)
+    }
+  }
+
+  /// Sends a request past the cache.
+  private func pass(
+    _ request: ForwardedRequest, to target: HTTPRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
+  ) async -> ProxyAnswer {
+    var sent = request
+    sent.head = target
+    do { return ProxyAnswer(try await upstream.send(sent, interim: interim)) } catch {
+      return ProxyAnswer(failure: error)
     }
   }
 

@@ -18,6 +18,13 @@ struct ProxyAnswer: Sendable {
     failure = answer.failure
   }
 
+  /// The server's answer as it came.
+  init(_ message: ForwardedResponse) {
+    response = message.head
+    body = message.body.data
+    source = "network"
+  }
+
   /// 502: the server gave no whole answer (RFC 9110 §15.6.3).
   init(failure: any Error) {
     response = HTTPResponse(status: .badGateway, headerFields: [.contentLength: "0"])

@@ -13,7 +13,12 @@ struct ProxyCommand: AsyncParsableCommand {
       say of a private cache; requests with Authorization have a cache of their own per value. A server that gives no \
       whole answer is a 502, or a stale answer where that is allowed.
 
-      Bodies are kept whole in memory on their way, up to 64 MiB each.
+      It serves requests for this machine (localhost, 127.0.0.1, [::1]), for the address that it listens at, and for the names \
+      of --allow-host; another Host is a 421. A path with a segment . or .. is a 400. Forwarded and X-Forwarded fields are not sent on. \
+      A GET with a body goes past the cache. Values of secret query items, such as access_token, are stored as digests.
+
+      Bodies are kept whole in memory on their way, up to 64 MiB each. A request's head has at most 64 KiB and takes at most 30 seconds; \
+      its body brings 16 KiB in each 30 seconds, or ends. A connection on which nothing happens for two minutes is closed.
       """)
 
   @Option(
@@ -32,6 +37,16 @@ struct ProxyCommand: AsyncParsableCommand {
       valueName: "path"),
     transform: StoreArgument.parse)
   var store: StoreArgument?
+
+  @Option(
+    name: .customLong("allow-host"), parsing: .singleValue,
+    help: ArgumentHelp(
+      "Serve requests for this host too, whatever their port; may stand several times.", valueName: "host"),
+    transform: HostArgument.parse)
+  var allowedHosts: [String] = []
+
+  @Flag(help: "Store Set-Cookie with an answer, and hand it to every client that gets the answer.")
+  var keepCookies = false
 
   @Option(
     help: ArgumentHelp(
@@ -60,7 +75,8 @@ struct ProxyCommand: AsyncParsableCommand {
     let server: ProxyServer
     do {
       server = try await ProxyServer.start(
-        try proxy(), on: listen, maxConnections: OpenFiles.makeRoom(forClients: maxConnections))
+        try proxy(), on: listen, hosts: allowedHosts,
+        maxConnections: OpenFiles.makeRoom(forClients: maxConnections))
     } catch {
       let isStore = error is SQLitePersistenceError
       let status = ExitStatus(
@@ -81,7 +97,7 @@ struct ProxyCommand: AsyncParsableCommand {
   private func proxy() throws -> Proxy {
     let persistence = try store.map { try Store($0).persistence } ?? MemoryPersistence()
     var proxy = Proxy(
-      cache: HTTPCache(persistence: persistence, keepsCookies: true), upstream: try Upstream(upstream),
+      cache: HTTPCache(persistence: persistence, keepsCookies: keepCookies), upstream: try Upstream(upstream),
       isStaleOnDisconnect: staleOnDisconnect)
     if trace { proxy.trace = { StandardStream.error.writeLine($0) } }
     return proxy

@@ -5,18 +5,29 @@ import NIOHTTP1
 
 /// One client's connection: collects a request, and sends what the proxy answers. Requests come one at a time, since the pipeline
 /// holds back the next.
-final class ProxyHandler: ChannelInboundHandler {
+///
+/// A client that ends its side of the connection still gets its answer. Nothing tells it from one that has gone: its
+/// request to the server goes on, unless the client resets the connection.
+final class ProxyHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
   private let proxy: Proxy
+  private let hosts: ServedHosts
   private var head: HTTPRequestHead?
   private var body = ByteBuffer()
   private var exchange: Task<Void, Never>?
   /// Whether the connection ends with the answer that is due: what comes after it is no request (RFC 9112 §9.6).
   private var isLast = false
+  /// Whether a request has come whole that is not answered.
+  private var isAnswering = false
+  private var isInputClosed = false
 
-  init(_ proxy: Proxy) { self.proxy = proxy }
+  init(_ proxy: Proxy, _ hosts: ServedHosts) {
+    self.proxy = proxy
+    self.hosts = hosts
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isLast else { return }
@@ -47,42 +58,53 @@ final class ProxyHandler: ChannelInboundHandler {
     context.fireChannelInactive()
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // Of a request that was cut off after the one that is answered.
+    if isAnswering, error is ByteToMessageDecoderError { return }
+    context.close(promise: nil)
+  }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+    if event as? ChannelEvent == .inputClosed {
+      isInputClosed = true
+      if !isAnswering { context.close(promise: nil) }
+    }
     context.fireUserInboundEventTriggered(event)
   }
 
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+    isAnswering = false
+    let sent = promise ?? context.eventLoop.makePromise()
+    // The next request may have come before its client ended, and is answered too.
+    sent.futureResult.assumeIsolated().whenComplete { _ in
+      if self.isInputClosed, !self.isAnswering { context.close(promise: nil) }
+    }
+    context.write(data, promise: sent)
+  }
+
   private func answer(_ head: HTTPRequestHead, _ body: ByteBuffer, _ channel: any Channel) {
-    guard let method = HTTPRequest.Method(rawValue: head.method.rawValue), let path = Self.path(of: head) else {
+    isAnswering = true
+    guard let method = HTTPRequest.Method(rawValue: head.method.rawValue), let target = RequestTarget(head) else {
       isLast = true
       return ClientResponse(status: .badRequest).send(on: channel)
     }
-    // It is the server's that is sent on.
-    var headers = head.headers
-    headers.remove(name: "host")
-    guard let fields = EndToEndFields.of(headers) else {
+    if let authority = target.authority, !hosts.contains(authority, at: channel.localAddress) {
+      isLast = true
+      return ClientResponse(status: .misdirectedRequest).send(on: channel)
+    }
+    guard let fields = EndToEndFields.ofRequest(head.headers) else {
       isLast = true
       return ClientResponse(status: .requestHeaderFieldsTooLarge).send(on: channel)
     }
     let request = ForwardedRequest(
       head: HTTPRequest(
-        method: method, scheme: nil, authority: nil, path: path, headerFields: fields),
+        method: method, scheme: nil, authority: nil, path: target.path, headerFields: fields),
       body: body,
       isChunked: head.headers.contains(name: "transfer-encoding"))
     let work = ClientExchange(proxy: proxy, request: request, head: head, channel: channel)
     exchange = Task { await work.run() }
-  }
-
-  /// The path and the query (RFC 9112 §3.2), or the asterisk of OPTIONS.
-  private static func path(of head: HTTPRequestHead) -> String? {
-    guard head.method != .CONNECT else { return nil }
-    if head.uri.hasPrefix("/") || (head.uri == "*" && head.method == .OPTIONS) { return head.uri }
-    guard let scheme = head.uri.range(of: "://") else { return nil }
-    let rest = head.uri[scheme.upperBound...]
-    let path = rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
-    return path.hasPrefix("/") ? String(path) : "/" + path
   }
 
   private func refuse(_ context: ChannelHandlerContext) {

@@ -10,12 +10,16 @@ final class ProxyServer: Sendable {
 
   /// Returns once it listens.
   ///
-  /// - Parameter maxConnections: how many clients are let in at once.
+  /// - Parameters:
+  ///   - hosts: the names under which it serves requests, beside those of this machine and the address itself.
+  ///   - maxConnections: how many clients are let in at once.
   /// - Throws: where the address cannot be had.
   static func start(
-    _ proxy: Proxy, on address: ListenArgument, maxConnections: Int = 1024
+    _ proxy: Proxy, on address: ListenArgument, hosts: [String] = [], maxConnections: Int = 1024,
+    pace: RequestPaceLimits = RequestPaceLimits()
   ) async throws -> ProxyServer {
     let connections = Connections()
+    let served = ServedHosts(hosts + [address.host.contains(":") ? "[\(address.host)]" : address.host])
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: 256)
@@ -28,9 +32,10 @@ final class ProxyServer: Sendable {
         }
       }
       .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try configure(channel, proxy)
+          try configure(channel, proxy, served, pace)
           connections.add(channel)
         }
       }
@@ -51,14 +56,17 @@ final class ProxyServer: Sendable {
     await connections.close(after: grace)
   }
 
-  private static func configure(_ channel: any Channel, _ proxy: Proxy) throws {
+  private static func configure(
+    _ channel: any Channel, _ proxy: Proxy, _ hosts: ServedHosts, _ pace: RequestPaceLimits
+  ) throws {
     var framing = HTTPResponseEncoder.Configuration()
     framing.automaticallySetFramingHeaders = false
     try channel.pipeline.syncOperations.addHandlers([
       // Longer than a server behind it may take.
       IdleStateHandler(allTimeout: .minutes(2)), HTTPResponseEncoder(configuration: framing),
       ByteToMessageHandler(RequestDecoder()),
-      HTTPServerPipelineHandler(), HTTPServerProtocolErrorHandler(), ProxyHandler(proxy),
+      HTTPServerPipelineHandler(), HTTPServerProtocolErrorHandler(), RequestPace(pace),
+      ProxyHandler(proxy, hosts),
     ])
   }
 }

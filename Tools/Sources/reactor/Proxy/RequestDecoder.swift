@@ -16,14 +16,21 @@ struct RequestDecoder: ByteToMessageDecoder {
     case trailers
   }
 
+  /// Tells the handlers behind, once for each request, that a part of its head has come and not the whole. Empty lines before
+  /// it are a part too.
+  struct HeadHasBegun {}
+
   private var state = State.head
+  /// How many bytes of the head hold no end of it.
+  private var searched = 0
+  private var hasBegun = false
   private static let headLimit = 64 << 10
   private static let lineLimit = 8 << 10
 
   mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
     switch state {
     case .head:
-      guard let head = try Self.head(&buffer) else { return .needMoreData }
+      guard let head = try head(&buffer, context) else { return .needMoreData }
       send(.head(head), context)
       try begin(head, context)
     case .body(let left):
@@ -94,18 +101,48 @@ struct RequestDecoder: ByteToMessageDecoder {
 
 extension RequestDecoder {
   /// - Returns: `nil` until all of it is there.
-  private static func head(_ buffer: inout ByteBuffer) throws -> HTTPRequestHead? {
+  private mutating func head(_ buffer: inout ByteBuffer, _ context: ChannelHandlerContext) throws -> HTTPRequestHead? {
     // Empty lines before a request are skipped (§2.2).
-    while buffer.readableBytesView.starts(with: "\r\n".utf8) { buffer.moveReaderIndex(forwardBy: 2) }
+    let hasCome = buffer.readableBytes > 0
+    while searched == 0, let length = Self.emptyLine(buffer.readableBytesView) {
+      buffer.moveReaderIndex(forwardBy: length)
+    }
     let bytes = buffer.readableBytesView
-    guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else {
-      guard bytes.count < headLimit else { throw HTTPParserError.headerOverflow }
+    guard let end = Self.end(of: bytes, from: bytes.startIndex + searched) else {
+      guard bytes.count < Self.headLimit else { throw HTTPParserError.headerOverflow }
+      if hasCome, !hasBegun { context.fireUserInboundEventTriggered(HeadHasBegun()) }
+      hasBegun = hasBegun || hasCome
+      // The end may have begun with the last two bytes. The first may be that of an empty line.
+      searched = max(bytes.count - 2, bytes.isEmpty || bytes.elementsEqual("\r".utf8) ? 0 : 1)
       return nil
     }
-    guard end.upperBound - bytes.startIndex <= headLimit else { throw HTTPParserError.headerOverflow }
+    (searched, hasBegun) = (0, false)
+    guard end.upperBound - bytes.startIndex <= Self.headLimit else { throw HTTPParserError.headerOverflow }
     // A byte is a character, until it is known what a field's value is.
     let text = String(String.UnicodeScalarView(bytes[..<end.lowerBound].map { Unicode.Scalar($0) }))
     buffer.moveReaderIndex(to: end.upperBound)
+    return try Self.head(text)
+  }
+
+  /// The length of the empty line that the bytes begin with. A line may end in LF alone (§2.2).
+  private static func emptyLine(_ bytes: ByteBufferView) -> Int? {
+    if bytes.first == lineFeed { return 1 }
+    return bytes.starts(with: "\r\n".utf8) ? 2 : nil
+  }
+
+  /// The end of a line and the empty line after it, from `start` on.
+  private static func end(of bytes: ByteBufferView, from start: Int) -> Range<Int>? {
+    var start = start
+    while let line = bytes[start...].firstIndex(of: lineFeed) {
+      start = line + 1
+      if let length = emptyLine(bytes[start...]) { return line..<(start + length) }
+    }
+    return nil
+  }
+
+  private static let lineFeed = UInt8(ascii: "\n")
+
+  private static func head(_ text: String) throws -> HTTPRequestHead {
     // By scalars: CR and LF together are one Character.
     let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       line.last == "\r" ? line.dropLast() : line
@@ -149,15 +186,18 @@ extension RequestDecoder {
     return (String(line[..<colon]), text(value[..<end].drop(while: isSpace)))
   }
 
+  /// A line within a body. It does not end in LF alone, which is for heads (§2.2).
+  ///
   /// - Returns: `nil` until it ended.
   private static func line(_ buffer: inout ByteBuffer) throws -> String? {
     let bytes = buffer.readableBytesView
-    guard let end = bytes.firstRange(of: Array("\r\n".utf8)) else {
+    guard let end = bytes.firstIndex(of: lineFeed) else {
       guard bytes.count < lineLimit else { throw HTTPParserError.headerOverflow }
       return nil
     }
-    let line = String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
-    buffer.moveReaderIndex(to: end.upperBound)
+    guard end > bytes.startIndex, bytes[end - 1] == UInt8(ascii: "\r") else { throw HTTPParserError.invalidChunkSize }
+    let line = String(decoding: bytes[..<(end - 1)], as: UTF8.self)
+    buffer.moveReaderIndex(to: end + 1)
     return line
   }
 

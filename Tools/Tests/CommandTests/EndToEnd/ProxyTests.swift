@@ -9,7 +9,7 @@ import Testing
   private static let fresh = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 3\r\n\r\none"
 
   private func request(_ path: String, fields: [String] = [], port: Int) async throws -> WireMessage {
-    let lines = ["GET \(path) HTTP/1.1", "Host: p", "Connection: close"] + fields
+    let lines = ["GET \(path) HTTP/1.1", "Host: localhost:\(port)", "Connection: close"] + fields
     return WireMessage(try await WireClient.exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", port: port))
   }
 
@@ -36,6 +36,60 @@ import Testing
       #expect(lines[0].hasPrefix("GET /a?token=sha256-") && lines[0].contains(" 200 network, 3 bytes, "))
       #expect(lines[2].hasPrefix("GET /a 200 stored, age ") && lines[2].hasSuffix(" ms"))
       #expect(!end.error.contains("s3cret"))
+    }
+    try await origin.stop()
+  }
+
+  /// Letters and digits, which no encoding changes, in every spelling that a secret may have.
+  @Test(arguments: ["store", "store.sqlite"]) func `shows no secret in its store, its trace or the store's listing`(
+    name: String
+  ) async throws {
+    let script: ScriptedOrigin.Script = { request in
+      let target = request.split(separator: " ")[1]
+      return .text(
+        "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Location: \(target)\r\nSet-Cookie: id=c4nary\r\n"
+          + "Link: <\(target)>; rel=next\r\nContent-Length: 2\r\n\r\nok")
+    }
+    let queries = [
+      "access_token=c4nary", "TOKEN=c4nary", "a=1;token=c4nary", "token[]=c4nary", "%74oken=c4nary",
+      "a#access_token=c4nary",
+      "next=https://b/?access_token=c4nary", "next=https%3A%2F%2Fu%3Ac4nary%40b%2F%3Ftoken%3Dc4nary",
+    ]
+    let origin = try await ScriptedOrigin.start(script)
+    try await TemporaryDirectory.use { directory in
+      let store = directory.appending(path: name).path(percentEncoded: false)
+      let arguments = [
+        "proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)", "--trace", "--store",
+        store,
+      ]
+      var told = ""
+      try await RunningCommand.run(arguments, signal: SIGTERM) { command in
+        let port = try port(try await command.line())
+        for query in queries {
+          for _ in 0..<2 {
+            let answer = try await request(
+              "/me?\(query)", fields: ["Authorization: c4nary", "Cookie: id=c4nary"], port: port)
+            #expect(answer.body == "ok" && answer["Content-Location"] == "/me?\(query)")
+          }
+        }
+        told += try await command.end().error
+      }
+      #expect(origin.requests.count == queries.count)
+      for arguments in [["list"], ["list", "--json"], ["verify"]] {
+        told += try await Command.run(["store"] + arguments + ["--store", store]).output
+      }
+      #expect(told.contains("sha256-") && told.contains(" stored, age "))
+      #expect(!told.contains("c4nary"), "\(told)")
+      let paths =
+        FileManager.default.enumerator(atPath: directory.path(percentEncoded: false))?
+        .compactMap { $0 as? String } ?? []
+      #expect(!paths.isEmpty)
+      for path in paths {
+        guard
+          let data = FileManager.default.contents(atPath: directory.appending(path: path).path(percentEncoded: false))
+        else { continue }
+        #expect(data.firstRange(of: Data("c4nary".utf8)) == nil, "\(path)")
+      }
     }
     try await origin.stop()
   }
@@ -89,6 +143,7 @@ import Testing
     (["--upstream", "ftp://h/"], "http or https"), (["--upstream", "h:80"], "http or https"),
     (["--upstream", "http://"], "http or https"), (["--upstream", "http://h/?q"], "no query"),
     (["--upstream", "http://u:p@h/"], "no credentials"), (["--store", ""], "has a name"), (["--fast"], "--fast"),
+    (["--allow-host", "h:80"], "without a port"), (["--allow-host", "h/"], "without a port"),
   ])
   func `refuses what it cannot understand`(arguments: [String], words: String) async throws {
     var all = ["proxy"] + arguments

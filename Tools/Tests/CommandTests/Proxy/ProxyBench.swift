@@ -16,9 +16,12 @@ final class ProxyBench: Sendable {
   /// Runs `body` with a proxy and an origin that are stopped afterwards.
   static func run(
     isStaleOnDisconnect: Bool = false, trace: (@Sendable (String) -> Void)? = nil, silence: Duration = .seconds(86_400),
-    maxConnections: Int = 1024, script: @escaping ScriptedOrigin.Script, body: (ProxyBench) async throws -> Void
+    maxConnections: Int = 1024, hosts: [String] = ["p", "proxy", "proxy.example"], base: String = "",
+    keepsCookies: Bool = true, pace: RequestPaceLimits = RequestPaceLimits(), script: @escaping ScriptedOrigin.Script,
+    body: (ProxyBench) async throws -> Void
   ) async throws {
-    let bench = try await ProxyBench(isStaleOnDisconnect, trace, silence, maxConnections, script)
+    let bench = try await ProxyBench(
+      isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, keepsCookies, pace, script)
     do {
       try await body(bench)
     } catch {
@@ -30,16 +33,17 @@ final class ProxyBench: Sendable {
 
   private init(
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
-    _ maxConnections: Int, _ script: @escaping ScriptedOrigin.Script
+    _ maxConnections: Int, _ hosts: [String], _ base: String, _ keepsCookies: Bool, _ pace: RequestPaceLimits,
+    _ script: @escaping ScriptedOrigin.Script
   ) async throws {
     origin = try await ScriptedOrigin.start(script)
-    let upstream = try Upstream(UpstreamArgument.parse("http://127.0.0.1:\(origin.port)"), silence: silence)
+    let upstream = try Upstream(UpstreamArgument.parse("http://127.0.0.1:\(origin.port)\(base)"), silence: silence)
     let time = SharedDate()
     let proxy = Proxy(
-      cache: HTTPCache(persistence: MemoryPersistence(), keepsCookies: true), upstream: upstream,
+      cache: HTTPCache(persistence: MemoryPersistence(), keepsCookies: keepsCookies), upstream: upstream,
       isStaleOnDisconnect: isStaleOnDisconnect, now: { time.value.withLock { $0 } }, trace: trace)
     server = try await ProxyServer.start(
-      proxy, on: ListenArgument(host: "127.0.0.1", port: 0), maxConnections: maxConnections)
+      proxy, on: ListenArgument(host: "127.0.0.1", port: 0), hosts: hosts, maxConnections: maxConnections, pace: pace)
     self.time = time
   }
 

@@ -105,12 +105,12 @@ import Testing
     }
   }
 
-  @Test func `that hang up end their request to the server`() async throws {
+  @Test func `that reset their connection end their request to the server`() async throws {
     try await ProxyBench.run(script: { _ in .silence }) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send("GET /a HTTP/1.1\r\nHost: p\r\n\r\n")
       await bench.origin.waitForRequest()
-      try await client.close()
+      try await client.reset()
       await bench.origin.waitForHangUp()
     }
   }

@@ -103,6 +103,15 @@ final class WireClient: Sendable {
   }
 
   func close() async throws { try await channel.close() }
+
+  /// Ends its side, and goes on reading.
+  func closeOutput() async throws { try await channel.close(mode: .output) }
+
+  /// Closes without a goodbye: the other end gets a reset.
+  func reset() async throws {
+    try await (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+    try await channel.close()
+  }
 }
 
 private final class TextHandler: ChannelInboundHandler {

@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// A host's name or address, as it is written on the command line, without a port.
+enum HostArgument {
+  static func parse(_ text: String) throws -> String {
+    let bare = text.contains(":") && !text.hasPrefix("[") ? "[\(text)]" : text
+    guard let name = ServedHosts.name(bare), !bare.hasSuffix(":"), !bare.contains(/[^:]:[0-9]*$/) || bare.hasPrefix("[")
+    else { throw ValidationError("it needs a host's name or address without a port, as in api.local or ::1") }
+    return name.contains(":") ? "[\(name)]" : name
+  }
+}
