@@ -68,14 +68,32 @@ public final class ModelLayer: Sendable {
   }
 
   /// What happens, as a sequence. It holds at most 1,024 events for a slow reader; what is lost beyond that is told by one
-  /// ``ReactorEvent/Kind/dropped(_:)``. Observation begins with the iterator and ends with it.
+  /// ``ReactorEvent/Kind/dropped(_:)``. Observation begins with the iterator and ends with it. The sequence ends when the
+  /// layer and its reactors are gone.
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: core.events) }
 
-  /// Calls `body` with every event, in order, one call at a time, on whatever thread caused one. It must be quick.
+  /// Calls `body` with every event, in order, one call at a time. Its call is over before whoever caused the event goes on,
+  /// unless another thread is in a call of it. A slow observer holds nobody for long: a task of the layer's delivers what
+  /// has piled up. Of that, 16,384 events are kept; beyond it, one ``ReactorEvent/Kind/dropped(_:)`` says how many were
+  /// lost.
   ///
-  /// Ends when the token is cancelled or released.
+  /// Ends when the token is cancelled or released, so keep the token. To observe for as long as an object lives, without a
+  /// token, call ``observeEvents(for:_:)``.
   public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
     core.events.observe(body)
+  }
+
+  /// Calls `body` with every event for as long as `owner` lives, which it does not keep alive; see ``observeEvents(_:)``.
+  ///
+  /// ```swift
+  /// layer.observeEvents(for: self) { model, event in model.count(event) }
+  /// ```
+  ///
+  /// Give the layer itself to observe for as long as that lives.
+  public func observeEvents<Owner: AnyObject & Sendable>(
+    for owner: Owner, _ body: @escaping @Sendable (Owner, ReactorEvent) -> Void
+  ) {
+    core.events.observe(for: owner, body)
   }
 
   /// Signs the user out: the backend's middlewares forget the credential, and then ``removeAll()`` forgets what is stored.
@@ -92,8 +110,11 @@ public final class ModelLayer: Sendable {
     try await removeAll()
   }
 
-  /// Forgets all that this scope has, in memory and on disk. Callers that wait get ``ReactorError/cancelled``,
-  /// open streams show nothing, and what answers later is dropped.
+  /// Forgets all that this scope has, in memory and on disk. Callers that wait for a value get
+  /// ``ReactorError/cancelled``, open streams show nothing, and what answers later is dropped.
+  ///
+  /// A request that may change something on the server, such as a POST, goes on. The server may have carried it out
+  /// already, so its caller gets the answer, which is stored nowhere.
   ///
   /// The user stays signed in: the next fetch asks with the same credential. To end a session call ``signOut()``.
   ///

@@ -137,4 +137,11 @@ public final class Reactor<Model: Sendable>: Sendable {
   public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
     engine.core.events.observe(body)
   }
+
+  /// Calls `body` with every event for as long as `owner` lives; see ``ModelLayer/observeEvents(for:_:)``.
+  public func observeEvents<Owner: AnyObject & Sendable>(
+    for owner: Owner, _ body: @escaping @Sendable (Owner, ReactorEvent) -> Void
+  ) {
+    engine.core.events.observe(for: owner, body)
+  }
 }

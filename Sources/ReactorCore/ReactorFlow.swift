@@ -15,7 +15,9 @@ import Synchronization
 ///
 /// Steps run on the global executor, never on the caller's actor. They may throw anything: a ``ReactorError`` passes, a
 /// `CancellationError` becomes ``ReactorError/cancelled``, the rest ``ReactorError/network(_:)`` or
-/// ``ReactorError/persistence(_:)``. They are cancelled with the flight, when its last party leaves.
+/// ``ReactorError/persistence(_:)``. They are cancelled with the flight, when its last party leaves. A step that throws a
+/// cancellation by itself, such as the end of a time limit of its own, has failed: callers get ``ReactorError/cancelled``, and
+/// streams show it as their error.
 ///
 /// A step may use the reactors of its layer. While it loads, saves or removes, nobody else uses the persistence of its key, except
 /// what the step itself awaits; another key is waited for. Steps that wait for each other get

@@ -2,13 +2,17 @@ public import Foundation
 
 /// A model, and when and from what it was made.
 public struct Snapshot<Model: Sendable>: Sendable {
-  public var model: Model
+  public var model: Model { didSet { box = nil } }
   /// When it was fetched: freshness counts from here.
   public var fetchedAt: Date
   /// The exchange that it was made from; `nil` for a local value, and where only the model is still held.
   public var record: Record?
   /// The exchange without its body; `nil` for a local value.
   public internal(set) var head: Record.Head?
+  /// The reactor's own box of ``model``, where it has one already: what a step passes on unchanged is no new value.
+  var box: (any AnyObject & Sendable)?
+  /// Told how many bytes were saved.
+  var receipt: SaveReceipt?
 
   public init(model: Model, fetchedAt: Date, record: Record? = nil) {
     self.model = model

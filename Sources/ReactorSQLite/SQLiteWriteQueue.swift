@@ -3,23 +3,28 @@
 
   /// Operations that arrive while another is performed wait, and are then performed together: as one transaction.
   ///
-  /// Whoever finds nobody at work leads: it lets those come that are about to, performs its own operation with those
-  /// that wait, on its own thread, tells each how it ended, and hands over to one that has come meanwhile. So there is
-  /// no task of the queue's own, and nobody works for others for ever.
+  /// Each puts its operation down and lets those come that are about to. Whoever runs first then, and finds nobody at work,
+  /// performs its own operation with those that wait, on its own thread. The others wait until that is over; the most urgent
+  /// of those that are left is woken. So there is no task of the queue's own, nobody works for others for ever, and nobody
+  /// who is slow to run holds up the rest: the lead is taken by who runs, and is never promised to who does not.
   final class SQLiteWriteQueue<Operation: Sendable>: Sendable {
-    private enum Turn {
-      case lead
-      case done(Result<Void, any Error>)
+    fileprivate typealias Outcome = Result<Void, any Error>
+
+    fileprivate struct Waiter {
+      let id: UInt64
+      let operation: Operation
+      let priority: TaskPriority
     }
 
-    private struct Waiter {
-      var operation: Operation
-      var continuation: CheckedContinuation<Turn, Never>
-    }
-
-    private struct State {
-      var isLed = false
+    fileprivate struct State {
+      var isBusy = false
+      var lastID: UInt64 = 0
+      /// Those that nobody has begun to perform.
       var waiters: [Waiter] = []
+      /// Those that wait for the one who is at work; the others are on their way.
+      var parked: [UInt64: CheckedContinuation<Outcome?, Never>] = [:]
+      /// Of those that were performed while they were on their way.
+      var outcomes: [UInt64: Outcome] = [:]
     }
 
     private let state = Mutex(State())
@@ -40,56 +45,58 @@
       self.perform = perform
     }
 
-    /// How many wait for the one who leads.
+    /// How many are not performed yet.
     var waiterCount: Int { state.withLock(\.waiters.count) }
 
     /// Returns when the operation was performed. Cancellation does not stop it.
     ///
     /// - Throws: the operation's own error.
     func run(_ operation: Operation) async throws {
-      if takesLead() {
-        // Those that are about to come, come first: without this, a burst on one core is so many transactions.
-        await Task.yield()
-        return try lead(operation).get()
+      let id = state.withLock { state in
+        state.lastID += 1
+        state.waiters.append(Waiter(id: state.lastID, operation: operation, priority: Task.currentPriority))
+        return state.lastID
       }
-      let turn = await withCheckedContinuation { continuation in
-        let leads = state.withLock { state in
-          guard state.isLed else {
-            state.isLed = true
-            return true
-          }
-          state.waiters.append(Waiter(operation: operation, continuation: continuation))
-          return false
-        }
-        if leads { continuation.resume(returning: .lead) }
-      }
-      switch turn {
-      case .lead: try lead(operation).get()
-      case .done(let result): try result.get()
+      // Those that are about to come, come first: without this, a burst on one core is so many transactions.
+      await Task.yield()
+      while true {
+        if let outcome = performOwn(id) { return try outcome.get() }
+        if let outcome = await wait(id) { return try outcome.get() }
       }
     }
 
     /// Performs the operation where nobody is at work; else does nothing.
     func runIfIdle(_ operation: Operation) {
-      if takesLead() { _ = lead(operation) }
+      guard state.withLock({ $0.begin() }) else { return }
+      _ = lead(operation)
     }
 
-    private func takesLead() -> Bool {
-      state.withLock { state in
-        defer { state.isLed = true }
-        return !state.isLed
+    /// Performs the waiter's operation, with those of others, unless somebody is at work.
+    private func performOwn(_ id: UInt64) -> Outcome? {
+      let operation: Operation? = state.withLock { state in
+        guard let index = state.waiters.firstIndex(where: { $0.id == id }), state.begin() else { return nil }
+        return state.waiters.remove(at: index).operation
+      }
+      return operation.map { lead($0) }
+    }
+
+    /// - Returns: `nil` where the waiter is to try by itself.
+    private func wait(_ id: UInt64) async -> Outcome? {
+      await withCheckedContinuation { continuation in
+        let answer: Outcome?? = state.withLock { state in
+          if let outcome = state.outcomes.removeValue(forKey: id) { return .some(outcome) }
+          guard state.isBusy else { return .some(nil) }
+          state.parked[id] = continuation
+          return nil
+        }
+        if let answer { continuation.resume(returning: answer) }
       }
     }
 
-    private func lead(_ operation: Operation) -> Result<Void, any Error> {
+    private func lead(_ operation: Operation) -> Outcome {
       let others = takeWaiters(limit - weight(operation))
       let results = perform([operation] + others.map(\.operation))
-      for (waiter, result) in zip(others, results.dropFirst()) { waiter.continuation.resume(returning: .done(result)) }
-      let next = state.withLock { state -> Waiter? in
-        state.isLed = !state.waiters.isEmpty
-        return state.isLed ? state.waiters.removeFirst() : nil
-      }
-      next?.continuation.resume(returning: .lead)
+      for (waiter, outcome) in state.withLock({ $0.end(others, results) }) { waiter.resume(returning: outcome) }
       return results[0]
     }
 
@@ -103,6 +110,34 @@
         state.waiters.removeFirst(others.count)
         return Array(others)
       }
+    }
+  }
+
+  extension SQLiteWriteQueue.State {
+    /// Whether there was nobody at work.
+    fileprivate mutating func begin() -> Bool {
+      guard !isBusy else { return false }
+      isBusy = true
+      return true
+    }
+
+    /// - Returns: whom to wake with what: those that were performed, and the most urgent of the rest, to try by itself.
+    fileprivate mutating func end(
+      _ performed: [SQLiteWriteQueue.Waiter], _ results: [Result<Void, any Error>]
+    ) -> [(CheckedContinuation<SQLiteWriteQueue.Outcome?, Never>, SQLiteWriteQueue.Outcome?)] {
+      isBusy = false
+      var woken: [(CheckedContinuation<SQLiteWriteQueue.Outcome?, Never>, SQLiteWriteQueue.Outcome?)] = []
+      for (waiter, result) in zip(performed, results.dropFirst()) {
+        if let continuation = parked.removeValue(forKey: waiter.id) {
+          woken.append((continuation, result))
+        } else {
+          outcomes[waiter.id] = result
+        }
+      }
+      // The first of the most urgent.
+      let urgent = waiters.filter { parked[$0.id] != nil }.max { $0.priority < $1.priority }
+      if let urgent, let continuation = parked.removeValue(forKey: urgent.id) { woken.append((continuation, nil)) }
+      return woken
     }
   }
 #endif

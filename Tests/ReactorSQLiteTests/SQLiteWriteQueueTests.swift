@@ -34,7 +34,7 @@
       }
       script.executor.run(10)
       #expect(script.batches.withLock { $0 } == [])
-      #expect(queue.waiterCount == 9)
+      #expect(queue.waiterCount == 10)
       script.executor.runAll()
       #expect(script.batches.withLock { $0 } == [Array(0..<50)])
       for (operation, task) in tasks.enumerated() {
@@ -75,6 +75,49 @@
       #expect(script.batches.withLock { $0 } == [[1], [10, 11, 12]])
       try await first.value
       for task in late.withLock({ $0 }) { try await task.value }
+    }
+
+    @Test func `one that is slow to run holds up nobody, and is performed with the others`() async throws {
+      let script = Script()
+      let queue = SQLiteWriteQueue<Int>(limit: 1_000, weight: { _ in 1 }, perform: { script.perform($0) })
+      let slow = Task(executorPreference: script.executor, priority: .background) { try await queue.run(1) }
+      // It has come, and does not get to run again.
+      script.executor.run(1)
+      let other = ManualExecutor()
+      let urgent = Task(executorPreference: other, priority: .high) { try await queue.run(2) }
+      other.runAll()
+      #expect(script.batches.withLock { $0 } == [[2, 1]])
+      try await urgent.value
+      script.executor.runAll()
+      try await slow.value
+      #expect(queue.waiterCount == 0)
+    }
+
+    @Test func `one that was woken and is slow to run holds up nobody`() async throws {
+      let script = Script()
+      let queue = SQLiteWriteQueue<Int>(limit: 1, weight: { _ in 1 }, perform: { script.perform($0) })
+      let other = ManualExecutor()
+      let late = Mutex<[Task<Void, any Error>]>([])
+      script.whilePerforming.withLock { body in
+        body = {
+          for (operation, priority) in [(2, TaskPriority.background), (3, .high)] {
+            let task = Task(executorPreference: other, priority: priority) { try await queue.run(operation) }
+            late.withLock { $0.append(task) }
+          }
+          other.runAll()
+        }
+      }
+      let first = Task(executorPreference: script.executor) { try await queue.run(1) }
+      script.executor.runAll()
+      // The urgent one of those that wait is woken; before it runs, another comes.
+      let newcomer = Task(executorPreference: script.executor) { try await queue.run(4) }
+      script.executor.runAll()
+      #expect(script.batches.withLock { $0 } == [[1], [4]])
+      other.run(1)
+      #expect(script.batches.withLock { $0 } == [[1], [4], [3]])
+      other.runAll()
+      #expect(script.batches.withLock { $0 } == [[1], [4], [3], [2]])
+      for task in [first, newcomer] + late.withLock({ $0 }) { try await task.value }
     }
 
     @Test func `what need not be done now is left where somebody is at work`() async throws {

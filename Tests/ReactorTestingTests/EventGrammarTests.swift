@@ -44,7 +44,12 @@ import Testing
     Row(name: "no connectivity, and nothing asked", kinds: [.memoryMiss, .failed(.noConnectivity)]),
     Row(name: "an answer to what was given up", kinds: [request, .superseded, request, ok, ok]),
     Row(name: "an answer after the last has left", kinds: [request, .cancelled, request, ok, parsed, ok]),
-    Row(name: "a local write, and the answer that it outran", kinds: [request, .savedLocally, saved, ok, parsed]),
+    Row(
+      name: "a local write, and the answer that it outran",
+      kinds: [request, .superseded, .savedLocally, saved, ok, parsed]),
+    Row(
+      name: "a hit after a removal, of what was written again",
+      kinds: [.savedLocally, .removed, .savedLocally, .memoryHit]),
     Row(name: "a local write without bytes", kinds: [.savedLocally, .notEncoded("null"), .memoryHit]),
     Row(
       name: "a stale copy, asked for anew after a removal",
@@ -64,6 +69,8 @@ import Testing
   static let impossible = [
     Row(name: "a hit of nothing", kinds: [.memoryMiss, .memoryHit]),
     Row(name: "a stale copy of nothing", kinds: [.servedStale]),
+    Row(name: "a hit of what was removed", kinds: [parsed, .persistenceHit(isFresh: true), .removed, .memoryHit]),
+    Row(name: "a local write beside a request that nothing ends", kinds: [request, .savedLocally]),
     Row(
       name: "a stale copy of what was removed",
       kinds: [parsed, .persistenceHit(isFresh: false), .removed, .servedStale]),

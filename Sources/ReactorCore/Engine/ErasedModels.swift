@@ -5,16 +5,21 @@ extension Snapshot {
   func with<Other>(_ model: Other) -> Snapshot<Other> {
     var snapshot = Snapshot<Other>(model: model, fetchedAt: fetchedAt, record: record)
     snapshot.head = head
+    snapshot.receipt = receipt
     return snapshot
   }
 
   /// The same of a model whose type only its reactor knows.
-  var erased: Snapshot<AnyModel> { with(AnyModel(model)) }
+  var erased: Snapshot<AnyModel> { with(box.map { AnyModel(in: $0) } ?? AnyModel(model)) }
 }
 
 extension Snapshot<AnyModel> {
   /// The same with its model's type.
-  func typed<Typed: Sendable>(as type: Typed.Type) -> Snapshot<Typed> { with(model.model(as: type)) }
+  func typed<Typed: Sendable>(as type: Typed.Type) -> Snapshot<Typed> {
+    var snapshot = with(model.model(as: type))
+    snapshot.box = model.box
+    return snapshot
+  }
 }
 
 extension ReactorFlow {

@@ -22,8 +22,10 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     guard record.head.isModel else { return nil }
     // The same text, held once.
     if record.head.identity == key.identity { record.head.identity = key.identity }
-    let model = try decoded.model(of: key, from: record.head)?.model(as: Model.self) ?? parse(record.body, key)
-    return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record)
+    if let model = decoded.model(of: key, from: record.head) {
+      return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record).typed(as: Model.self)
+    }
+    return Snapshot(model: try parse(record.body, key), fetchedAt: record.head.receivedAt, record: record)
   }
 
   /// A conditional request; its answer is parsed unless it is 304.
@@ -52,7 +54,9 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     if let record = snapshot.record {
       try await core.cache.store(record, for: key)
     } else if snapshot.head == nil {
-      try await core.cache.store(Self.local(snapshot, key, parser), for: key)
+      let record = try Self.local(snapshot, key, parser)
+      try await core.cache.store(record, for: key)
+      snapshot.receipt?.saved(record.body.count)
     }
   }
 
@@ -86,19 +90,22 @@ extension HTTPFlow {
   private func unchanged(
     _ head: Record.Head, stored: Record?, stale: Snapshot<Model>?, _ key: RecordKey
   ) throws -> Snapshot<Model> {
-    let held = stored.map { record in
-      stale.flatMap { $0.head?.isSameExchange(as: record.head) == true ? $0.model : nil }
-        ?? decoded.model(of: key, from: record.head)?.model(as: Model.self)
-    }
-    let model = stored == nil ? stale?.model : held.flatMap(\.self)
-    emit(key, .notModified(parsedBytes: model == nil ? stored?.body.count ?? 0 : 0))
-    if let model {
-      guard let stored else { return Snapshot(model: model, fetchedAt: head.receivedAt, head: head) }
-      return Snapshot(model: model, fetchedAt: head.receivedAt, record: Record(head: head, body: stored.body))
-    }
+    let held = stored.map { self.held(of: $0, stale: stale, key) } ?? stale
+    emit(key, .notModified(parsedBytes: held == nil ? stored?.body.count ?? 0 : 0))
     let body = stored?.body ?? Data()
-    return Snapshot(
-      model: try parse(body, key), fetchedAt: head.receivedAt, record: Record(head: head, body: body))
+    var snapshot = try held ?? Snapshot(model: parse(body, key), fetchedAt: head.receivedAt)
+    snapshot.fetchedAt = head.receivedAt
+    snapshot.head = head
+    snapshot.record = held == nil || stored != nil ? Record(head: head, body: body) : nil
+    return snapshot
+  }
+
+  /// What is known already of the model of `record`.
+  private func held(of record: Record, stale: Snapshot<Model>?, _ key: RecordKey) -> Snapshot<Model>? {
+    if let stale, stale.head?.isSameExchange(as: record.head) == true { return stale }
+    return decoded.model(of: key, from: record.head).map {
+      Snapshot(model: $0, fetchedAt: record.head.receivedAt).typed(as: Model.self)
+    }
   }
 
   private func parse(_ body: Data, _ key: RecordKey) throws -> Model {

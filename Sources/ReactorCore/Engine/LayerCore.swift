@@ -12,7 +12,7 @@ final class LayerCore: Sendable {
   let keys: RecordKeys
   /// Whether the backend is this machine, for which reachability says nothing.
   let isLoopback: Bool
-  let events = EventHub()
+  let events: EventHub
   let generations = Generations()
   let gate = KeyGate()
   /// Which keys have changed, for an inspector.
@@ -30,6 +30,7 @@ final class LayerCore: Sendable {
     cache = HTTPCache(persistence: persistence, secretQueryItems: configuration.secretQueryItems)
     self.scope = scope
     self.configuration = configuration
+    events = EventHub(executor: configuration.taskExecutor)
     keys = RecordKeys(backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems)
     isLoopback = (try? backend?.base.get())?.origin.isLoopback ?? false
   }

@@ -13,10 +13,10 @@ extension ReactorEngine {
     let clock = flow.configuration.clock
     let first = flow.configuration.keepUnusedFor
     sweeper.attach(
-      spawn(on: flow.configuration.taskExecutor, priority: .background) { [weak self] in
+      spawnApart(on: flow.configuration.taskExecutor, priority: .background) { [weak self] in
         var wait: Duration? = first
         while let duration = wait {
-          do { try await clock.sleep(for: duration) } catch { return }
+          do { try await clock.sleep(for: min(duration, Self.longest)) } catch { return }
           wait = self?.sweep()
         }
       })

@@ -178,7 +178,8 @@ extension ReactorEngine {
     let now = now
     transact { state, effects in
       guard let entry = current(work, state) else { return }
-      if case .cancelled = error {} else { entry.error = error }
+      // A cancellation too: nobody has cancelled a flight that is still there, so the step has failed by itself.
+      entry.error = error
       entry.attemptedAt = state.time
       append(work.key, .failed(error))
       let wasStoredMeanwhile = entry.flight?.wasStoredMeanwhile == true
@@ -241,18 +242,18 @@ extension ReactorEngine {
     if let date = entry.invalidatedBefore, copy.askedAt <= date || copy.askedAt > now {
       copy = copy.invalidated(at: date)
     }
-    var isNewValue = true
+    var isLoaded = true
     // Another variant, however new, is no answer to what was asked for.
     if let old = entry.copy, !entry.isOutdated, !old.isAnotherVariant(for: resource) {
       if old.isNewer(thanStored: copy, at: now) { return }
       if old.fetchedAt == copy.fetchedAt {
         guard let date = copy.freshness.invalidatedAt else { return }
         copy = old.invalidated(at: date)
-        isNewValue = false
+        isLoaded = false
       }
     }
-    setCopy(copy, of: entry, isNewValue: isNewValue, &state, &effects)
-    if isNewValue { entry.brought(by: 0) }
+    setCopy(copy, of: entry, &state, &effects)
+    if isLoaded { entry.brought(by: 0) }
     if standing(copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
   }
 }

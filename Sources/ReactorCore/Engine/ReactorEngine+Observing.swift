@@ -25,7 +25,6 @@ extension ReactorEngine {
     if let error = unobservable(resource) { throw error }
     let key = try flow.key(resource)
     let now = now
-    let priority = Task.currentPriority
     return transact { state, effects in
       // One date decides whether it is stale now, and when it will be.
       let now = state.date ?? now
@@ -44,7 +43,7 @@ extension ReactorEngine {
       let decision = FetchDecision(policy, copy: standing(entry.copy, for: resource, at: now))
       if decision != .use {
         let party = Flight.Party(id: id, kind: .stream, resource: resource, policy: policy, wait: subscriber.wait)
-        join(party, entry, at: now, priority: priority, &state, &effects)
+        join(party, entry, at: now, priority: subscriber.priority, &state, &effects)
       }
       settle(entry, &state, &effects)
       return (key, id)
@@ -126,16 +125,18 @@ extension ReactorEngine {
       case .networkOnly, .networkFirst: false
       }
     return Subscriber(
-      resource: resource, policy: policy, polling: polling, since: since, showsValue: showsValue,
-      wait: LockOwner.wait())
+      resource: resource, policy: policy, polling: polling, since: since, priority: Task.currentPriority,
+      showsValue: showsValue, wait: LockOwner.wait())
   }
 
   private func loadState(_ snapshot: KeySnapshot, for resource: Resource) -> LoadState<AnyModel> {
     let isStale = snapshot.copy.map { !(standing($0, for: resource, at: now)?.isFresh ?? false) } ?? false
-    return LoadState(
+    var state = LoadState(
       value: snapshot.copy?.model, error: snapshot.error, fetchStatus: snapshot.fetchStatus, origin: snapshot.origin,
       fetchedAt: snapshot.copy?.fetchedAt, isStale: isStale, progress: snapshot.progress, revision: snapshot.revision,
       valueRevision: snapshot.valueRevision)
+    state.isRemoved = snapshot.isRemoved
+    return state
   }
 }
 
@@ -158,7 +159,7 @@ extension ReactorEngine {
       let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
       let party = Flight.Party(
         id: id, kind: .stream, resource: subscriber.resource, policy: policy, wait: subscriber.wait)
-      join(party, entry, at: now, &state, &effects)
+      join(party, entry, at: now, priority: subscriber.priority, &state, &effects)
     }
   }
 }

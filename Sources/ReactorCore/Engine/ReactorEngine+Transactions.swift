@@ -173,9 +173,9 @@ extension ReactorEngine {
 
   /// Gives `entry` another copy, keeps the memory within its bounds, and sees to its eviction.
   func setCopy(
-    _ copy: Copy?, of entry: Entry, isNewValue: Bool = true, _ state: inout State,
-    _ effects: inout [Effect]
+    _ copy: Copy?, of entry: Entry, _ state: inout State, _ effects: inout [Effect]
   ) {
+    let isNewValue = copy?.isSameValue(as: entry.copy) != true
     let released = [entry.copy].compactMap(\.self) + entry.subscribers.values.compactMap(\.ownVariant)
     if !released.isEmpty { effects.append(.release(released)) }
     let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
@@ -206,7 +206,11 @@ extension ReactorEngine {
     setWakeup(entry, &state, &effects)
     let errors = entry.takeReplacedErrors()
     if !errors.isEmpty { effects.append(.release(errors)) }
-    if !entry.isPinned, entry.copy == nil, entry.invalidatedBefore == nil { state.memory.remove(entry.key) }
+    if entry.isPinned || entry.copy != nil || entry.invalidatedBefore != nil {
+      state.memory.settle(entry)
+    } else {
+      state.memory.remove(entry.key)
+    }
     for key in state.memory.trim() { append(key, .evicted) }
     scheduleSweep(&state, &effects)
   }

@@ -54,11 +54,11 @@ extension ReactorEngine {
   }
 
   /// 100 years: an instant beyond what a clock can count to would trap.
-  private static var longest: Duration { .seconds(100 * 365 * 86_400) }
+  static var longest: Duration { .seconds(100 * 365 * 86_400) }
 
   func startWakeup(_ task: FlightTask, _ key: RecordKey, at time: Duration) {
     task.attach(
-      spawn(on: flow.configuration.taskExecutor) { [weak self, sleep] in
+      spawnApart(on: flow.configuration.taskExecutor) { [weak self, sleep] in
         do { try await sleep(time) } catch { return }
         self?.wakeUp(key, task)
       })
@@ -77,7 +77,7 @@ extension ReactorEngine {
       for (id, subscriber) in due.sorted(by: { $0.key < $1.key }) {
         let party = Flight.Party(
           id: id, kind: .stream, resource: subscriber.resource, policy: .networkOnly, wait: subscriber.wait)
-        join(party, entry, at: now, &state, &effects)
+        join(party, entry, at: now, priority: subscriber.priority, &state, &effects)
       }
       if state.date != nil { refresh(entry, at: now, &state, &effects) }
       settle(entry, &state, &effects)

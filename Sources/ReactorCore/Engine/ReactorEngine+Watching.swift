@@ -22,7 +22,7 @@ extension ReactorEngine {
   func startWatchingReachability(_ watcher: FlightTask) {
     guard let reachability = core.reachability else { return }
     watcher.attach(
-      spawn(on: flow.configuration.taskExecutor) { [weak self] in
+      spawnApart(on: flow.configuration.taskExecutor) { [weak self] in
         var wasReachable = true
         for await isReachable in reachability.changes {
           // The first value too: a flight may have been paused before the changes were watched.
@@ -35,7 +35,7 @@ extension ReactorEngine {
   func startWatchingPower(_ watcher: FlightTask) {
     let power = flow.configuration.powerSaving
     watcher.attach(
-      spawn(on: flow.configuration.taskExecutor) { [weak self] in
+      spawnApart(on: flow.configuration.taskExecutor) { [weak self] in
         for await isOn in power.updates { self?.savePower(isOn, watcher) }
       })
   }

@@ -17,6 +17,7 @@ extension ReactorEngine {
   @concurrent func save(
     _ snapshot: Snapshot<AnyModel>, _ resource: Resource, _ ticket: Generations.Ticket
   ) async -> SaveResult {
+    let snapshot = snapshot.withReceipt
     do {
       let result = try await core.gate.with(ticket.key) { await carryOut(snapshot, resource, ticket) }
       return report(result, snapshot, ticket.key)
@@ -46,7 +47,7 @@ extension ReactorEngine {
   private func report(_ result: SaveResult, _ snapshot: Snapshot<AnyModel>, _ key: RecordKey) -> SaveResult {
     switch result {
     case .saved where flow.isPersistent && !snapshot.freshness.isNoStore:
-      append(key, .saved(bytes: snapshot.record?.body.count ?? 0))
+      append(key, .saved(bytes: snapshot.record?.body.count ?? snapshot.receipt?.bytes ?? 0))
     case .failed(let error): append(key, .saveFailed(error))
     case .saved, .notEncoded, .outrun: break
     }
@@ -57,7 +58,7 @@ extension ReactorEngine {
   /// A local write: memory and streams have it at once, whoever waits gets it, and then it is persisted.
   func write(_ model: AnyModel, for resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
-    let snapshot = Snapshot(model: model, fetchedAt: now)
+    let snapshot = Snapshot(model: model, fetchedAt: now).withReceipt
     let lead = reader.rule.steps.lead
     let ticket = transact { state, effects in
       // In one step with the change of memory: whatever is begun later finds the value there.
@@ -68,6 +69,7 @@ extension ReactorEngine {
       entry.error = nil
       entry.invalidatedBefore = nil
       entry.showToAll()
+      if entry.flight != nil { append(key, .superseded) }
       append(key, .savedLocally)
       apply(entry.flight?.machine.succeeded() ?? [], to: entry, &effects)
       settle(entry, &state, &effects)
@@ -99,16 +101,28 @@ extension ReactorEngine {
 
   func invalidateOnDisk(_ ticket: Generations.Ticket, _ date: Date) async {
     do {
-      try await core.change(ticket) { [flow] in try await flow.invalidateInPersistence(ticket.key, date) }
+      try await core.change(ticket) { [self] in
+        try await flow.invalidateInPersistence(ticket.key, date)
+        forgetInvalidation(of: ticket.key)
+      }
     } catch {
       append(ticket.key, .saveFailed(error))
       core.events.deliver()
     }
   }
 
+  /// The record is marked, and nobody has read it meanwhile: what memory has no copy of, it need not know of.
+  private func forgetInvalidation(of key: RecordKey) {
+    transact { state, effects in
+      guard let entry = state.memory.entries[key], entry.copy == nil, !entry.isPinned else { return }
+      entry.invalidatedBefore = nil
+      settle(entry, &state, &effects)
+    }
+  }
+
   func markInvalid(_ entry: Entry, at date: Date, _ state: inout State, _ effects: inout [Effect]) {
     entry.invalidatedBefore = date
-    if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry, isNewValue: false, &state, &effects) }
+    if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry, &state, &effects) }
     append(entry.key, .invalidated)
     supersede(entry, at: date, &state, &effects)
     refresh(entry, at: date, &state, &effects)
@@ -134,6 +148,7 @@ extension ReactorEngine {
       let forgotten = key.map { [state.memory.entries[$0]].compactMap(\.self) } ?? state.memory.entriesInOrder
       for entry in forgotten {
         for waiter in entry.removeWaiters() { effects.append(.resume(waiter, .failure(.cancelled))) }
+        if entry.flight != nil { append(entry.key, .cancelled) }
         endFlight(of: entry, &effects)
         setCopy(nil, of: entry, &state, &effects)
         entry.error = nil
@@ -163,7 +178,7 @@ extension ReactorEngine: LayerMember {
       transact { state, effects in
         guard let entry = state.memory.entries[key], entry.generation < generation else { return }
         if let copy = entry.copy {
-          setCopy(copy.invalidated(at: now), of: entry, isNewValue: false, &state, &effects)
+          setCopy(copy.invalidated(at: now), of: entry, &state, &effects)
           entry.isOutdated = true
         }
         switch entry.flight?.machine.isPaused {

@@ -20,6 +20,7 @@ struct TypedStore<Model: Sendable>: Sendable {
     // What the network step gave is told from a local write when it is loaded.
     if let head = snapshot.head { record.head.fields = head.fields }
     try await cache.store(record, for: key)
+    snapshot.receipt?.saved(record.body.count)
   }
 
   /// A model that the network step gave.

@@ -40,7 +40,7 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case pruned([PrunedElement])
     /// Members stood twice in one object; the first was used.
     case duplicateMembers([String])
-    /// A record was saved.
+    /// A record was saved, of so many bytes of body.
     case saved(bytes: Int)
     /// A value could not be saved; what was there before is untouched.
     case saveFailed(ReactorError)
@@ -48,9 +48,9 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case notEncoded(String)
     /// A flight waits for connectivity: streams before their request, anyone before a retry.
     case paused
-    /// A flight was superseded by a newer generation; its result is not used.
+    /// A flight was superseded by a newer generation, or ended by a local write; its result is not used.
     case superseded
-    /// The last party left; the flight was cancelled.
+    /// The last party left, or the key was removed: the flight was cancelled.
     case cancelled
     /// A local value was saved.
     case savedLocally
@@ -60,7 +60,7 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case evicted
     /// A flight ended with this error.
     case failed(ReactorError)
-    /// This many events were lost by a slow reader of ``ModelLayer/events``.
+    /// This many events were lost here, since observers or a reader of ``ModelLayer/events`` were slower than what happened.
     case dropped(Int)
   }
 
@@ -101,7 +101,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .removed: "removed"
     case .evicted: "evicted from memory"
     case .failed(let error): "failed, \(error)"
-    case .dropped(let count): "dropped \(count) events, the reader is slow"
+    case .dropped(let count): "dropped \(count) events, their observer is slow"
     }
   }
 

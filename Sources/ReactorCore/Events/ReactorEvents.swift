@@ -3,25 +3,30 @@ import Synchronization
 /// The events of a layer as a sequence. It holds at most ``capacity`` events for a slow reader; what is lost beyond that is
 /// told by one ``ReactorEvent/Kind/dropped(_:)`` in its place.
 ///
-/// Observation begins with the iterator and ends with it.
+/// Observation begins with the iterator and ends with it. The sequence ends when the layer and its reactors are gone.
 struct ReactorEvents: AsyncSequence, Sendable {
   typealias Element = ReactorEvent
   typealias Failure = Never
 
   static let capacity = 1_024
 
-  let hub: EventHub
+  /// Not the hub, which would live as long as it is waited for.
+  private let events: EventHub.Shared
+
+  init(hub: EventHub) { events = hub.shared }
 
   func makeAsyncIterator() -> Iterator {
     let gaps = EventGaps()
     let (stream, continuation) = AsyncStream.makeStream(
       of: ReactorEvent.self, bufferingPolicy: .bufferingOldest(Self.capacity))
-    let token = hub.observe { event in
-      switch continuation.yield(event) {
+    let token = events.observe {
+      switch continuation.yield($0) {
       case .enqueued: gaps.keep()
-      case .dropped: gaps.lose(event)
+      case .dropped(let event): gaps.lose(event)
       default: break
       }
+    } end: {
+      continuation.finish()
     }
     return Iterator(stream: stream.makeAsyncIterator(), gaps: gaps, token: token)
   }
@@ -42,6 +47,7 @@ struct ReactorEvents: AsyncSequence, Sendable {
     mutating func next() async -> ReactorEvent? { await next(isolation: #isolation) }
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> ReactorEvent? {
+      // A gap is always behind what was kept before it, so it is there before the end is.
       if let event = gaps.take(after: taken) { return event }
       taken += 1
       return await stream.next(isolation: actor)
@@ -66,7 +72,7 @@ private final class EventGaps: Sendable {
     state.withLock { state in
       var gap = Gap(start: state.kept, count: 0, last: event)
       if let open = state.gaps.last, open.start == state.kept { gap.count = state.gaps.removeLast().count }
-      gap.count += 1
+      if case .dropped(let count) = event.kind { gap.count += count } else { gap.count += 1 }
       state.gaps.append(gap)
     }
   }

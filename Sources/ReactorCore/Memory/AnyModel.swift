@@ -7,6 +7,12 @@
 
   init<Model: Sendable>(_ model: Model) { box = Box(model) }
 
+  /// The model of a box that ``box`` gave.
+  init(in box: any AnyObject & Sendable) { self.box = box }
+
+  /// Whether both are one model: not an equal one, but the one that was parsed, written or loaded once.
+  func isSame(as other: AnyModel) -> Bool { box === other.box }
+
   /// The model of the reactor that it belongs to.
   ///
   /// - Parameter type: what it was made of: to ask takes as long as the rest of a hit, and each reactor has one type. Said in full, since

@@ -80,6 +80,9 @@ final class Copy: Sendable {
       key, model, fetchedAt: fetchedAt, exchange, origin: origin, freshness: freshness, cost: cost, lead: lead)
   }
 
+  /// Whether it holds the very model of `other`, however fresh they are. A 304 confirms one, and is no new value.
+  func isSameValue(as other: Copy?) -> Bool { other.map { model.isSame(as: $0.model) } ?? false }
+
   /// What a flow's step is given: the model without the bytes.
   var snapshot: Snapshot<AnyModel> { Snapshot(model: model, fetchedAt: fetchedAt, head: head) }
 

@@ -52,7 +52,8 @@ final class FlightTask: Sendable {
     }
   }
 
-  /// Raises the task's priority to that of a party that has joined.
+  /// Raises the task's priority to that of a party that has joined. Before the systems of 2025 only where the task is not
+  /// made yet: one that runs keeps its priority there.
   func escalate(to priority: TaskPriority) {
     let task = state.withLock { state -> Task<Void, Never>? in
       switch state {

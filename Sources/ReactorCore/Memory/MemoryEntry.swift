@@ -22,4 +22,6 @@ struct MemoryUse {
   var usedAt: Duration = .zero
   /// Whether it was looked up since that time was set.
   var wasTouched = false
+  /// Whether the memory counts it among what may be removed.
+  var isUnused = false
 }

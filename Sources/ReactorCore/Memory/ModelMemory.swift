@@ -6,6 +6,9 @@ struct ModelMemory<Entry: MemoryEntry> {
   /// In an order that is the same in each run, for what comes of looking through all.
   var entriesInOrder: [Entry] { entries.values.sorted { $0.key.identity < $1.key.identity } }
   let hits: HitTable
+  /// Those that nobody observes or waits for; kept up to date by ``settle(_:)``. However many are observed, only these are
+  /// looked through.
+  private var unused: [RecordKey: Entry] = [:]
   /// Removed while the lock is held, to be released after it.
   private var removed: [Entry] = []
   /// Of the entries that hold a model; kept up to date by ``account(models:bytes:)``.
@@ -42,6 +45,7 @@ struct ModelMemory<Entry: MemoryEntry> {
     guard let entry = entries.removeValue(forKey: key) else { return }
     while let alias = entry.use.aliases.popFirst() { hits.set(nil, for: alias) }
     removed.append(entry)
+    if entry.use.isUnused { unused[key] = nil }
     if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
   }
 
@@ -65,6 +69,13 @@ struct ModelMemory<Entry: MemoryEntry> {
     for alias in entry.use.aliases { hits.set(entry.copy, for: alias) }
   }
 
+  /// To be called after each change of `entry`: somebody may observe it now, or nobody any more.
+  mutating func settle(_ entry: Entry) {
+    guard entry.use.isUnused == entry.isPinned, entries[entry.key] === entry else { return }
+    entry.use.isUnused.toggle()
+    unused[entry.key] = entry.use.isUnused ? entry : nil
+  }
+
   /// To be told of each model that an entry gets, changes or loses while it is here.
   mutating func account(models: Int, bytes: Int) {
     self.models += models
@@ -85,30 +96,40 @@ struct ModelMemory<Entry: MemoryEntry> {
 
 extension ModelMemory {
   /// Removes the least recently used entries until the limit holds; gives the keys whose model went. What is pinned stays.
+  /// Of unused entries without a model, which only know of an invalidation, as many may stay as of models.
   ///
   /// Beyond the limit it removes a sixteenth at once, so that a full memory does not sort itself at each insertion.
   mutating func trim() -> [RecordKey] {
-    guard models > limit.models || bytes > limit.bytes else { return [] }
+    let isOver = models > limit.models || bytes > limit.bytes || withoutModel > limit.models
+    guard isOver, !unused.isEmpty else { return [] }
     let targetModels = models > limit.models ? limit.models - limit.models / 16 : limit.models
+    let targetWithout = limit.models - limit.models / 16
     let targetBytes = bytes > limit.bytes ? limit.bytes - limit.bytes / 16 : limit.bytes
-    let candidates = entries.values.filter { $0.holdsModel && !$0.isPinned }
+    let candidates = unused.values.filter { !$0.isPinned }
       .map { (entry: $0, lastUse: max($0.use.order, hits.lastUse(of: $0.use.aliases))) }
       .sorted { $0.lastUse < $1.lastUse }
     var gone: [RecordKey] = []
     for (entry, _) in candidates {
-      guard models > targetModels || bytes > targetBytes else { break }
-      gone.append(entry.key)
+      if entry.holdsModel {
+        guard models > targetModels || bytes > targetBytes else { continue }
+        gone.append(entry.key)
+      } else {
+        guard withoutModel > targetWithout else { continue }
+      }
       remove(entry.key)
     }
     return gone
   }
+
+  /// At least so many of the unused have no model.
+  private var withoutModel: Int { unused.count - models }
 
   /// Removes what has been unused for `keepUnusedFor` at `time`; gives the keys whose model went, and when to look again.
   mutating func sweep(at time: Duration) -> (gone: [RecordKey], next: Duration?) {
     guard keepUnusedFor < .never else { return ([], nil) }
     var gone: [RecordKey] = []
     var next: Duration?
-    for entry in entries.values where !entry.isPinned {
+    for entry in unused.values where !entry.isPinned {
       let due = entry.use.usedAt.saturatingAdd(keepUnusedFor)
       if due > time {
         next = min(next ?? due, due)

@@ -196,8 +196,8 @@ final class KeyState: MemoryEntry {
     return KeySnapshot(
       copy: copy, error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
       fetchStatus: fetchStatus, progress: flight?.progress, origin: wasThere ? .memory : copy?.origin,
-      revision: revision(for: subscriber),
-      valueRevision: valueRevision)
+      revision: revision(for: subscriber), valueRevision: valueRevision,
+      isRemoved: isForgotten && flight == nil)
   }
 
   /// The key's copy or, where that is another variant, the stream's own.

@@ -22,6 +22,9 @@ public struct LoadState<Value> {
   /// the same one, whatever sequences they are from. 0: not known, as in a state that was made by hand.
   public var valueRevision: UInt64
 
+  /// Whether the value was removed, as at sign-out, and nobody has asked for it or written it since.
+  public var isRemoved = false
+
   public init(
     value: Value? = nil, error: ReactorError? = nil, fetchStatus: FetchStatus = .idle, origin: Origin? = nil,
     fetchedAt: Date? = nil, isStale: Bool = false, progress: TransferProgress? = nil, revision: UInt64 = 0,
@@ -39,10 +42,12 @@ public struct LoadState<Value> {
   }
 
   /// What a simple screen switches on: the value if there is one, else the error, else loading.
+  ///
+  /// What was removed is not loading, since nobody asks for it: ``ReactorError/notCached``, though there is no ``error``.
   public var phase: Phase {
     if let value { return .loaded(value) }
     if let error { return .failed(error) }
-    return .loading
+    return isRemoved ? .failed(.notCached) : .loading
   }
 
   public enum Phase {

@@ -10,6 +10,8 @@ final class Subscriber {
   let polling: Duration?
   /// The clock's time at which it subscribed.
   let since: Duration
+  /// Of the task that began it: what is asked for by itself is asked at it, whoever causes that.
+  let priority: TaskPriority
   /// Whether its policy lets it show what the key has.
   var showsValue: Bool
   /// Whether the copy has come since it subscribed; one that was there comes, to it, from memory.
@@ -26,14 +28,15 @@ final class Subscriber {
   var continuation: CheckedContinuation<KeySnapshot?, Never>?
 
   init(
-    resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration, showsValue: Bool,
-    wait: LockOwner.Wait? = nil
+    resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration, priority: TaskPriority,
+    showsValue: Bool, wait: LockOwner.Wait? = nil
   ) {
     self.resource = resource
     self.wait = wait
     self.policy = policy
     self.polling = polling
     self.since = since
+    self.priority = priority
     self.showsValue = showsValue
   }
 }
@@ -47,4 +50,6 @@ struct KeySnapshot: Sendable {
   var origin: Origin?
   var revision: UInt64
   var valueRevision: UInt64
+  /// Whether it was removed, and nobody asks.
+  var isRemoved: Bool
 }

@@ -92,6 +92,8 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
   }
 
   private static func absent<Outer>(_ state: LoadState<Outer>) -> LoadState<Value> {
-    LoadState(error: state.error, fetchStatus: state.fetchStatus, progress: state.progress)
+    var absent = LoadState<Value>(error: state.error, fetchStatus: state.fetchStatus, progress: state.progress)
+    absent.isRemoved = state.isRemoved
+    return absent
   }
 }

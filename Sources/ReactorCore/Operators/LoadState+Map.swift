@@ -9,8 +9,10 @@ extension LoadState {
 
   /// The same state with `value` in place of its own.
   func with<Other>(_ value: Other?) -> LoadState<Other> {
-    LoadState<Other>(
+    var state = LoadState<Other>(
       value: value, error: error, fetchStatus: fetchStatus, origin: origin, fetchedAt: fetchedAt, isStale: isStale,
       progress: progress, revision: revision, valueRevision: valueRevision)
+    state.isRemoved = isRemoved
+    return state
   }
 }

@@ -39,7 +39,7 @@ package struct EventGrammar: Sendable {
     case .request, .response, .progress, .retry, .paused, .failed: takeExchange(kind)
     case .parsed, .pruned, .duplicateMembers, .notModified, .persistenceHit: takeModel(kind)
     case .saved, .savedLocally, .notEncoded: takeSave(kind)
-    case .memoryHit: expect(hasEverHadModel || hasOwnSteps, "memory has had no model")
+    case .memoryHit: expect(hasHadModelSinceRemoval || hasOwnSteps, "memory has had no model since it was removed")
     case .evicted: expect(hasEverHadModel || hasOwnSteps, "memory has had no model")
     case .servedStale: expect(hasHadModelSinceRemoval || hasOwnSteps, "memory has had no model since it was removed")
     case .removed: removed()
@@ -104,6 +104,7 @@ package struct EventGrammar: Sendable {
   private mutating func takeSave(_ kind: ReactorEvent.Kind) -> String? {
     switch kind {
     case .savedLocally:
+      guard !isSerial || open == 0 || hasOwnSteps else { return "a request is open that nothing has ended" }
       unsaved += 1
       unencoded += 1
       gotModel()

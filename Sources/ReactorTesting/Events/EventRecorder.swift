@@ -20,7 +20,10 @@ public import Testing
 /// - What is saved has come with a response or was saved locally; each once. Only a local value may have no bytes.
 /// - Memory gives and evicts only what was loaded, received or saved locally before; a stale copy, since the last removal.
 ///
-/// The issue names the rule, and shows all that happened to that key and model.
+/// - A local write ends a request that is under way, and says so.
+///
+/// Once events were lost (``ReactorCore/ReactorEvent/Kind/dropped(_:)``), the rules are not held against the rest. The issue
+/// names the rule, and shows all that happened to that key and model.
 public final class EventRecorder: Sendable {
   /// What the events of a layer cannot tell.
   @nonexhaustive public enum Exception: Sendable, Hashable, CaseIterable {
@@ -48,6 +51,8 @@ public final class EventRecorder: Sendable {
     var nextID = 0
     var waiters: [Waiter] = []
     var token: EventToken?
+    /// Whether all events were seen: the rules hold for no less.
+    var isWhole = true
   }
 
   private let exceptions: Set<Exception>
@@ -136,6 +141,8 @@ extension EventRecorder.State {
   /// Gives what is wrong with the event, with all that led to it.
   fileprivate mutating func take(_ event: ReactorEvent, _ exceptions: Set<EventRecorder.Exception>) -> String? {
     events.append(event)
+    if case .dropped = event.kind { isWhole = false }
+    guard isWhole else { return nil }
     let subject = EventRecorder.Subject(key: event.key, model: event.model)
     guard
       let problem = grammars[subject, default: EventGrammar(method: event.key.method, except: exceptions)]

@@ -82,6 +82,10 @@ struct Guide {
     return token
   }
 
+  func counting(_ layer: ModelLayer, with counter: EventCounter) {
+    layer.observeEvents(for: counter) { counter, event in counter.count(event) }
+  }
+
   func signedIn<A: Authenticator>(_ authenticator: A, _ token: A.Credential, _ user: String) async throws {
     let authentication = AuthenticationMiddleware(authenticator, credential: token, origins: [api])
     let backend = Backend(
@@ -142,4 +146,8 @@ struct Guide {
   private func showOffline() {}
   private func signIn(because reason: any Error) {}
   private func report(_ error: ReactorError) {}
+}
+
+final class EventCounter: Sendable {
+  func count(_ event: ReactorEvent) {}
 }

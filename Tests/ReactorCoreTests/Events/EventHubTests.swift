@@ -15,8 +15,19 @@ func numbered(_ number: Int, of emitter: Int = 0) -> ReactorEvent {
 /// What an observer was told, as numbers.
 final class Told: Sendable {
   private let events = Mutex<[ReactorEvent]>([])
+  private let arrivals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-  func add(_ event: ReactorEvent) { events.withLock { $0.append(event) } }
+  func add(_ event: ReactorEvent) {
+    events.withLock { $0.append(event) }
+    arrivals.continuation.yield()
+  }
+
+  var count: Int { events.withLock(\.count) }
+
+  /// Returns once there are so many.
+  func wait(for count: Int) async {
+    for await _ in arrivals.stream where self.count >= count { return }
+  }
 
   var numbers: [Int] { events.withLock { $0 }.map(\.number) }
 
@@ -59,9 +70,9 @@ extension EventHub {
   }
 
   @Test func `loses nothing and keeps each emitter's order, with eight at once`() async {
-    let token = observe()
     let isInside = Mutex(false)
     let overlaps = Mutex(0)
+    // Before the other, so that it has seen an event when that has.
     let guardian = hub.observe { _ in
       let wasInside = isInside.withLock { isInside in
         defer { isInside = true }
@@ -70,6 +81,7 @@ extension EventHub {
       if wasInside { overlaps.withLock { $0 += 1 } }
       isInside.withLock { $0 = false }
     }
+    let token = observe()
     await withTaskGroup { group in
       for emitter in 0..<8 {
         group.addTask { [hub] in
@@ -77,6 +89,7 @@ extension EventHub {
         }
       }
     }
+    await told.wait(for: 4_000)
     for emitter in 0..<8 { #expect(told.numbers(of: emitter) == Array(1...500)) }
     #expect(told.numbers.count == 4_000)
     #expect(overlaps.withLock { $0 } == 0)

@@ -56,6 +56,31 @@ import Testing
     #expect(!hub.hasObservers)
   }
 
+  @Test func `ends with what was kept when the hub is gone, and at once where it is gone already`() async {
+    var hub: EventHub? = EventHub()
+    let events = hub.map { ReactorEvents(hub: $0) }
+    let iterator = events?.makeAsyncIterator()
+    hub?.emit(numbered(1))
+    let task = Task {
+      var iterator = iterator
+      var numbers: [Int] = []
+      while let event = await iterator?.next() { numbers.append(event.number) }
+      return numbers
+    }
+    hub = nil
+    #expect(await task.value == [1])
+    var late = events?.makeAsyncIterator()
+    #expect(await late?.next() == nil)
+  }
+
+  @Test func `counts what the hub has lost among what it tells of`() async {
+    var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
+    emit(1...capacity)
+    hub.emit(ReactorEvent(key: numbered(0).key, model: "Note", kind: .dropped(7)))
+    hub.emit(numbered(8))
+    #expect(await read(capacity + 1, from: &iterator).last == -8)
+  }
+
   @Test func `loses nothing up to its capacity`() async {
     var iterator = ReactorEvents(hub: hub).makeAsyncIterator()
     emit(1...capacity)

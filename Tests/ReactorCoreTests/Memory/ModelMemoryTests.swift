@@ -8,7 +8,16 @@ private final class Held: MemoryEntry {
   let key: RecordKey
   var holdsModel: Bool
   var cost: Int
-  var isPinned = false
+  var isPinned: Bool {
+    get {
+      looks += 1
+      return pinned
+    }
+    set { pinned = newValue }
+  }
+  private var pinned = false
+  /// How often somebody has asked for ``isPinned``.
+  private(set) var looks = 0
   var use = MemoryUse()
   private(set) lazy var copy: Copy? = Copy(
     Snapshot(model: AnyModel(0), fetchedAt: .distantPast), of: key, origin: .memory)
@@ -30,6 +39,7 @@ extension ModelMemory<Held> {
     insert(held, as: Resource(name))
     if holdsModel { account(models: 1, bytes: cost) }
     touch(held, at: time)
+    settle(held)
     return held
   }
 
@@ -163,6 +173,40 @@ extension [RecordKey] {
     #expect(memory.holds("a", "c"))
   }
 
+  @Test func `entries without a model are bounded too, and take no model's place`() {
+    var memory = memory(models: 16)
+    for number in 0..<16 { memory.add("model\(number)") }
+    for number in 0..<1_000 {
+      memory.add("\(number)", holdsModel: false)
+      #expect(memory.trim() == [])
+    }
+    #expect(memory.models == 16)
+    #expect(memory.entries.count <= 32)
+  }
+
+  @Test(arguments: [100, 1_000, 10_000])
+  func `a change beyond the limit costs the same however much is observed`(count: Int) {
+    var memory = memory(models: 10)
+    let observed = (0..<count).map { memory.add("\($0)") }
+    for held in observed {
+      held.isPinned = true
+      memory.settle(held)
+    }
+    let looks = observed.map(\.looks).reduce(0, +)
+    for number in 0..<100 {
+      memory.touch(observed[number], at: .zero)
+      memory.settle(observed[number])
+      #expect(memory.trim() == [])
+      // What nobody observes leaves at once, and is all that is looked at.
+      memory.add("unused\(number)")
+      #expect(memory.trim().names == ["unused\(number)"])
+    }
+    #expect(observed.map(\.looks).reduce(0, +) - looks <= 200)
+    observed[7].isPinned = false
+    memory.settle(observed[7])
+    #expect(memory.trim().names == ["7"])
+  }
+
   @Test(arguments: 1...5) func `accounts for what it holds, whatever happens`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var memory = ModelMemory<Held>(
@@ -177,7 +221,9 @@ extension [RecordKey] {
           memory.account(models: held.holdsModel ? 0 : 1, bytes: cost - (held.holdsModel ? held.cost : 0))
           (held.cost, held.holdsModel) = (cost, true)
           memory.touch(held, at: .seconds(time))
-        case 2: held.isPinned.toggle()
+        case 2:
+          held.isPinned.toggle()
+          memory.settle(held)
         default:
           memory.account(models: held.holdsModel ? -1 : 0, bytes: held.holdsModel ? -held.cost : 0)
           (held.cost, held.holdsModel) = (0, false)

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorTesting
 import TestSupport
+import Testing
 
 @testable import ReactorCore
 
@@ -50,14 +51,15 @@ final class TransitionBench {
   private var revision: UInt64?
   private var others: [Subscription<Note>] = []
 
-  init() {
+  /// - Parameter failure: what a request that fails is answered with.
+  init(failure: ScriptedTransport.Answer = .response(.serviceUnavailable)) {
     let gate = Gate()
     let fails = Shared(false)
     self.gate = gate
     self.fails = fails
     let transport = ScriptedTransport { request, _ in
       if request.path != "/v1/probe" { try await gate.wait() }
-      return fails.value ? .response(.serviceUnavailable) : .json(Note(1, "one").json)
+      return fails.value ? failure : .json(Note(1, "one").json)
     }
     bench = Bench(transport: transport) { $0.freshFor = .seconds(60) }
   }
@@ -124,6 +126,7 @@ final class TransitionBench {
   @discardableResult func see(_ state: String) async -> Bool {
     while let seen = await stream?.next() {
       revision = seen.revision
+      if seen.fetchStatus == .idle, case .loading = seen.phase { Issue.record("nothing is asked for: \(seen)") }
       if "\(ShownState(seen))" == state { return true }
     }
     return false

@@ -21,18 +21,28 @@ struct TransitionTableTests {
     let heading = try #require(Self.tables.last).heading
     let from = try #require(ShownState(row[0]))
     for (event, cell) in zip(heading, row).dropFirst() where !cell.isEmpty {
-      let probe = TransitionBench()
-      try await probe.reach(from)
-      try await probe.happen(event, in: from)
-      if cell == "=" {
-        #expect(probe.showsNothing, "\(from), \(event)")
-      } else {
-        let isSeen = await probe.see(cell)
-        #expect(isSeen, "\(from), \(event)")
-      }
-      probe.close()
-      try await probe.bench.waitUntilNothingWaits()
+      try await expect(cell, after: event, from)
+      // However it fails.
+      guard event == "failed" else { continue }
+      try await expect(cell, after: event, from, failure: .failure(CancellationError()))
     }
+  }
+
+  private func expect(
+    _ cell: String, after event: String, _ from: ShownState,
+    failure: ScriptedTransport.Answer = .response(.serviceUnavailable)
+  ) async throws {
+    let probe = TransitionBench(failure: failure)
+    try await probe.reach(from)
+    try await probe.happen(event, in: from)
+    if cell == "=" {
+      #expect(probe.showsNothing, "\(from), \(event)")
+    } else {
+      let isSeen = await probe.see(cell)
+      #expect(isSeen, "\(from), \(event)")
+    }
+    probe.close()
+    try await probe.bench.waitUntilNothingWaits()
   }
 
   @Test(arguments: tables.first?.rows ?? [])

@@ -1,0 +1,125 @@
+import ReactorTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ReactorCore
+
+/// More happens than the observers can follow.
+@Suite("A hub under load", .timeLimit(.minutes(1)))
+struct EventHubLoadTests {
+  private let executor = SteppedExecutor()
+  private let hub: EventHub
+  private let told = Told()
+
+  init() { hub = EventHub(executor: executor) }
+
+  /// During the observer's first call, others put down so many events.
+  private func emitOne(while others: Int) -> EventToken {
+    let token = hub.observe { [hub, told] event in
+      told.add(event)
+      guard event.number == 1 else { return }
+      for number in 0..<others { hub.append(numbered(2 + number)) }
+    }
+    hub.emit(numbered(1))
+    return token
+  }
+
+  @Test func `whoever delivers their own event delivers few of others, and a task goes on`() {
+    let token = emitOne(while: EventHub.bound + 1)
+    #expect(told.numbers == [1])
+    hub.emit(numbered(1_000))
+    executor.run()
+    #expect(told.numbers == Array(1...EventHub.bound + 2) + [1_000])
+    #expect(executor.isIdle)
+    hub.emit(numbered(7))
+    #expect(told.numbers.last == 7)
+    token.cancel()
+  }
+
+  @Test func `few events of others are delivered by whoever is here`() {
+    let token = emitOne(while: EventHub.bound)
+    #expect(told.numbers == Array(1...EventHub.bound + 1))
+    #expect(executor.isIdle)
+    token.cancel()
+  }
+
+  @Test func `what waits is bounded, and one event says how many are lost`() {
+    let token = emitOne(while: EventHub.capacity + 5)
+    hub.emit(numbered(-1_000))
+    executor.run()
+    #expect(told.numbers == Array(1...EventHub.capacity + 1) + [-5, -1_000])
+    token.cancel()
+  }
+
+  @Test func `a hit is not held by what others cause meanwhile`() async throws {
+    var configuration = ReactorConfiguration()
+    configuration.taskExecutor = executor
+    configuration.keepUnusedFor = .never
+    let reactor = Reactor(flow: ReactorFlow(configuration: configuration) { (resource: Resource) in resource.path })
+    let task = Task(executorPreference: executor) { try await reactor.save("1", for: "a") }
+    executor.run()
+    try await task.value
+    let engine = reactor.engine
+    let token = reactor.observeEvents { [told] event in
+      told.add(event)
+      guard told.count == 1 else { return }
+      for _ in 0..<1_000 { #expect(engine.hit("a", .cacheFirst) != nil) }
+    }
+    #expect(engine.hit("a", .cacheFirst) != nil)
+    #expect(told.count == 1)
+    executor.run()
+    #expect(told.count == 1_001)
+    token.cancel()
+  }
+
+  @Test func `a task that delivers keeps the hub, so that nothing is lost, and lets go of it`() {
+    weak var weakHub: EventHub?
+    do {
+      let hub = EventHub(executor: executor)
+      weakHub = hub
+      let token = hub.observe { [weak hub, told] event in
+        told.add(event)
+        guard event.number == 1 else { return }
+        for number in 2...100 { hub?.append(numbered(number)) }
+      }
+      hub.emit(numbered(1))
+      withExtendedLifetime(token) { executor.run() }
+    }
+    #expect(told.numbers == Array(1...100))
+    #expect(weakHub == nil)
+  }
+
+  /// Emitters, bursts and observers in any order, beside what they should have been told: each event once and in order, or
+  /// counted as lost; and nobody has delivered more of others than the bound.
+  @Test(arguments: UInt64(1)...20) func `whatever happens, all is told or counted, and nobody works for long`(
+    seed: UInt64
+  ) {
+    var random = SplitMix64(seed: seed)
+    var (last, delivered, burst) = (0, 0, 0)
+    let pending = Mutex(0)
+    let token = hub.observe { [hub, told] event in
+      told.add(event)
+      // Others put down what they have, while this one is told.
+      for number in pending.withLock({ pending -> Range<Int> in
+        defer { pending = 0 }
+        return 0..<pending
+      }) { hub.append(numbered(number + 1, of: 1)) }
+    }
+    for step in 1...400 {
+      if Int.random(in: 0..<4, using: &random) == 0 { executor.run() }
+      burst = [0, 0, 1, 10, 64, 65, 200, 20_000][Int.random(in: 0..<8, using: &random)]
+      pending.withLock { $0 = burst }
+      delivered = told.count
+      last = step
+      hub.emit(numbered(step))
+      #expect(told.count - delivered <= 1 + EventHub.bound, "seed \(seed), step \(step)")
+    }
+    executor.run()
+    let own = told.numbers(of: 0).filter { $0 > 0 }
+    #expect(own == own.sorted() && Set(own).count == own.count)
+    #expect(own.count == last || told.numbers.contains { $0 < 0 })
+    #expect(executor.isIdle)
+    token.cancel()
+  }
+}

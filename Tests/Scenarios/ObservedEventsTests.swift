@@ -1,0 +1,100 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// Events as those who count them see them.
+@Suite("Observed events", .timeLimit(.minutes(1)))
+struct ObservedEventsTests {
+  private final class Owner: Sendable {
+    let told = Shared<[String]>([])
+    func add(_ event: ReactorEvent) { told.change { $0.append("\(event.kind)") } }
+  }
+
+  @Test func `an observation with an owner needs no token, and ends with the owner`() async throws {
+    let bench = Bench()
+    var owner: Owner? = Owner()
+    let told = try #require(owner).told
+    bench.layer.observeEvents(for: try #require(owner)) { $0.add($1) }
+    bench.notes.observeEvents(for: try #require(owner)) { $0.add($1) }
+    try await bench.notes.save(Note(1, "one"), for: "note")
+    #expect(told.value.filter { $0 == "saved locally" }.count == 2)
+    weak let weakOwner = owner
+    owner = nil
+    #expect(weakOwner == nil)
+    let count = told.value.count
+    try await bench.notes.save(Note(1, "two"), for: "note")
+    #expect(told.value.count == count)
+  }
+
+  @Test func `a layer may be the owner of its observers`() async throws {
+    let told = Shared(0)
+    weak var weakLayer: ModelLayer?
+    do {
+      let layer = ModelLayer(baseURL: Bench.url, transport: ScriptedTransport())
+      weakLayer = layer
+      layer.observeEvents(for: layer) { _, _ in told.change { $0 += 1 } }
+      await layer.reactor(Note.self).invalidate("note")
+    }
+    #expect(told.value == 1)
+    #expect(weakLayer == nil)
+  }
+
+  @Test func `the sequence of events ends with the layer and its reactors`() async throws {
+    var layer: ModelLayer? = ModelLayer(baseURL: Bench.url, transport: ScriptedTransport())
+    let events = try #require(layer).events
+    let iterator = events.makeAsyncIterator()
+    await layer?.reactor(Note.self).invalidate("note")
+    let reader = Task {
+      var iterator = iterator
+      var kinds: [String] = []
+      while let event = await iterator.next(isolation: nil) { kinds.append("\(event.kind)") }
+      return kinds
+    }
+    layer = nil
+    #expect(await reader.value == ["invalidated"])
+  }
+
+  @Test func `a local write says how many bytes it has saved`() async throws {
+    let bench = Bench()
+    let note = Note(1, "one")
+    try await bench.notes.save(note, for: "note")
+    let record = try #require(try await bench.persistence?.entries(in: nil, url: nil).first)
+    let bytes = try #require(try await bench.persistence?.load(record.key)?.body.count)
+    #expect(bytes > 0)
+    #expect(bench.log.lines.contains("saved \(bytes) bytes"))
+  }
+
+  @Test func `a typed store says how many bytes it has saved`() async throws {
+    let flow = ReactorFlow<Note>.persisted(in: MemoryPersistence()) { _ in Note(1, "one") }
+    let reactor = Reactor(flow: flow)
+    let log = EventLog(reactor, except: [.ownSteps])
+    _ = try await reactor.fetch("note")
+    try await reactor.save(Note(1, "two"), for: "note")
+    #expect(log.count("saved ") == 3)
+    #expect(!log.lines.contains("saved 0 bytes"))
+  }
+
+  @Test(arguments: ["save", "remove", "invalidate", "removeAll"])
+  func `each request that is ended is told of, so that a gauge comes back to zero`(change: String) async throws {
+    let gate = Gate()
+    let bench = Bench(transport: ScriptedTransport { _, _ in .json(Note(1, "one").json).held(at: gate) })
+    let notes = bench.notes
+    let task = Task { try? await notes.fetch("note") }
+    try await gate.waitForArrival()
+    switch change {
+    case "save": try await notes.save(Note(1, "mine"), for: "note")
+    case "remove": try await notes.remove("note")
+    case "invalidate": await notes.invalidate("note")
+    default: try await bench.layer.removeAll()
+    }
+    gate.open()
+    _ = await task.value
+    try await bench.waitUntilNothingWaits()
+    let begun = bench.log.count("request")
+    let ended = bench.log.count("response") + bench.log.count("superseded") + bench.log.count("cancelled")
+    #expect(begun == ended, "\(bench.log.lines)")
+  }
+}
