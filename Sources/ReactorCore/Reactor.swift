@@ -100,6 +100,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// A local write, before the server knows of it: observers and waiting callers get `model` at once, an answer to an
   /// earlier request no longer replaces it, and the next success of the network does.
   ///
+  /// Other reactors of the layer hear of it. One of the same model type reads what was persisted. For one of another type
+  /// its own copy becomes stale; nobody asks the network because of that, since the answer would replace what was written.
+  ///
   /// Returns when it is persisted. A model that cannot be encoded stays in memory, and an event says so. A caller that is
   /// cancelled while it waits for its turn at the disk gets ``ReactorError/cancelled`` at once; the write is made all the same.
   ///

@@ -116,8 +116,11 @@ final class LayerCore: Sendable {
 
 /// What happened to a layer's records.
 enum LayerChange: Sendable {
-  /// A newer record of the key is stored: what was begun with this number.
-  case stored(RecordKey, Generation)
+  /// A newer record of the key is stored, of this variant: what was begun with this number.
+  case stored(RecordKey, Generation, Variant?)
+  /// A model was written locally, with this number, which reactors of its type find on disk. To those of another type it says
+  /// that what they have is out of date.
+  case written(RecordKey, Generation)
   case invalidated(RecordKey, Date)
   case removed(RecordKey)
   case removedAll

@@ -6,6 +6,7 @@ extension ReactorEngine {
   func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Copy {
     let key = try flow.key(resource)
     guard !Task.isCancelled else { throw .cancelled }
+    if policy != .cacheOnly, Refreshing.isUnderWay { return try await fetchAlone(resource, key, policy) }
     let id = nextID()
     let priority = Task.currentPriority
     let wait = LockOwner.wait()
@@ -21,6 +22,29 @@ extension ReactorEngine {
       leave(key, id)
     }
     return try outcome.get()
+  }
+
+  /// Fetches without a flight, for the refresh of a credential: the flight of the key may wait for that refresh. The answer is
+  /// neither shared nor stored.
+  @concurrent private func fetchAlone(
+    _ resource: Resource, _ key: RecordKey, _ policy: FetchPolicy
+  ) async throws(ReactorError) -> Copy {
+    // From the cache alone, whose flight is never made to wait for the network.
+    if policy.asksStoreFirst, let copy = try? await fetch(resource, .cacheOnly) {
+      switch FetchDecision(policy, copy: standing(copy, for: resource, at: now)) {
+      case .use, .useAndRevalidate: return copy
+      case .ask, .notCached: break
+      }
+    }
+    guard flow.isReachable else { throw .noConnectivity }
+    do {
+      return Copy(try await flow.network(resource, FetchContext()), of: key, origin: .network)
+    } catch {
+      let error = ReactorError(error, wrap: ReactorError.network)
+      append(key, .failed(error))
+      core.events.deliver()
+      throw error
+    }
   }
 
   private func enter(
@@ -82,7 +106,8 @@ extension ReactorEngine {
 extension ReactorEngine {
   func start(_ work: Work) {
     let task = spawn(on: flow.configuration.taskExecutor, priority: work.task.priority, for: work.owner) {
-      await self.run(work)
+      // A flight is nobody's own, whoever has begun it: its requests are signed.
+      await Refreshing.outside { await self.run(work) }
     }
     work.task.attach(task)
   }
@@ -95,28 +120,43 @@ extension ReactorEngine {
   }
 
   private func load(_ work: Work) async {
-    var failure: ReactorError?
-    var loaded: Snapshot<AnyModel>?
-    do {
-      loaded = try await core.gate.with(work.key) {
-        core.generations.isBeingRemoved(work.key) ? nil : try await flow.loadFromPersistence(work.resource)
-      }
-    } catch {
-      failure = ReactorError(error, wrap: ReactorError.persistence)
-    }
+    let (loaded, failure, version) = await read(work)
     let now = now
     transact { [loaded, failure] state, effects in
       guard let entry = current(work, state) else { return }
-      if let loaded { adopt(loaded, entry, for: work.resource, at: now, &state, &effects) }
-      let copy = { self.standing(entry.copy, for: $0, at: now) }
+      // What another reactor has stored since it was read is newer.
+      let isOld = work.ticket.latestOnDisk != version
+      if let loaded { adopt(loaded, isOld: isOld, entry, for: work.resource, at: now, &state, &effects) }
       if let failure {
         append(work.key, .loadFailed(failure))
       } else {
-        append(
-          work.key, loaded == nil ? .persistenceMiss : .persistenceHit(isFresh: copy(work.resource)?.isFresh ?? false))
+        let isFresh = standing(entry, for: work.resource, at: now)?.isFresh ?? false
+        append(work.key, loaded == nil ? .persistenceMiss : .persistenceHit(isFresh: isFresh))
       }
-      apply(entry.flight?.machine.loaded(copy: copy) ?? [], to: entry, loaded: Persisted(snapshot: loaded), &effects)
+      let actions = entry.flight?.machine.loaded {
+        loaded?.isSelected(by: $0) ?? false
+      } copy: {
+        standing(entry, for: $0, at: now)
+      }
+      let persisted = Persisted(resource: work.resource, snapshot: loaded)
+      apply(actions ?? [], to: entry, loaded: persisted, &effects)
       settle(entry, &state, &effects)
+    }
+  }
+
+  /// Reads what is persisted, alone for the key.
+  ///
+  /// - Returns: with the number of the change that put it there.
+  private func read(_ work: Work) async -> (Snapshot<AnyModel>?, ReactorError?, Generation) {
+    do {
+      let (loaded, version) = try await core.gate.with(work.key) {
+        let version = work.ticket.latestOnDisk
+        guard !core.generations.isBeingRemoved(work.key) else { return (Snapshot<AnyModel>?.none, version) }
+        return (try await flow.loadFromPersistence(work.resource), version)
+      }
+      return (loaded, nil, version)
+    } catch {
+      return (nil, ReactorError(error, wrap: ReactorError.persistence), 0)
     }
   }
 
@@ -124,7 +164,7 @@ extension ReactorEngine {
     guard flow.isReachable else { return unreachable(work) }
     _ = now
     let lead = reader.rule.steps.lead
-    let known = loaded?.snapshot ?? state.withLock { current(work, $0)?.copy?.snapshot }
+    let known = loaded?.snapshot ?? state.withLock { current(work, $0)?.copy(answering: work.resource)?.snapshot }
     var context = FetchContext(stale: known?.isSelected(by: work.resource) == true ? known : nil)
     context.hasAskedPersistence = loaded != nil
     // Who keeps the closure must keep neither the generation nor the task.
@@ -134,10 +174,14 @@ extension ReactorEngine {
       let saved = flow.configuration.waitsForSave ? await save(snapshot, work.resource, work.ticket) : nil
       if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(work, error) }
       // Who gets the answer finds it with the layer's other reactors too.
-      if case .saved = saved { core.announce(.stored(work.key, work.ticket.number), except: self) }
-      guard succeed(work, snapshot, lead: lead), saved == nil else { return }
-      if case .saved = await save(snapshot, work.resource, work.ticket) {
-        core.announce(.stored(work.key, work.ticket.number), except: self)
+      let stored = LayerChange.stored(work.key, work.ticket.number, snapshot.head?.variant)
+      if case .saved = saved { core.announce(stored, except: self) }
+      switch succeed(work, snapshot, lead: lead) {
+      case .isCommitted where saved == nil:
+        guard case .saved = await save(snapshot, work.resource, work.ticket) else { return }
+        core.announce(stored, except: self)
+      case .isOvertaken: await settle(work, overtaken: snapshot, lead: lead)
+      case .isCommitted, .isOver: break
       }
     } catch {
       fail(work, ReactorError(error, wrap: ReactorError.network))
@@ -158,7 +202,7 @@ extension ReactorEngine {
     let now = now
     let isPaused = transact { state, effects in
       guard let entry = current(work, state) else { return false }
-      let actions = entry.flight?.machine.unreachable { standing(entry.copy, for: $0, at: now) } ?? []
+      let actions = entry.flight?.machine.unreachable { standing(entry, for: $0, at: now) } ?? []
       if entry.flight?.machine.isPaused == true {
         append(work.key, .paused)
       } else {
@@ -183,42 +227,72 @@ extension ReactorEngine {
       entry.attemptedAt = state.time
       append(work.key, .failed(error))
       let wasStoredMeanwhile = entry.flight?.wasStoredMeanwhile == true
-      apply(entry.flight?.machine.failed(error) { standing(entry.copy, for: $0, at: now) } ?? [], to: entry, &effects)
+      apply(entry.flight?.machine.failed(error) { standing(entry, for: $0, at: now) } ?? [], to: entry, &effects)
       if wasStoredMeanwhile { refresh(entry, isStored: true, at: now, &state, &effects) }
       settle(entry, &state, &effects)
     }
   }
 
-  /// Gives the answer to whoever waits, unless something newer is known; then the flight begins again.
+  private enum Success { case isCommitted, isOvertaken, isOver }
+
+  /// Gives the answer to whoever waits, unless something newer is known.
   ///
   /// - Parameter lead: the wall clock's when the request began.
-  private func succeed(_ work: Work, _ snapshot: Snapshot<AnyModel>, lead: Double) -> Bool {
+  private func succeed(_ work: Work, _ snapshot: Snapshot<AnyModel>, lead: Double) -> Success {
     let now = now
     return transact { state, effects in
-      guard let entry = current(work, state) else { return false }
-      guard work.ticket.commit() else {
-        supersede(entry, at: now, &state, &effects)
-        settle(entry, &state, &effects)
-        return false
-      }
+      guard let entry = current(work, state) else { return .isOver }
+      guard work.ticket.commit() else { return .isOvertaken }
       work.task.release()
-      let cost = snapshot.record?.body.count ?? entry.copy?.cost
-      let copy = Copy(snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, reader.rule.steps.lead))
+      let copy = answer(snapshot, entry, lead: lead)
       setCopy(copy, of: entry, &state, &effects)
       entry.brought(by: work.ticket.number)
-      entry.error = nil
-      entry.attemptedAt = state.time
-      entry.invalidatedBefore = nil
-      entry.showToAll()
-      // A request with the same fields is answered, whatever the step says that the answer varies on.
-      let actions = entry.flight?.machine.succeeded { resource in
-        resource.headers == work.resource.headers || !copy.isAnotherVariant(for: resource)
-      }
-      apply(actions ?? [], to: entry, &effects)
-      restart(entry, at: now, &state, &effects)
-      settle(entry, &state, &effects)
-      return true
+      // Other variants may be on disk without the mark of the invalidation.
+      if copy.head?.variant?.isMatchable != true { entry.invalidatedBefore = nil }
+      end(work, entry, at: now, &state, &effects)
+      return .isCommitted
     }
+  }
+
+  /// An answer that something begun later has overtaken is still what its parties have asked for. They get the newer record
+  /// where one is stored, else the answer, which is not stored and counts as stale. Nobody is asked again: with another
+  /// reactor that asks all the time, that would have no end.
+  private func settle(_ work: Work, overtaken snapshot: Snapshot<AnyModel>, lead: Double) async {
+    let (newer, failure, _) = work.ticket.isOutrunOnDisk ? await read(work) : (nil, nil, 0)
+    let now = now
+    transact { [newer, failure] state, effects in
+      guard let entry = current(work, state) else { return }
+      append(work.key, .superseded)
+      if let failure { append(work.key, .loadFailed(failure)) }
+      let own = answer(snapshot, entry, lead: lead)
+      if let newer, Copy(newer, of: entry.key, origin: .persistence).askedAt >= own.askedAt {
+        adopt(newer, entry, for: work.resource, at: now, &state, &effects)
+      } else if (entry.held(answering: work.resource)?.askedAt ?? .distantPast) <= own.askedAt {
+        setCopy(own.invalidated(at: now), of: entry, &state, &effects)
+        entry.brought(by: work.ticket.number)
+      }
+      end(work, entry, at: now, &state, &effects)
+    }
+  }
+
+  private func answer(_ snapshot: Snapshot<AnyModel>, _ entry: Entry, lead: Double) -> Copy {
+    let cost = snapshot.record?.body.count ?? entry.copy?.cost
+    return Copy(snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, reader.rule.steps.lead))
+  }
+
+  /// The request has brought the copy that the key has now: its parties get it, but for those who want another variant.
+  private func end(_ work: Work, _ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
+    entry.error = nil
+    entry.attemptedAt = state.time
+    entry.showToAll()
+    // A request with the same fields is answered, whatever the step says that the answer varies on.
+    let copy = entry.copy
+    let actions = entry.flight?.machine.succeeded { resource in
+      resource.headers == work.resource.headers || copy?.isAnotherVariant(for: resource) != true
+    }
+    apply(actions ?? [], to: entry, &effects)
+    restart(entry, at: now, &state, &effects)
+    settle(entry, &state, &effects)
   }
 
   private func advance(_ key: RecordKey, _ flight: UInt64, to progress: TransferProgress) {
@@ -233,25 +307,29 @@ extension ReactorEngine {
   }
 
   /// Takes over what persistence had, unless memory has something newer.
+  ///
+  /// - Parameter isOld: whether there is a newer record by now.
   private func adopt(
-    _ loaded: Snapshot<AnyModel>, _ entry: Entry, for resource: Resource, at now: Date, _ state: inout State,
-    _ effects: inout [Effect]
+    _ loaded: Snapshot<AnyModel>, isOld: Bool = false, _ entry: Entry, for resource: Resource, at now: Date,
+    _ state: inout State, _ effects: inout [Effect]
   ) {
     var copy = Copy(loaded, of: entry.key, origin: .persistence, lead: reader.rule.steps.lead)
     // One from the future may be from before as well: the clock was set back since.
     if let date = entry.invalidatedBefore, copy.askedAt <= date || copy.askedAt > now {
       copy = copy.invalidated(at: date)
     }
+    if isOld { copy = copy.invalidated(at: now) }
     var isLoaded = true
     // Another variant, however new, is no answer to what was asked for.
-    if let old = entry.copy, !entry.isOutdated, !old.isAnotherVariant(for: resource) {
-      if old.isNewer(thanStored: copy, at: now) { return }
-      if old.fetchedAt == copy.fetchedAt {
-        guard let date = copy.freshness.invalidatedAt else { return }
-        copy = old.invalidated(at: date)
-        isLoaded = false
+    if let old = entry.held(answering: resource), !(old === entry.copy && entry.isOutdated) {
+      if old.isNewer(thanStored: copy, at: now) {
+        copy = old
+      } else if old.fetchedAt == copy.fetchedAt {
+        copy = copy.freshness.invalidatedAt.map { old.invalidated(at: $0) } ?? old
+        isLoaded = old !== entry.copy
       }
     }
+    guard copy !== entry.copy else { return }
     setCopy(copy, of: entry, &state, &effects)
     if isLoaded { entry.brought(by: 0) }
     if standing(copy, for: resource, at: now)?.isFresh == true { entry.error = nil }

@@ -23,6 +23,10 @@ extension ReactorEngine {
     _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil
   ) throws(ReactorError) -> (RecordKey, Flight.PartyID) {
     if let error = unobservable(resource) { throw error }
+    if policy != .cacheOnly, Refreshing.isUnderWay {
+      throw .invalidResource(
+        "the refresh of a credential observed a resource, whose request may wait for it; fetch instead")
+    }
     let key = try flow.key(resource)
     let now = now
     return transact { state, effects in

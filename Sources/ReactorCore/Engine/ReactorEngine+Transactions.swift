@@ -20,6 +20,7 @@ enum Effect: Sendable {
 
 /// What persistence had when it was asked.
 struct Persisted: Sendable {
+  let resource: Resource
   var snapshot: Snapshot<AnyModel>?
 }
 
@@ -35,7 +36,7 @@ struct Work: Sendable {
   let key: RecordKey
   /// ``Flight/id``.
   let flight: UInt64
-  /// What the request is made of: the first party's.
+  /// The resource of the party that the step is for.
   let resource: Resource
   let ticket: Generations.Ticket
   let task: FlightTask
@@ -89,8 +90,10 @@ extension ReactorEngine {
   ) {
     for action in actions {
       switch action {
-      case .load: begin(.load, for: entry, &effects)
-      case .request: begin(.request(loaded), for: entry, &effects)
+      case .load(let resource): begin(.load, resource, for: entry, &effects)
+      case .request(let resource):
+        let own = loaded?.resource.headers == resource.headers ? loaded : nil
+        begin(.request(own), resource, for: entry, &effects)
       case .use(let party): use(party, entry, &effects)
       case .fail(let party, let error): fail(party, error, entry, &effects)
       case .end: endFlight(of: entry, &effects)
@@ -98,21 +101,22 @@ extension ReactorEngine {
     }
   }
 
-  private func begin(_ step: Work.Step, for entry: Entry, _ effects: inout [Effect]) {
-    guard let flight = entry.flight, let leader = flight.machine.parties.first else { return }
+  private func begin(_ step: Work.Step, _ resource: Resource, for entry: Entry, _ effects: inout [Effect]) {
+    guard let flight = entry.flight else { return }
     let task = FlightTask(priority: flight.priority)
     flight.tasks.append(task)
     effects.append(
       .start(
         Work(
-          step: step, key: entry.key, flight: flight.machine.id, resource: leader.resource, ticket: flight.ticket,
-          task: task, owner: flight.owner)))
+          step: step, key: entry.key, flight: flight.machine.id, resource: resource, ticket: flight.ticket, task: task,
+          owner: flight.owner)))
   }
 
   private func use(_ party: Flight.Party, _ entry: Entry, _ effects: inout [Effect]) {
-    guard party.kind == .caller else { return entry.show(to: party.id) }
+    let copy = entry.copy(answering: party.resource)
+    guard party.kind == .caller else { return entry.show(copy, to: party.id) }
     guard let waiter = entry.removeWaiter(party.id) else { return }
-    guard let copy = entry.copy else { return effects.append(.resume(waiter, .failure(.notCached))) }
+    guard let copy = copy ?? entry.copy else { return effects.append(.resume(waiter, .failure(.notCached))) }
     effects.append(.resume(waiter, .success(copy)))
   }
 
@@ -128,11 +132,11 @@ extension ReactorEngine {
   func endFlight(of entry: Entry, _ effects: inout [Effect]) {
     guard let flight = entry.flight else { return }
     if !flight.tasks.isEmpty { effects.append(.cancel(flight.tasks)) }
-    effects.append(.release([flight.machine]))
+    effects.append(.release([flight.machine, flight.variants]))
     entry.flight = nil
   }
 
-  /// Drops what the flight would have brought, and begins it again.
+  /// Drops what the flight would have brought, and begins it again: what it would bring was asked for before a change.
   func supersede(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
     guard entry.flight != nil else { return }
     append(entry.key, .superseded)
@@ -143,7 +147,7 @@ extension ReactorEngine {
   func restart(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
     guard let old = entry.flight else { return }
     endFlight(of: entry, &effects)
-    let (machine, actions) = old.machine.restarted(id: nextID()) { standing(entry.copy, for: $0, at: now) }
+    let (machine, actions) = old.machine.restarted(id: nextID()) { standing(entry, for: $0, at: now) }
     entry.flight = OngoingFlight(machine, under: core.generations.begin(entry.key), priority: old.priority)
     apply(actions, to: entry, &effects)
   }
@@ -153,7 +157,11 @@ extension ReactorEngine {
     _ party: Flight.Party, _ entry: Entry, at now: Date, priority: TaskPriority? = nil, _ state: inout State,
     _ effects: inout [Effect]
   ) {
-    if party.policy != .cacheOnly { entry.isForgotten = false }
+    if party.policy != .cacheOnly {
+      entry.isForgotten = false
+      // Its answer was begun before another reactor's write; this party asks after it.
+      if entry.flight?.isBeforeWrite == true { supersede(entry, at: now, &state, &effects) }
+    }
     if let flight = entry.flight {
       append(entry.key, .joined)
       if let wait = party.wait { effects.append(.add(wait, to: flight.owner)) }
@@ -167,7 +175,7 @@ extension ReactorEngine {
       // Nothing of it is queued yet.
       if let wait = party.wait { entry.flight?.owner.add(wait) }
     }
-    let actions = entry.flight?.machine.join(party) { standing(entry.copy, for: $0, at: now) } ?? []
+    let actions = entry.flight?.machine.join(party) { standing(entry, for: $0, at: now) } ?? []
     apply(actions, to: entry, &effects)
   }
 
@@ -204,8 +212,8 @@ extension ReactorEngine {
     }
     core.changes.note(entry.key)
     setWakeup(entry, &state, &effects)
-    let errors = entry.takeReplacedErrors()
-    if !errors.isEmpty { effects.append(.release(errors)) }
+    let replaced = entry.takeReplaced()
+    if !replaced.isEmpty { effects.append(.release(replaced)) }
     if entry.isPinned || entry.copy != nil || entry.invalidatedBefore != nil {
       state.memory.settle(entry)
     } else {

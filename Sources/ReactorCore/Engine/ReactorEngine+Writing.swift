@@ -5,6 +5,8 @@ import Synchronization
 extension ReactorEngine {
   enum SaveResult: Sendable {
     case saved
+    /// There is nothing new on disk: the answer may not be stored, or confirms what was not stored.
+    case notStored
     /// There is nothing to save: it is in memory only.
     case notEncoded
     /// Something newer was saved, or the key was removed.
@@ -34,8 +36,11 @@ extension ReactorEngine {
     guard ticket.commit() else { return .outrun }
     do {
       try await flow.saveToPersistence(snapshot, resource)
+      // A 304 without a record has changed nothing on disk.
+      let isConfirmed = snapshot.record == nil && snapshot.head != nil && snapshot.head?.localModel == nil
+      if isConfirmed { return .notStored }
       ticket.carriedOut()
-      return .saved
+      return flow.isPersistent && !snapshot.freshness.isNoStore ? .saved : .notStored
     } catch let error as NotEncoded {
       append(ticket.key, .notEncoded(error.reason))
       return .notEncoded
@@ -46,10 +51,9 @@ extension ReactorEngine {
 
   private func report(_ result: SaveResult, _ snapshot: Snapshot<AnyModel>, _ key: RecordKey) -> SaveResult {
     switch result {
-    case .saved where flow.isPersistent && !snapshot.freshness.isNoStore:
-      append(key, .saved(bytes: snapshot.record?.body.count ?? snapshot.receipt?.bytes ?? 0))
+    case .saved: append(key, .saved(bytes: snapshot.record?.body.count ?? snapshot.receipt?.bytes ?? 0))
     case .failed(let error): append(key, .saveFailed(error))
-    case .saved, .notEncoded, .outrun: break
+    case .notStored, .notEncoded, .outrun: break
     }
     core.events.deliver()
     return result
@@ -78,7 +82,10 @@ extension ReactorEngine {
     var result: SaveResult
     do {
       result = try await core.carryOut(key) { [self] in
-        report(await carryOut(snapshot, resource, ticket), snapshot, key)
+        let result = report(await carryOut(snapshot, resource, ticket), snapshot, key)
+        // Not before it is on disk, where other types no longer find what it has replaced.
+        core.announce(.written(key, ticket.number), except: self)
+        return result
       }
     } catch {
       if case .cancelled = error { throw error }
@@ -123,6 +130,7 @@ extension ReactorEngine {
   func markInvalid(_ entry: Entry, at date: Date, _ state: inout State, _ effects: inout [Effect]) {
     entry.invalidatedBefore = date
     if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry, &state, &effects) }
+    entry.invalidateVariants(at: date)
     append(entry.key, .invalidated)
     supersede(entry, at: date, &state, &effects)
     refresh(entry, at: date, &state, &effects)
@@ -163,7 +171,6 @@ extension ReactorEngine {
 
 extension ReactorEngine: LayerMember {
   func layerChanged(_ change: LayerChange) {
-    let now = now
     switch change {
     case .removedAll: forget(nil)
     case .removed(let key): forget(key)
@@ -172,23 +179,34 @@ extension ReactorEngine: LayerMember {
         guard let entry = state.memory.entries[key] else { return }
         markInvalid(entry, at: date, &state, &effects)
       }
-    case .stored(let key, let generation):
-      // Another type's reactor has stored a newer record: this one's model is of an older. It is on disk to be read.
-      guard flow.isPersistent else { return }
-      transact { state, effects in
-        guard let entry = state.memory.entries[key], entry.generation < generation else { return }
-        if let copy = entry.copy {
-          setCopy(copy.invalidated(at: now), of: entry, &state, &effects)
-          entry.isOutdated = true
-        }
-        switch entry.flight?.machine.isPaused {
-        case nil: refresh(entry, isStored: true, at: now, &state, &effects)
-        // What it waits for is on disk.
-        case true?: restart(entry, at: now, &state, &effects)
-        case false?: entry.flight?.wasStoredMeanwhile = true
-        }
-        settle(entry, &state, &effects)
+    // Another type's reactor has stored a newer record: this one's model is of an older. It is on disk to be read.
+    case .stored(let key, let number, let variant):
+      if flow.isPersistent { outdate(key, by: number, variant, isWritten: false) }
+    case .written(let key, let number): outdate(key, by: number, nil, isWritten: true)
+    }
+  }
+
+  /// Declares stale what is older than another reactor's record of `variant`. Streams read that, where it is of their type.
+  /// They do not ask the network: after a local write its answer would replace what was written.
+  private func outdate(_ key: RecordKey, by number: Generation, _ variant: Variant?, isWritten: Bool) {
+    let now = now
+    transact { state, effects in
+      guard let entry = state.memory.entries[key] else { return }
+      let isMeant = { (copy: Copy) in !copy.isAnotherVariant(than: variant) }
+      if let copy = entry.copy, isMeant(copy), entry.generation < number {
+        setCopy(copy.invalidated(at: now), of: entry, &state, &effects)
+        entry.isOutdated = true
       }
+      entry.invalidateVariants(at: now, where: isMeant)
+      switch entry.flight?.machine.isPaused {
+      case nil: if flow.isPersistent { refresh(entry, isStored: true, at: now, &state, &effects) }
+      // What it waits for is on disk.
+      case true?: restart(entry, at: now, &state, &effects)
+      case false?:
+        entry.flight?.wasStoredMeanwhile = true
+        if isWritten { entry.flight?.isBeforeWrite = true }
+      }
+      settle(entry, &state, &effects)
     }
   }
 

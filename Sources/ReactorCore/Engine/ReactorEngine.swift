@@ -123,6 +123,11 @@ extension ReactorEngine {
     copy.flatMap { reader.rule.standing($0, for: resource, at: now) }
   }
 
+  /// How what a key has in memory stands for `resource`; its flight may have a copy of another variant than the key.
+  func standing(_ entry: Entry, for resource: Resource, at now: Date) -> Standing? {
+    standing(entry.copy(answering: resource), for: resource, at: now)
+  }
+
   /// Seconds for which a copy is fresh from now on; `nil` where it is stale, or is none for `resource`.
   func freshness(_ copy: Copy?, for resource: Resource, at now: Date) -> Double? {
     copy.flatMap { reader.rule.rest($0, for: resource, at: now) }

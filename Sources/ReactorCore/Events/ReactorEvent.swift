@@ -48,7 +48,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case notEncoded(String)
     /// A flight waits for connectivity: streams before their request, anyone before a retry.
     case paused
-    /// A flight was superseded by a newer generation, or ended by a local write; its result is not used.
+    /// Something newer has overtaken a flight. After an invalidation it begins again; a local write ends it; what another reactor
+    /// has overtaken ends too, and its answer is not stored.
     case superseded
     /// The last party left, or the key was removed: the flight was cancelled.
     case cancelled
@@ -94,7 +95,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .saveFailed(let error): "save failed, \(error)"
     case .notEncoded(let reason): "in memory only, \(reason)"
     case .paused: "paused, waiting for connectivity"
-    case .superseded: "superseded, the result is not used"
+    case .superseded: "superseded, the result is not stored"
     case .cancelled: "cancelled, nobody waits"
     case .savedLocally: "saved locally"
     case .invalidated: "invalidated"

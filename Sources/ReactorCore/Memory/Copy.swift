@@ -92,6 +92,12 @@ final class Copy: Sendable {
   /// Whether it may be shown outside of the stream that it arrived in.
   func isVisible(to resource: Resource) -> Bool { !freshness.isNoStore && isSelected(by: resource) }
 
+  /// Whether no resource is answered by both this copy and a record of `variant`, as far as that is known.
+  func isAnotherVariant(than variant: Variant?) -> Bool {
+    guard let own = head?.variant, let variant, own.isMatchable, own.names == variant.names else { return false }
+    return own != variant
+  }
+
   /// Whether it is known to be another variant than the one that `resource` asks for. With `Vary: *` it never is: whoever
   /// waits or watches while it arrives may have it.
   func isAnotherVariant(for resource: Resource) -> Bool {

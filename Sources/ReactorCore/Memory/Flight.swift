@@ -1,8 +1,11 @@
+import HTTPTypes
+
 /// The work under way for one key, and who waits for it: a state machine that returns actions.
 ///
-/// It knows neither models nor tasks nor time. Parties join with a policy; persistence is asked at most once and the network
-/// at most once; each party is resolved by the first answer that its policy may use. When the last party is gone, the flight
-/// ends. The shell performs what is returned, after it has unlocked.
+/// It knows neither models nor tasks nor time. Parties join with a policy; the network is asked at most once, and
+/// persistence at most once for the same header fields, one load after the other: other fields may ask for another variant
+/// (RFC 9111 §4.1). Each party is resolved by the first answer that its policy may use. When the last party is gone, the
+/// flight ends. The shell performs what is returned, after it has unlocked.
 struct Flight: Sendable {
   typealias PartyID = UInt64
 
@@ -32,8 +35,9 @@ struct Flight: Sendable {
   }
 
   enum Action: Sendable {
-    case load
-    case request
+    /// Load what persistence has for the resource, and report it to ``loaded(answers:copy:)``.
+    case load(Resource)
+    case request(Resource)
     /// The party gets the copy that the key has now. A stream may stay a party after it.
     case use(Party)
     case fail(Party, ReactorError)
@@ -41,13 +45,15 @@ struct Flight: Sendable {
     case end
   }
 
-  private enum Load { case notAsked, running, done }
   private enum Request { case notAsked, running, paused, failed(ReactorError) }
 
   /// Tells this flight from an earlier one of the key: answers to that one are not its.
   let id: UInt64
   private(set) var parties = FlightParties()
-  private var load = Load.notAsked
+  /// The header fields that a load is under way for.
+  private var fieldsLoading: HTTPFields?
+  /// The header fields that persistence has answered for.
+  private var fieldsLoaded: Set<HTTPFields> = []
   private var request = Request.notAsked
 
   /// The layer's number as a party.
@@ -80,14 +86,12 @@ struct Flight: Sendable {
     party.waitsFor = party.policy.asksStoreFirst ? .persistence : .network
     parties.append(party)
     var actions: [Action] = []
-    switch (party.waitsFor, load) {
-    case (.persistence, .notAsked):
-      load = .running
-      actions.append(.load)
-    case (.persistence, .done):
+    if !party.policy.asksStoreFirst {
+      ask(for: party, isNew: true, copy: copy, into: &actions)
+    } else if hasLoaded(party) {
       settle(party, copy: copy, into: &actions)
-    case (.persistence, .running): break
-    default: ask(for: party, isNew: true, copy: copy, into: &actions)
+    } else {
+      load(for: party, into: &actions)
     }
     return finish(actions)
   }
@@ -97,11 +101,16 @@ struct Flight: Sendable {
     return finish([])
   }
 
-  /// Persistence has answered; what it had is the key's copy by now.
-  mutating func loaded(copy: Standings) -> [Action] {
-    load = .done
+  /// Persistence has answered; what it had is the key's copy by now. Parties whom that does not answer get a load of their
+  /// own.
+  ///
+  /// - Parameter answers: whether what was loaded is what a resource asks for.
+  mutating func loaded(answers: (Resource) -> Bool = { _ in true }, copy: Standings) -> [Action] {
+    if let fields = fieldsLoading.take() { fieldsLoaded.insert(fields) }
     var actions: [Action] = []
-    for party in parties.inOrder {
+    let waiting = parties.inOrder
+    for party in waiting where answers(party.resource) { fieldsLoaded.insert(party.resource.headers) }
+    for party in waiting where hasLoaded(party) {
       switch party.waitsFor {
       case .persistence: settle(party, copy: copy, into: &actions)
       case .standIn(let error): fall(party, error, copy: copy, into: &actions)
@@ -109,6 +118,7 @@ struct Flight: Sendable {
         if isPaused { showWhilePaused(party, copy: copy, into: &actions) }
       }
     }
+    if let next = parties.inOrder.first(where: wantsLoad) { load(for: next, into: &actions) }
     return finish(actions)
   }
 
@@ -149,8 +159,9 @@ struct Flight: Sendable {
   /// There is connectivity again.
   mutating func reconnected() -> [Action] {
     guard case .paused = request else { return [] }
+    guard let first = parties.inOrder.first(where: \.isWaitingForNetwork) ?? parties.first else { return [] }
     request = .running
-    return [.request]
+    return [.request(first.resource)]
   }
 
   /// The same parties in a new flight; they ask from the beginning.
@@ -198,7 +209,7 @@ extension Flight {
     switch request {
     case .notAsked:
       request = .running
-      actions.append(.request)
+      actions.append(.request(party.resource))
     case .running: break
     case .paused where party.kind == .stream: showWhilePaused(party, copy: copy, into: &actions)
     case .failed(let error) where !isNew:
@@ -206,18 +217,16 @@ extension Flight {
       fall(party, error, copy: copy, into: &actions)
     case .paused, .failed:
       request = .running
-      actions.append(.request)
+      actions.append(.request(party.resource))
     }
   }
 
   private mutating func fall(_ party: Party, _ error: ReactorError, copy: Standings, into actions: inout [Action]) {
     if FetchDecision.standsIn(copy(party.resource), for: error, under: party.policy) {
       resolve(party, .use(party), into: &actions)
-    } else if party.policy == .networkFirst, error.isNetworkFailure, load != .done {
+    } else if party.policy == .networkFirst, error.isNetworkFailure, !hasLoaded(party) {
       parties.update(party.id) { $0.waitsFor = .standIn(error) }
-      guard load == .notAsked else { return }
-      load = .running
-      actions.append(.load)
+      load(for: party, into: &actions)
     } else {
       resolve(party, .fail(party, error), into: &actions)
     }
@@ -227,10 +236,27 @@ extension Flight {
   private mutating func showWhilePaused(_ party: Party, copy: Standings, into actions: inout [Action]) {
     if FetchDecision.standsIn(copy(party.resource), for: .noConnectivity, under: party.policy) {
       actions.append(.use(party))
-    } else if party.policy == .networkFirst, load == .notAsked {
-      load = .running
-      actions.append(.load)
+    } else if party.policy == .networkFirst {
+      load(for: party, into: &actions)
     }
+  }
+
+  private func hasLoaded(_ party: Party) -> Bool { fieldsLoaded.contains(party.resource.headers) }
+
+  /// Whether a load of its own would help the party.
+  private func wantsLoad(_ party: Party) -> Bool {
+    guard !hasLoaded(party) else { return false }
+    return switch party.waitsFor {
+    case .persistence, .standIn: true
+    case .network: isPaused && party.kind == .stream && party.policy == .networkFirst
+    }
+  }
+
+  /// Begins a load for `party`. One at a time: the end of the one under way begins the next.
+  private mutating func load(for party: Party, into actions: inout [Action]) {
+    guard fieldsLoading == nil, !hasLoaded(party) else { return }
+    fieldsLoading = party.resource.headers
+    actions.append(.load(party.resource))
   }
 
   private mutating func resolve(_ party: Party, _ action: Action, into actions: inout [Action]) {

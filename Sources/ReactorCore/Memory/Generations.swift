@@ -55,6 +55,13 @@ final class Generations: Sendable {
 
     /// It is on disk: nothing that was begun before may be put there any more.
     func carriedOut() { generations.carriedOut(key, number) }
+
+    /// The number of the latest change that was carried out on disk. Exact inside the ``KeyGate``, where records are read and
+    /// changed; 0 where there was none since somebody first held a ticket.
+    var latestOnDisk: Generation { generations.latestOnDisk(key) }
+
+    /// Whether something that was begun later is on disk already.
+    var isOutrunOnDisk: Bool { latestOnDisk > number }
   }
 
   /// Begins a flight.
@@ -96,6 +103,10 @@ final class Generations: Sendable {
       floor.carriedOut = max(floor.carriedOut, number)
       state.floors[key] = floor
     }
+  }
+
+  private func latestOnDisk(_ key: RecordKey) -> Generation {
+    state.withLock { max($0.floors[key]?.carriedOut ?? 0, $0.floor.carriedOut) }
   }
 
   private func draw(_ key: RecordKey, fences: Bool, isChange: Bool) -> Ticket {

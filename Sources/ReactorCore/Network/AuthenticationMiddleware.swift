@@ -59,7 +59,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
 
   public func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
     guard let origin = request.url.flatMap(WebOrigin.init), origins.contains(origin),
-      !Refreshing.middlewares.contains(ObjectIdentifier(self))
+      !Refreshing.isUnderWay(of: ObjectIdentifier(self))
     else { return try await next(request, body) }
     let look = state.withLock { $0.machine.look }
     guard let held = look.usable else {
@@ -161,9 +161,7 @@ extension AuthenticationMiddleware {
   private func begin(_ credential: A.Credential, _ number: UInt64, _ task: FlightTask, _ owner: LockOwner) {
     task.attach(
       spawn(on: taskExecutor, priority: task.priority, for: owner) {
-        let result = await Refreshing.$middlewares.withValue(Refreshing.middlewares.union([ObjectIdentifier(self)])) {
-          await self.refreshed(credential)
-        }
+        let result = await Refreshing.run(of: ObjectIdentifier(self)) { await self.refreshed(credential) }
         self.transact { $0.machine.ended(result, of: number) }
       })
   }
@@ -178,9 +176,4 @@ extension AuthenticationMiddleware {
     if (error as? ReactorError)?.isNetworkFailure == true || RetryPolicy.mayPass(.failure(error)) { return error }
     return ReactorError.authentication(error)
   }
-}
-
-/// Whose refresh the current task is part of, so that a refresh cannot wait for itself.
-private enum Refreshing {
-  @TaskLocal static var middlewares: Set<ObjectIdentifier> = []
 }

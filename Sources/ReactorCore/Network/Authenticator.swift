@@ -26,5 +26,9 @@ public protocol Authenticator: Sendable {
   /// ``ReactorError/authentication(_:)``. It is cancelled when none of them waits any more, and at sign-out. To keep the
   /// credential for the next start of the program is its own affair. What it sends through the middleware that calls it is
   /// passed on without being signed.
+  ///
+  /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or is a request of its own: it
+  /// joins no other, since that may wait for the refresh, and its answer is not stored. `states(for:)` fails there with
+  /// ``ReactorError/invalidResource(_:)``, but under ``FetchPolicy/cacheOnly``.
   func refresh(_ credential: Credential) async throws -> Credential
 }

@@ -29,11 +29,11 @@ final class KeyState: MemoryEntry {
   var error: ReactorError? {
     didSet {
       if oldValue != nil || error != nil { hasChanged = true }
-      if let oldValue { replacedErrors.append(oldValue) }
+      if let oldValue { replaced.append(oldValue) }
     }
   }
-  /// To be released after the lock: an error may hold its user's objects.
-  private var replacedErrors: [ReactorError] = []
+  /// Errors and copies to be released after the lock: they may hold their user's objects.
+  private var replaced: [any Sendable] = []
   var flight: OngoingFlight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
   private(set) var waiters: [Flight.PartyID: Waiter] = [:]
   private(set) var subscribers: [Flight.PartyID: Subscriber] = [:]
@@ -58,11 +58,13 @@ final class KeyState: MemoryEntry {
   }
 
   /// What may hold objects of its user.
-  var belongings: [any Sendable] { [copy as any Sendable, error as any Sendable, flight?.machine as any Sendable] }
+  var belongings: [any Sendable] {
+    [copy as any Sendable, error as any Sendable, flight?.machine as any Sendable, flight?.variants as any Sendable]
+  }
 
-  func takeReplacedErrors() -> [ReactorError] {
-    defer { replacedErrors = [] }
-    return replacedErrors
+  func takeReplaced() -> [any Sendable] {
+    defer { replaced = [] }
+    return replaced
   }
 
   var holdsModel: Bool { copy != nil }
@@ -116,12 +118,27 @@ final class KeyState: MemoryEntry {
     if new != nil { isForgotten = false }
     wakeupIsOutdated = true
     if isNewValue { hasNewValue = true }
+    if let copy, let new, let flight, copy.isAnotherVariant(than: new.head?.variant), let earlier = flight.keep(copy) {
+      replaced.append(earlier)
+    }
     for subscriber in subscribers.values {
       let keepsOwn = subscriber.showsValue && new?.isAnotherVariant(for: subscriber.resource) == true
       subscriber.ownVariant = keepsOwn ? self.copy(for: subscriber) : nil
       subscriber.sawItArrive = true
     }
     return ((new == nil ? 0 : 1) - (copy == nil ? 0 : 1), (new?.cost ?? 0) - (copy?.cost ?? 0))
+  }
+
+  /// Declares stale what streams and the flight hold beside the key's copy: those variants that `isMeant` names.
+  func invalidateVariants(at date: Date, where isMeant: (Copy) -> Bool = { _ in true }) {
+    replaced += flight?.invalidateVariants(at: date, where: isMeant) ?? []
+    for subscriber in subscribers.values {
+      guard let own = subscriber.ownVariant, isMeant(own) else { continue }
+      replaced.append(own)
+      subscriber.ownVariant = own.invalidated(at: date)
+      hasChanged = true
+      wakeupIsOutdated = true
+    }
   }
 
   /// Whether streams would see another state than the one that was published last.
@@ -175,17 +192,25 @@ final class KeyState: MemoryEntry {
     for id in subscribers.keys { show(to: id) }
   }
 
-  /// From now on the stream shows what the key has.
-  func show(to id: Flight.PartyID) {
-    guard let subscriber = subscribers[id], !subscriber.showsValue || subscriber.isNotCached else { return }
+  /// From now on the stream shows what the key has or, where that is another variant, `own`.
+  func show(_ own: Copy? = nil, to id: Flight.PartyID) {
+    guard let subscriber = subscribers[id] else { return }
+    if let own, own !== copy, own !== subscriber.ownVariant {
+      if let old = subscriber.ownVariant { replaced.append(old) }
+      subscriber.ownVariant = own
+      subscriber.sawItArrive = true
+      changed.insert(id)
+    }
+    guard !subscriber.showsValue || subscriber.isNotCached else { return }
     subscriber.showsValue = true
     subscriber.isNotCached = false
     changed.insert(id)
   }
 
-  /// The stream is told that nothing is cached.
+  /// The stream is told that nothing is cached, if that is all it asks for: another one may have been a party that only
+  /// reads a newer record.
   func denyCached(to id: Flight.PartyID) {
-    guard let subscriber = subscribers[id] else { return }
+    guard let subscriber = subscribers[id], subscriber.policy == .cacheOnly else { return }
     subscriber.isNotCached = true
     changed.insert(id)
   }
@@ -198,6 +223,19 @@ final class KeyState: MemoryEntry {
       fetchStatus: fetchStatus, progress: flight?.progress, origin: wasThere ? .memory : copy?.origin,
       revision: revision(for: subscriber), valueRevision: valueRevision,
       isRemoved: isForgotten && flight == nil)
+  }
+
+  /// The key's copy or, where that is another variant, one of `resource` that its flight has displaced.
+  func copy(answering resource: Resource) -> Copy? {
+    if let copy, !copy.isAnotherVariant(for: resource) { return copy }
+    return flight?.variants.last { !$0.isAnotherVariant(for: resource) }
+  }
+
+  /// The newest copy that is held for `resource`, by a stream too.
+  func held(answering resource: Resource) -> Copy? {
+    if let copy = copy(answering: resource) { return copy }
+    return subscribers.values.compactMap(\.ownVariant).filter { !$0.isAnotherVariant(for: resource) }
+      .max { $0.askedAt < $1.askedAt }
   }
 
   /// The key's copy or, where that is another variant, the stream's own.

@@ -1,0 +1,133 @@
+import HTTPTypes
+import ReactorTesting
+import TestSupport
+import Testing
+
+@testable import ReactorCore
+
+/// Several variants of one URL (RFC 9111 §4.1), of which memory has one for each key.
+@Suite("Variants of one URL at once", .timeLimit(.minutes(1)))
+struct VariantsAtOnceTests {
+  private static let english = Resource("note", headers: [.acceptLanguage: "en"])
+  private static let german = Resource("note", headers: [.acceptLanguage: "de"])
+  private static let both = [english, german]
+
+  /// A server that gives the language and counts its answers to it.
+  private func transport() -> ScriptedTransport {
+    let counts = Shared<[String: Int]>([:])
+    return ScriptedTransport { request, _ in
+      let language = request.headerFields[.acceptLanguage] ?? "none"
+      let number = counts.change { counts in
+        counts[language, default: 0] += 1
+        return counts[language, default: 0]
+      }
+      return .json(
+        Note(1, "\(language) \(number)").json, fields: [.vary: "Accept-Language", .cacheControl: "max-age=60"])
+    }
+  }
+
+  /// Both variants on disk, and a layer that has nothing in memory.
+  private func stored(on disk: FaultyPersistence = FaultyPersistence()) async throws -> Bench {
+    let bench = Bench(persistence: disk, transport: transport())
+    for resource in Self.both { _ = try await bench.notes.fetch(resource) }
+    bench.clock.advance(by: .seconds(1))
+    return bench.restarted()
+  }
+
+  @Test(arguments: FetchPolicy.allCases.filter { $0 != .networkOnly })
+  func `are each found on disk, with no connectivity`(policy: FetchPolicy) async throws {
+    let disk = FaultyPersistence()
+    let bench = try await stored(on: disk)
+    bench.reachability.set(false)
+    let gate = disk.hold(.load)
+    let notes = bench.notes
+    let english = Task { try await notes.fetch(Self.english, policy: policy).text }
+    try await gate.reached()
+    let german = Task { try await notes.fetch(Self.german, policy: policy).text }
+    await bench.log.wait(for: "joined")
+    gate.open()
+    #expect(try await english.value == "en 1")
+    #expect(try await german.value == "de 1")
+    #expect(bench.transport.requestCount == 2)
+  }
+
+  @Test func `stand in for the network though one has displaced the other in memory`() async throws {
+    let disk = FaultyPersistence()
+    let first = Bench(persistence: disk, transport: transport())
+    for resource in Self.both { _ = try await first.notes.fetch(resource) }
+    first.clock.advance(by: .seconds(100))
+    let bench = first.restarted { $0.staleIfError = .seconds(600) }
+    let gate = disk.hold(.load)
+    let looking = disk.hold(.load)
+    let notes = bench.notes
+    let english = Task { try await notes.fetch(Self.english).text }
+    try await gate.reached()
+    let german = Task { try await notes.fetch(Self.german).text }
+    await bench.log.wait(for: "joined")
+    bench.reachability.set(false)
+    gate.open()
+    looking.open()
+    #expect(try await english.value == "en 1")
+    #expect(try await german.value == "de 1")
+  }
+
+  @Test func `are asked for once each, however many callers there are`() async throws {
+    let bench = try await stored()
+    let notes = bench.notes
+    let texts = try await withThrowingTaskGroup(of: String.self) { group in
+      for resource in Self.both + Self.both + Self.both {
+        group.addTask { try await notes.fetchFromNetwork(resource).text }
+      }
+      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(texts.isSubset(of: ["en 2", "de 2", "en 3", "de 3"]))
+    #expect(bench.transport.requestCount <= 6)
+  }
+
+  @Test(arguments: [true, false])
+  func `are all stale after an invalidation, and a stream asks for its own`(isPut: Bool) async throws {
+    let bench = Bench(transport: transport())
+    let notes = bench.notes
+    let stream = notes.states(for: Self.german).subscribe()
+    while let state = await stream.next(), state.value == nil {}
+    #expect(try await notes.fetch(Self.english).text == "en 1")
+    bench.clock.advance(by: .seconds(1))
+    if isPut {
+      _ = try await notes.fetch(Resource("note", method: .put, headers: [.acceptLanguage: "none"]))
+    } else {
+      await notes.invalidate(Self.german)
+    }
+    while let state = await stream.next(), state.value?.text != "de 2" {}
+    #expect(stream.latest()?.isStale == false)
+    #expect(try await notes.fetch(Self.english).text == "en 2")
+  }
+
+  @Test func `are stale to another type's stream that shows the one which was stored, and not the others`() async throws
+  {
+    struct Title: Codable, Sendable { var text: String }
+    let bench = Bench(transport: transport())
+    let (notes, titles) = (bench.notes, bench.layer.reactor(Title.self))
+    let stream = titles.states(for: Self.german).subscribe()
+    while let state = await stream.next(), state.value == nil {}
+    #expect(try await titles.fetch(Self.english).text == "en 1")
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await notes.fetchFromNetwork(Self.german).text == "de 2")
+    while let state = await stream.next(), state.value?.text != "de 2" {}
+    #expect(bench.transport.requestCount == 3)
+    #expect(try await notes.fetchFromNetwork(Self.english).text == "en 2")
+    #expect(stream.latest()?.isStale == false)
+    #expect(bench.transport.requestCount == 4)
+  }
+
+  @Test func `stay stale where the mark on disk has failed, though one of them was refreshed`() async throws {
+    let disk = FaultyPersistence()
+    let bench = try await stored(on: disk)
+    disk.fail(.save, with: RecordError.truncated)
+    await bench.notes.invalidate(Self.english)
+    #expect(bench.log.count("save failed") == 1)
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await bench.notes.fetch(Self.english).text == "en 2")
+    #expect(try await bench.notes.fetch(Self.german).text == "de 2")
+    #expect(bench.transport.requestCount == 4)
+  }
+}
