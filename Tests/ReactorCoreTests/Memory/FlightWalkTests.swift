@@ -1,3 +1,4 @@
+import HTTPTypes
 import Testing
 
 @testable import ReactorCore
@@ -5,9 +6,22 @@ import Testing
 /// Random events, as the shell may send them, with the invariants checked at each step.
 @Suite struct `A flight to which anything happens` {
   @Test(arguments: 1...4) func `resolves each party once and never asks twice at a time`(seed: UInt64) {
+    walk(seed) { FlightWalk(random: $0) }
+  }
+
+  /// Several variants of the key, of which persistence has some.
+  @Test(arguments: 1...4) func `finds for each party what persistence has of its variant`(seed: UInt64) {
+    walk(seed) { random in
+      var random = random
+      let disk = FlightWalk.languages.map { _ in CopyAtHand.allCases.randomElement(using: &random) ?? .none }
+      return FlightWalk(random: random, disk: disk)
+    }
+  }
+
+  private func walk(_ seed: UInt64, _ begin: (SplitMix64) -> FlightWalk) {
     var random = SplitMix64(seed: seed)
     for number in 0..<5_000 {
-      var walk = FlightWalk(random: random)
+      var walk = begin(random)
       for _ in 0..<14 {
         walk.step()
         if let fault = walk.fault {
@@ -45,17 +59,39 @@ private struct FlightWalk {
   /// Who has joined and was neither resolved nor has left.
   private var waiting: [UInt64: Flight.Party.Kind] = [:]
   private var lastID: UInt64 = 0
-  private var loads = 0
-  private var isLoading = false
+  /// What persistence has of each language; `nil` where that changes at any time.
+  private let disk: [CopyAtHand]?
+  /// The languages that a load was begun for, and the one under way.
+  private var loads: Set<Int> = []
+  private var loading: Int?
   private var isRequesting = false
   private var wantsNetwork = false
 
-  init(random: SplitMix64) { self.random = random }
+  static let languages = ["en", "de", "fr"]
+
+  init(random: SplitMix64, disk: [CopyAtHand]? = nil) {
+    self.random = random
+    self.disk = disk
+  }
+
+  private static func resource(_ language: Int) -> Resource {
+    Resource("notes", headers: [.acceptLanguage: languages[language]])
+  }
+
+  private static func language(of resource: Resource) -> Int {
+    languages.firstIndex { $0 == resource.headers[.acceptLanguage] } ?? 0
+  }
 
   mutating func step() {
     let copy = CopyAtHand.allCases.randomElement(using: &random)?.standing
     let event = Event.allCases.filter(isPossible).randomElement(using: &random) ?? .join
-    let actions = perform(event) { _ in copy }
+    // With a disk, memory has what was loaded of it.
+    let known = loads.subtracting(event == .loaded ? [] : loading.map { [$0] } ?? [])
+    let actions = perform(event) { [disk] resource in
+      guard let disk else { return copy }
+      let language = Self.language(of: resource)
+      return known.contains(language) ? disk[language].standing : nil
+    }
     story.append(
       "\(event) → \(actions.map(\.text).joined(separator: ", ")); parties \(flight.parties.inOrder.map(\.id))")
     note(actions)
@@ -71,7 +107,7 @@ private struct FlightWalk {
     switch event {
     case .join, .joinAgain: true
     case .leave, .reconnected, .restarted: !waiting.isEmpty
-    case .loaded: isLoading
+    case .loaded: loading != nil
     case .succeeded, .failed, .unreachable: isRequesting
     }
   }
@@ -84,8 +120,16 @@ private struct FlightWalk {
       waiting[id] = nil
       return flight.leave(id)
     case .loaded:
-      isLoading = false
-      return flight.loaded(copy: copy)
+      let language = loading.take() ?? 0
+      guard let disk else {
+        let answersAll = Bool.random(using: &random)
+        return flight.loaded(answers: { _ in answersAll }, copy: copy)
+      }
+      return flight.loaded {
+        Self.language(of: $0) == language && disk[language] != .none
+      } copy: {
+        copy($0)
+      }
     case .succeeded:
       isRequesting = false
       return flight.succeeded()
@@ -99,7 +143,7 @@ private struct FlightWalk {
     case .restarted:
       let (next, actions) = flight.restarted(id: flight.id + 1, copy: copy)
       flight = next
-      (loads, isLoading, isRequesting) = (0, false, false)
+      (loads, loading, isRequesting) = ([], nil, false)
       return actions
     }
   }
@@ -110,7 +154,8 @@ private struct FlightWalk {
     let kind = kinds.randomElement(using: &random) ?? .caller
     let policy = FetchPolicy.allCases.randomElement(using: &random) ?? .cacheFirst
     if policy != .cacheOnly { wantsNetwork = true }
-    let party = Flight.Party(id: kind == .layer ? 0 : lastID, kind: kind, resource: "notes", policy: policy)
+    let resource = Self.resource(Int.random(in: Self.languages.indices, using: &random))
+    let party = Flight.Party(id: kind == .layer ? 0 : lastID, kind: kind, resource: resource, policy: policy)
     waiting[party.id] = kind
     return party
   }
@@ -120,16 +165,19 @@ private struct FlightWalk {
     var shown: Set<UInt64> = []
     for action in actions {
       switch action {
-      case .load:
-        loads += 1
-        if loads > 1 { fault = "a second load" }
-        isLoading = true
+      case .load(let resource):
+        let language = Self.language(of: resource)
+        if loading != nil { fault = "a second load at the same time" }
+        if !loads.insert(language).inserted { fault = "a second load for the same header fields" }
+        loading = language
       case .request:
         if isRequesting { fault = "a second request at the same time" }
         if !wantsNetwork { fault = "a request for cacheOnly" }
         isRequesting = true
       // A stream that is shown a copy may stay, or fail behind it.
       case .use(let party) where party.kind == .stream: shown.insert(party.id)
+      case .fail(let party, _) where isOnDisk(for: party):
+        fault = "party \(party.id) fails, and what it may use is on disk"
       case .use(let party), .fail(let party, _): resolve(party)
       case .end: break
       }
@@ -137,6 +185,12 @@ private struct FlightWalk {
     for id in shown where !flight.parties.contains(id) { waiting[id] = nil }
     // A caller that is content with a stale copy leaves the layer in its place.
     if flight.hasLayer { waiting[0] = .layer }
+  }
+
+  /// Whether persistence has what the party's policy is content with.
+  private func isOnDisk(for party: Flight.Party) -> Bool {
+    guard let disk, party.policy.asksStoreFirst else { return false }
+    return FetchDecision(party.policy, copy: disk[Self.language(of: party.resource)].standing) == .use
   }
 
   private mutating func resolve(_ party: Flight.Party) {
@@ -158,7 +212,7 @@ private struct FlightWalk {
     }
     if ends > 0 { return "it ends though somebody waits" }
     if flight.isPaused, isRequesting { return "it is paused while a request is under way" }
-    if !isLoading, !isRequesting {
+    if loading == nil, !isRequesting {
       if !flight.isPaused { return "somebody waits and nothing is under way" }
       if waiting.values.contains(where: { $0 != .stream }) { return "somebody but a stream is paused" }
     }
@@ -167,7 +221,7 @@ private struct FlightWalk {
 
   private mutating func beginAnew() {
     flight = Flight(id: flight.id + 1)
-    (loads, isLoading, isRequesting, wantsNetwork) = (0, false, false, false)
+    (loads, loading, isRequesting, wantsNetwork) = ([], nil, false, false)
     story.append("—")
   }
 }
