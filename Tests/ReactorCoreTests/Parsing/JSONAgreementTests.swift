@@ -88,6 +88,7 @@ extension JSONValue {
   fileprivate var comparable: JSONValue {
     switch self {
     case .integer(let value): .number(Double(value))
+    case .unsigned(let value): .number(Double(value))
     case .array(let elements): .array(elements.map(\.comparable))
     case .object(let members): .object(members.mapValues(\.comparable))
     default: self

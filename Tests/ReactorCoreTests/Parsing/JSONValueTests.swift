@@ -7,7 +7,13 @@ import Testing
   @Test(
     arguments: [
       ("0", .integer(0)), ("-7", .integer(-7)), ("9223372036854775807", .integer(.max)),
-      ("9223372036854775808", .number(9_223_372_036_854_775_808)), ("1.0", .number(1)), ("1e2", .number(100)),
+      ("9223372036854775808", .unsigned(9_223_372_036_854_775_808)), ("18446744073709551615", .unsigned(.max)),
+      ("18446744073709551616", .number(18_446_744_073_709_551_616)),
+      ("-9223372036854775809", .number(-9_223_372_036_854_775_808)),
+      ("9007199254740993.0", .integer(9_007_199_254_740_993)),
+      ("9.007199254740993e15", .integer(9_007_199_254_740_993)), ("-1e18", .integer(-1_000_000_000_000_000_000)),
+      ("184467440737095516150.0e-1", .unsigned(.max)), ("9007199254740993.5", .number(9_007_199_254_740_994)),
+      ("1e19", .unsigned(10_000_000_000_000_000_000)), ("1.0", .number(1)), ("1e2", .number(100)),
       ("0.1", .number(0.1)), ("2.2250738585072011e-308", .number(.leastNormalMagnitude.nextDown)),
       ("5e-324", .number(.leastNonzeroMagnitude)),
       ("1e-400", .number(0)), (#""a\u00e9\ud83d\ude00\n""#, "aé😀\n"), ("[1,[true,null]]", [1, [true, nil]]),
@@ -87,6 +93,43 @@ import Testing
     #expect(try json.array("list") == [1])
     #expect(try json.value("none") == .null)
     #expect(try json.model("writer", as: MappedWriter.self) == MappedWriter(name: "Ann"))
+  }
+
+  @Test(arguments: [
+    "9223372036854775808", "9223372036854775809", "10000000000000000001", "18446744073709551615",
+    "9007199254740993", "9007199254740993.0", "9007199254740993e0", "10000000000000000001.0", "1e18", "1e19", "1.0",
+    "1e2",
+    "-9223372036854775808", "-9007199254740993.0", "0.9007199254740993e16",
+  ])
+  func `that are integers are the integers in the text, as Codable reads them, whatever their size`(
+    _ text: String
+  ) throws {
+    struct Item<ID: Decodable>: Decodable { var id: ID }
+    let data = "{\"id\":\(text)}".data
+    let json = try JSONValue(parsing: data)
+    if text.hasPrefix("-") {
+      #expect(try json.integer("id", as: Int64.self) == JSONDecoder().decode(Item<Int64>.self, from: data).id)
+      #expect(throws: ParserError.self) { try json.integer("id", as: UInt64.self) }
+    } else {
+      #expect(try json.integer("id", as: UInt64.self) == JSONDecoder().decode(Item<UInt64>.self, from: data).id)
+    }
+    #expect(try JSONValue(parsing: json.data()) == json)
+  }
+
+  @Test(arguments: [
+    "18446744073709551616", "1e20", "9007199254740993.5", "-9223372036854775809", "9007199254740992.1", "1e300",
+  ])
+  func `that are not held exactly are no integers, and say where`(_ text: String) throws {
+    let json: JSONValue = ["list": .array([try JSONValue(parsing: "{\"id\":\(text)}".data)])]
+    struct Item: Mappable {
+      static func mapToModel(_ json: JSONValue) throws -> Item {
+        _ = try json.integer("id", as: UInt64.self)
+        return Item()
+      }
+    }
+    let error = try #require(throws: ParserError.self) { try json.models("list", as: Item.self) }
+    #expect(error.reason == .unacceptable)
+    #expect(error.codingPath == "list[0].id")
   }
 
   @Test(arguments: ["none", "absent"])

@@ -22,6 +22,7 @@ struct JSONWriter {
     case .null: bytes += "null".utf8
     case .bool(let value): bytes += (value ? "true" : "false").utf8
     case .integer(let value): bytes += value.description.utf8
+    case .unsigned(let value): bytes += value.description.utf8
     case .number(let value): try write(value)
     case .string(let value): write(value)
     case .array(let elements): try write(elements, depth: depth + 1)

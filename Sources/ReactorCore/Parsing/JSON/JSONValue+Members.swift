@@ -29,7 +29,10 @@ extension JSONValue {
     try valueIfPresent(name)?.asString(name)
   }
 
-  /// An integer that fits `Value`; `1.0` and `1e2` are integers too.
+  /// An integer that fits `Value`, and exactly that.
+  ///
+  /// `1.0` and `1e2` are integers too.
+  /// - Throws: `.unacceptable` for a number that does not fit, or that was not held exactly.
   public func integer<Value: FixedWidthInteger>(
     _ name: String, as type: Value.Type = Int.self
   ) throws(ParserError) -> Value {
@@ -42,6 +45,7 @@ extension JSONValue {
     try valueIfPresent(name)?.asInteger(name)
   }
 
+  /// The number as a `Double`, the nearest one.
   public func number(_ name: String) throws(ParserError) -> Double {
     try value(name).asNumber(name)
   }
@@ -99,7 +103,9 @@ extension JSONValue {
     let exact: Value?
     switch self {
     case .integer(let number): exact = Value(exactly: number)
-    case .number(let number): exact = Value(exactly: number)
+    case .unsigned(let number): exact = Value(exactly: number)
+    // From 2⁵³ on, several numbers have one Double. Those that are integers of 64 bits were read as such.
+    case .number(let number): exact = number.magnitude < 0x1p53 ? Value(exactly: number) : nil
     default: throw wrongType("an integer", name)
     }
     if let exact { return exact }
@@ -111,6 +117,7 @@ extension JSONValue {
   private func asNumber(_ name: String) throws(ParserError) -> Double {
     switch self {
     case .integer(let number): return Double(number)
+    case .unsigned(let number): return Double(number)
     case .number(let number): return number
     default: throw wrongType("a number", name)
     }

@@ -3,7 +3,8 @@ public import Foundation
 extension JSONValue {
   /// The value that `data`, one JSON text in UTF-8, holds.
   ///
-  /// Where a member stands twice, the first wins. An integer beyond `Int64` is a `number`.
+  /// Where a member stands twice, the first wins. An integer that no 64 bits hold is a
+  /// ``number(_:)``, the nearest.
   /// - Throws: `.unacceptable` for a number beyond `Double`, and for an escaped surrogate without its other half.
   public init(parsing data: Data) throws(ParserError) {
     let document = try JSONDocument(data, path: JSONPath())
@@ -81,13 +82,48 @@ private struct JSONValueBuilder: JSONVisitor {
 
   private mutating func number(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> JSONValue {
     let text = String(decoding: bytes[token.start..<token.end], as: UTF8.self)
-    if !token.isComplex, let integer = Int64(text) { return .integer(integer) }
-    if let number = Double(text), number.isFinite { return .number(number) }
+    if !token.isComplex, let integer = JSONValue(integer: text) { return integer }
+    if let number = Double(text), number.isFinite {
+      // Of these, a Double may be another integer.
+      let isLarge = 0x1p53...0x1p64 ~= number.magnitude
+      return isLarge ? JSONValue(integerWithExponent: text) ?? .number(number) : .number(number)
+    }
     fail("a number that fits a Double", token)
     return .null
   }
 
   private mutating func fail(_ expected: String, _ token: JSONToken) {
     if fault == nil { fault = JSONFault(reason: .unacceptable, expected: "expected \(expected)", offset: token.start) }
+  }
+}
+
+extension JSONValue {
+  /// `nil` where no 64 bits hold it.
+  fileprivate init?(integer text: String) {
+    if let integer = Int64(text) {
+      self = .integer(integer)
+    } else if let integer = UInt64(text) {
+      self = .unsigned(integer)
+    } else {
+      return nil
+    }
+  }
+
+  /// The integer that a number with a fraction or an exponent is exactly, as 1.5e18 is; `nil` where it
+  /// is none, or no 64 bits hold it.
+  fileprivate init?(integerWithExponent text: String) {
+    let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
+    guard let mantissa = parts.first, var exponent = parts.count > 1 ? Int(parts[1]) : 0 else { return nil }
+    let halves = mantissa.split(separator: ".")
+    let fraction = halves.count > 1 ? halves[1] : ""
+    var digits = String(halves[0] + fraction)
+    guard exponent.magnitude < Int.max else { return nil }
+    exponent -= fraction.utf8.count
+    while exponent < 0, digits.last == "0" {
+      digits.removeLast()
+      exponent += 1
+    }
+    guard 0...20 ~= exponent else { return nil }
+    self.init(integer: digits + String(repeating: "0", count: exponent))
   }
 }

@@ -7,8 +7,12 @@
 public enum JSONValue: Sendable, Hashable {
   case null
   case bool(Bool)
+  /// An integer from 2⁵³ on is one even where its text has a fraction of zero or an exponent, as 1e18.
   case integer(Int64)
-  /// Whatever has a fraction, an exponent, or more digits than an `Int64`.
+  /// An integer above `Int64.max`; ``init(_:)`` makes it only of such.
+  case unsigned(UInt64)
+  /// Any other number with a fraction or an exponent, and an integer that no 64 bits hold: the
+  /// nearest `Double`.
   case number(Double)
   case string(String)
   case array([JSONValue])
@@ -16,6 +20,11 @@ public enum JSONValue: Sendable, Hashable {
 
   /// The levels of nesting that are read and written; more is ``ParserError/Reason/tooDeep``.
   public static let maximumDepth = 512
+
+  /// An integer of any size up to 64 bits: ``integer(_:)`` where it fits, else ``unsigned(_:)``.
+  public init(_ integer: UInt64) {
+    self = Int64(exactly: integer).map(JSONValue.integer) ?? .unsigned(integer)
+  }
 
   /// The value at a path of names and indices, `author.name` or `tags.0`; `nil` where there is none.
   public subscript(keyPath: String) -> JSONValue? {
@@ -39,11 +48,19 @@ public enum JSONValue: Sendable, Hashable {
     switch self {
     case .null: "null"
     case .bool: "a Boolean"
-    case .integer, .number: "a number"
+    case .integer, .unsigned, .number: "a number"
     case .string: "a string"
     case .array: "an array"
     case .object: "an object"
     }
+  }
+}
+
+extension JSONValue: CustomStringConvertible {
+  /// The value as compact JSON, with sorted keys; a number that JSON lacks, as Swift writes it.
+  public var description: String {
+    if let data = try? data() { return String(decoding: data, as: UTF8.self) }
+    return if case .number(let value) = self { "\(value)" } else { "a JSON value with a part that JSON lacks" }
   }
 }
 
@@ -79,6 +96,8 @@ extension JSONValue: Codable {
       self = .bool(value)
     } else if let value = try? container.decode(Int64.self) {
       self = .integer(value)
+    } else if let value = try? container.decode(UInt64.self) {
+      self = .unsigned(value)
     } else {
       self = .number(try container.decode(Double.self))
     }
@@ -97,6 +116,7 @@ extension JSONValue: Codable {
     case .null: try container.encodeNil()
     case .bool(let value): try container.encode(value)
     case .integer(let value): try container.encode(value)
+    case .unsigned(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
     case .string(let value): try container.encode(value)
     case .array(let value): try container.encode(value)

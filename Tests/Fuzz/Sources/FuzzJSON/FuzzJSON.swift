@@ -39,6 +39,23 @@ private func checkValue(_ value: JSONValue, _ data: Data) {
   guard isShallow(data) else { return }
   let theirs = succeed("JSONDecoder does not read it") { try JSONDecoder().decode(JSONValue.self, from: data) }
   check(agree(theirs, value), "JSONDecoder reads \(theirs), and not \(value)")
+  checkInteger(value, data)
+}
+
+/// An integer that is a member is the one that Codable reads, or an error.
+private func checkInteger(_ value: JSONValue, _ data: Data) {
+  struct Signed: Decodable { var id: Int64 }
+  struct Unsigned: Decodable { var id: UInt64 }
+  if let ours = try? value.integer("id", as: UInt64.self),
+    let theirs = try? JSONDecoder().decode(Unsigned.self, from: data).id
+  {
+    check(ours == theirs, "\(ours) and not \(theirs), as Codable has it")
+  }
+  if let ours = try? value.integer("id", as: Int64.self),
+    let theirs = try? JSONDecoder().decode(Signed.self, from: data).id
+  {
+    check(ours == theirs, "\(ours) and not \(theirs), as Codable has it")
+  }
 }
 
 private func checkPlace(_ error: ParserError, _ data: Data) {
@@ -88,12 +105,14 @@ private struct MappedStory: Mappable, Hashable {
   func mapToJSON() -> JSONValue { ["id": .integer(Int64(id))] }
 }
 
-/// Whether they are the same, but for how `JSONDecoder` reads numbers: 1.0 as an integer, and one near 2⁵³ past its fraction.
+/// Whether they are the same, but for how `JSONDecoder` reads numbers: 1.0 as an integer, and one near 2⁵³ past its fraction. Integers
+/// that both hold as such are the same.
 private func agree(_ theirs: JSONValue, _ ours: JSONValue) -> Bool {
   switch (theirs, ours) {
   case (.array(let left), .array(let right)): left.count == right.count && zip(left, right).allSatisfy(agree)
   case (.object(let left), .object(let right)):
     left.count == right.count && left.allSatisfy { name, value in right[name].map { agree(value, $0) } ?? false }
+  case (.integer, .integer), (.unsigned, .unsigned), (.integer, .unsigned), (.unsigned, .integer): theirs == ours
   default:
     if let left = theirs.double, let right = ours.double {
       abs(left - right) <= abs(right) * 0x1p-52
@@ -107,6 +126,7 @@ extension JSONValue {
   fileprivate var double: Double? {
     switch self {
     case .integer(let value): Double(value)
+    case .unsigned(let value): Double(value)
     case .number(let value): value
     default: nil
     }
