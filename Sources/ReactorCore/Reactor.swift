@@ -28,8 +28,9 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// A reactor with a layer of its own.
   ///
-  /// `Model` is `Codable` or ``Mappable``, or an array of either; the parser is chosen when the reactor is made. With any
-  /// other type each fetch fails with ``ReactorError/parser(_:)``.
+  /// `Model` is `Codable` or ``Mappable``, a collection of either, or `Data`, `String` or `Void`; the parser is chosen when
+  /// the reactor is made, as ``Parser/automatic(keyPath:decoder:encoder:mode:)`` says. With any other type each fetch fails with
+  /// ``ReactorError/parser(_:)`` before a request is sent.
   ///
   /// - Parameters:
   ///   - persistence: `nil` keeps models in memory only.
@@ -105,6 +106,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   ///
   /// Returns when it is persisted. A model that cannot be encoded stays in memory, and an event says so. A caller that is
   /// cancelled while it waits for its turn at the disk gets ``ReactorError/cancelled`` at once; the write is made all the same.
+  /// Only the same type reads it from disk, by the type's name: renaming the type forgets the write.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` only with ``ReactorConfiguration/failsWhenSaveFails``.
   public func save(_ model: Model, for resource: Resource) async throws(ReactorError) {

@@ -41,7 +41,7 @@ public struct ReactorConfiguration: Sendable {
   /// step of one's own is not retried.
   public var retry: RetryPolicy = RetryPolicy()
 
-  /// What becomes of an array's malformed elements. Default: ``ParsingMode/prune``.
+  /// The treatment of an array's malformed elements. Default: ``ParsingMode/prune``.
   public var parsing: ParsingMode = .prune
 
   /// Decodes `Codable` models where a reactor has no parser of its own. Default: a `JSONDecoder` as it comes.

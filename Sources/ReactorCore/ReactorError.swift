@@ -3,8 +3,10 @@ public import HTTPTypes
 
 /// Why a value could not be had.
 ///
-/// Neither `description` nor `dump` of an error shows a secret: of a request it names the method and the host,
-/// of a response the status, never a header field.
+/// Its `description` is a sentence for a log or a developer: the request as ``request`` names it, what happened, and
+/// what to do. Neither that nor `dump` shows a secret: of a request it has the method, the host and the path, of
+/// a response the status and the size, never a query, a header field or a body. Of a body that cannot be
+/// parsed it has the excerpt of the ``ParserError``.
 @nonexhaustive public indirect enum ReactorError: Error, Sendable {
   // Indirect: states, events and outcomes have a place for one, and most have none.
 
@@ -25,7 +27,8 @@ public import HTTPTypes
   /// error, or the user has signed out (``SignedOut``). Every request that waited for the refresh gets it, and none is
   /// retried. Let the user sign in again.
   case authentication(any Error)
-  /// The server answered with a status that is no success.
+  /// The server answered with a status that is no success. A field `Reactor-Request` among the response's, which
+  /// no server sent, is the request as ``request`` names it.
   case server(HTTPResponse, body: Data)
   /// The bytes are not what the parser expected.
   case parser(ParserError)
@@ -35,33 +38,4 @@ public import HTTPTypes
   /// another key, whose own step awaits the first. The call that would have closed the circle fails with this at once, and
   /// the others go on. Let one of the steps return before it uses the other's resource.
   case deadlock(keys: [RecordKey])
-}
-
-extension ReactorError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  public var description: String {
-    switch self {
-    case .noConnectivity: "no connectivity"
-    case .cancelled: "cancelled"
-    case .timedOut: "timed out"
-    case .notCached: "not cached"
-    case .invalidResource(let reason): "invalid resource: \(reason)"
-    case .network(let error): "network: \(Redaction.describe(error))"
-    case .authentication(let error): "signing in failed: \(Redaction.describe(error))"
-    case .server(let response, let body): "server: status \(response.status.code), \(body.count) bytes"
-    case .parser(let error): "parser: \(error)"
-    case .persistence(let error): "persistence: \(Redaction.describe(error))"
-    case .deadlock(let keys):
-      "deadlock: steps wait for each other and would never end: \(keys.map(\.description).joined(separator: ", ")); "
-        + "let a step return before it uses a resource whose own step uses this one"
-    }
-  }
-
-  public var debugDescription: String { "ReactorError(\(description))" }
-
-  /// What `dump` shows: the redacted description alone.
-  public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
-}
-
-extension ReactorError: LocalizedError {
-  public var errorDescription: String? { description }
 }

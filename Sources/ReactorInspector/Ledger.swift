@@ -55,9 +55,9 @@ struct Ledger: Sendable {
     let subject = Subject(layer: layer, key: event.key)
     if histories[subject] == nil, histories.count >= Self.keys { forgetOldest() }
     histories[subject, default: History()].events.append(stamped)
-    if case .pruned(let elements) = event.kind {
+    if case .pruned(let elements, let count) = event.kind {
       histories[subject]?.pruned = Pruned(
-        at: at, model: event.model, count: elements.count,
+        at: at, model: event.model, count: count,
         elements: elements.prefix(Self.prunedPerKey).map { .init(index: $0.index, reason: Reason.text($0.error)) })
     }
     all.append(Entry(subject: subject, event: stamped))

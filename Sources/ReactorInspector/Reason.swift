@@ -3,7 +3,7 @@ import ReactorCore
 /// An error in words that hold nothing of a body: what was expected there may be shown, what was found may not.
 enum Reason {
   static func text(_ error: ReactorError) -> String {
-    if case .parser(let error) = error { "parser: \(text(error))" } else { "\(error)" }
+    if case .parser(let error) = error { "the response cannot be read: \(text(error))" } else { error.reason }
   }
 
   static func text(_ error: ParserError) -> String {

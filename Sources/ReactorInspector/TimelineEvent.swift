@@ -49,7 +49,7 @@ extension TimelineEvent {
       (name, count, duration, self.reason) = (.retry, attempt, delay.milliseconds, reason)
     case .notModified(let bytes): (name, count) = (.notModified, bytes)
     case .parsed(let bytes, let duration): (name, count, self.duration) = (.parsed, bytes, duration.milliseconds)
-    case .pruned(let elements): (name, count) = (.pruned, elements.count)
+    case .pruned(_, let pruned): (name, count) = (.pruned, pruned)
     case .duplicateMembers(let names): (name, count) = (.duplicateMembers, names.count)
     case .saved(let bytes): (name, count) = (.saved, bytes)
     case .saveFailed(let error): (name, reason) = (.saveFailed, Reason.text(error))

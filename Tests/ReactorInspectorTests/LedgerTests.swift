@@ -50,7 +50,7 @@ struct LedgerTests {
     let refused = ParserError(.unacceptable, codingPath: "[5]", expected: "hunter2 is no colour")
     let elements = [PrunedElement(index: 4, error: error), PrunedElement(index: 5, error: refused)]
     let many = (6..<100).map { PrunedElement(index: $0, error: refused) }
-    ledger.record(Self.event("a", .pruned(elements + many)), of: 1, at: 7)
+    ledger.record(Self.event("a", .pruned(elements + many, count: 96)), of: 1, at: 7)
     let pruned = ledger.histories[Self.subject("a")]?.pruned
     #expect(pruned?.count == 96)
     #expect(pruned?.elements.count == Ledger.prunedPerKey)

@@ -35,7 +35,7 @@ struct SecretTests {
     var sent = String(decoding: first, as: UTF8.self) + (await text(inspector.get("/inspector").body))
     #expect(rows.count == 5)
     for row in rows { sent += await text(inspector.get("/inspector/key?id=\(row.id)").body) }
-    #expect(sent.contains("\"pruned\"") && sent.contains("found a string at [1].id") && sent.contains("status 404"))
+    #expect(sent.contains("\"pruned\"") && sent.contains("found a string at [1].id") && sent.contains("answered 404"))
     #expect(sent.contains("session.signedIn"))
     #expect(!sent.contains("s3cret"))
     try await bench.waitUntilNothingWaits()

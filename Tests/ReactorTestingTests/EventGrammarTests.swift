@@ -24,7 +24,7 @@ import Testing
   private static let parsed = Kind.parsed(bytes: 2, duration: .zero)
   private static let confirmed = Kind.notModified(parsedBytes: 0)
   private static let saved = Kind.saved(bytes: 2)
-  private static let pruned = Kind.pruned([])
+  private static let pruned = Kind.pruned([], count: 0)
   private static let progress = Kind.progress(TransferProgress(received: 1, expected: 2))
   private static let lost = Kind.failed(.network(URLError(.networkConnectionLost)))
   private static func retry(_ reason: String) -> Kind { .retry(attempt: 2, after: .zero, reason: reason) }

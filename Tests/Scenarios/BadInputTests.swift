@@ -108,15 +108,61 @@ struct BadInputTests {
     #expect(bench.log.lines.contains("duplicate members, the first was used: text"))
   }
 
-  @Test func `an array whose elements were all bad differs from one that is empty`() async throws {
+  @Test func `an array whose elements are all bad is an error, which a good answer mends and which keeps a good value`()
+    async throws
+  {
     let bench = Bench()
+    let bad = #"[{"id":1},{"text":"x"},3]"#
     bench.transport.answer("/v1/empty", with: .json("[]"))
-    bench.transport.answer("/v1/bad", with: .json(#"[{"id":1},{"text":"x"},3]"#))
+    bench.transport.answer("/v1/bad", with: .json(bad), .json("[\(Note(1, "one").json)]"), .json(bad))
     let lists = bench.layer.reactor([Note].self)
     #expect(try await lists.fetch("empty").isEmpty)
+    let failure = try #require(await error { try await lists.fetch("bad") })
+    guard case .parser(let parserError) = failure else { return #expect(Bool(false), "\(failure)") }
+    #expect(parserError.codingPath == "[0].text")
+    #expect(parserError.expected.contains("any of its 3 elements"))
+    #expect(try await lists.fetch("bad") == [Note(1, "one")])
+    #expect(await error { try await lists.fetchFromNetwork("bad") } != nil)
+    #expect(try await lists.fetch("bad") == [Note(1, "one")])
+    #expect(try await bench.restarted().layer.reactor([Note].self).fetch("bad", policy: .cacheOnly) == [Note(1, "one")])
     #expect(bench.log.count("pruned") == 0)
-    #expect(try await lists.fetch("bad").isEmpty)
-    #expect(bench.log.count("pruned 3: [0] ") == 1)
+  }
+
+  @Test func `a model that nothing can parse is an error before a request is sent`() async throws {
+    struct Neither: Sendable {}
+    let bench = Bench()
+    for resource in ["note", Resource("note", method: .post)] {
+      let failure = try #require(await error { try await bench.layer.reactor(Neither.self).fetch(resource) })
+      guard case .parser(let parserError) = failure else { return #expect(Bool(false), "\(failure)") }
+      #expect(parserError.reason == .unsupported)
+      #expect(parserError.expected.contains("Neither is neither Codable nor Mappable"))
+    }
+    #expect(bench.transport.requests.isEmpty)
+  }
+
+  @Test func `bytes, text and no content are models`() async throws {
+    let bench = Bench()
+    let latin = ScriptedTransport.Answer.response(
+      fields: [.contentType: "text/plain; charset=iso-8859-1"], body: Data([0xE9]))
+    bench.transport.answer("/v1/text", with: latin)
+    bench.transport.answer("/v1/bytes", with: latin)
+    bench.transport.answer("/v1/gone", with: .response(.noContent), .response(.noContent))
+    #expect(try await bench.layer.reactor(String.self).fetch("text") == "é")
+    #expect(try await bench.layer.reactor(Data.self).fetch("bytes") == Data([0xE9]))
+    try await bench.layer.reactor(Void.self).fetch(Resource("gone", method: .delete))
+    #expect(try await bench.layer.reactor(Note?.self).fetch("gone") == nil)
+    let later = bench.restarted().layer
+    #expect(try await later.reactor(String.self).fetch("text", policy: .cacheOnly) == "é")
+    #expect(try await later.reactor(Data.self).fetch("bytes", policy: .cacheOnly) == Data([0xE9]))
+  }
+
+  @Test func `an event counts all pruned elements and names the first`() async throws {
+    let bench = Bench()
+    let bad = (0..<40).map { "\($0)" }.joined(separator: ",")
+    bench.transport.answer("/v1/many", with: .json("[\(Note(1, "one").json),\(bad)]"))
+    #expect(try await bench.layer.reactor([Note].self).fetch("many") == [Note(1, "one")])
+    #expect(bench.log.count("pruned 40: [1] ") == 1)
+    #expect(bench.log.lines.contains { $0.hasSuffix("; and 37 more") })
   }
 
   @Test func `a port with nobody listening is a network error, and so is a name that does not resolve`() async throws {

@@ -7,11 +7,16 @@ import TestSupport
 ///
 /// Arguments: engine, path, seed, run, and which of how many shares of the keys is its own. It begins when there is a byte on standard input. On standard output: `open`, then
 /// a line of key and version for each save that has returned.
+///
+/// With `models` as its first argument it is ``ModelKinds``.
 @main struct StoreWriter {
   static let taskCount = 4
 
   static func main() async throws {
     let arguments = CommandLine.arguments
+    if arguments.count == 4, arguments[1] == "models" {
+      return try await ModelKinds.run(arguments[2], writes: arguments[3] == "write").forEach(say)
+    }
     guard arguments.count == 7, let engine = WriterEngine(rawValue: arguments[1]), let seed = UInt64(arguments[3]),
       let run = Int(arguments[4]), let part = Int(arguments[5]), let parts = Int(arguments[6]), part < parts
     else {

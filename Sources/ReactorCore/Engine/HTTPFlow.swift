@@ -15,9 +15,10 @@ struct HTTPFlow<Model: Sendable>: Sendable {
 
   /// Looks up and parses; a record whose model is in memory is not parsed again.
   func load(_ resource: Resource) async throws -> Snapshot<Model>? {
+    if let error = parser.unsupported { throw error }
     let key = try key(resource)
     guard var record = try await core.cache.lookUp(key, for: resource.headers) else { return nil }
-    if let name = record.head.localModel, name != Self.modelName { return nil }
+    if let stored = record.head.localModel, !Self.modelName.matches(stored) { return nil }
     // A proxy on the same store keeps errors too.
     guard record.head.isModel else { return nil }
     // The same text, held once.
@@ -25,13 +26,24 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     if let model = decoded.model(of: key, from: record.head) {
       return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record).typed(as: Model.self)
     }
-    return Snapshot(model: try parse(record.body, key), fetchedAt: record.head.receivedAt, record: record)
+    return Snapshot(model: try parse(record.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
   }
 
-  /// A conditional request; its answer is parsed unless it is 304.
+  /// A conditional request; its answer is parsed unless it is 304. What it throws names the request.
   func network(_ resource: Resource, _ context: FetchContext<Model>) async throws -> Snapshot<Model> {
+    if let error = parser.unsupported { throw error }
     let key = try key(resource)
     let request = try backend.request(for: resource)
+    do {
+      return try await answer(to: request, for: resource, key, context)
+    } catch {
+      throw FailedRequest(request).attached(to: error)
+    }
+  }
+
+  private func answer(
+    to request: HTTPRequest, for resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+  ) async throws -> Snapshot<Model> {
     let stored = try await storedRecord(resource, key, context)
     let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
     let conditional = HTTPCache.conditional(request, on: resource.readsOnly ? head : nil)
@@ -44,7 +56,8 @@ struct HTTPFlow<Model: Sendable>: Sendable {
       guard record.head.isModel else { throw ReactorError.server(exchange.response, body: exchange.body) }
       // Nothing of the answer may be stored either (RFC 9111 §5.2.1.5).
       if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
-      return Snapshot(model: try parse(exchange.body, key), fetchedAt: record.head.receivedAt, record: record)
+      return Snapshot(
+        model: try parse(exchange.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
     }
   }
 
@@ -66,7 +79,7 @@ struct HTTPFlow<Model: Sendable>: Sendable {
 }
 
 extension HTTPFlow {
-  static var modelName: String { String(reflecting: Model.self) }
+  static var modelName: ModelName { ModelName(Model.self) }
 
   /// The record whose validators are sent. One that cannot be read has none.
   private func storedRecord(
@@ -93,7 +106,7 @@ extension HTTPFlow {
     let held = stored.map { self.held(of: $0, stale: stale, key) } ?? stale
     emit(key, .notModified(parsedBytes: held == nil ? stored?.body.count ?? 0 : 0))
     let body = stored?.body ?? Data()
-    var snapshot = try held ?? Snapshot(model: parse(body, key), fetchedAt: head.receivedAt)
+    var snapshot = try held ?? Snapshot(model: parse(body, of: head, key), fetchedAt: head.receivedAt)
     snapshot.fetchedAt = head.receivedAt
     snapshot.head = head
     snapshot.record = held == nil || stored != nil ? Record(head: head, body: body) : nil
@@ -108,11 +121,11 @@ extension HTTPFlow {
     }
   }
 
-  private func parse(_ body: Data, _ key: RecordKey) throws -> Model {
+  private func parse(_ body: Data, of head: Record.Head, _ key: RecordKey) throws -> Model {
     let started = ContinuousClock.now
-    let parsed = try parser.parse(body)
+    let parsed = try parser.parse(body, contentType: head.fields[.contentType])
     emit(key, .parsed(bytes: body.count, duration: started.duration(to: .now)))
-    if !parsed.pruned.isEmpty { emit(key, .pruned(parsed.pruned)) }
+    if !parsed.pruned.isEmpty { emit(key, .pruned(parsed.pruned, count: parsed.prunedCount)) }
     if !parsed.duplicates.isEmpty { emit(key, .duplicateMembers(parsed.duplicates)) }
     return parsed.model
   }
@@ -125,7 +138,7 @@ extension HTTPFlow {
     return Record(
       head: Record.Head(
         identity: key.identity, status: .ok, fields: [:], requestedAt: snapshot.fetchedAt,
-        receivedAt: snapshot.fetchedAt, localModel: modelName), body: body)
+        receivedAt: snapshot.fetchedAt, localModel: modelName.text), body: body)
   }
 
   func emit(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
@@ -144,8 +157,7 @@ extension ReactorFlow {
   ///
   /// - Parameters:
   ///   - persistence: `nil` persists nothing.
-  ///   - parser: by default chosen by the model's type: ``Mappable`` first, then an array of it, an array of
-  ///     `Codable`, `Codable`.
+  ///   - parser: by default chosen by the model's type, as ``Parser/automatic(keyPath:decoder:encoder:mode:)`` says.
   public init(
     backend: Backend, persistence: (any Persistence)? = nil, parser: Parser<Model>? = nil, scope: Scope = .shared,
     configuration: ReactorConfiguration = .init()

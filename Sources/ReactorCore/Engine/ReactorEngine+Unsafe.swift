@@ -29,6 +29,8 @@ extension ReactorEngine {
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       switch error {
+      // Nothing was sent.
+      case .parser(let error) where error.reason == .unsupported: break
       // The server has accepted it; only its answer could not be read.
       case .parser: await invalidate(changed(by: trail, key, isAccepted: true, nil))
       // It may have done so with a redirect that nobody follows.

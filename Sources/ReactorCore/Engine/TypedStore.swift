@@ -9,7 +9,7 @@ struct TypedStore<Model: Sendable>: Sendable {
 
   func load(_ resource: Resource) async throws -> Snapshot<Model>? {
     guard let record = try await cache.lookUp(try key(resource), for: resource.headers),
-      record.head.localModel == HTTPFlow<Model>.modelName
+      let stored = record.head.localModel, HTTPFlow<Model>.modelName.matches(stored)
     else { return nil }
     return Snapshot(model: try parser.parse(record.body).model, fetchedAt: record.head.receivedAt, record: record)
   }
@@ -27,7 +27,7 @@ struct TypedStore<Model: Sendable>: Sendable {
   func fetched(_ model: Model, _ resource: Resource, at date: Date) throws -> Snapshot<Model> {
     let head = Record.Head(
       identity: try key(resource).identity, status: .ok, fields: Record.Head.fetched, requestedAt: date,
-      receivedAt: date, localModel: HTTPFlow<Model>.modelName)
+      receivedAt: date, localModel: HTTPFlow<Model>.modelName.text)
     return Snapshot(model: model, fetchedAt: date, head: head)
   }
 

@@ -36,8 +36,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case notModified(parsedBytes: Int)
     /// A body became a model, in `duration`.
     case parsed(bytes: Int, duration: Duration)
-    /// Elements were left out.
-    case pruned([PrunedElement])
+    /// Elements were left out: the first ones, at most ``PrunedElement/limit``, and the count of all.
+    case pruned([PrunedElement], count: Int)
     /// Members stood twice in one object; the first was used.
     case duplicateMembers([String])
     /// A record was saved, of so many bytes of body.
@@ -76,7 +76,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .memoryMiss: "memory miss"
     case .persistenceHit(let isFresh): "persistence hit, \(isFresh ? "fresh" : "stale")"
     case .persistenceMiss: "persistence miss"
-    case .loadFailed(let error): "load failed, \(error)"
+    case .loadFailed(let error): "load failed, \(error.reason)"
     case .servedStale: "served stale"
     case .joined: "joined a flight"
     case .request(let isConditional): isConditional ? "request, conditional" : "request"
@@ -87,12 +87,12 @@ extension ReactorEvent.Kind: CustomStringConvertible {
       "304 not modified, 0 bytes of the response parsed"
         + (bytes > 0 ? ", \(bytes) bytes of the stored record parsed" : "")
     case .parsed(let bytes, let duration): "parsed \(bytes) bytes in \(Self.text(duration))"
-    case .pruned(let elements):
-      "pruned \(elements.count): " + elements.prefix(3).map { "[\($0.index)] \($0.error)" }.joined(separator: "; ")
-        + (elements.count > 3 ? "; …" : "")
+    case .pruned(let elements, let count):
+      "pruned \(count): " + elements.prefix(3).map { "[\($0.index)] \($0.error)" }.joined(separator: "; ")
+        + (count > 3 ? "; and \(count - 3) more" : "")
     case .duplicateMembers(let names): "duplicate members, the first was used: \(names.joined(separator: ", "))"
     case .saved(let bytes): "saved \(bytes) bytes"
-    case .saveFailed(let error): "save failed, \(error)"
+    case .saveFailed(let error): "save failed, \(error.reason)"
     case .notEncoded(let reason): "in memory only, \(reason)"
     case .paused: "paused, waiting for connectivity"
     case .superseded: "superseded, the result is not stored"
@@ -101,7 +101,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .invalidated: "invalidated"
     case .removed: "removed"
     case .evicted: "evicted from memory"
-    case .failed(let error): "failed, \(error)"
+    case .failed(let error): "failed, \(error.reason)"
     case .dropped(let count): "dropped \(count) events, their observer is slow"
     }
   }

@@ -16,7 +16,8 @@ package enum Redaction {
   ///
   /// What an error carries is not printed: it may be a URL, a response, or another error with either in its `userInfo`.
   static func describe(_ error: any Error) -> String {
-    if let error = error as? URLError { return "URLError \(error.code.rawValue)" }
+    if let error = error as? URLError { return URLErrorText(error).reason }
+    if let error = error as? ReactorError { return error.reason }
     if error is any CustomNSError || type(of: error) is NSError.Type {
       let error = error as NSError
       return "\(error.domain) \(error.code)"

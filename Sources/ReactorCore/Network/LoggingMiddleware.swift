@@ -47,7 +47,7 @@ public struct LoggingMiddleware: TransportMiddleware {
       tell(request, body, .response(status: answer.0.status.code, bytes: answer.1.count), since: start)
       return answer
     } catch {
-      tell(request, body, .failure("\(ReactorError(error, wrap: ReactorError.network))"), since: start)
+      tell(request, body, .failure(ReactorError(error, wrap: ReactorError.network).reason), since: start)
       throw error
     }
   }

@@ -81,7 +81,7 @@ public struct RetryMiddleware: TransportMiddleware {
   private static func reason(_ outcome: Result<HTTPResponse, any Error>) -> String {
     switch outcome {
     case .success(let response): "status \(response.status.code)"
-    case .failure(let error): "\(ReactorError(error, wrap: ReactorError.network))"
+    case .failure(let error): ReactorError(error, wrap: ReactorError.network).reason
     }
   }
 }

@@ -1,10 +1,24 @@
 public import Foundation
 
 extension Parser {
-  /// The parser for whatever the model is: ``Mappable``, an array of it, an array of `Decodable`, `Decodable`, or `Void`, in
-  /// this order; `Void` ignores the bytes.
+  /// The parser for `Model`, by the first of these that it is:
   ///
-  /// The choice is made here, once; any other model's parser throws `.unsupported`.
+  /// | model | parsed from |
+  /// | --- | --- |
+  /// | `Data` | the body as received |
+  /// | `String` | the body as text, in the charset of its content type or UTF-8 |
+  /// | `Void` | anything; the body is ignored, as of a 204 |
+  /// | ``Mappable`` | JSON |
+  /// | a collection of ``Mappable`` | a JSON array, element by element |
+  /// | a collection of `Decodable` | a JSON array, element by element |
+  /// | `Decodable` | JSON |
+  /// | an `Optional` of any of them but `Void` and collections of ``Mappable`` | the same; `nil` where there is no body, and for JSON's null |
+  ///
+  /// A collection is an `Array`, an `ArraySlice`, a `ContiguousArray` or a `Set`. `keyPath` and `mode` concern
+  /// JSON alone. For a JSON string, or for base64 in one, use ``Parser/json(keyPath:decoder:encoder:mode:)``.
+  ///
+  /// The choice is made here, once. The parser of any other model throws `.unsupported`, and a reactor
+  /// with it fails each fetch with that error before a request is sent.
   ///
   /// - Parameters:
   ///   - decoder: for `Decodable` models; see ``json(keyPath:decoder:encoder:mode:)``.
@@ -13,27 +27,55 @@ extension Parser {
     keyPath: String? = nil, decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder = JSONEncoder(),
     mode: ParsingMode = .prune
   ) -> Parser {
+    if let parser = raw { return parser }
     if let type = Model.self as? any Mappable.Type, let parser = mappable(type, keyPath, mode) { return parser }
-    if let type = Model.self as? any MappableArray.Type, let parser = array(type, keyPath, mode) { return parser }
+    if let type = Model.self as? any MappableModel.Type, let parser = mappableModel(type, keyPath, mode) {
+      return parser
+    }
+    if let type = Model.self as? any (Decodable & Nilable & Sendable).Type,
+      let parser = nilable(type, keyPath, decoder, encoder, mode)
+    {
+      return parser
+    }
     if let type = Model.self as? any (Decodable & Sendable).Type,
       let parser = json(type, keyPath, decoder, encoder, mode)
     {
       return parser
     }
-    if let parser = Parser<Void>.ignoringBytes as? Parser { return parser }
-    let error = ParserError(.unsupported, expected: "\(Model.self) is neither Codable nor Mappable")
-    return Parser(parse: { _ in throw error }, encode: { _ in throw error })
+    return Parser(
+      unsupported: ParserError(
+        .unsupported,
+        expected: "\(Model.self) is neither Codable nor Mappable: make it one of them, or give its reactor a parser"))
+  }
+
+  /// The parser of a body that is no JSON.
+  private static var raw: Parser? {
+    let parsers: [any Sendable] = [
+      Parser<Data>.bytes, Parser<Data?>(Parser<Data>.bytes, nullAt: nil), Parser<String>.text,
+      Parser<String?>(Parser<String>.text, nullAt: nil), Parser<Void>.ignoringBytes,
+    ]
+    return parsers.lazy.compactMap { $0 as? Parser }.first
   }
 
   private static func mappable<Type: Mappable>(_: Type.Type, _ keyPath: String?, _ mode: ParsingMode) -> Parser? {
     Parser<Type>.mappable(keyPath: keyPath, mode: mode) as? Parser
   }
 
-  private static func array<Type: MappableArray>(_: Type.Type, _ keyPath: String?, _ mode: ParsingMode) -> Parser? {
+  private static func mappableModel<Type: MappableModel>(
+    _: Type.Type, _ keyPath: String?, _ mode: ParsingMode
+  ) -> Parser? {
     Type.parser(keyPath: keyPath, mode: mode) as? Parser
   }
 
-  /// Finds arrays by itself.
+  /// An optional reads null by itself.
+  private static func nilable<Type: Decodable & Nilable & Sendable>(
+    _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder, _ mode: ParsingMode
+  ) -> Parser? {
+    let parser = Parser<Type>.json(keyPath: keyPath, decoder: decoder, encoder: encoder, mode: mode)
+    return Parser<Type>(parse: { $0.isEmpty ? Parsed(.none) : try parser.parse($0) }, encode: parser.encode) as? Parser
+  }
+
+  /// Finds collections by itself.
   private static func json<Type: Decodable & Sendable>(
     _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder, _ mode: ParsingMode
   ) -> Parser? {
@@ -50,13 +92,83 @@ extension Parser where Model == Void {
   fileprivate static var ignoringBytes: Parser { Parser(parse: { _ in Parsed(()) }, encode: { _ in Data() }) }
 }
 
-/// An array whose elements are ``Mappable``.
-private protocol MappableArray: Sendable {
+/// An optional, without its type.
+private protocol Nilable {
+  static var none: Self { get }
+}
+
+extension Optional: Nilable {}
+
+extension Parser {
+  /// The parser of a model that may be absent: `nil` has no bytes.
+  ///
+  /// - Parameter path: where null is `nil` too; `nil` for what is no JSON.
+  fileprivate init<Wrapped: Sendable>(_ wrapped: Parser<Wrapped>, nullAt path: JSONPath?) where Model == Wrapped? {
+    self.init(
+      parse: { data, contentType in
+        guard !data.isEmpty else { return Parsed(nil) }
+        do throws(ParserError) {
+          return try wrapped.parse(data, contentType: contentType).map(Wrapped?.some)
+        } catch {
+          guard let path, JSONDocument.isNull(at: path, in: data) else { throw error }
+          return Parsed(nil)
+        }
+      },
+      encode: { model in
+        guard let model else { return Data() }
+        return try wrapped.encode(model)
+      })
+  }
+}
+
+extension JSONDocument {
+  fileprivate static func isNull(at path: JSONPath, in data: Data) -> Bool {
+    (try? JSONDocument(data, path: path))?.location.kind == .null
+  }
+}
+
+/// A model that is made of ``Mappable`` ones.
+private protocol MappableModel: Sendable {
   static func parser(keyPath: String?, mode: ParsingMode) -> Parser<Self>
 }
 
-extension Array: MappableArray where Element: Mappable {
+extension MappableModel {
+  fileprivate static func parser<Element: Mappable>(
+    _ keyPath: String?, _ mode: ParsingMode, make: @escaping @Sendable ([Element]) -> Self,
+    elements: @escaping @Sendable (Self) -> [Element]
+  ) -> Parser<Self> {
+    let array = Parser<[Element]>.mappable(keyPath: keyPath, mode: mode)
+    return Parser<Self>(
+      parse: { try array.parse($0).map(make) }, encode: { try array.encode(elements($0)) })
+  }
+}
+
+extension Array: MappableModel where Element: Mappable {
   static func parser(keyPath: String?, mode: ParsingMode) -> Parser<[Element]> {
     .mappable(keyPath: keyPath, mode: mode)
+  }
+}
+
+extension ArraySlice: MappableModel where Element: Mappable {
+  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<ArraySlice> {
+    parser(keyPath, mode, make: { ArraySlice($0) }, elements: { Array($0) })
+  }
+}
+
+extension ContiguousArray: MappableModel where Element: Mappable {
+  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<ContiguousArray> {
+    parser(keyPath, mode, make: { ContiguousArray($0) }, elements: { Array($0) })
+  }
+}
+
+extension Set: MappableModel where Element: Mappable {
+  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<Set> {
+    parser(keyPath, mode, make: { Set($0) }, elements: { Array($0) })
+  }
+}
+
+extension Optional: MappableModel where Wrapped: Mappable {
+  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<Wrapped?> {
+    Parser<Wrapped?>(.mappable(keyPath: keyPath, mode: mode), nullAt: JSONPath(keyPath: keyPath))
   }
 }

@@ -6,8 +6,8 @@ extension Parser where Model == Data {
   /// - Parameters:
   ///   - keyPath: leads to the value; without one, all bytes are given, white space around the value included.
   ///   - members: what the value, or where it is an array each of its elements, must have, and not as null.
-  ///   - mode: an element without is cut out of the array, which stays as it was otherwise; `.strict` fails. A value that
-  ///     is itself no array and lacks one fails in either.
+  ///   - mode: an element without is cut out of the array, which stays as it was otherwise; `.strict` fails, and
+  ///     so does `.prune` where every element lacks one. A value that is itself no array and lacks one always fails.
   public static func jsonBytes(
     keyPath: String? = nil, requiring members: [String] = [], mode: ParsingMode = .prune
   ) -> Parser {
@@ -24,29 +24,36 @@ extension Parser where Model == Data {
 
 extension JSONDocument {
   fileprivate func bytes(requiring members: [String], mode: ParsingMode) throws(ParserError) -> Parsed<Data> {
-    let failures = members.isEmpty ? [] : lacking(members)
-    if location.kind != .beginArray, let failure = failures.first { throw error(failure.error) }
-    let pruned = pruned(failures)
-    if mode == .strict, let first = pruned.first { throw first.error }
     let whole = path.components.isEmpty ? data : selected
-    return Parsed(pruned.isEmpty ? whole : cut(Set(failures.map(\.index))), pruned: pruned, duplicates: duplicates)
+    guard !members.isEmpty else { return Parsed(whole, duplicates: duplicates) }
+    guard location.kind == .beginArray else {
+      if let error = lacking(members, location.range) { throw self.error(error) }
+      return Parsed(whole, duplicates: duplicates)
+    }
+    var failures = ElementFailures()
+    var kept: [Int] = []
+    for (index, range) in elements.enumerated() {
+      guard let error = lacking(members, range) else {
+        kept.append(index)
+        continue
+      }
+      failures.append(index, error)
+      if mode == .strict { break }
+    }
+    return try parsed(failures.isEmpty ? whole : cut(keeping: kept), failures, keeping: kept.count, mode)
   }
 
-  private func lacking(_ members: [String]) -> [ElementFailure] {
-    let ranges = location.kind == .beginArray ? elements : [location.range]
-    return data.withUnsafeBytes { bytes in
-      ranges.enumerated().compactMap { index, range in
-        var check = RequiredMembers(members)
-        var scanner = JSONScanner(bytes, range: range)
-        try? scanner.scan(&check)
-        return check.error.map { ElementFailure(index: index, error: $0) }
-      }
+  private func lacking(_ members: [String], _ range: Range<Int>) -> ParserError? {
+    data.withUnsafeBytes { bytes in
+      var check = RequiredMembers(members)
+      var scanner = JSONScanner(bytes, range: range)
+      try? scanner.scan(&check)
+      return check.error
     }
   }
 
-  /// The array without the elements at `indices`, and without the text that parted them from those before.
-  private func cut(_ indices: Set<Int>) -> Data {
-    let kept = elements.indices.filter { !indices.contains($0) }
+  /// The array with the elements at the indices `kept` alone, and without the text that parted others from those before.
+  private func cut(keeping kept: [Int]) -> Data {
     guard let first = elements.first, let last = elements.last, let firstKept = kept.first else {
       return Data("[]".utf8)
     }

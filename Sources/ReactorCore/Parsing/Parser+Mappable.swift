@@ -27,7 +27,7 @@ extension Parser {
   /// Maps an array of models, element by element.
   ///
   /// Where one of them has no JSON (``Mappable/mapToJSON()`` gives `.null`), the array has none.
-  /// - Parameter mode: what becomes of an element whose mapping throws.
+  /// - Parameter mode: the treatment of an element whose mapping throws.
   public static func mappable<Element: Mappable>(
     keyPath: String? = nil, mode: ParsingMode = .prune
   ) -> Parser where Model == [Element] {
@@ -47,18 +47,16 @@ extension JSONDocument {
   fileprivate func models<Element: Mappable>(mode: ParsingMode) throws(ParserError) -> Parsed<[Element]> {
     guard location.kind == .beginArray else { throw notAnArray }
     var models: [Element] = []
-    var failures: [ElementFailure] = []
+    var failures = ElementFailures()
     models.reserveCapacity(elements.count)
     for (index, range) in elements.enumerated() {
       do {
         models.append(try Element.mapToModel(try value(in: range)))
       } catch {
-        failures.append(ElementFailure(index: index, error: error))
+        failures.append(index, error)
         if mode == .strict { break }
       }
     }
-    let pruned = pruned(failures)
-    if mode == .strict, let first = pruned.first { throw first.error }
-    return Parsed(models, pruned: pruned, duplicates: duplicates)
+    return try parsed(models, failures, keeping: models.count, mode)
   }
 }

@@ -46,6 +46,9 @@ public struct ParserError: Error, Sendable, Hashable {
   public var position: Position?
   /// At most 80 bytes from ``position`` on.
   public var excerpt: String?
+  /// The request whose response it was, as ``ReactorError/request`` names it; `nil` where the bytes
+  /// came from elsewhere. Not part of `description`.
+  public internal(set) var request: String?
 
   public init(
     _ reason: Reason, codingPath: String = "", expected: String, position: Position? = nil, excerpt: String? = nil

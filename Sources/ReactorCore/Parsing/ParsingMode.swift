@@ -1,7 +1,10 @@
-/// What becomes of a malformed element of an array of models.
+/// The treatment of an array's malformed elements.
 public enum ParsingMode: Sendable, Hashable {
-  /// It is left out, counted and reported.
+  /// Malformed elements are left out, counted and reported. An array of which no element can be read
+  /// is a ``ParserError`` that names the first failure: more likely the model is wrong than all data.
   case prune
-  /// It fails the whole.
+  /// Malformed elements are left out, counted and reported, even if none is left.
+  case pruneAll
+  /// The first malformed element fails the whole.
   case strict
 }

@@ -63,7 +63,7 @@ public final class CassetteRecorder: Transport {
     } catch {
       if error is CancellationError || Task.isCancelled { throw error }
       let failure = error as? ReactorError ?? .network(error)
-      try keep(Cassette.Exchange(request: recorded, outcome: .failure("\(failure)")), id)
+      try keep(Cassette.Exchange(request: recorded, outcome: .failure(failure.reason)), id)
       throw error
     }
     let answer = Cassette.Response(status: response.status.code, fields: response.headerFields, body: data)

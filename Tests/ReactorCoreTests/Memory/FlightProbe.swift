@@ -35,7 +35,7 @@ extension Flight.Action {
     case .load: "load"
     case .request: "request"
     case .use(let party): "use \(party.id)"
-    case .fail(let party, let error): "fail \(party.id) \(error)"
+    case .fail(let party, let error): "fail \(party.id) \(error.reason)"
     case .end: "end"
     }
   }

@@ -1,5 +1,7 @@
 import Foundation
 import HTTPTypes
+import ReactorTesting
+import TestSupport
 import Testing
 
 @testable import ReactorCore
@@ -51,6 +53,7 @@ import Testing
 }
 
 @Suite struct `An error's words` {
+  private struct Foreign: Error {}
   private struct Wrapper: Error { let underlying: any Error }
   private struct Carrier: Error { let response: HTTPResponse }
   private enum Choice: Error { case plain, failed(any Error), sent(URL) }
@@ -115,18 +118,78 @@ import Testing
   }
 
   @Test func `say what is needed to act`() {
-    #expect("\(ReactorError.server(Self.response, body: Data(count: 6)))" == "server: status 401, 6 bytes")
-    #expect("\(ReactorError.network(Self.urlError))" == "network: URLError -1004")
-    #expect("\(ReactorError.network(Self.nsError))" == "network: Own 7")
-    #expect("\(ReactorError.network(Choice.plain))" == "network: Choice.plain")
-    #expect("\(ReactorError.network(Choice.failed(Self.urlError)))" == "network: Choice.failed")
-    #expect("\(ReactorError.network(Wrapper(underlying: Self.urlError)))" == "network: Wrapper")
+    #expect(
+      "\(ReactorError.server(Self.response, body: Data(count: 6)))"
+        == "the server answered 401 Unauthorized, with 6 bytes; sign in, or check the credential")
+    #expect(
+      "\(ReactorError.network(Self.urlError))" == "nothing accepts connections at that host and port (URLError -1004); "
+        + "check the base URL, and that the server runs")
+    #expect("\(ReactorError.network(URLError(.fileDoesNotExist)))" == "URLError -1100")
+    #expect("\(ReactorError.network(Self.nsError))" == "the request failed: Own 7")
+    #expect("\(ReactorError.network(Choice.plain))" == "the request failed: Choice.plain")
+    #expect("\(ReactorError.network(Choice.failed(Self.urlError)))" == "the request failed: Choice.failed")
+    #expect("\(ReactorError.network(Wrapper(underlying: Self.urlError)))" == "the request failed: Wrapper")
     #expect(
       "\(ReactorError.network(Worded(url: Self.url)))"
-        == "network: cannot reach <https://api.example.com/notes?…>, give up")
-    #expect("\(ReactorError.persistence(ReactorError.timedOut))" == "persistence: timed out")
+        == "the request failed: cannot reach <https://api.example.com/notes?…>, give up")
+    #expect("\(ReactorError.persistence(ReactorError.timedOut))" == "the store failed: timed out")
     #expect("\(ReactorError.invalidResource("no host"))" == "invalid resource: no host")
-    #expect(ReactorError.noConnectivity.localizedDescription == "no connectivity")
-    #expect(String(reflecting: ReactorError.notCached) == "ReactorError(not cached)")
+    #expect(
+      ReactorError.noConnectivity.localizedDescription
+        == "no connectivity; nothing was sent; try again when the device is online")
+    let notCached = "not cached; neither memory nor the store has it; use a policy that asks the network"
+    #expect(String(reflecting: ReactorError.notCached) == notCached)
+    #expect(ReactorError.notCached.reason == "not cached")
+  }
+
+  /// Each failure of an exchange, and what a fetch of `/v1/notes?token=SECRET` says of it.
+  @Test(
+    arguments: [
+      (
+        .response(.notFound, body: Data(count: 335)),
+        "the server answered 404 Not Found, with 335 bytes; "
+          + "check the base URL and the path"
+      ),
+      (
+        .failure(URLError(.cannotFindHost)),
+        "the host was not found (URLError -1003); check the base URL and the connection"
+      ),
+      (.json("{}"), "the response cannot be read: expected a member id at id, line 1, column 1 (byte 0): {}"),
+    ] as [(ScriptedTransport.Answer, String)])
+  func `name the method, the host and the path, and never the query`(
+    _ answer: ScriptedTransport.Answer, _ words: String
+  ) async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/notes", with: answer, answer)
+    for method in [HTTPRequest.Method.get, .post] {
+      let resource = Resource("notes", method: method, query: ["token": "SECRET"])
+      let error = try #require(await error { try await bench.notes.fetch(resource) })
+      #expect("\(error)" == "\(method.rawValue) api.example.com/v1/notes: \(words)")
+      #expect(error.request == "\(method.rawValue) api.example.com/v1/notes")
+    }
+    #expect(bench.log.lines.allSatisfy { !$0.contains("SECRET") })
+  }
+
+  @Test func `keep what they carry`() async throws {
+    let bench = Bench()
+    let cause = URLError(.cannotConnectToHost, userInfo: ["own": 7])
+    bench.transport.answer("/v1/notes", with: .failure(cause), .failure(Foreign()), .failure(Foreign()))
+    let error = try #require(await error { try await bench.notes.fetch("notes") })
+    guard case .network(let network as URLError) = error else { throw error }
+    #expect(network.code == .cannotConnectToHost)
+    #expect(network.errorUserInfo["own"] as? Int == 7)
+    let other = try #require(await TestSupport.error { try await bench.notes.fetch("notes") })
+    guard case .network(is Foreign) = other else { throw other }
+    #expect("\(other)" == "the request failed: Foreign")
+  }
+
+  @Test func `show a JSON value as JSON`() {
+    struct Odd: Error, CustomStringConvertible {
+      let json: JSONValue
+      var description: String { "cannot use \(json)" }
+    }
+    let error = ReactorError.network(Odd(json: ["nam": "x", "list": [1, 2.5, nil]]))
+    #expect("\(error)" == #"the request failed: cannot use {"list":[1,2.5,null],"nam":"x"}"#)
+    #expect("\(JSONValue.number(.nan))" == "nan")
   }
 }

@@ -248,7 +248,7 @@ struct LoadStatesTests {
       switch phase {
       case .loading: "loading"
       case .loaded(let value): "loaded \(value)"
-      case .failed(let error): "failed: \(error)"
+      case .failed(let error): "failed: \(error.reason)"
       }
     }
     #expect(name(LoadState<Int>().phase) == "loading")

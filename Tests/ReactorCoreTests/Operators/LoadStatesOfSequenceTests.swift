@@ -8,7 +8,7 @@ struct LoadStatesOfSequenceTests {
   private func described(_ error: (any Error)?, after numbers: [Int]) async throws -> [String] {
     try await elements(numbers, thenThrow: error).loadStates().collect().map { state in
       let value = state.value.map { "\($0)" } ?? "-"
-      return "\(value) \(state.error.map { "\($0)" } ?? "-") \(state.fetchStatus) \(state.revision)"
+      return "\(value) \(state.error?.reason ?? "-") \(state.fetchStatus) \(state.revision)"
     }
   }
 

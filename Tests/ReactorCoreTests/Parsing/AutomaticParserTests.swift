@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `is strict where told to, and follows the key path`() throws {
-    let text = #"{"d":[1]}"#.data
+    let text = #"{"d":[{"id":1,"title":"a"},1]}"#.data
     #expect(try Parser<[Story]>.automatic(keyPath: "d").parse(text).pruned.count == 1)
     #expect(throws: ParserError.self) { try Parser<[Story]>.automatic(keyPath: "d", mode: .strict).parse(text) }
     #expect(try Parser<[MappedStory]>.automatic(keyPath: "d").parse(text).pruned.count == 1)
@@ -45,6 +45,75 @@ import Testing
     #expect(try parse("[1,null]", as: [JSONValue].self).model == [1, nil])
   }
 
+  struct Element: Codable, Hashable, Sendable { var id: Int }
+  struct MappedElement: Mappable, Hashable {
+    var id: Int
+    static func mapToModel(_ json: JSONValue) throws -> MappedElement { MappedElement(id: try json.integer("id")) }
+    func mapToJSON() -> JSONValue { ["id": .integer(Int64(id))] }
+  }
+
+  /// What a parser of a collection makes of two good elements and a bad one, of bad ones, of none, and under `.strict`.
+  private func behaviour<Model: Collection & Sendable>(of type: Model.Type) throws -> [String] {
+    let mixed = #"[{"id":1},{"id":"x"},{"id":2}]"#.data
+    let parsed = try Parser<Model>.automatic().parse(mixed)
+    let encoded = try #require(try Parser<Model>.automatic().encode(parsed.model))
+    return [
+      "\(parsed.model.count) of \(parsed.model.count + parsed.prunedCount), not \(parsed.pruned.map(\.error.codingPath))",
+      "\(try Parser<Model>.automatic().parse(encoded).model.count) again",
+      (try? Parser<Model>.automatic().parse("[0,1]".data)) == nil ? "all bad: an error" : "all bad: none",
+      "none: \(try Parser<Model>.automatic().parse("[]".data).model.count)",
+      (try? Parser<Model>.automatic(mode: .strict).parse(mixed)) == nil ? "strict: an error" : "strict: some",
+    ]
+  }
+
+  @Test func `prunes every collection alike, decoded or mapped`() throws {
+    let expected = ["2 of 3, not [\"[1].id\"]", "2 again", "all bad: an error", "none: 0", "strict: an error"]
+    #expect(try behaviour(of: [Element].self) == expected)
+    #expect(try behaviour(of: ArraySlice<Element>.self) == expected)
+    #expect(try behaviour(of: ContiguousArray<Element>.self) == expected)
+    #expect(try behaviour(of: Set<Element>.self) == expected)
+    #expect(try behaviour(of: [MappedElement].self) == expected)
+    #expect(try behaviour(of: ArraySlice<MappedElement>.self) == expected)
+    #expect(try behaviour(of: ContiguousArray<MappedElement>.self) == expected)
+    #expect(try behaviour(of: Set<MappedElement>.self) == expected)
+  }
+
+  @Test func `gives bytes as they are`() throws {
+    for text in ["", "<html>", #""YQ==""#] {
+      #expect(try parse(text, as: Data.self).model == text.data)
+      #expect(try Parser<Data>.automatic().encode(text.data) == text.data)
+    }
+    #expect(try Parser<Data>.json().parse(#""YQ==""#.data).model == "a".data)
+  }
+
+  @Test(
+    arguments: [
+      (nil, [0xC3, 0xA9], "é"), ("text/plain", [0xC3, 0xA9], "é"),
+      ("text/plain; charset=\"UTF-8\"", [0xC3, 0xA9], "é"),
+      ("text/plain;charset=iso-8859-1", [0xE9], "é"), ("text/html; level=1; Charset = windows-1252", [0x80], "€"),
+      ("text/plain; charset=utf-16be", [0x00, 0x61], "a"), (nil, [0xEF, 0xBB, 0xBF, 0x61], "a"), (nil, [], ""),
+      (nil, [0xE9], nil), ("text/plain; charset=klingon", [0x61], nil), ("text/plain; charset", [0x61], "a"),
+    ] as [(String?, [UInt8], String?)])
+  func `gives text in the charset of its content type`(_ type: String?, _ bytes: [UInt8], _ text: String?) throws {
+    #expect((try? Parser<String>.automatic().parse(Data(bytes), contentType: type).model) == text)
+    if let text { #expect(try parse(text).model == text) }
+  }
+
+  @Test func `makes nil of no content, and of null`() throws {
+    #expect(try parse("", as: Story?.self).model == nil)
+    #expect(try parse(" null ", as: MappedStory?.self).model == nil)
+    #expect(try parse("", as: [Story]?.self).model == nil)
+    #expect(try parse("", as: Data?.self).model == nil)
+    #expect(try parse("null", as: String?.self).model == "null")
+    #expect(try parse(#"{"id":1}"#, as: MappedStory?.self).model == MappedStory(id: 1))
+    #expect(throws: ParserError.self) { try parse("1", as: Story?.self) }
+    #expect(try Parser<Story?>.automatic(keyPath: "d").parse(#"{"d":null}"#.data).model == nil)
+    let parser = Parser<MappedStory?>.automatic(keyPath: "d")
+    for story in [nil, MappedStory(id: 1)] {
+      #expect(try parser.parse(try #require(try parser.encode(story))).model == story)
+    }
+  }
+
   @Test(arguments: ["", "<html>", "{}"])
   func `ignores the bytes where there is nothing to make`(_ text: String) throws {
     _ = try parse(text, as: Void.self)
@@ -54,7 +123,9 @@ import Testing
   @Test func `says so where there is none`() throws {
     let error = try #require(throws: ParserError.self) { try parse("{}", as: Neither.self) }
     #expect(error.reason == .unsupported)
-    #expect(error.expected == "Neither is neither Codable nor Mappable")
+    #expect(
+      error.expected == "Neither is neither Codable nor Mappable: make it one of them, or give its reactor a parser")
+    #expect(throws: ParserError.self) { try parse("{}", as: Neither?.self) }
     #expect(throws: ParserError.self) { try Parser<[Neither]>.automatic().encode([]) }
   }
 }

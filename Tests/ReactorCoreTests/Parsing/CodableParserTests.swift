@@ -60,9 +60,20 @@ import Testing
     #expect(error.position?.offset == 27)
   }
 
-  @Test func `all bad differ from none`() throws {
+  @Test func `all bad are an error that names the first, and none are none`() throws {
     #expect(try Parser<[Story]>.json().parse("[]".data).pruned.isEmpty)
-    #expect(try Parser<[Story]>.json().parse("[1,2]".data).pruned.count == 2)
+    let body = #"{"data":[{"id":1,"titel":"a"},{"id":2,"titel":"b"}]}"#.data
+    let error = try #require(throws: ParserError.self) { try Parser<[Story]>.json(keyPath: "data").parse(body) }
+    #expect(error.reason == .missing)
+    #expect(error.codingPath == "data[0].title")
+    #expect(error.position?.offset == 9)
+    #expect(error.expected == "expected an array, and cannot read any of its 2 elements: expected a member title")
+    let all = try Parser<[Story]>.json(keyPath: "data", mode: .pruneAll).parse(body)
+    #expect(all.model.isEmpty)
+    #expect(all.prunedCount == 2)
+    let decoder = JSONDecoder()
+    decoder.allowsJSON5 = true
+    #expect(throws: ParserError.self) { try Parser<[Story]>.json(decoder: decoder).parse("[{id: 1},]".data) }
   }
 
   @Test func `keep what they threw, and where`() throws {
@@ -84,7 +95,7 @@ import Testing
         _ = try JSONValue(from: decoder).model("writer", as: MappedWriter.self)
       }
     }
-    let parsed = try Parser<[Wrapped]>.json().parse(#"[{"writer":{"name":1}}]"#.data)
+    let parsed = try Parser<[Wrapped]>.json(mode: .pruneAll).parse(#"[{"writer":{"name":1}}]"#.data)
     #expect(parsed.pruned[0].error.codingPath == "[0].writer.name")
     #expect(parsed.pruned[0].error.position?.offset == 19)
   }

@@ -37,7 +37,10 @@ import Testing
     ("[{\"a\":{\"a\":null}}]", "[{\"a\":{\"a\":null}}]"),
   ])
   func `stays JSON whatever is cut`(_ text: String, _ expected: String) throws {
-    #expect(try Parser.jsonBytes(requiring: ["a"]).parse(text.data).model.text == expected)
+    let all = Parser.jsonBytes(requiring: ["a"], mode: .pruneAll)
+    #expect(try all.parse(text.data).model.text == expected)
+    let some = try? Parser.jsonBytes(requiring: ["a"]).parse(text.data).model.text
+    #expect(some == (expected == "[]" && text != "[]" ? nil : expected))
   }
 
   @Test func `fails where parsing is strict, or the value itself lacks a member`() throws {

@@ -54,7 +54,7 @@ import Testing
 
   @Test func `keep what they threw`() throws {
     struct Picky: Mappable { static func mapToModel(_ json: JSONValue) throws -> Picky { throw NotAnAddress("it") } }
-    let parsed = try Parser<[Picky]>.mappable().parse("[1]".data)
+    let parsed = try Parser<[Picky]>.mappable(mode: .pruneAll).parse("[1]".data)
     #expect(parsed.pruned.map(\.error.expected) == ["it is no address"])
     #expect(parsed.pruned.map(\.error.codingPath) == ["[0]"])
   }

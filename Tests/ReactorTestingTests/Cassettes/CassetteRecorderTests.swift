@@ -64,7 +64,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await left.value }
     let exchange = try #require(recorder.cassette.exchanges.first)
     #expect(recorder.cassette.exchanges.count == 1)
-    #expect(exchange.outcome == .failure("network: URLError -1005"))
+    #expect(exchange.outcome == .failure("the connection was lost before the response was complete (URLError -1005)"))
     #expect(try !file.text.contains("hush"))
   }
 

@@ -7,15 +7,31 @@ extension JSONDocument {
     return error(thrown, index: nil, range: location.range, &positions)
   }
 
-  /// The elements that were left out; counts positions once through the bytes, however many there are.
-  func pruned(_ failures: [ElementFailure]) -> [PrunedElement] {
+  /// The first elements that were left out; counts positions once through the bytes, however many there are.
+  func pruned(_ failures: ElementFailures) -> [PrunedElement] {
+    guard let last = failures.first.last else { return [] }
     var positions = JSONPositions()
-    return failures.map { failure in
+    let elements = elements.isEmpty ? firstElements(last.index + 1) : elements
+    return failures.first.map { failure in
       // A decoder may be a user's own subclass, and count otherwise than the scanner.
       let range = elements.indices.contains(failure.index) ? elements[failure.index] : location.range
       let error = self.error(failure.error, index: failure.index, range: range, &positions)
       return PrunedElement(index: failure.index, error: error)
     }
+  }
+
+  /// The result of reading `count` good elements into `model`, as `mode` has it.
+  ///
+  /// - Throws: where an element is malformed under `.strict`, or every one is under `.prune`.
+  func parsed<Model>(
+    _ model: Model, _ failures: ElementFailures, keeping count: Int, _ mode: ParsingMode
+  ) throws(ParserError) -> Parsed<Model> {
+    let pruned = pruned(failures)
+    if let first = pruned.first {
+      if mode == .strict { throw first.error }
+      if mode == .prune, count == 0 { throw first.error.ofNone(failures.count) }
+    }
+    return Parsed(model, pruned: pruned, prunedCount: failures.count, duplicates: duplicates)
   }
 
   /// - Parameter index: of the element in `range`; `nil` where that is the whole value at ``path``.
@@ -55,5 +71,15 @@ extension JSONDocument {
     var scanner = JSONScanner(bytes, range: range)
     try? scanner.scan(&locator)
     return locator.location
+  }
+}
+
+extension ParserError {
+  /// The error of an array of `count` elements, all malformed, of which this is the first one's.
+  func ofNone(_ count: Int) -> ParserError {
+    var error = self
+    let elements = count == 1 ? "its only element" : "any of its \(count) elements"
+    error.expected = "expected an array, and cannot read \(elements): \(expected)"
+    return error
   }
 }

@@ -1,7 +1,8 @@
 public import Foundation
 
 extension Parser where Model: Decodable {
-  /// Decodes JSON; where the model is an array, element by element.
+  /// Decodes JSON; where the model is an array, an `ArraySlice`, a `ContiguousArray` or a `Set`, element
+  /// by element.
   ///
   /// The text is first checked to be strict JSON, unless `decoder` allows less (`allowsJSON5`, `assumesTopLevelDictionary`).
   /// - Parameters:
@@ -9,7 +10,7 @@ extension Parser where Model: Decodable {
   ///     those in the bytes, before the decoder's `keyDecodingStrategy`.
   ///   - decoder: not changed, so it can be shared; must not be changed afterwards either.
   ///   - encoder: likewise. A model that is not `Encodable` cannot be encoded: `.unsupported`.
-  ///   - mode: what becomes of a malformed element, where the model is an array.
+  ///   - mode: the treatment of a malformed element, where the model is one of these collections.
   public static func json(
     keyPath: String? = nil, decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder = JSONEncoder(),
     mode: ParsingMode = .prune
@@ -23,8 +24,8 @@ extension Parser where Model: Decodable {
       }
       return path.envelope(try encoder.encode(encodable))
     }
-    if mode == .prune, let array = Model.self as? any (LossyArray & Sendable).Type,
-      let parse = decoding.pruning(array, as: Model.self)
+    if mode != .strict, let array = Model.self as? any (LossyArray & Sendable).Type,
+      let parse = decoding.pruning(array, mode, as: Model.self)
     {
       return Parser(parse: parse, encode: encode)
     }
@@ -51,26 +52,33 @@ struct JSONDecoding: Sendable {
 
   /// The function that prunes, with the array's type opened once and for all.
   func pruning<Array: LossyArray & Sendable, Model>(
-    _ array: Array.Type, as model: Model.Type
+    _ array: Array.Type, _ mode: ParsingMode, as model: Model.Type
   ) -> (@Sendable (Data) throws -> Parsed<Model>)? {
-    let parse: @Sendable (Data) throws -> Parsed<Array> = { try self.pruned($0) }
+    let parse: @Sendable (Data) throws -> Parsed<Array> = { try self.pruned($0, mode) }
     return parse as? @Sendable (Data) throws -> Parsed<Model>
   }
 
-  private func pruned<Elements: LossyArray>(_ data: Data) throws(ParserError) -> Parsed<Elements> {
-    guard isStrict else {
-      let lossy = try decodeLeniently(Lossy<Elements>.self, from: data)
-      let pruned = lossy.failures.map { PrunedElement(index: $0.index, error: DecodingFailure($0.error).error) }
-      return Parsed(lossy.elements, pruned: pruned)
-    }
+  private func pruned<Elements: LossyArray>(_ data: Data, _ mode: ParsingMode) throws(ParserError) -> Parsed<Elements> {
+    guard isStrict else { return try prunedLeniently(data, mode) }
     let document = try document(data)
+    let lossy: LossyElements<Elements>
     do {
-      let lossy = try decoder.decode(Lossy<Elements>.self, from: document.selected)
-      let pruned = lossy.failures.isEmpty ? [] : try document.withElements().pruned(lossy.failures)
-      return Parsed(lossy.elements, pruned: pruned, duplicates: document.duplicates)
+      lossy = try decoder.decode(Lossy<Elements>.self, from: document.selected).result
     } catch {
       throw document.error(error)
     }
+    return try document.parsed(lossy.elements, lossy.failures, keeping: lossy.count, mode)
+  }
+
+  private func prunedLeniently<Elements: LossyArray>(
+    _ data: Data, _ mode: ParsingMode
+  ) throws(ParserError) -> Parsed<Elements> {
+    let lossy = try decodeLeniently(Lossy<Elements>.self, from: data).result
+    let pruned = lossy.failures.first.map {
+      PrunedElement(index: $0.index, error: DecodingFailure($0.error).error)
+    }
+    if mode == .prune, lossy.count == 0, let first = pruned.first { throw first.error.ofNone(lossy.failures.count) }
+    return Parsed(lossy.elements, pruned: pruned, prunedCount: lossy.failures.count)
   }
 
   private func document(_ data: Data) throws(ParserError) -> JSONDocument {
@@ -89,10 +97,12 @@ struct JSONDecoding: Sendable {
   }
 
   private func firstFailure<Elements: LossyArray>(_ type: Elements.Type, in document: JSONDocument) -> ParserError? {
-    guard let first = (try? decoder.decode(Lossy<Elements>.self, from: document.selected))?.failures.first else {
+    guard let first = (try? decoder.decode(FirstFailure<Elements>.self, from: document.selected))?.failure else {
       return nil
     }
-    return try? document.withElements().pruned([first]).first?.error
+    var failures = ElementFailures()
+    failures.append(first.index, first.error)
+    return document.pruned(failures).first?.error
   }
 
   private func decodeLeniently<Model: Decodable>(_ type: Model.Type, from data: Data) throws(ParserError) -> Model {

@@ -44,11 +44,14 @@ struct JSONDocument {
     data[(data.startIndex + range.lowerBound)..<(data.startIndex + range.upperBound)]
   }
 
-  /// The same with ``elements``, which cost a pass and are wanted only after a failure.
-  func withElements() throws(ParserError) -> JSONDocument {
-    var document = try JSONDocument(data, path: path, collectsElements: true)
-    document.hasConvertedNames = hasConvertedNames
-    return document
+  /// The ranges of the first `count` elements of the array at the path: for errors, which need few.
+  func firstElements(_ count: Int) -> [Range<Int>] {
+    var locator = JSONLocator(path, collecting: count)
+    data.withUnsafeBytes { bytes in
+      var scanner = JSONScanner(bytes)
+      try? scanner.scan(&locator)
+    }
+    return locator.elements
   }
 
   var notAnArray: ParserError {

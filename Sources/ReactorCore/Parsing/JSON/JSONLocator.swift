@@ -16,7 +16,7 @@ struct JSONLocator: JSONVisitor {
   private let path: [JSONPath.Component]
   /// What is deeper concerns it no more.
   private let deepest: Int
-  private let collectsElements: Bool
+  private let elementLimit: Int
   private let ignoresNameStyle: Bool
   private var depth = 0
   /// How many of the open containers lead to the path's end.
@@ -25,11 +25,13 @@ struct JSONLocator: JSONVisitor {
   private var index = 0
   private var elementStart = 0
 
-  /// - Parameter ignoresNameStyle: whether `authorName` leads to `author_name`, as where a decoder converts names.
-  init(_ path: JSONPath, collectsElements: Bool = false, ignoresNameStyle: Bool = false) {
+  /// - Parameters:
+  ///   - elementLimit: how many elements are wanted; it is finished when it has them.
+  ///   - ignoresNameStyle: whether `authorName` leads to `author_name`, as where a decoder converts names.
+  init(_ path: JSONPath, collecting elementLimit: Int = 0, ignoresNameStyle: Bool = false) {
     self.path = path.components
-    deepest = path.components.count + (collectsElements ? 1 : 0)
-    self.collectsElements = collectsElements
+    deepest = path.components.count + (elementLimit > 0 ? 1 : 0)
+    self.elementLimit = elementLimit
     self.ignoresNameStyle = ignoresNameStyle
   }
 
@@ -65,7 +67,7 @@ struct JSONLocator: JSONVisitor {
       location = Location(kind: token.kind, range: token.start..<token.end, matched: depth)
       if depth < path.count, token.kind == .beginObject || token.kind == .beginArray { depthOnPath = depth + 1 }
       index = 0
-    } else if collectsElements, depth == path.count + 1 {
+    } else if elementLimit > 0, depth == path.count + 1 {
       elementStart = token.start
     }
   }
@@ -86,8 +88,9 @@ struct JSONLocator: JSONVisitor {
     if depth == location.matched {
       self.location?.range = location.range.lowerBound..<token.end
       isFinished = true
-    } else if collectsElements, location.kind == .beginArray, location.matched == path.count, depth == path.count + 1 {
+    } else if elementLimit > 0, location.kind == .beginArray, location.matched == path.count, depth == path.count + 1 {
       elements.append(elementStart..<token.end)
+      if elements.count == elementLimit { isFinished = true }
     }
   }
 }

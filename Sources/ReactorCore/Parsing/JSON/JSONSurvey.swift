@@ -4,7 +4,7 @@ struct JSONSurvey: JSONVisitor {
   private(set) var duplicates = JSONDuplicates()
 
   init(_ path: JSONPath, collectsElements: Bool = false) {
-    locator = JSONLocator(path, collectsElements: collectsElements)
+    locator = JSONLocator(path, collecting: collectsElements ? .max : 0)
   }
 
   @inline(__always)

@@ -38,7 +38,7 @@ extension [ReactorEvent.Kind] {
   var hasSaved: Bool { contains { if case .saved = $0 { true } else { false } } }
   var pruned: [PrunedElement] {
     reduce(into: []) { sum, kind in
-      if case .pruned(let elements) = kind { sum += elements }
+      if case .pruned(let elements, _) = kind { sum += elements }
     }
   }
 }

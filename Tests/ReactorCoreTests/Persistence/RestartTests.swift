@@ -1,0 +1,47 @@
+#if os(macOS) || os(Linux)
+  import Foundation
+  import ReactorTesting
+  import TestSupport
+  import Testing
+
+  @testable import ReactorCore
+
+  private struct Draft: Codable, Sendable, Equatable { var text: String }
+
+  /// What one process stores, the next finds: with real processes, since what changes between two is not seen in one.
+  @Suite(.timeLimit(.minutes(1))) struct `A restart` {
+    @Test func `keeps local writes and typed records of every kind of model type`() async throws {
+      try await withTemporaryDirectory { directory in
+        let (writer, path) = (try Program("StoreWriter"), directory.path(percentEncoded: false))
+        let written = try await writer.output("models", path, "write").split(separator: "\n")
+        let read = try await writer.output("models", path, "read").split(separator: "\n")
+        #expect(written.count >= 15)
+        #expect(written.filter { !$0.hasSuffix(" kept") } == [])
+        #expect(read == written)
+      }
+    }
+
+    @Test func `finds what an earlier version stored under the name with an address`() async throws {
+      let persistence = MemoryPersistence()
+      let first = Bench(persistence: persistence)
+      try await first.layer.reactor(Draft.self).save(Draft(text: "mine"), for: "draft")
+      let entry = try #require(try await persistence.entries(in: nil, url: nil).first)
+      var record = try #require(try await persistence.load(entry.key))
+      #expect(record.head.localModel == "ReactorCoreTests.Draft")
+      record.head.localModel = "ReactorCoreTests.(unknown context at $561580275568).Draft"
+      try await persistence.save(record, for: entry.key)
+      let found = try await first.restarted().layer.reactor(Draft.self).fetch("draft", policy: .cacheOnly)
+      #expect(found == Draft(text: "mine"))
+    }
+
+    @Test(arguments: [
+      ("Swift.Array<ReactorCoreTests.Draft>", true), ("ReactorCoreTests.Draft", false),
+      ("Swift.Array<ReactorCoreTests.(unknown context at $1f).Draft>", true),
+      ("Swift.Array<ReactorCoreTests.(unknown context at $1f).(unknown context at $2e).Draft>", true),
+      ("Swift.Array<ReactorCoreTests.(unknown context at $1f).Other>", false),
+    ])
+    func `compares the names of types without the scopes that have addresses`(_ stored: String, _ isOwn: Bool) {
+      #expect(ModelName([Draft].self).matches(stored) == isOwn)
+    }
+  }
+#endif
