@@ -25,7 +25,7 @@ extension ReactorError {
     case .network(let error as URLError): URLErrorText(error).reason
     case .authentication(let error): "signing in failed: \(Redaction.describe(error))"
     case .network(let error): "the request failed: \(Redaction.describe(error))"
-    case .server(let response, let body): "the server answered \(response.status.words), with \(body.count) bytes"
+    case .server(let response, let body): "the server answered \(response.status.code), with \(body.count) bytes"
     case .parser(let error): "the response cannot be read: \(error)"
     case .persistence(let error): "the store failed: \(Redaction.describe(error))"
     case .deadlock(let keys):
@@ -66,12 +66,6 @@ extension ReactorError: LocalizedError {
 }
 
 extension HTTPResponse.Status {
-  /// With the phrase that HTTP has for it: the server's own may be anything.
-  fileprivate var words: String {
-    let phrase = HTTPResponse.Status(integerLiteral: code).reasonPhrase
-    return phrase.isEmpty ? "\(code)" : "\(code) \(phrase)"
-  }
-
   fileprivate var advice: String? {
     switch code {
     case 401: "sign in, or check the credential"

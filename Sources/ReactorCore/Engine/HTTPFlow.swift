@@ -26,7 +26,8 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     if let model = decoded.model(of: key, from: record.head) {
       return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record).typed(as: Model.self)
     }
-    return Snapshot(model: try parse(record.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
+    return Snapshot(
+      model: try parse(record.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
   }
 
   /// A conditional request; its answer is parsed unless it is 304. What it throws names the request.

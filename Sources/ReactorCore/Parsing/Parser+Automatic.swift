@@ -14,8 +14,8 @@ extension Parser {
   /// | `Decodable` | JSON |
   /// | an `Optional` of any of them but `Void` and collections of ``Mappable`` | the same; `nil` where there is no body, and for JSON's null |
   ///
-  /// A collection is an `Array`, an `ArraySlice`, a `ContiguousArray` or a `Set`. `keyPath` and `mode` concern
-  /// JSON alone. For a JSON string, or for base64 in one, use ``Parser/json(keyPath:decoder:encoder:mode:)``.
+  /// A collection is an `Array`, a `ContiguousArray` or a `Set`, or an `ArraySlice` of ``Mappable`` elements, which the
+  /// standard library does not decode. `keyPath` and `mode` concern JSON alone. For a JSON string, or for base64 in one, use ``Parser/json(keyPath:decoder:encoder:mode:)``.
   ///
   /// The choice is made here, once. The parser of any other model throws `.unsupported`, and a reactor
   /// with it fails each fetch with that error before a request is sent.

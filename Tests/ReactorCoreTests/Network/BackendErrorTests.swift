@@ -114,13 +114,13 @@ import Testing
     ("is a=b? or #3", "is a=b? or #3"), ("WSS://h/a?SECRET", "WSS://h/a?…"),
   ])
   func `of somebody else's tell no user, password, query or fragment`(words: String, told: String) {
-    #expect("\(ReactorError.network(Worded(words: words)))" == "network: \(told)")
+    #expect("\(ReactorError.network(Worded(words: words)))" == "the request failed: \(told)")
   }
 
   @Test func `say what is needed to act`() {
     #expect(
       "\(ReactorError.server(Self.response, body: Data(count: 6)))"
-        == "the server answered 401 Unauthorized, with 6 bytes; sign in, or check the credential")
+        == "the server answered 401, with 6 bytes; sign in, or check the credential")
     #expect(
       "\(ReactorError.network(Self.urlError))" == "nothing accepts connections at that host and port (URLError -1004); "
         + "check the base URL, and that the server runs")

@@ -69,7 +69,6 @@ import Testing
   @Test func `prunes every collection alike, decoded or mapped`() throws {
     let expected = ["2 of 3, not [\"[1].id\"]", "2 again", "all bad: an error", "none: 0", "strict: an error"]
     #expect(try behaviour(of: [Element].self) == expected)
-    #expect(try behaviour(of: ArraySlice<Element>.self) == expected)
     #expect(try behaviour(of: ContiguousArray<Element>.self) == expected)
     #expect(try behaviour(of: Set<Element>.self) == expected)
     #expect(try behaviour(of: [MappedElement].self) == expected)

@@ -66,7 +66,7 @@ import Testing
     #expect(resource == "posts/5")
     #expect(resource.hashValue == Resource("posts/5").hashValue)
     #expect(resource.path == "posts/5")
-    #expect("\(Resource("posts/\("5?token=1")"))" == "GET posts/5%3Ftoken%3D1")
+    #expect("\(Resource("posts/\("5?page=1")"))" == "GET posts/5%3Fpage%3D1")
   }
 
   @Test(arguments: ["", ".", ".."]) func `is refused where it would lead elsewhere`(value: String) {

@@ -20,7 +20,8 @@ import Testing
   ])
   func `leave the path of its server`(path: String) async throws {
     try await ProxyBench.run(base: "/public", script: { _ in Self.fresh }) { bench in
-      #expect(try await bench.get("GET \(path)").status == 400)
+      let answer = try await bench.get("GET \(path)")
+      #expect(answer.status == 400)
       #expect(bench.origin.requests.isEmpty)
     }
   }
@@ -28,7 +29,8 @@ import Testing
   @Test(arguments: ["/...", "/.well-known/x", "/a..b", "/a?b=../c", "/%2e%2ea", "/..a/b.", "/"])
   func `lose a path that only looks so`(path: String) async throws {
     try await ProxyBench.run(base: "/public", script: { _ in Self.fresh }) { bench in
-      #expect(try await bench.get("GET \(path)").status == 200)
+      let answer = try await bench.get("GET \(path)")
+      #expect(answer.status == 200)
       #expect(bench.origin.requests.first?.hasPrefix("GET /public\(path) ") == true)
     }
   }
@@ -74,7 +76,8 @@ import Testing
   @Test(arguments: ["X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "x-forwarded-for", "X-Original-URL"])
   func `put a name into everybody's answer`(field: String) async throws {
     try await ProxyBench.run(script: { _ in Self.fresh }) { bench in
-      #expect(try await bench.get("GET /a\n\(field): evil.example\nX-Forward: kept").status == 200)
+      let plain = try await bench.get("GET /a\n\(field): evil.example\nX-Forward: kept")
+      #expect(plain.status == 200)
       let sent = WireMessage(try #require(bench.origin.requests.first))
       #expect(sent[field] == nil && sent["X-Forward"] == "kept")
     }
@@ -87,10 +90,14 @@ import Testing
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: \(body.utf8.count + 1)\r\n\r\n=\(body)")
     }
     try await ProxyBench.run(script: script) { bench in
-      #expect(try await bench.get("GET /_search").body == "=")
-      #expect(try await bench.get("GET /_search", body: "q1").body == "=q1")
-      #expect(try await bench.get("GET /_search", body: "q2").body == "=q2")
-      #expect(try await bench.get("GET /_search").body == "=")
+      let one = try await bench.get("GET /_search")
+      #expect(one.body == "=")
+      let two = try await bench.get("GET /_search", body: "q1")
+      #expect(two.body == "=q1")
+      let again = try await bench.get("GET /_search", body: "q2")
+      #expect(again.body == "=q2")
+      let other = try await bench.get("GET /_search")
+      #expect(other.body == "=")
       #expect(bench.origin.requests.count == 3)
     }
   }
