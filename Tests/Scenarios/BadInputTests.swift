@@ -130,7 +130,7 @@ struct BadInputTests {
 
   @Test func `a model that nothing can parse is an error before a request is sent`() async throws {
     struct Neither: Sendable {}
-    let bench = Bench()
+    let bench = Bench(except: [.ownSteps])
     for resource in ["note", Resource("note", method: .post)] {
       let failure = try #require(await error { try await bench.layer.reactor(Neither.self).fetch(resource) })
       guard case .parser(let parserError) = failure else { return #expect(Bool(false), "\(failure)") }
@@ -208,7 +208,7 @@ struct BadInputTests {
       let bench = Bench(persistence: FilePersistence(directory: directory))
       bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
       #expect(try await bench.notes.fetch("note").text == "one")
-      #expect(bench.log.count("save failed, persistence: ") == 1)
+      #expect(bench.log.count("save failed, the store failed: ") == 1)
       #expect(try Data(contentsOf: directory) == Data("a file".utf8))
       let strict = Bench(persistence: bench.persistence, transport: bench.transport) { $0.failsWhenSaveFails = true }
       let failure = await error { try await strict.notes.fetch("note") }
@@ -236,7 +236,7 @@ struct BadInputTests {
       }
       let next = bench.restarted()
       #expect(try await next.notes.fetch("a").text == "a again")
-      #expect(next.log.count("load failed, persistence: ") == 1)
+      #expect(next.log.count("load failed, the store failed: ") == 1)
       #expect(try await next.notes.fetch("b").text == "b")
       #expect(try await bench.restarted().notes.fetch("a", policy: .cacheOnly).text == "a again")
     }
@@ -244,7 +244,7 @@ struct BadInputTests {
 
   @Test func `a model that is neither Codable nor Mappable is said to be so`() async throws {
     struct Opaque: Sendable {}
-    let bench = Bench()
+    let bench = Bench(except: [.ownSteps])
     bench.transport.answer("/v1/note", with: .json("{}"))
     let failure = await error { try await bench.layer.reactor(Opaque.self).fetch("note") }
     #expect((failure?.cause as? ParserError)?.reason == .unsupported)

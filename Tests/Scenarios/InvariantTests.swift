@@ -159,7 +159,7 @@ struct InvariantTests {
     bench.transport.answer("/v1/note", with: .json(Note(1, "rescued").json))
     faulty.fail(.load, with: Broken())
     #expect(try await bench.notes.fetch("note").text == "rescued")
-    #expect(bench.log.count("load failed, persistence: Broken") == 1)
+    #expect(bench.log.count("load failed, the store failed: Broken") == 1)
   }
 
   @Test func `5 a model that has changed shape is parsed anew, or fetched`() async throws {
@@ -169,7 +169,7 @@ struct InvariantTests {
     _ = try await bench.notes.fetch("note")
     let titled = bench.layer.reactor(Titled.self)
     #expect(try await titled.fetch("note") == Titled(title: "new shape"))
-    #expect(bench.log.count("load failed, parser") == 1)
+    #expect(bench.log.count("load failed, the response cannot be read") == 1)
   }
 
   @Test func `6 what fails while saving is an event`() async throws {
@@ -178,7 +178,7 @@ struct InvariantTests {
     bench.transport.answer("/v1/note", with: .json(Note(1, "unsaved").json))
     faulty.fail(.save, with: Broken())
     #expect(try await bench.notes.fetch("note").text == "unsaved")
-    #expect(bench.log.count("save failed, persistence: Broken") == 1)
+    #expect(bench.log.count("save failed, the store failed: Broken") == 1)
     #expect(bench.log.count("saved") == 0)
   }
 

@@ -147,7 +147,7 @@ import Testing
     arguments: [
       (
         .response(.notFound, body: Data(count: 335)),
-        "the server answered 404 Not Found, with 335 bytes; "
+        "the server answered 404, with 335 bytes; "
           + "check the base URL and the path"
       ),
       (

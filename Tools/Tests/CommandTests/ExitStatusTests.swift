@@ -18,7 +18,7 @@ import Testing
     (.network(URLError(.unsupportedURL)), 69, "URLError"),
     (.server(HTTPResponse(status: .notFound), body: Data()), 76, "answered 404"),
     (.parser(ParserError(.notJSON, codingPath: "a[1]", expected: "a value")), 65, "a value at a[1]"),
-    (.persistence(CocoaError(.fileWriteOutOfSpace)), 74, "persistence"),
+    (.persistence(CocoaError(.fileWriteOutOfSpace)), 74, "the store failed"),
   ])
   func `has the code and the words of its error`(error: ReactorError, code: Int32, words: String) {
     let status = ExitStatus(error)

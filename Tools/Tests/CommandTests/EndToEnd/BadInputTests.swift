@@ -59,7 +59,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(
       name: "a redirect loop", answer: .response("302 Found", fields: ["Location: /bad"]), status: 69,
       error: "redirects"),
-    BadInput(name: "a store that is a file", arguments: ["--store", "/dev/null"], status: 74, error: "persistence"),
+    BadInput(name: "a store that is a file", arguments: ["--store", "/dev/null"], status: 74, error: "the store failed"),
     BadInput(name: "silence", answer: .silence, arguments: ["--timeout", "200ms"], status: 75, error: "timed out"),
     BadInput(
       name: "404", answer: .response("404 Not Found", body: "no\u{0}such"), status: 76,
@@ -104,7 +104,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       let result = try await Command.run(fetch)
       #expect(result.status == 0)
       #expect(result.output == "1\n")
-      #expect(result.trace.contains { $0.hasPrefix("load failed, persistence: ") })
+      #expect(result.trace.contains { $0.hasPrefix("load failed, the store failed: ") })
       #expect(server.requests.count == 2)
       #expect(try await Command.run(fetch).trace.contains { $0.hasPrefix("persistence hit, fresh") })
     }

@@ -49,7 +49,7 @@ import Testing
       "network: nobody listens at that host and port (URLError -1004)"
     ),
     (.parser(ParserError(.notJSON, expected: "a value")), "parser", "cannot be parsed: a value"),
-    (.persistence(CocoaError(.fileWriteOutOfSpace)), "persistence", "persistence: NSCocoaErrorDomain 640"),
+    (.persistence(CocoaError(.fileWriteOutOfSpace)), "persistence", "the store failed: NSCocoaErrorDomain 640"),
   ])
   func `names the error, and tells it in words`(error: ReactorError, kind: String, message: String) {
     #expect(line(LoadState(error: error)).contains(#""error":{"kind":"\#(kind)","message":"\#(message)"},"#))
