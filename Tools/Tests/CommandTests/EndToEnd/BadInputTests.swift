@@ -59,7 +59,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(
       name: "a redirect loop", answer: .response("302 Found", fields: ["Location: /bad"]), status: 69,
       error: "redirects"),
-    BadInput(name: "a store that is a file", arguments: ["--store", "/dev/null"], status: 74, error: "the store failed"),
+    BadInput(
+      name: "a store that is a file", arguments: ["--store", "/dev/null"], status: 74, error: "the store failed"),
     BadInput(name: "silence", answer: .silence, arguments: ["--timeout", "200ms"], status: 75, error: "timed out"),
     BadInput(
       name: "404", answer: .response("404 Not Found", body: "no\u{0}such"), status: 76,
