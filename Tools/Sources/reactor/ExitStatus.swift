@@ -51,6 +51,7 @@ struct ExitStatus: Hashable, Sendable {
       self.init(code: Self.server, text: "the server answered \(response.status.code)", body: body)
     case .parser(let error): self.init(code: Self.unparsable, text: "cannot be parsed: \(error)")
     case .persistence: self.init(code: Self.inputOutput, text: "\(error)")
+    case .deadlock: self.init(code: Self.failed, text: "\(error)")
     @unknown default: self.init(code: Self.unknown, text: "\(error)")
     }
   }

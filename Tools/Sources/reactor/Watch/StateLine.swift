@@ -35,6 +35,7 @@ enum StateLine {
     case .server: "server"
     case .parser: "parser"
     case .persistence: "persistence"
+    case .deadlock: "deadlock"
     @unknown default: "unknown"
     }
   }
