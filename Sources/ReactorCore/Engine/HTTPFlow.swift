@@ -114,7 +114,7 @@ extension HTTPFlow {
     return snapshot
   }
 
-  /// What is known already of the model of `record`.
+  /// The model of `record`, where memory or the stale snapshot has it.
   private func held(of record: Record, stale: Snapshot<Model>?, _ key: RecordKey) -> Snapshot<Model>? {
     if let stale, stale.head?.isSameExchange(as: record.head) == true { return stale }
     return decoded.model(of: key, from: record.head).map {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What a fetch brought, with what a ``ModelResponse`` needs.
+/// The answer to a fetch, with all that a ``ModelResponse`` needs.
 struct EngineAnswer: Sendable {
   let copy: Copy
   let origin: Origin

@@ -123,7 +123,7 @@ extension ReactorEngine {
     copy.flatMap { reader.rule.standing($0, for: resource, at: now) }
   }
 
-  /// How what a key has in memory stands for `resource`; its flight may have a copy of another variant than the key.
+  /// The standing, for `resource`, of the copy in memory. The key's flight may have a copy of another variant than the key.
   func standing(_ entry: Entry, for resource: Resource, at now: Date) -> Standing? {
     standing(entry.copy(answering: resource), for: resource, at: now)
   }

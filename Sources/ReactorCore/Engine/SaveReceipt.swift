@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How many bytes a flow's save step has saved of a model that was encoded for it: told through the snapshot, since the
-/// step returns nothing.
+/// The number of bytes that a flow's save step has saved of a model that was encoded for it. It travels with the
+/// snapshot, since the step returns nothing.
 final class SaveReceipt: Sendable {
   private let count = Atomic<Int>(0)
 

@@ -40,6 +40,6 @@ extension Record.Head {
   fileprivate static let fetched: HTTPFields =
     HTTPField.Name("Reactor-Origin").map { [$0: "network"] } ?? [:]
 
-  /// Whether this program wrote the value, and no network step has given it.
+  /// A Boolean value that indicates whether this program wrote the value, rather than a network step.
   var isLocalWrite: Bool { localModel != nil && fields != Self.fetched }
 }

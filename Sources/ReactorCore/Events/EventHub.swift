@@ -7,12 +7,12 @@ import Synchronization
 /// one it is in.
 ///
 /// Nobody works for others without a bound: after ``bound`` events that came meanwhile, a task of the hub's own goes on.
-/// What waits is bounded too: beyond ``capacity`` events are lost, and one ``ReactorEvent/Kind/dropped(_:)`` in their place
+/// The queue is bounded too: beyond ``capacity`` events are lost, and one ``ReactorEvent/Kind/dropped(_:)`` in their place
 /// says how many.
 final class EventHub: Sendable {
-  /// How many events of others somebody delivers who has only come to deliver their own.
+  /// The number of other threads' events that a thread delivers after its own.
   static let bound = 64
-  /// How many events wait at most.
+  /// The largest number of events that wait.
   static let capacity = 16_384
 
   let shared = Shared()
@@ -23,7 +23,7 @@ final class EventHub: Sendable {
 
   deinit { shared.end() }
 
-  /// What tokens and sequences reach without keeping the hub. They have no weak reference to it: whatever has one is
+  /// The part that tokens and sequences reach without keeping the hub. They have no weak reference to it: whatever has one is
   /// counted several times as slowly.
   final class Shared: Sendable {
     fileprivate let isListening = Atomic<Bool>(false)
@@ -34,7 +34,7 @@ final class EventHub: Sendable {
     /// In the order in which they came.
     var observers: [Observer] = []
     var queue: [ReactorEvent] = []
-    /// What came after the queue was full.
+    /// The events that came after the queue was full.
     var lost = (count: 0, latest: ReactorEvent?.none)
     var isDelivering = false
     var hasEnded = false

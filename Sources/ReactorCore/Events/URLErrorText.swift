@@ -6,9 +6,9 @@ import Foundation
 
 /// Plain words for the number of a `URLError`, and advice.
 struct URLErrorText {
-  /// What happened.
+  /// The event, in words.
   let reason: String
-  /// What to do; `nil` where there is nothing to say.
+  /// The remedy; `nil` where there is nothing to say.
   let advice: String?
 
   init(_ error: URLError) {

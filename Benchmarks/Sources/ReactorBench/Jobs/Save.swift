@@ -83,7 +83,7 @@ enum Save: Benchmark {
     }
   }
 
-  /// What the caller of an accepted change or of a removal waits for: the keys that a URL has on disk.
+  /// The look-up that an accepted change or a removal waits for: the keys that a URL has on disk.
   private static func growFinding(_ growth: Growth, _ directory: TemporaryDirectory) async throws {
     let sizes = [100, 1_000, 5_000, 20_000]
     // A directory's names are gone through, but no other record is opened.
