@@ -5,28 +5,31 @@ import ReactorTesting
 
 /// What must hold once nothing is under way, and nothing goes wrong any more.
 extension Household {
-  /// What is watched is what is known.
-  func judgeEnd(watching paths: [String]) {
-    for path in paths {
-      let state = last.state(path)
-      let cached = documents.cached(Resource(path))
+  /// What is watched is what is known, and what is called fresh was not declared stale.
+  func judgeEnd(watching places: [Place]) {
+    for place in places where place.owner == owner {
+      let state = last.state(place)
+      let cached = desk(place).cached(place.resource())
+      // A stream keeps its own variant where memory has another.
+      let isOwn = cached == nil && model.server.varying.contains(place.path)
       world.check(
-        state?.value == cached,
-        "\(owner)\(path): a watcher has \(String(describing: state?.value)), memory \(String(describing: cached))")
-      world.check(state?.fetchStatus == .idle, "\(owner)\(path): still \(String(describing: state?.fetchStatus))")
+        isOwn || state?.document == cached,
+        "\(place): a watcher has \(String(describing: state?.document)), memory \(String(describing: cached))")
+      world.check(state?.fetchStatus == .idle, "\(place): still \(String(describing: state?.fetchStatus))")
+      guard let state, let document = state.document else { continue }
+      model.judge(document, place, model.before(place), isCurrent: !state.isStale, "\(place), at the end")
     }
   }
 
   /// Whoever asks gets the server's present word.
   func judgeRecovery() async {
-    for path in ReferenceModel.paths {
-      let present = model.server.version(path)
+    for place in Place.all(owner) {
+      let present = model.server.version(place.path)
       do {
-        let found = try await documents.fetchFromNetwork(Resource(path))
-        world.check(
-          found.version == present, "\(owner)\(path): the network is well, and gave \(found) for version \(present)")
+        let found = try await desk(place).fetch(place.resource(), .networkOnly)
+        world.check(found.version == present, "\(place): the network is well, and gave \(found) for version \(present)")
       } catch {
-        world.check(false, "\(owner)\(path): the network is well, and gave \(error)")
+        world.check(false, "\(place): the network is well, and gave \(error)")
       }
     }
   }
@@ -47,24 +50,27 @@ extension Household {
         world.check(false, "\(who): nobody has asked for it")
         continue
       }
-      var before = model.before(owner, path)
-      if !isAcknowledged { before.settled = 0 }
-      model.judge(document, owner, path, before, who)
+      for kind in Place.Kind.allCases {
+        let place = Place(owner: owner, path: path, kind: kind, language: document.language)
+        var before = model.before(place)
+        // A variant that nothing names any more lies there until it is replaced.
+        if !isAcknowledged || model.server.varying.contains(path) { before.settled = 0 }
+        model.judge(document, place, before, who)
+      }
     }
   }
 
   /// What a process that comes after a crash finds.
-  func judgeSurvival(_ path: String) async {
-    let promise = model.promise(owner, path)
-    let before = model.before(owner, path)
-    let found = try? await documents.fetch(Resource(path), policy: .cacheOnly)
-    world.note("after the crash: \(owner)\(path) \(String(describing: found))")
+  func judgeSurvival(_ place: Place) async {
+    let promise = model.promise(place)
+    let before = model.before(place)
+    let found = try? await desk(place).fetch(place.resource(), .cacheOnly)
+    world.note("after the crash: \(place) \(String(describing: found))")
+    let isKept = promise.removals == before.removals && promise.overwritten == before.overwritten
     guard let found else {
       return world.check(
-        promise.order == 0 || promise.removals != before.removals,
-        "\(owner)\(path): \(promise.order) was acknowledged, and is gone")
+        promise.order == 0 || !isKept, "\(place): \(promise.order) was acknowledged, and is gone")
     }
-    let floor = promise.removals == before.removals ? promise.order : 0
-    model.judge(found, owner, path, before, floor: floor, "after the crash")
+    model.judge(found, place, before, floor: isKept ? promise.order : 0, "after the crash")
   }
 }

@@ -5,68 +5,100 @@ import ReactorTesting
 
 /// The table of ``FetchPolicy``, row by row, in a world that is quiet: whatever the household has been through.
 extension Household {
-  func judgePolicies(_ path: String) async throws {
+  func judgePolicies(_ place: Place) async throws {
     let lifetime = Duration.seconds(model.server.maximumAge)
-    try await documents.remove(Resource(path))
-    await expect(.notCached, by: .cacheOnly, path, requests: 0)
-    await expect(.present, by: .cacheFirst, path, requests: 1)
+    try await desk(place).remove(place.resource())
+    await expect(.notCached, by: .cacheOnly, place, requests: 0)
+    await expect(.present, by: .cacheFirst, place, requests: 1)
     if lifetime >= .seconds(60) {
-      await expect(.present, by: .cacheFirst, path, requests: 0)
-      await expect(.present, by: .staleWhileRevalidate, path, requests: 0)
+      await expect(.present, by: .cacheFirst, place, requests: 0)
+      await expect(.present, by: .staleWhileRevalidate, place, requests: 0)
     }
-    await expect(.present, by: .cacheOnly, path, requests: 0)
-    await expect(.present, by: .networkOnly, path, requests: 1)
-    model.server.change(path)
-    await expect(.before, by: .cacheOnly, path, requests: 0)
-    await expect(.present, by: .networkFirst, path, requests: 1)
-    try await judgeStale(path, lifetime)
-    try await judgeWithoutNetwork(path, lifetime)
-    try await judgeChanges(path)
+    await expect(.present, by: .cacheOnly, place, requests: 0)
+    await expect(.present, by: .networkOnly, place, requests: 1)
+    model.server.change(place.path)
+    await expect(.before, by: .cacheOnly, place, requests: 0)
+    await expect(.present, by: .networkFirst, place, requests: 1)
+    try await judgeStale(place, lifetime)
+    try await judgeWithoutNetwork(place, lifetime)
+    try await judgeChanges(place)
+    if lifetime >= .seconds(60) {
+      await judgeVariants(place)
+      await judgeTypes(place)
+    }
     try await layer.removeAll()
-    await expect(.notCached, by: .cacheOnly, path, requests: 0)
+    await expect(.notCached, by: .cacheOnly, place, requests: 0)
   }
 
-  private func judgeStale(_ path: String, _ lifetime: Duration) async throws {
-    model.server.change(path)
+  private func judgeStale(_ place: Place, _ lifetime: Duration) async throws {
+    model.server.change(place.path)
     try await world.clock.sleep(for: lifetime + .seconds(1))
-    await expect(.before, by: .cacheOnly, path, requests: 0)
-    await expect(.present, by: .cacheFirst, path, requests: 1)
-    model.server.change(path)
+    await expect(.before, by: .cacheOnly, place, requests: 0)
+    await expect(.present, by: .cacheFirst, place, requests: 1)
+    model.server.change(place.path)
     try await world.clock.sleep(for: lifetime + .seconds(1))
-    let requests = model.requests(owner, path)
-    await expect(.before, by: .staleWhileRevalidate, path, requests: nil)
+    let requests = model.requests(place)
+    await expect(.before, by: .staleWhileRevalidate, place, requests: nil)
     try await world.clock.sleep(for: .seconds(20))
     world.check(
-      model.requests(owner, path) == requests + 1,
-      "\(owner)\(path): what was stale was revalidated by \(model.requests(owner, path) - requests) requests")
-    await expect(.present, by: .cacheOnly, path, requests: 0)
+      model.requests(place) == requests + 1,
+      "\(place): what was stale was revalidated by \(model.requests(place) - requests) requests")
+    await expect(.present, by: .cacheOnly, place, requests: 0)
   }
 
-  private func judgeWithoutNetwork(_ path: String, _ lifetime: Duration) async throws {
+  private func judgeWithoutNetwork(_ place: Place, _ lifetime: Duration) async throws {
     try await world.clock.sleep(for: lifetime + .seconds(1))
     world.reachability.set(false)
-    await expect(.present, by: .networkFirst, path, requests: 0)
-    await expect(.present, by: .cacheOnly, path, requests: 0)
-    await expect(.present, by: .staleWhileRevalidate, path, requests: 0)
-    await expect(.noConnectivity, by: .cacheFirst, path, requests: 0)
-    await expect(.noConnectivity, by: .networkOnly, path, requests: 0)
+    await expect(.present, by: .networkFirst, place, requests: 0)
+    await expect(.present, by: .cacheOnly, place, requests: 0)
+    await expect(.present, by: .staleWhileRevalidate, place, requests: 0)
+    await expect(.noConnectivity, by: .cacheFirst, place, requests: 0)
+    await expect(.noConnectivity, by: .networkOnly, place, requests: 0)
     world.reachability.set(true)
-    await expect(.present, by: .cacheFirst, path, requests: nil)
+    await expect(.present, by: .cacheFirst, place, requests: nil)
   }
 
-  private func judgeChanges(_ path: String) async throws {
-    await documents.invalidate(Resource(path))
-    await expect(.present, by: .cacheOnly, path, requests: 0)
-    await expect(.present, by: .cacheFirst, path, requests: 1)
+  private func judgeChanges(_ place: Place) async throws {
+    await desk(place).invalidate(place.resource())
+    await expect(.present, by: .cacheOnly, place, requests: 0)
+    await expect(.present, by: .cacheFirst, place, requests: 1)
     let order = model.server.nextOrder()
-    try await documents.save(model.server.written(owner, path, order: order), for: Resource(path))
-    await expect(.written(order), by: .cacheFirst, path, requests: 0)
-    await expect(.present, by: .networkOnly, path, requests: 1)
-    let requests = model.requests(owner, path)
-    _ = try await documents.fetch(Resource(path, method: .put))
-    world.check(model.requests(owner, path) == requests + 1, "\(owner)\(path): a PUT is one request")
-    await expect(.before, by: .cacheOnly, path, requests: 0)
-    await expect(.present, by: .cacheFirst, path, requests: 1)
+    try await desk(place).save(model.server.written(owner, place.path, order: order), place.resource())
+    await expect(.written(order), by: .cacheFirst, place, requests: 0)
+    await expect(.present, by: .networkOnly, place, requests: 1)
+    let requests = model.requests(place)
+    _ = try await desk(place).fetch(place.resource(.put), .cacheFirst)
+    world.check(model.requests(place) == requests + 1, "\(place): a PUT is one request")
+    await expect(.before, by: .cacheOnly, place, requests: 0)
+    await expect(.present, by: .cacheFirst, place, requests: 1)
+  }
+
+  /// A process that has nothing in memory finds both languages at once, without a network.
+  private func judgeVariants(_ place: Place) async {
+    var other = place
+    other.language = Place.languages.first { $0 != place.language } ?? ""
+    await expect(.present, by: .networkOnly, place, requests: 1)
+    await expect(.present, by: .networkOnly, other, requests: 1)
+    world.reachability.set(false)
+    for policy in [FetchPolicy.cacheFirst, .cacheOnly, .networkFirst] {
+      let reader = Household(owner, model, world.disk.open(), isForgetful: isForgetful)
+      async let one: Void = reader.expect(.present, by: policy, place, requests: 0)
+      async let two: Void = reader.expect(.present, by: policy, other, requests: 0)
+      _ = await (one, two)
+    }
+    world.reachability.set(true)
+  }
+
+  /// What one type may not store is nothing to the other.
+  private func judgeTypes(_ place: Place) async {
+    guard !isForgetful else { return }
+    var other = place
+    other.kind = place.kind == .document ? .sheet : .document
+    await expect(.present, by: .networkOnly, place, requests: 1)
+    model.server.setNoStore(true)
+    await expect(.present, by: .networkOnly, other, requests: 1)
+    model.server.setNoStore(false)
+    await expect(.present, by: .cacheFirst, place, requests: 0)
   }
 
   enum Expected: Equatable {
@@ -80,11 +112,11 @@ extension Household {
   }
 
   /// - Parameter requests: `nil`: as many as it takes.
-  func expect(_ expected: Expected, by policy: FetchPolicy, _ path: String, requests: Int?) async {
-    let (requestsBefore, present) = (model.requests(owner, path), model.server.version(path))
+  func expect(_ expected: Expected, by policy: FetchPolicy, _ place: Place, requests: Int?) async {
+    let (requestsBefore, present) = (model.requests(place), model.server.version(place.path))
     let found: Expected?
     do {
-      let document = try await documents.fetch(Resource(path), policy: policy)
+      let document = try await desk(place).fetch(place.resource(), policy)
       found =
         switch document.version {
         case 0: .written(document.order)
@@ -94,14 +126,14 @@ extension Household {
         }
     } catch {
       found =
-        switch error {
+        switch error as? ReactorError {
         case .notCached: .notCached
         case .noConnectivity: .noConnectivity
         default: nil
         }
     }
-    let made = model.requests(owner, path) - requestsBefore
-    let who = "\(owner)\(path) by \(policy)"
+    let made = model.requests(place) - requestsBefore
+    let who = "\(place) by \(policy)"
     world.note("\(who): \(String(describing: found)), \(made) requests")
     world.check(found == expected, "\(who): \(String(describing: found)), not \(expected)")
     if let requests { world.check(made == requests, "\(who): \(made) requests, not \(requests)") }

@@ -4,12 +4,12 @@ import ReactorCore
 import ReactorTesting
 import Synchronization
 
-/// One who uses the library: a layer and a scope.
+/// One who uses the library: a layer and a scope, with two types of model.
 struct Household: Sendable {
   let owner: String
   let model: ReferenceModel
   let layer: ModelLayer
-  let documents: Reactor<Document>
+  let desks: [Desk]
   let last = LastStates()
 
   /// Whether what was acknowledged is on disk, and may be dropped from memory.
@@ -27,7 +27,8 @@ struct Household: Sendable {
     self.isForgetful = isForgetful
     layer = model.layer(owner, disk, isForgetful: isForgetful)
     isLooking = mayLook && model.world.draws.chance(0.5)
-    documents = isLooking ? Self.looking(layer) : layer.reactor()
+    let documents: Reactor<Document> = isLooking ? Self.looking(layer) : layer.reactor()
+    desks = [Desk(.document, documents), Desk(.sheet, layer.reactor(Sheet.self))]
   }
 
   /// A reactor whose load step reads the next document first, whose own step reads the one after it.
@@ -40,7 +41,8 @@ struct Household: Sendable {
       let paths = ReferenceModel.paths
       let next = (paths.firstIndex(of: resource.path) ?? 0) + 1
       // Round the circle this is a deadlock, which the last of them is told.
-      _ = try? await own.value.reactor?.fetch(Resource(paths[next % paths.count]))
+      _ = try? await own.value.reactor?.fetch(
+        Resource(paths[next % paths.count], headers: resource.headers))
       return try await load(resource)
     }
     let reactor = Reactor(flow: flow)
@@ -48,127 +50,141 @@ struct Household: Sendable {
     return reactor
   }
 
+  func desk(_ place: Place) -> Desk { desks[place.kind == .document ? 0 : 1] }
+
   var world: SimulatedWorld { model.world }
 
   private var mayFailOnDisk: Bool { model.faults.saveFailure > 0 || model.diskHasCrashed }
 
   func step(_ user: SimulatedUser) async throws {
-    let path = user.draws.element(of: ReferenceModel.paths) ?? "/a"
+    let place = place(user.draws)
     switch user.draws.number(below: 21) {
-    case 0..<8: try await fetch(path, user)
-    case 8..<10: try await fetchFromNetwork(path, user)
-    case 10..<12: try await write(path, user)
-    case 12..<14: await invalidate(path, user)
-    case 14: try await remove(path, user)
+    case 0..<8: try await fetch(place, user)
+    case 8..<10: try await fetchFromNetwork(place, user)
+    case 10..<12: try await write(place, user)
+    case 12..<14: await invalidate(place, user)
+    case 14: try await remove(place, user)
     case 15: if user.draws.chance(0.5) { try await signOut(user) }
-    case 16..<18: model.server.change(path)
-    case 18: try await put(path, user)
-    default: await look(path, user)
+    case 16..<18: model.server.change(place.path)
+    case 18: try await put(place, user)
+    default: await look(place, user)
     }
   }
 
-  private func fetch(_ path: String, _ user: SimulatedUser) async throws {
+  /// Any place of this household's.
+  func place(_ draws: SeededDraws) -> Place {
+    Place(
+      owner: owner, path: draws.element(of: ReferenceModel.paths) ?? "/a",
+      kind: draws.chance(0.3) ? .sheet : .document, language: draws.element(of: Place.languages) ?? "en")
+  }
+
+  private func fetch(_ place: Place, _ user: SimulatedUser) async throws {
     let policies: [FetchPolicy] = [
       .cacheFirst, .cacheFirst, .staleWhileRevalidate, .networkFirst, .cacheOnly, .networkOnly,
     ]
     let policy = user.draws.element(of: policies) ?? .cacheFirst
-    let who = "user \(user.number) fetches \(owner)\(path) by \(policy)"
-    let before = model.before(owner, path)
+    let who = "user \(user.number) fetches \(place) by \(policy)"
+    let before = model.before(place)
     world.note(who)
     do {
       let document = try await user.impatiently(in: world) {
-        try await documents.fetch(Resource(path), policy: policy)
+        try await desk(place).fetch(place.resource(), policy)
       }
       guard let document else { return world.note("\(who): gave up") }
       world.note("\(who): \(document.version)/\(document.order)")
-      model.judge(document, owner, path, before, mustBeGood: policy == .cacheFirst && !isLooking, who)
+      model.judge(document, place, before, mustBeGood: policy == .cacheFirst && !isLooking, who)
     } catch ReactorError.notCached where policy == .cacheOnly {
       world.note("\(who): not cached")
     } catch {
       world.note("\(who): \(error)")
-      model.judge(error, owner, path, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
+      model.judge(error, place, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
     }
   }
 
-  func fetchFromNetwork(_ path: String, _ user: SimulatedUser) async throws {
-    let who = "user \(user.number) asks the network for \(owner)\(path)"
-    let before = model.before(owner, path)
+  func fetchFromNetwork(_ place: Place, _ user: SimulatedUser) async throws {
+    let who = "user \(user.number) asks the network for \(place)"
+    let before = model.before(place)
     world.note(who)
     do {
-      let document = try await user.impatiently(in: world) { try await documents.fetchFromNetwork(Resource(path)) }
+      let document = try await user.impatiently(in: world) {
+        try await desk(place).fetch(place.resource(), .networkOnly)
+      }
       guard let document else { return }
       world.note("\(who): \(document.version)/\(document.order)")
-      let order = model.judge(document, owner, path, before, mustBeAsked: !isLooking, who)
-      // Who waits is told of a local write before that is on disk.
-      if isForgetful, document.version > 0 { model.promised(owner, path, order, before) }
+      let order = model.judge(document, place, before, mustBeAsked: !isLooking, who)
+      // Who waits is told of a local write before that is on disk. What was overtaken is not stored, nor what was confirmed
+      // while it was in memory alone.
+      let isNew = (model.server.arrival(document.order) ?? .zero) >= before.asked
+      if isForgetful, document.version > 0, isNew, model.slowness == .zero { model.promised(place, order, before) }
     } catch {
       world.note("\(who): \(error)")
-      model.judge(error, owner, path, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
+      model.judge(error, place, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
     }
   }
 
-  private func write(_ path: String, _ user: SimulatedUser) async throws {
-    let order = model.begin(owner, [path])
-    defer { model.end(owner, [path]) }
-    world.note("user \(user.number) writes \(owner)\(path) as \(order)")
-    let before = model.before(owner, path)
-    let document = model.server.written(owner, path, order: order)
+  private func write(_ place: Place, _ user: SimulatedUser) async throws {
+    let order = model.beginWriting(place)
+    defer { model.end(owner, [place.path]) }
+    world.note("user \(user.number) writes \(place) as \(order)")
+    let before = model.before(place)
+    let document = model.server.written(owner, place.path, order: order)
     do {
-      try await documents.save(document, for: Resource(path))
-      model.settled(owner, [path], order)
-      if isForgetful { model.promised(owner, path, order, before) }
+      try await desk(place).save(document, place.resource())
+      model.written(place, order, isOnDisk: marksOnDisk)
+      if isForgetful { model.promised(place, order, before) }
       world.note("written as \(order)")
     } catch {
-      model.judgeOfDisk(error, mayFailOnDisk: isForgetful && mayFailOnDisk, "writing \(owner)\(path) as \(order)")
+      model.judgeOfDisk(error, mayFailOnDisk: isForgetful && mayFailOnDisk, "writing \(place) as \(order)")
       world.note("not written as \(order): \(error)")
     }
   }
 
-  private func invalidate(_ path: String, _ user: SimulatedUser) async {
-    let order = model.begin(owner, [path])
-    defer { model.end(owner, [path]) }
-    world.note("user \(user.number) invalidates \(owner)\(path) as \(order)")
-    await documents.invalidate(Resource(path))
-    invalidated(path, order)
+  private func invalidate(_ place: Place, _ user: SimulatedUser) async {
+    let order = model.begin(owner, [place.path])
+    defer { model.end(owner, [place.path]) }
+    world.note("user \(user.number) invalidates \(place) as \(order)")
+    await desk(place).invalidate(place.resource())
+    invalidated(place.path, order)
   }
 
   /// What could not be marked on disk counts as fresh again once memory has forgotten it.
   private func invalidated(_ path: String, _ order: Int) {
-    let isOnDisk = model.faults.saveFailure == 0 && model.faults.loadFailure == 0
-    if isOnDisk || !isForgetful { model.invalidated(owner, path, order) }
+    if marksOnDisk || !isForgetful { model.invalidated(owner, path, order) }
   }
 
+  private var marksOnDisk: Bool { model.faults.saveFailure == 0 && model.faults.loadFailure == 0 }
+
   /// Changes the document at the server, which makes the copy stale.
-  private func put(_ path: String, _ user: SimulatedUser) async throws {
-    let order = model.begin(owner, [path])
-    defer { model.end(owner, [path]) }
-    let who = "user \(user.number) puts \(owner)\(path) as \(order)"
+  private func put(_ place: Place, _ user: SimulatedUser) async throws {
+    let order = model.begin(owner, [place.path])
+    defer { model.end(owner, [place.path]) }
+    let who = "user \(user.number) puts \(place) as \(order)"
     world.note(who)
-    let before = model.before(owner, path)
+    let before = model.before(place)
     do {
       let document = try await user.impatiently(in: world) {
-        try await documents.fetch(Resource(path, method: .put))
+        try await desk(place).fetch(place.resource(.put), .cacheFirst)
       }
       guard let document else { return world.note("\(who): gave up") }
       world.note("\(who): done, \(document.version)")
-      invalidated(path, order)
+      invalidated(place.path, order)
     } catch {
       world.note("\(who): \(error)")
-      model.judge(error, owner, path, before, who)
+      model.judge(error, place, before, who)
     }
   }
 
-  private func remove(_ path: String, _ user: SimulatedUser) async throws {
-    let order = model.begin(owner, [path], removes: true)
-    defer { model.end(owner, [path], removes: true) }
-    world.note("user \(user.number) removes \(owner)\(path) as \(order)")
+  private func remove(_ place: Place, _ user: SimulatedUser) async throws {
+    let order = model.begin(owner, [place.path], removes: true)
+    defer { model.end(owner, [place.path], removes: true) }
+    world.note("user \(user.number) removes \(place) as \(order)")
     do {
-      try await documents.remove(Resource(path))
-      model.settled(owner, [path], order)
+      try await desk(place).remove(place.resource())
+      model.removed(owner, [place.path], order)
       world.note("removed as \(order)")
     } catch {
-      if !isForgetful { model.notRemoved(owner, [path]) }
-      model.judgeOfDisk(error, mayFailOnDisk: mayFailOnDisk, "removing \(owner)\(path) as \(order)")
+      if !isForgetful { model.notRemoved(owner, [place.path]) }
+      model.judgeOfDisk(error, mayFailOnDisk: mayFailOnDisk, "removing \(place) as \(order)")
       world.note("not removed as \(order): \(error)")
     }
   }
@@ -179,7 +195,7 @@ struct Household: Sendable {
     world.note("user \(user.number) signs \(owner) out as \(order)")
     do {
       try await layer.removeAll()
-      model.settled(owner, ReferenceModel.paths, order)
+      model.removed(owner, ReferenceModel.paths, order)
       world.note("signed out as \(order)")
     } catch {
       if !isForgetful { model.notRemoved(owner, ReferenceModel.paths) }
@@ -189,10 +205,10 @@ struct Household: Sendable {
   }
 
   /// Watches for a while.
-  private func look(_ path: String, _ user: SimulatedUser) async {
+  private func look(_ place: Place, _ user: SimulatedUser) async {
     let longest = user.draws.duration(upTo: .seconds(5))
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await watch(path, isLasting: false) }
+      group.addTask { await watch(place, isLasting: false) }
       group.addTask { try? await world.clock.sleep(for: longest) }
       await group.next()
       group.cancelAll()
@@ -201,33 +217,27 @@ struct Household: Sendable {
 
   /// Watches as long as the task lives.
   ///
-  /// - Parameter isLasting: whether it is there at the end. What one that leaves is given last may be older than what the
-  ///   others have by then.
-  func watch(_ path: String, isLasting: Bool = true) async {
-    let who = "a watcher of \(owner)\(path)"
+  /// - Parameters:
+  ///   - isLasting: whether it is there at the end. What one that leaves is given last may be older than what the
+  ///     others have by then.
+  ///   - polling: how often it asks the network; zero: not at all.
+  func watch(_ place: Place, isLasting: Bool = true, polling: Duration = .zero) async {
+    let who = "a watcher of \(place)"
     var floor = 0
-    let states = documents.states(for: Resource(path)).makeAsyncIterator()
-    await watch(path, states, who, &floor, isLasting)
-    world.check(Task.isCancelled, "\(who): the stream has ended")
-  }
-
-  private func watch(
-    _ path: String, _ states: LoadStates<Document>.Iterator, _ who: String, _ floor: inout Int, _ isLasting: Bool
-  ) async {
-    var states = states
-    var before = model.before(owner, path)
+    var before = model.before(place)
     /// What was so before the value came that was seen last.
     var shown: ReferenceModel.Before?
-    while let state = await states.next() {
-      if isLasting { last.set(path, state) }
-      let now = model.before(owner, path)
+    await desk(place).watch(place.resource(), polling) { state in
+      if isLasting { last.set(place, state) }
+      let now = model.before(place)
       if now.removals != before.removals { floor = 0 }
       if let error = state.error {
-        model.judge(error, owner, path, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
+        model.judge(error, place, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
       }
-      if let document = state.value {
-        world.note("\(who): \(document.version)/\(document.order) \(state.fetchStatus)")
-        floor = model.judge(document, owner, path, before, floor: floor, who)
+      if let document = state.document {
+        world.note(
+          "\(who): \(document.version)/\(document.order) \(state.fetchStatus)\(state.isStale ? ", stale" : "")")
+        floor = model.judge(document, place, before, floor: floor, isCurrent: !state.isStale, who)
         shown = before
       } else if let shown = shown.take() {
         let mayGo = shown.isBeingRemoved || now.removals != shown.removals
@@ -235,13 +245,14 @@ struct Household: Sendable {
       }
       before = now
     }
+    world.check(Task.isCancelled, "\(who): the stream has ended")
   }
 }
 
-/// The latest state of each path that its lasting watcher has got.
+/// The latest state of each place that its lasting watcher has got.
 final class LastStates: Sendable {
-  private let states = Mutex<[String: LoadState<Document>]>([:])
+  private let states = Mutex<[Place: Desk.Seen]>([:])
 
-  func set(_ path: String, _ state: LoadState<Document>) { states.withLock { $0[path] = state } }
-  func state(_ path: String) -> LoadState<Document>? { states.withLock { $0[path] } }
+  func set(_ place: Place, _ state: Desk.Seen) { states.withLock { $0[place] = state } }
+  func state(_ place: Place) -> Desk.Seen? { states.withLock { $0[place] } }
 }

@@ -5,9 +5,9 @@ import ReactorTesting
 extension ReferenceModel {
   /// Holds the failure of a fetch, or of a stream, against what has gone wrong.
   func judge(
-    _ error: any Error, _ owner: String, _ path: String, _ before: Before, mayFailOnDisk: Bool = false, _ who: String
+    _ error: any Error, _ place: Place, _ before: Before, mayFailOnDisk: Bool = false, _ who: String
   ) {
-    let wasRemoved = before.isBeingRemoved || self.before(owner, path).removals != before.removals
+    let wasRemoved = before.isBeingRemoved || self.before(place).removals != before.removals
     let isExpected =
       switch error as? ReactorError {
       case .cancelled: wasRemoved || Task.isCancelled

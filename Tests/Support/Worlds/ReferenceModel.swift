@@ -6,9 +6,11 @@ import Synchronization
 
 typealias Document = ReferenceServer.Document
 
-/// What may legally be seen, beside the real thing: per owner and path the words of the server, and the fences that were set since.
+/// What may legally be seen, beside the real thing: per owner, path and type the words of the server, and the fences that were set
+/// since.
 ///
-/// It is simple on purpose: it knows of no flight, no generation, no tier. Each value that somebody gets is held against it.
+/// It is simple on purpose: it knows of no flight, no generation, no tier. Each value that somebody gets is held against it. A local
+/// write is a write to its own type, and makes what the other types have stale.
 final class ReferenceModel: Sendable {
   /// What was known when somebody began to ask.
   struct Before: Sendable {
@@ -20,6 +22,8 @@ final class ReferenceModel: Sendable {
     var removals: Int
     /// Whether one of them is under way.
     var isBeingRemoved: Bool
+    /// How often something was begun that may take the place of what is on disk.
+    var overwritten: Int
     var asked: Duration
   }
 
@@ -28,11 +32,24 @@ final class ReferenceModel: Sendable {
     var order = 0
     /// How many removals had begun when it was asked for.
     var removals = 0
+    /// The same of what may take its place.
+    var overwritten = 0
   }
 
+  /// One flight's, whatever the language.
   struct Key: Hashable {
     var owner: String
     var path: String
+    var kind: Place.Kind
+
+    init(_ place: Place) { (owner, path, kind) = (place.owner, place.path, place.kind) }
+    init(_ owner: String, _ path: String, _ kind: Place.Kind) {
+      (self.owner, self.path, self.kind) = (owner, path, kind)
+    }
+
+    static func all(_ owner: String, _ paths: [String]) -> [Key] {
+      paths.flatMap { path in Place.Kind.allCases.map { Key(owner, path, $0) } }
+    }
   }
 
   /// A request that callers share, and the fences at its beginning.
@@ -52,7 +69,8 @@ final class ReferenceModel: Sendable {
     /// The removals among them.
     var removing: [Key: Int] = [:]
     var requests: [Key: Int] = [:]
-    var promises: [Key: Promise] = [:]
+    var promises: [Place: Promise] = [:]
+    var overwritten: [Place: Int] = [:]
     var diskHasCrashed = false
     /// Whether what is shown may have been read from disk: there the wall clock alone says how old it is.
     var readsDisk = false
@@ -64,15 +82,23 @@ final class ReferenceModel: Sendable {
   let freshFor: Duration = .seconds(300)
   /// What goes wrong in this world until it is made well.
   let faults: SimulatedFaults
+  /// How long a sheet takes more than a document, and how often documents are polled; zero: not at all.
+  let slowness: Duration
+  let polling: Duration
   let state = Mutex(State())
 
   init(_ world: SimulatedWorld) {
     self.world = world
     faults = world.currentFaults
     // The clock alone: the world has the network, which has the server.
-    server = ReferenceServer(maximumAge: world.draws.element(of: [0, 1, 5, 60]) ?? 1) { [clock = world.clock] in
+    let maximumAge = world.draws.element(of: [0, 1, 5, 60]) ?? 1
+    let varying = world.draws.element(of: [[], [], ["/a"], Self.paths]) ?? []
+    server = ReferenceServer(maximumAge: maximumAge, varying: Set(varying)) { [clock = world.clock] in
       clock.now.elapsed
     }
+    let isOvertaken = world.draws.chance(0.2)
+    slowness = isOvertaken ? .seconds(5) : .zero
+    polling = isOvertaken ? world.draws.element(of: [.milliseconds(500), .seconds(2)]) ?? .zero : .zero
     world.network.serve { [server] request, _ in
       server.answer(request, order: request.headerFields[Self.order].flatMap(Int.init) ?? 0)
     }
@@ -98,31 +124,43 @@ final class ReferenceModel: Sendable {
     return ModelLayer(backend: backend, persistence: persistence, scope: Scope(owner), configuration: configuration)
   }
 
-  func before(_ owner: String, _ path: String) -> Before {
-    let key = Key(owner: owner, path: path)
+  func before(_ place: Place) -> Before {
+    let key = Key(place)
     return state.withLock {
       Before(
         settled: $0.settled[key] ?? 0, invalidated: $0.invalidated[key] ?? 0,
         removals: $0.removals[key] ?? 0, isBeingRemoved: $0.removing[key, default: 0] > 0,
-        asked: world.clock.now.elapsed)
+        overwritten: $0.overwritten[place] ?? 0, asked: world.clock.now.elapsed)
     }
   }
 
   /// How many requests were made, retries among them.
-  func requests(_ owner: String, _ path: String) -> Int {
-    state.withLock { $0.requests[Key(owner: owner, path: path)] ?? 0 }
+  func requests(_ place: Place) -> Int {
+    state.withLock { $0.requests[Key(place)] ?? 0 }
   }
 }
 
 // MARK: - What users do
 
 extension ReferenceModel {
+  /// Begins a local write.
+  ///
+  /// - Returns: its number, for its end.
+  func beginWriting(_ place: Place) -> Int {
+    state.withLock { state in
+      for other in Place.all(place.owner) where other.path == place.path && other.kind != place.kind {
+        state.overwritten[other, default: 0] += 1
+      }
+    }
+    return begin(place.owner, [place.path])
+  }
+
   /// Begins a write, a removal or an invalidation.
   ///
   /// - Returns: its number, for its end.
   func begin(_ owner: String, _ paths: [String], removes: Bool = false) -> Int {
     state.withLock { state in
-      for key in paths.map({ Key(owner: owner, path: $0) }) {
+      for key in Key.all(owner, paths) {
         state.fences[key, default: 0] += 1
         state.open[key, default: 0] += 1
         if removes {
@@ -137,19 +175,31 @@ extension ReferenceModel {
   /// It has ended, well or not.
   func end(_ owner: String, _ paths: [String], removes: Bool = false) {
     state.withLock { state in
-      for key in paths.map({ Key(owner: owner, path: $0) }) {
+      for key in Key.all(owner, paths) {
         state.open[key, default: 0] -= 1
         if removes { state.removing[key, default: 0] -= 1 }
       }
     }
   }
 
-  /// A write or a removal was acknowledged.
-  func settled(_ owner: String, _ paths: [String], _ order: Int) {
+  /// A removal was acknowledged.
+  func removed(_ owner: String, _ paths: [String], _ order: Int) {
     state.withLock { state in
-      for path in paths {
-        let key = Key(owner: owner, path: path)
-        state.settled[key] = max(state.settled[key] ?? 0, order)
+      for key in Key.all(owner, paths) { state.settled[key] = max(state.settled[key] ?? 0, order) }
+    }
+  }
+
+  /// A write was acknowledged.
+  ///
+  /// - Parameter isOnDisk: whether the other types find it there in place of what they had.
+  func written(_ place: Place, _ order: Int, isOnDisk: Bool) {
+    state.withLock { state in
+      for key in Key.all(place.owner, [place.path]) {
+        if key == Key(place) {
+          state.settled[key] = max(state.settled[key] ?? 0, order)
+        } else if isOnDisk {
+          state.invalidated[key] = max(state.invalidated[key] ?? 0, order)
+        }
       }
     }
   }
@@ -157,7 +207,7 @@ extension ReferenceModel {
   /// A removal has failed: what is on disk comes back, which a save that failed may not have replaced, nor an invalidation marked.
   func notRemoved(_ owner: String, _ paths: [String]) {
     state.withLock { state in
-      for key in paths.map({ Key(owner: owner, path: $0) }) {
+      for key in Key.all(owner, paths) {
         state.settled[key] = nil
         state.invalidated[key] = nil
       }
@@ -172,21 +222,20 @@ extension ReferenceModel {
 
   var diskHasCrashed: Bool { state.withLock(\.diskHasCrashed) }
 
-  func promised(_ owner: String, _ path: String, _ order: Int, _ before: Before) {
-    let key = Key(owner: owner, path: path)
+  func promised(_ place: Place, _ order: Int, _ before: Before) {
     state.withLock { state in
-      guard order >= state.promises[key]?.order ?? 0 else { return }
-      state.promises[key] = Promise(order: order, removals: before.removals)
+      guard order >= state.promises[place]?.order ?? 0 else { return }
+      state.promises[place] = Promise(order: order, removals: before.removals, overwritten: before.overwritten)
     }
   }
 
-  func promise(_ owner: String, _ path: String) -> Promise {
-    state.withLock { $0.promises[Key(owner: owner, path: path)] ?? Promise() }
-  }
+  func promise(_ place: Place) -> Promise { state.withLock { $0.promises[place] ?? Promise() } }
 
+  /// An invalidation was acknowledged.
   func invalidated(_ owner: String, _ path: String, _ order: Int) {
-    let key = Key(owner: owner, path: path)
-    state.withLock { $0.invalidated[key] = max($0.invalidated[key] ?? 0, order) }
+    state.withLock { state in
+      for key in Key.all(owner, [path]) { state.invalidated[key] = max(state.invalidated[key] ?? 0, order) }
+    }
   }
 }
 
@@ -197,26 +246,37 @@ extension ReferenceModel {
   ///
   /// - Parameters:
   ///   - floor: what it may not be older than, besides.
+  ///   - mustBeGood: whether `cacheFirst` has given it.
+  ///   - mustBeAsked: whether `networkOnly` has.
+  ///   - isCurrent: whether it is said to be fresh.
   /// - Returns: the least number that it may have: what is seen later may not be older than that.
   @discardableResult
   func judge(
-    _ document: Document, _ owner: String, _ path: String, _ before: Before, floor: Int = 0, mustBeGood: Bool = false,
-    mustBeAsked: Bool = false,
+    _ document: Document, _ place: Place, _ before: Before, floor: Int = 0, mustBeGood: Bool = false,
+    mustBeAsked: Bool = false, isCurrent: Bool = false,
     _ who: String
   ) -> Int {
+    let (owner, path) = (place.owner, place.path)
     world.check(document.isWhole, "\(who): a mixed value, \(document)")
     world.check(document.owner == owner, "\(who): what belongs to \(document.owner) was shown to \(owner)")
     world.check(document.path == path, "\(who): asked for \(path), got \(document.path)")
+    let isOther = document.version > 0 && server.varying.contains(path) && document.language != place.language
+    world.check(!isOther, "\(who): asked for \(place.language), got \(document.language)")
     let words = server.words(owner, path).filter { $0.document == document }
     world.check(!words.isEmpty, "\(who): nobody has ever said \(document)")
-    let least = max(min(before.settled, self.before(owner, path).settled), floor)
-    guard let word = words.first(where: { $0.order >= least }) else {
+    let least = max(min(before.settled, self.before(place).settled), floor)
+    let isOld = { (order: Int) in order < least && !self.server.areSentTogether(order, least) }
+    guard let word = words.first(where: { !isOld($0.order) }) else {
       world.check(false, "\(who): \(document) is older than \(least) (\(before.settled) was acknowledged)")
       return floor
     }
+    if isCurrent {
+      let isDeclared = !words.contains { $0.order > before.invalidated }
+      world.check(!isDeclared, "\(who): \(document) is called fresh, and was declared stale (\(before.invalidated))")
+    }
     if mustBeGood { judgeGood(document, words, before, who) }
     if mustBeAsked { judgeAsked(document, words, before, who) }
-    return word.order
+    return max(word.order, least)
   }
 
   /// What `cacheFirst` may use without a question, or has got for one.
@@ -244,6 +304,8 @@ extension ReferenceModel {
     let saving = world.currentFaults.diskLatency * 4
     let isAsked = words.contains { word in
       document.version == 0 || (server.arrival(word.order) ?? .zero) + saving >= before.asked
+        // Another type has overtaken the answer that was asked for.
+        || server.hasArrival(since: before.asked, before: word.order)
     }
     world.check(isAsked, "\(who): \(document) was known at \(before.asked), and nobody was asked")
   }

@@ -4,28 +4,31 @@ import Synchronization
 
 /// A server of documents, and the book of all that it has said: what may legally be seen.
 ///
-/// A document is `{"owner", "path", "version", "order", "sum"}`; the order is that of the requests, local writes counted among them. The sum is
-/// over the rest, so that a mixed document is seen.
+/// A document is `{"owner", "path", "language", "version", "order", "sum"}`; the order is that of the requests, local writes
+/// counted among them. The sum is over the rest, so that a mixed document is seen. Documents of some paths vary by language.
 final class ReferenceServer: Sendable {
   struct Document: Codable, Hashable, Sendable {
     var owner: String
     var path: String
+    /// Empty where it does not vary, and of what was written.
+    var language: String
     var version: Int
     var order: Int
     var sum: Int
 
-    init(owner: String, path: String, version: Int, order: Int) {
+    init(owner: String, path: String, language: String = "", version: Int, order: Int) {
       self.owner = owner
       self.path = path
+      self.language = language
       self.version = version
       self.order = order
-      sum = Self.sum(owner, path, version, order)
+      sum = Self.sum(owner + path + language, version, order)
     }
 
-    var isWhole: Bool { sum == Self.sum(owner, path, version, order) }
+    var isWhole: Bool { sum == Self.sum(owner + path + language, version, order) }
 
-    private static func sum(_ owner: String, _ path: String, _ version: Int, _ order: Int) -> Int {
-      (owner + path).utf8.reduce(version &* 31 &+ order &* 17) { $0 &* 33 &+ Int($1) }
+    private static func sum(_ text: String, _ version: Int, _ order: Int) -> Int {
+      text.utf8.reduce(version &* 31 &+ order &* 17) { $0 &* 33 &+ Int($1) }
     }
   }
 
@@ -41,17 +44,23 @@ final class ReferenceServer: Sendable {
     var versions: [String: Int] = [:]
     var order = 0
     var words: [String: [Word]] = [:]
+    /// When a request was sent.
+    var sent: [Int: Duration] = [:]
     /// When the answer to a request was there.
     var arrivals: [Int: Duration] = [:]
+    var isNoStore = false
   }
 
   private let state = Mutex(State())
   private let now: @Sendable () -> Duration
   /// Seconds that an answer is fresh.
   let maximumAge: Int
+  /// The paths whose documents vary by language.
+  let varying: Set<String>
 
-  init(maximumAge: Int, now: @escaping @Sendable () -> Duration) {
+  init(maximumAge: Int, varying: Set<String>, now: @escaping @Sendable () -> Duration) {
     self.maximumAge = maximumAge
+    self.varying = varying
     self.now = now
   }
 
@@ -66,10 +75,28 @@ final class ReferenceServer: Sendable {
     }
   }
 
+  func sent(_ order: Int) { state.withLock { $0.sent[order] = now() } }
+
+  /// Whether two requests were sent at the very same time: then neither is the later.
+  func areSentTogether(_ one: Int, _ other: Int) -> Bool {
+    state.withLock { state in
+      guard let time = state.sent[one] else { return false }
+      return state.sent[other] == time
+    }
+  }
+
   func arrived(_ order: Int) { state.withLock { $0.arrivals[order] = now() } }
 
   /// When the answer to the request of that number was there; `nil` for what was written, and for what never came.
   func arrival(_ order: Int) -> Duration? { state.withLock { $0.arrivals[order] } }
+
+  /// Whether an answer to a request before `order` has come since `time`.
+  func hasArrival(since time: Duration, before order: Int) -> Bool {
+    state.withLock { $0.arrivals.contains { $0.key < order && $0.value >= time } }
+  }
+
+  /// From now on answers may be stored or not.
+  func setNoStore(_ isNoStore: Bool) { state.withLock { $0.isNoStore = isNoStore } }
 
   func version(_ path: String) -> Int { state.withLock { $0.versions[path, default: 1] } }
 
@@ -93,26 +120,29 @@ final class ReferenceServer: Sendable {
     let owner = String(token.dropFirst(Self.secret.count))
     return state.withLock { state in
       let version = state.versions[path, default: 1]
-      let tag = "\"\(version)\""
+      let language = varying.contains(path) ? request.headerFields[.acceptLanguage] ?? "" : ""
+      let tag = "\"\(version)\(language)\""
       // A server that is careless with what it was told.
       var fields: HTTPFields = [
-        .cacheControl: "max-age=\(maximumAge)", .eTag: tag, .contentType: "application/json",
-        .setCookie: "session=\(token)",
+        .cacheControl: state.isNoStore ? "no-store" : "max-age=\(maximumAge)", .eTag: tag,
+        .contentType: "application/json", .setCookie: "session=\(token)",
       ]
       if let link = HTTPField.Name("Link") { fields[link] = "<\(path)?access_token=\(token)>; rel=next" }
+      if varying.contains(path) { fields[.vary] = "Accept-Language" }
       if request.method == .put {
         state.versions[path] = version + 1
-        let document = Document(owner: owner, path: path, version: version + 1, order: order)
+        let document = Document(owner: owner, path: path, language: language, version: version + 1, order: order)
         return (HTTPResponse(status: .ok, headerFields: fields), Self.bytes(document))
       }
       if request.headerFields[.ifNoneMatch] == tag {
         // Whichever document of this version is stored, it is confirmed.
-        for document in Set((state.words[owner + path] ?? []).map(\.document)) where document.version == version {
+        for document in Set((state.words[owner + path] ?? []).map(\.document))
+        where document.version == version && document.language == language {
           state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now()))
         }
         return (HTTPResponse(status: .notModified, headerFields: fields), Data())
       }
-      let document = Document(owner: owner, path: path, version: version, order: order)
+      let document = Document(owner: owner, path: path, language: language, version: version, order: order)
       state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now()))
       let body = Self.bytes(document)
       return (HTTPResponse(status: .ok, headerFields: fields), body)

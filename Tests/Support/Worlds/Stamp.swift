@@ -11,30 +11,44 @@ struct Stamp: TransportMiddleware {
 
   func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
     let order = model.server.nextOrder()
+    model.server.sent(order)
     var request = request
     request.headerFields[.authorization] = ReferenceServer.secret + owner
     request.headerFields[ReferenceModel.order] = "\(order)"
     let path = request.path ?? ""
-    model.requestBegins(owner, path, order, isShared: request.method == .get)
-    defer { model.requestEnds(owner, path, order) }
-    model.world.note("\(owner)\(path): \(request.method) request \(order)")
+    let place = Place(
+      owner: owner, path: path, kind: request.headerFields[Place.kindField].flatMap(Place.Kind.init) ?? .document,
+      language: request.headerFields[.acceptLanguage] ?? "")
+    model.requestBegins(place, order, isShared: request.method == .get)
+    defer { model.requestEnds(place, order) }
+    model.world.note("\(place): \(request.method) request \(order)")
     // What is cancelled is nobody's any more, however long it takes to leave.
     let (response, data) = try await withTaskCancellationHandler {
       try await next(request, body)
     } onCancel: {
-      model.requestEnds(owner, path, order)
+      model.requestEnds(place, order)
     }
+    // What is slow about a type is its own, such as its parser: the others' answers overtake it.
+    if place.kind == .sheet, model.slowness > .zero { try await model.world.clock.sleep(for: model.slowness) }
     model.server.arrived(order)
-    model.world.note("\(owner)\(path): request \(order) gets \(response.status.code)")
+    model.world.note("\(place): request \(order) gets \(response.status.code)")
     return (response, data)
   }
 }
 
 extension ReferenceModel {
   /// - Parameter isShared: whether it is one that callers share.
-  fileprivate func requestBegins(_ owner: String, _ path: String, _ order: Int, isShared: Bool) {
-    let key = Key(owner: owner, path: path)
-    state.withLock { $0.requests[key, default: 0] += 1 }
+  fileprivate func requestBegins(_ place: Place, _ order: Int, isShared: Bool) {
+    let key = Key(place)
+    state.withLock { state in
+      state.requests[key, default: 0] += 1
+      // What it brings may overtake the other type's answers, and take the place of other variants' records.
+      let varies = server.varying.contains(place.path)
+      for other in Place.all(place.owner) where other.path == place.path {
+        guard other.kind != place.kind || (varies && other.language != place.language) else { continue }
+        state.overwritten[other, default: 0] += 1
+      }
+    }
     guard isShared else { return }
     let (other, fences) = state.withLock { state in
       let fences = state.fences[key] ?? 0
@@ -42,11 +56,11 @@ extension ReferenceModel {
       state.underWay[key] = state.open[key, default: 0] == 0 ? UnderWay(order: order, fences: fences) : nil
       return (other, fences)
     }
-    world.check(other?.fences != fences, "\(owner)\(path): two requests at once, and nothing came between them")
+    world.check(other?.fences != fences, "\(place): two requests at once, and nothing came between them")
   }
 
-  fileprivate func requestEnds(_ owner: String, _ path: String, _ order: Int) {
-    let key = Key(owner: owner, path: path)
+  fileprivate func requestEnds(_ place: Place, _ order: Int) {
+    let key = Key(place)
     state.withLock { state in
       if state.underWay[key]?.order == order { state.underWay[key] = nil }
     }

@@ -21,15 +21,18 @@ public enum World: String, CaseIterable, Sendable {
     let disk = world.disk.open()
     let isForgetful = world.draws.chance(0.5)
     let households = ["ann", "bob"].map { Household($0, model, disk, isForgetful: isForgetful) }
-    // The other is watched now and then only, and dropped from memory in between.
-    let watched = isForgetful ? ["/a"] : ReferenceModel.paths
+    // The other path is watched now and then only, and dropped from memory in between.
+    let watched = households.flatMap { household in
+      Place.all(household.owner).filter { place in
+        // In two languages by the one type, in one by the other.
+        (place.path == "/a" || !isForgetful) && (place.kind == .document || place.language == "de")
+      }
+    }
     await withTaskGroup(of: Void.self) { group in
       for household in households {
-        for path in watched { group.addTask { await household.watch(path) } }
+        for place in watched where place.owner == household.owner { group.addTask { await household.watch(place) } }
       }
-      await world.users(4, steps: 1...12) { user in
-        try await households[user.number % 3 == 0 ? 1 : 0].step(user)
-      }
+      await live(in: world, model, households)
       world.currentFaults = .none
       // What is under way ends: retries, waits for connectivity.
       try? await world.clock.sleep(for: .seconds(300))
@@ -42,8 +45,24 @@ public enum World: String, CaseIterable, Sendable {
       group.cancelAll()
     }
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
-    let path = world.draws.element(of: ReferenceModel.paths) ?? "/a"
-    try await world.draws.element(of: households)?.judgePolicies(path)
+    let household = world.draws.element(of: households)
+    if let household { try await household.judgePolicies(household.place(world.draws)) }
+  }
+
+  /// The users' life; in some worlds beside one who polls a type whose answers overtake the other's.
+  private static func live(in world: SimulatedWorld, _ model: ReferenceModel, _ households: [Household]) async {
+    await withTaskGroup(of: Void.self) { group in
+      if model.polling > .zero {
+        for household in households {
+          let place = Place(owner: household.owner, path: "/a", kind: .document, language: "en")
+          group.addTask { await household.watch(place, isLasting: false, polling: model.polling) }
+        }
+      }
+      await world.users(4, steps: 1...12) { user in
+        try await households[user.number % 3 == 0 ? 1 : 0].step(user)
+      }
+      group.cancelAll()
+    }
   }
 
   private static let crashBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
@@ -53,7 +72,7 @@ public enum World: String, CaseIterable, Sendable {
       group.addTask {
         await world.users(3, steps: 2...10) { user in
           guard user.draws.chance(0.5) else { return try await household.step(user) }
-          try await household.fetchFromNetwork(user.draws.element(of: ReferenceModel.paths) ?? "/a", user)
+          try await household.fetchFromNetwork(household.place(user.draws), user)
         }
       }
       group.addTask {
@@ -70,7 +89,7 @@ public enum World: String, CaseIterable, Sendable {
     if world.draws.chance(0.5) { world.setClock(world.draws, upTo: .seconds(86_400)) }
     let survivor = Household("ann", model, world.disk.open(), isForgetful: true)
     survivor.judge(await world.disk.records())
-    for path in ReferenceModel.paths { await survivor.judgeSurvival(path) }
+    for place in Place.all("ann") { await survivor.judgeSurvival(place) }
     await survivor.judgeRecovery()
   }
 }

@@ -1,0 +1,35 @@
+import Foundation
+
+/// A model of a document: each type of them has a reactor of its own, and they share the records.
+protocol Paper: Codable, Sendable {
+  init(_ document: Document)
+  var document: Document { get }
+}
+
+extension Document: Paper {
+  init(_ document: Document) { self = document }
+  var document: Document { self }
+}
+
+/// Another type of the same bytes.
+struct Sheet: Paper {
+  let document: Document
+
+  init(_ document: Document) { self.document = document }
+  init(from decoder: any Decoder) throws { document = try Document(from: decoder) }
+  func encode(to encoder: any Encoder) throws { try document.encode(to: encoder) }
+}
+
+/// Whose document it is, of which type and in which language somebody asks for it.
+struct Place: Hashable, Sendable, CustomStringConvertible {
+  enum Kind: String, CaseIterable, Sendable { case document, sheet }
+
+  var owner: String
+  var path: String
+  var kind: Kind
+  var language: String
+
+  static let languages = ["en", "de"]
+
+  var description: String { "\(owner)\(path) (\(kind), \(language))" }
+}
