@@ -55,6 +55,9 @@ import Testing
       name: "a stale copy, asked for anew after a removal",
       kinds: [request, ok, parsed, .removed, request, ok, parsed, .servedStale]),
     Row(name: "two posts at once", kinds: [request, request, ok, ok], method: .post),
+    Row(
+      name: "a hit of a model that only the other reactor has forgotten",
+      kinds: [.savedLocally, .removed, .memoryHit], exceptions: [.concurrentRequests]),
     Row(name: "two reactors of one model", kinds: [request, request, ok, ok], exceptions: [.concurrentRequests]),
     Row(
       name: "steps that tell nothing",
@@ -70,6 +73,15 @@ import Testing
     Row(name: "a hit of nothing", kinds: [.memoryMiss, .memoryHit]),
     Row(name: "a stale copy of nothing", kinds: [.servedStale]),
     Row(name: "a hit of what was removed", kinds: [parsed, .persistenceHit(isFresh: true), .removed, .memoryHit]),
+    Row(
+      name: "a hit of what was removed for the second time",
+      kinds: [.savedLocally, .removed, .savedLocally, .removed, .memoryHit]),
+    Row(
+      name: "a hit of what was removed, after a flight was given up",
+      kinds: [request, .cancelled, request, ok, parsed, .removed, .memoryHit]),
+    Row(
+      name: "a stale copy of what was removed, after a flight was given up",
+      kinds: [request, .superseded, .savedLocally, .removed, .servedStale]),
     Row(name: "a local write beside a request that nothing ends", kinds: [request, .savedLocally]),
     Row(
       name: "a stale copy of what was removed",

@@ -7,6 +7,8 @@ package import ReactorCore
 /// counts are the only rule.
 package struct EventGrammar: Sendable {
   private let hasOwnSteps: Bool
+  /// One reactor of the model is in the layer: with several, another may have forgotten it first.
+  private let isAlone: Bool
   /// Requests are made one after the other, each told of until its end.
   private var isSerial: Bool
 
@@ -30,6 +32,7 @@ package struct EventGrammar: Sendable {
 
   package init(method: HTTPRequest.Method, except exceptions: Set<EventRecorder.Exception> = []) {
     hasOwnSteps = exceptions.contains(.ownSteps)
+    isAlone = !exceptions.contains(.concurrentRequests)
     isSerial = !exceptions.contains(.concurrentRequests) && [.get, .head].contains(method)
   }
 
@@ -120,8 +123,8 @@ package struct EventGrammar: Sendable {
   }
 
   private mutating func removed() -> String? {
-    // Another reactor of the model may have forgotten it first.
-    if isSerial { hasHadModelSinceRemoval = false }
+    // What was given up before it does not matter: an answer that comes late does not reach memory.
+    if isAlone { hasHadModelSinceRemoval = false }
     return gaveUp()
   }
 

@@ -18,8 +18,8 @@ public import Testing
 /// - A copy is confirmed only by a response 304 to a conditional request.
 /// - Elements are left out, and duplicate members found, only in what was parsed.
 /// - What is saved has come with a response or was saved locally; each once. Only a local value may have no bytes.
-/// - Memory gives and evicts only what was loaded, received or saved locally before; a stale copy, since the last removal.
-///
+/// - Memory evicts only what was loaded, received or saved locally before. It gives only what has
+///   come so since the last removal.
 /// - A local write ends a request that is under way, and says so.
 ///
 /// Once events were lost (``ReactorCore/ReactorEvent/Kind/dropped(_:)``), the rules are not held against the rest. The issue
