@@ -2,6 +2,7 @@
   import Foundation
   import GRDB
   import GRDBSQLite
+  import ReactorCore
   import Synchronization
 
   /// The open connections to one file: one that writes, one for lists, and several that load. All calls are
@@ -9,6 +10,8 @@
   final class SQLiteConnections: Sendable {
     /// The file that they opened, whatever has its name now.
     let identity: SQLiteFiles.Identity
+    /// Read when they are opened: so whoever needs it later waits for nobody.
+    let secretKey: SecretKey?
     private let readers: [SQLiteReader]
     private let next = Atomic(0)
     /// How long the writer waits for other processes, in milliseconds.
@@ -30,6 +33,7 @@
       busyTimeout = Int(files.system.lockWait / .milliseconds(1))
       writer = try DatabaseQueue(path: files.path, configuration: Self.writing(files))
       try SQLiteSchema.migrate(writer)
+      secretKey = try writer.writeWithoutTransaction(SQLiteSchema.secretKey)
       try writer.writeWithoutTransaction { try Self.set(synchronization, $0, files.path) }
       readers = try (0..<max(1, count)).map { _ in try SQLiteReader(files.path) }
     }

@@ -1,6 +1,7 @@
 #if SQLite
   import Foundation
   import GRDB
+  import ReactorCore
   import Synchronization
 
   /// The database at a path, whatever becomes of its file: where it is damaged, it is set aside and begun anew; where
@@ -81,6 +82,9 @@
 
     /// Runs `body` on the writing connection, without a transaction.
     func manage<Value>(_ body: (Database) throws -> Value) throws -> Value { try attempt { try $0.manage(body) } }
+
+    /// The key of the database that is open now: one that was begun anew has another.
+    var secretKey: SecretKey? { state.withLock(\.connections).secretKey }
 
     func takeNotice() -> SQLitePersistenceError? { state.withLock { $0.notice.take() } }
 

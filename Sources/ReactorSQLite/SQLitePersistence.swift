@@ -139,6 +139,9 @@
       }
     }
 
+    /// Returns the key in a table of the database, made with it and read when it was opened.
+    public func secretKey() -> SecretKey? { database.secretKey }
+
     func outward<Value>(
       _ operation: SQLitePersistenceError.Operation, _ body: () throws -> Value
     ) throws -> Value {

@@ -1,5 +1,7 @@
 #if SQLite
+  import Foundation
   import GRDB
+  import ReactorCore
 
   /// The tables, and how an older release's become this one's.
   enum SQLiteSchema {
@@ -8,6 +10,11 @@
       var migrator = DatabaseMigrator()
       migrator.registerMigration("reactor-1") { try $0.execute(sql: first) }
       migrator.registerMigration("reactor-2") { try $0.execute(sql: second) }
+      migrator.registerMigration("reactor-3") {
+        try $0.execute(sql: third)
+        try $0.execute(
+          sql: "INSERT INTO reactor_secret_key (id, bytes) VALUES (1, ?)", arguments: [Data(SecretKey().bytes)])
+      }
       return migrator
     }
 
@@ -62,6 +69,7 @@
             FROM reactor_record LIMIT 1
             """)
         _ = try Row.fetchOne(db, sql: "SELECT bytes, count FROM reactor_usage LIMIT 1")
+        _ = try secretKey(db)
         // Explained, a change is not made, and the triggers that it sets off are compiled.
         for change in [
           "INSERT INTO reactor_record DEFAULT VALUES", "UPDATE reactor_record SET size = 1",
@@ -73,6 +81,12 @@
       } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
         return false
       }
+    }
+
+    /// The key that the migration has made; `nil` where somebody else has changed it.
+    static func secretKey(_ db: Database) throws -> SecretKey? {
+      let row = try Row.fetchOne(db, sql: "SELECT bytes FROM reactor_secret_key WHERE id = 1")
+      return row.flatMap { Data.fromDatabaseValue($0[0]) }.flatMap { SecretKey(bytes: $0) }
     }
 
     /// What is no text is left out.
@@ -138,6 +152,14 @@
       CREATE TRIGGER reactor_record_removed AFTER DELETE ON reactor_record BEGIN
         UPDATE reactor_usage SET bytes = bytes - old.size, count = count - 1;
       END;
+      """
+
+    /// One row: the key under which secrets in URLs are digested.
+    private static let third = """
+      CREATE TABLE reactor_secret_key (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        bytes BLOB NOT NULL
+      );
       """
   }
 #endif

@@ -112,6 +112,9 @@ public final class FaultyPersistence: Persistence {
     try await perform(.entries) { try await base.entries(in: scope, url: url) }
   }
 
+  /// The base's, at once: no fault is made of it.
+  public func secretKey() -> SecretKey? { base.secretKey() }
+
   private func perform<Value>(_ operation: Operation, _ body: () async throws -> Value) async throws -> Value {
     let fault = state.withLock { state -> Fault? in
       state.calls[operation, default: 0] += 1

@@ -9,21 +9,43 @@ public import Testing
 /// }
 /// ```
 ///
+/// A store that can be opened again is checked for that too, with ``init(opening:)``.
+///
 /// A broken promise is recorded as an issue that names it, at the line of the caller; the other checks still run.
 public struct PersistenceConformance: Sendable {
-  private let make: @Sendable () async throws -> any Persistence
+  private let makePlace: @Sendable () async throws -> Opening
+
+  /// Opens a store where it lies. Each call returns another instance, as another process would have.
+  public typealias Opening = @Sendable () async throws -> any Persistence
 
   /// - Parameter make: called for each check; gives an empty store.
-  public init(_ make: @escaping @Sendable () async throws -> any Persistence) { self.make = make }
+  public init(_ make: @escaping @Sendable () async throws -> any Persistence) {
+    makePlace = {
+      let persistence = try await make()
+      return { persistence }
+    }
+  }
+
+  /// ```swift
+  /// try await PersistenceConformance(opening: {
+  ///   let directory = URL.temporaryDirectory.appending(path: UUID().uuidString)
+  ///   return { FilePersistence(directory: directory) }
+  /// }).run()
+  /// ```
+  ///
+  /// - Parameter makePlace: called for each check; gives what opens a store that is empty at first.
+  public init(opening makePlace: @escaping @Sendable () async throws -> Opening) { self.makePlace = makePlace }
 
   /// Runs every check, one after the other.
   ///
-  /// - Throws: what `make` throws. What the store throws is an issue.
+  /// - Throws: what making or opening a store throws. What the store throws is an issue.
   public func run(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     for check in Check.all {
-      let persistence = try await make()
+      let open = try await makePlace()
+      let persistence = try await open()
       do {
-        try await check.body(Subject(persistence: persistence, check: check.name, location: sourceLocation))
+        try await check.body(
+          Subject(persistence: persistence, open: open, check: check.name, location: sourceLocation))
       } catch {
         Issue.record("\(check.name): threw \(error)", sourceLocation: sourceLocation)
       }
@@ -42,12 +64,13 @@ extension PersistenceConformance {
       self.body = body
     }
 
-    static var all: [Check] { keeping + replacing + removing + listing + concurrency }
+    static var all: [Check] { keeping + replacing + removing + listing + concurrency + secrets }
   }
 
   /// The store under test.
   struct Subject: Sendable {
     let persistence: any Persistence
+    let open: Opening
     let check: String
     let location: SourceLocation
 

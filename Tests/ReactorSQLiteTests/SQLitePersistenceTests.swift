@@ -11,9 +11,10 @@
 
     @Test func `it keeps the contract`() async throws {
       try await withTemporaryDirectory { directory in
-        try await PersistenceConformance {
-          try SQLitePersistence(path: directory.appending(path: "\(UUID().uuidString).sqlite").path())
-        }.run()
+        try await PersistenceConformance(opening: {
+          let path = directory.appending(path: "\(UUID().uuidString).sqlite").path()
+          return { try SQLitePersistence(path: path) }
+        }).run()
       }
     }
 

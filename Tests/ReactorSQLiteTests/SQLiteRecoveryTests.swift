@@ -63,7 +63,7 @@
         try Data("Dear diary\n".utf8).write(to: URL(filePath: $0))
       },
       Damage(testDescription: "a newer release has been there", reason: { $0 == .newerSchema }) {
-        try change($0, "INSERT INTO grdb_migrations (identifier) VALUES ('reactor-3')")
+        try change($0, "INSERT INTO grdb_migrations (identifier) VALUES ('reactor-4')")
       },
       Damage(testDescription: "a column is missing", reason: { $0 == .foreignSchema }) {
         try change($0, "ALTER TABLE reactor_record RENAME COLUMN head TO tail")

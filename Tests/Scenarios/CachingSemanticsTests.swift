@@ -129,8 +129,8 @@ struct CachingSemanticsTests {
     for _ in 0..<2 {
       _ = try await bench.notes.fetch("note")
       let stored = try await bench.persistence?.load(Self.key("note"))?.head.fields
-      #expect(stored?[link]?.hasPrefix("</v1/note?page=2&api_key=sha256-") == true)
-      #expect(stored?[.contentLocation]?.hasPrefix("/v1/note?token=sha256-") == true)
+      #expect(stored?[link]?.hasPrefix("</v1/note?page=2&api_key=hmac-") == true)
+      #expect(stored?[.contentLocation]?.hasPrefix("/v1/note?token=hmac-") == true)
       #expect("\(String(describing: stored))".contains("s3cret") == false)
     }
     #expect(bench.transport.requests.last?.request.headerFields[.ifNoneMatch] == "\"1\"")

@@ -297,7 +297,7 @@ struct InvariantTests {
       dumped += entry.key.identity
     }
     #expect(failure?.status == 403)
-    #expect(dumped.contains("sha256-"))
+    #expect(dumped.contains("hmac-"))
     #expect(!dumped.contains(secret))
   }
 }

@@ -52,7 +52,7 @@ struct ModelKinds {
       try await line("generic", Box(content: Private(text: "mine")), writes),
       try await line("generic-local", Box(content: [Box(content: Local(text: "mine"))]), writes),
       try await line("text", "mine", writes), try await line("bytes", Data("mine".utf8), writes),
-      try await line("number", 7, writes),
+      try await line("number", 7, writes), try await line("secret?password=hunter2", "mine", writes),
     ]
   }
 

@@ -55,7 +55,8 @@ extension HTTPFlow {
       fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds)
     // Of what may change something nothing is stored, and its names are looked up as they are.
     if resource.readsOnly {
-      response.headerFields = SecretQuery.redact(response.headerFields, names: configuration.secretQueryItems)
+      response.headerFields = SecretQuery.redact(
+        response.headerFields, names: configuration.secretQueryItems, digests: core.cache.digests)
     }
     // Another URL's 304 says nothing of what is stored for this one.
     return HTTPCache.judge(

@@ -31,7 +31,8 @@ final class LayerCore: Sendable {
     self.scope = scope
     self.configuration = configuration
     events = EventHub(executor: configuration.taskExecutor)
-    keys = RecordKeys(backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems)
+    keys = RecordKeys(
+      backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
     isLoopback = (try? backend?.base.get())?.origin.isLoopback ?? false
   }
 

@@ -58,7 +58,8 @@ extension ReactorEngine {
     var keys = isAccepted || hops.contains(where: \.isFollowed) ? [RecordKey.get(key)] : []
     for url in urls {
       let other = RecordKey(
-        method: .get, url: url, scope: key.scope, secretQueryItems: flow.configuration.secretQueryItems)
+        method: .get, url: url, scope: key.scope, secretQueryItems: flow.configuration.secretQueryItems,
+        digests: core.cache.digests)
       if !keys.contains(other) { keys.append(other) }
     }
     return keys

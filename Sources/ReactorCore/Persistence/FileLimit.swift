@@ -118,7 +118,8 @@ final class FileLimit: Sendable {
   private func files(_ names: FileNames, _ migration: FileMigration) throws(FilePersistenceError) -> [File] {
     let system = migration.system
     var files: [File] = []
-    for folder in try names.folders(migration) {
+    // The root has no records; the secret key's temporary file may be left there.
+    for folder in try [names.directory()] + names.folders(migration) {
       for name in try system.list(folder) {
         let path = "\(folder)/\(name)"
         if FileNames.isRecord(name) {

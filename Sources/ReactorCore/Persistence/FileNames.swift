@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// `<root>/<SHA-256 of the scope's name>.scope/<XXH64 of the key's URL>-<the key's digest>.record`,
 /// and beside it, while it is written, `.<process>-<run>-<number>.temporary`. So the records of one
-/// URL are found by their names. Only such names are ever listed or removed, and those of
-/// ``FileMigration``.
+/// URL are found by their names. In the root is `secret.key`, which is never removed. Only the
+/// other names are ever listed or removed, and those of ``FileMigration``.
 final class FileNames: Sendable {
   /// `nil` where the URL names no directory of this machine.
   let root: String?
@@ -117,6 +117,7 @@ final class FileNames: Sendable {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
   }
 
+  static let secretKey = "secret.key"
   private static let scopeSuffix = ".scope"
   /// 16 digits and a dash.
   private static let prefixLength = 17

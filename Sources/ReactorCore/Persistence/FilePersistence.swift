@@ -35,7 +35,8 @@ public final class FilePersistence: Persistence {
   private let touchInterval: Int
 
   /// - Parameters:
-  ///   - directory: a file URL. It is made, with those above it, by the first save.
+  ///   - directory: a file URL. It is made, with those above it, by the first save, or by the
+  ///     first URL with a secret.
   ///   - limit: bytes that all records may take; the least recently used are removed first, down to seven eighths. A
   ///     record's use is noted once a minute at most. With one process, the records being saved may exceed it for the
   ///     moment; each further process adds a sixteenth at most. A record that alone is larger is not saved. Temporary
@@ -166,7 +167,7 @@ extension FilePersistence {
     try file.close()
   }
 
-  private static func write(_ bytes: some ContiguousBytes, to file: borrowing OpenFile) throws(FilePersistenceError) {
+  static func write(_ bytes: some ContiguousBytes, to file: borrowing OpenFile) throws(FilePersistenceError) {
     var result: Result<Void, FilePersistenceError> = .success(())
     bytes.withUnsafeBytes { buffer in
       do throws(FilePersistenceError) {

@@ -19,7 +19,7 @@ extension HTTPCache {
   ///   - now: the time of the wall clock.
   public func begin(_ request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Step {
     let url = request.absoluteURL
-    let key = RecordKey(method: .get, url: url, scope: scope, secretQueryItems: secretQueryItems)
+    let key = self.key(of: url, in: scope)
     var (stored, failure): (Record?, (any Error)?) = (nil, nil)
     if Invalidation.isSafe(request.method) {
       do { stored = try await lookUp(key, for: request.headerFields) } catch { failure = error }
@@ -54,7 +54,7 @@ extension HTTPCache {
     if [500, 502, 503, 504].contains(response.status.code), let answer = standIn(exchange, at: now) { return answer }
     var answer = CacheAnswer(response: response, body: body, source: .network)
     var storable = response
-    storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems)
+    storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems, digests: digests)
     do {
       let judged = Self.judge(
         storable, body: body, to: exchange.client.headerFields, for: exchange.key,
@@ -151,10 +151,7 @@ extension HTTPCache {
     var failure: (any Error)?
     for url in [exchange.key.url] + named {
       // The target's key is redacted already: redacted twice, it would be another's.
-      let key =
-        url == exchange.key.url
-        ? exchange.key
-        : RecordKey(method: .get, url: url, scope: exchange.key.scope, secretQueryItems: secretQueryItems)
+      let key = url == exchange.key.url ? exchange.key : self.key(of: url, in: exchange.key.scope)
       var keys = Set([key])
       // What one user changed is another for all. A record that cannot be read keeps none of the others fresh.
       do { keys.formUnion(try await self.keys(of: key.url, in: nil)) } catch { failure = error }
@@ -201,7 +198,7 @@ extension HTTPCache {
   /// A Boolean value that indicates whether every secret that was left out of the record stands in the client's own request:
   /// otherwise its answer would name another URL than the server's did.
   private func isServable(_ record: Record, to request: HTTPRequest) -> Bool {
-    SecretQuery.restore(record.head.fields, from: request.absoluteURL, names: secretQueryItems) != nil
+    restored(record.head.fields, for: request) != nil
   }
 
   /// The stored answer, with the secrets that the client's own request holds where the server's answer had them.
@@ -210,9 +207,16 @@ extension HTTPCache {
   {
     var answer = CacheAnswer(record, for: request, at: now, source: source)
     let fields = answer.response.headerFields
-    answer.response.headerFields =
-      SecretQuery.restore(fields, from: request.absoluteURL, names: secretQueryItems) ?? fields
+    answer.response.headerFields = restored(fields, for: request) ?? fields
     return answer
+  }
+
+  private func restored(_ fields: HTTPFields, for request: HTTPRequest) -> HTTPFields? {
+    SecretQuery.restore(fields, from: request.absoluteURL, names: secretQueryItems, digests: digests)
+  }
+
+  private func key(of url: String, in scope: Scope) -> RecordKey {
+    RecordKey(method: .get, url: url, scope: scope, secretQueryItems: secretQueryItems, digests: digests)
   }
 }
 

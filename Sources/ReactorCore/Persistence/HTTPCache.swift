@@ -12,6 +12,7 @@ public struct HTTPCache: Sendable {
   let persistence: (any Persistence)?
   let keepsCookies: Bool
   let secretQueryItems: Set<String>
+  let digests: SecretDigests
   /// How many variants of one key are stored beside the first; the oldest goes first.
   static let variantLimit = 16
 
@@ -28,6 +29,7 @@ public struct HTTPCache: Sendable {
     self.persistence = persistence
     self.keepsCookies = keepsCookies
     self.secretQueryItems = secretQueryItems
+    digests = SecretDigests(of: persistence)
   }
 
   /// Whether it keeps anything.

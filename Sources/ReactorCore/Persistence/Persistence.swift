@@ -29,4 +29,20 @@ public protocol Persistence: Sendable {
   ///   - url: only entries whose ``RecordKey/url`` has exactly these bytes; `nil` for all. It is
   ///     text and no `URL`, which spells some characters in its own way.
   func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry]
+
+  /// Returns the key under which secrets in URLs are digested: the same one whenever the store is
+  /// open, in this process and in others, for as long as its records last.
+  ///
+  /// A layer and an ``HTTPCache`` ask when they meet the first URL with a secret, and keep the
+  /// answer. They ask on the caller's executor, perhaps the main actor. So a conformer answers within
+  /// milliseconds, and never waits for a lock of another process.
+  ///
+  /// - Returns: `nil` where the store has no key or cannot read it, which is the default. Secrets are
+  ///   then digested under a random key of the process. Records of URLs with a secret are not found
+  ///   after a restart, which is a miss and no error.
+  func secretKey() -> SecretKey?
+}
+
+extension Persistence {
+  public func secretKey() -> SecretKey? { nil }
 }

@@ -10,17 +10,26 @@ struct SHA256Digest {
   #if canImport(CryptoKit)
     private var hash = CryptoKit.SHA256()
     mutating func update(_ bytes: some DataProtocol) { hash.update(data: bytes) }
-    mutating func hex() -> String { Hex.encode(hash.finalize()) }
+    mutating func bytes() -> [UInt8] { Array(hash.finalize()) }
   #else
     private var hash = PortableSHA256()
     mutating func update(_ bytes: some DataProtocol) { hash.update(bytes) }
-    mutating func hex() -> String { Hex.encode(hash.finalize()) }
+    mutating func bytes() -> [UInt8] { hash.finalize() }
   #endif
+
+  mutating func hex() -> String { Hex.encode(bytes()) }
 
   /// Adds the length and then the bytes, so that no two lists of strings give the same input.
   mutating func update(framed string: String) {
     update(Array("\(string.utf8.count):".utf8))
     update(Array(string.utf8))
+  }
+
+  /// The digest of `bytes`, in 32 bytes.
+  static func bytes(_ bytes: some DataProtocol) -> [UInt8] {
+    var hash = SHA256Digest()
+    hash.update(bytes)
+    return hash.bytes()
   }
 
   /// The digest of `bytes`, in 64 lower-case hexadecimal digits.

@@ -6,7 +6,8 @@ extension RecordKey {
   ///
   /// - Throws: ``ReactorError/invalidResource(_:)``.
   init(
-    _ resource: Resource, backend: Backend?, scope: Scope, secretQueryItems: Set<String>
+    _ resource: Resource, backend: Backend?, scope: Scope, secretQueryItems: Set<String>,
+    digests: SecretDigests
   ) throws(ReactorError) {
     if let name = resource.identityHeaders.first(where: Redaction.secretFields.contains) {
       throw .invalidResource("\(name) cannot be an identity header: say whose data it is with the layer's scope")
@@ -16,6 +17,6 @@ extension RecordKey {
       method: resource.method, url: url,
       body: resource.body,
       identityFields: HTTPFields(resource.headers.filter { resource.identityHeaders.contains($0.name) }),
-      scope: scope, secretQueryItems: secretQueryItems)
+      scope: scope, secretQueryItems: secretQueryItems, digests: digests)
   }
 }

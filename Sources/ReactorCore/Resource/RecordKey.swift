@@ -27,14 +27,26 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   ///   - body: the request's body, of which the key holds the digest.
   ///   - identityFields: the fields that tell one representation from another; the key holds digests of the values.
   ///   - secretQueryItems: names, compared without regard to case.
+  ///   - secretKey: the key under which secrets are digested: ``Persistence/secretKey()`` of the
+  ///     store whose record is meant. Default: `nil`, a random key of this process; a store with a
+  ///     key of its own has no record under it.
   public init(
     method: HTTPRequest.Method, url: String, body: Data? = nil, identityFields: HTTPFields = [:],
-    scope: Scope = .shared, secretQueryItems: Set<String> = []
+    scope: Scope = .shared, secretQueryItems: Set<String> = [], secretKey: SecretKey? = nil
+  ) {
+    self.init(
+      method: method, url: url, body: body, identityFields: identityFields, scope: scope,
+      secretQueryItems: secretQueryItems, digests: secretKey.map(SecretDigests.init) ?? .ofProcess)
+  }
+
+  init(
+    method: HTTPRequest.Method, url: String, body: Data? = nil, identityFields: HTTPFields = [:], scope: Scope,
+    secretQueryItems: Set<String>, digests: SecretDigests
   ) {
     self.init(
       Parts(
         scope: scope, method: method,
-        url: SecretQuery.redact(PercentEncoding.line(url), names: secretQueryItems),
+        url: SecretQuery.redact(PercentEncoding.line(url), names: secretQueryItems, digests: digests),
         body: body.map { SHA256Digest.hex($0) },
         fields: Set(identityFields.map(\.name)).map { name in
           var hash = SHA256Digest()

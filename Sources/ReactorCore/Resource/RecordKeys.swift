@@ -9,11 +9,13 @@ final class RecordKeys: Sendable {
   private let backend: Backend?
   private let scope: Scope
   private let secretQueryItems: Set<String>
+  private let digests: SecretDigests
 
-  init(backend: Backend?, scope: Scope, secretQueryItems: Set<String>) {
+  init(backend: Backend?, scope: Scope, secretQueryItems: Set<String>, digests: SecretDigests) {
     self.backend = backend
     self.scope = scope
     self.secretQueryItems = secretQueryItems
+    self.digests = digests
   }
 
   /// - Parameter secretQueryItems: a flow's own, which may be others than the layer's.
@@ -24,6 +26,6 @@ final class RecordKeys: Sendable {
   }
 
   private func make(_ resource: Resource, _ secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
-    try RecordKey(resource, backend: backend, scope: scope, secretQueryItems: secretQueryItems)
+    try RecordKey(resource, backend: backend, scope: scope, secretQueryItems: secretQueryItems, digests: digests)
   }
 }

@@ -15,10 +15,12 @@ package enum SecretQuery {
   package static let urlFields: Set<HTTPField.Name> = Set(
     [.location, .contentLocation] + ["Link", "Refresh"].compactMap { HTTPField.Name($0) })
 
-  /// Returns `url` with each secret replaced by its SHA-256, so that it still tells two requests apart.
+  /// Returns `url` with each secret replaced by its digest, which still tells two requests apart.
   ///
   /// - Parameter names: compared without regard to case, after percent-decoding.
-  static func redact(_ url: String, names: Set<String>) -> String { redact(url, names, .url, with: digest) }
+  static func redact(_ url: String, names: Set<String>, digests: SecretDigests) -> String {
+    redact(url, names, .url, with: digests.digest)
+  }
 
   /// Returns `text` with each secret of its URLs replaced by `mark`.
   ///
@@ -29,14 +31,14 @@ package enum SecretQuery {
     redact(text, names, isURL ? .url : .prose) { _ in Array(mark.utf8) }
   }
 
-  /// Returns `fields` with the secrets of the URLs in ``urlFields`` replaced by their SHA-256.
-  static func redact(_ fields: HTTPFields, names: Set<String>) -> HTTPFields {
+  /// Returns `fields` with the secrets of the URLs in ``urlFields`` replaced by their digests.
+  static func redact(_ fields: HTTPFields, names: Set<String>, digests: SecretDigests) -> HTTPFields {
     guard fields.contains(where: { urlFields.contains($0.name) }) else { return fields }
     return HTTPFields(
       fields.map { field in
         guard urlFields.contains(field.name) else { return field }
         var field = field
-        field.value = redact(field.value, names, text(of: field.name), with: digest)
+        field.value = redact(field.value, names, text(of: field.name), with: digests.digest)
         return field
       })
   }
@@ -44,28 +46,26 @@ package enum SecretQuery {
   /// Returns stored `fields` with those secrets again that `url`, the client's own request, holds as well.
   ///
   /// - Returns: `nil` where a digest remains: the fields hold a secret that the client has not shown.
-  static func restore(_ fields: HTTPFields, from url: String, names: Set<String>) -> HTTPFields? {
+  static func restore(
+    _ fields: HTTPFields, from url: String, names: Set<String>, digests: SecretDigests
+  ) -> HTTPFields? {
     let urls = fields.filter { urlFields.contains($0.name) }
-    guard urls.contains(where: { $0.value.contains(prefix) }) else { return fields }
+    guard urls.contains(where: { $0.value.contains(SecretDigests.prefix) }) else { return fields }
     let bytes = Array(url.utf8)
     let secrets = Set(SecretScanner(bytes, names: lowercased(names), .url).secrets().map { Array(bytes[$0]) })
     var fields = fields
     for index in fields.indices where urlFields.contains(fields[index].name) {
       for secret in secrets {
         fields[index].value = fields[index].value.replacing(
-          String(decoding: digest(secret), as: UTF8.self), with: String(decoding: secret, as: UTF8.self))
+          String(decoding: digests.digest(secret), as: UTF8.self), with: String(decoding: secret, as: UTF8.self))
       }
-      if fields[index].value.firstRange(of: #/sha256-[0-9a-f]{64}/#) != nil { return nil }
+      if fields[index].value.firstRange(of: #/hmac-[0-9a-f]{64}/#) != nil { return nil }
     }
     return fields
   }
 }
 
 extension SecretQuery {
-  private static let prefix = "sha256-"
-
-  private static func digest(_ value: [UInt8]) -> [UInt8] { Array((prefix + SHA256Digest.hex(value)).utf8) }
-
   private static func lowercased(_ names: Set<String>) -> Set<String> { Set(names.map { $0.lowercased() }) }
 
   /// Two fields are one URL each (RFC 9110 §8.7, §10.2.2).

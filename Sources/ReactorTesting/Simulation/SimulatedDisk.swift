@@ -64,6 +64,9 @@ public final class SimulatedDisk: Sendable {
       try await read { try await disk.platter.entries(in: scope, url: url) }
     }
 
+    /// The same in each run, as all that a seed settles.
+    func secretKey() -> SecretKey? { SecretKey(bytes: repeatElement(0, count: SecretKey.byteCount)) }
+
     private var hasCrashed: Bool { disk.process.load(ordering: .relaxed) != process }
 
     private func read<Value>(_ body: () async throws -> Value) async throws -> Value {

@@ -12,9 +12,10 @@ import Testing
   @Test(arguments: [FilePersistence.Synchronization.normal, .full])
   func `files keep the contract`(_ synchronization: FilePersistence.Synchronization) async throws {
     try await withTemporaryDirectory { directory in
-      try await PersistenceConformance {
-        FilePersistence(directory: directory.appending(path: UUID().uuidString), synchronization: synchronization)
-      }.run()
+      try await PersistenceConformance(opening: {
+        let store = directory.appending(path: UUID().uuidString)
+        return { FilePersistence(directory: store, synchronization: synchronization) }
+      }).run()
     }
   }
 
@@ -33,7 +34,7 @@ import Testing
 enum Defect: String, CaseIterable, Sendable {
   case forgets, cutsBodies, ignoresCase, mixesScopes, neverRemoves, ignoresURLs, roundsTimes, sortsFields, slices,
     encodesURLs,
-    namesNoVariants
+    namesNoVariants, makesSecretKeys
 }
 
 /// Keeps the contract but for one thing.
@@ -78,6 +79,8 @@ private struct DefectivePersistence: Persistence {
     default: try await base.entries(in: scope, url: url)
     }
   }
+
+  func secretKey() -> SecretKey? { defect == .makesSecretKeys ? SecretKey() : nil }
 
   private func spelled(_ key: RecordKey) -> RecordKey {
     switch defect {

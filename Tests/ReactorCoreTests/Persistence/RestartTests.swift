@@ -15,7 +15,7 @@
         let (writer, path) = (try Program("StoreWriter"), directory.path(percentEncoded: false))
         let written = try await writer.output("models", path, "write").split(separator: "\n")
         let read = try await writer.output("models", path, "read").split(separator: "\n")
-        #expect(written.count >= 15)
+        #expect(written.count >= 16)
         #expect(written.filter { !$0.hasSuffix(" kept") } == [])
         #expect(read == written)
       }

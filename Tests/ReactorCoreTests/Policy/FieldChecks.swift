@@ -35,7 +35,9 @@ enum FieldChecks {
     _ = (StoredFields.confirm(fields, head), head.updated(by: fields, own, now, now))
     if let delay = RetryAfter.delay(in: fields, now: now), delay < .zero { return "a delay of \(delay)" }
     if let problem = redirected(own, fields) { return problem }
-    if let secret = secret(in: SecretQuery.redact(fields, names: ["token"])) { return "a secret in \(secret)" }
+    if let secret = secret(in: SecretQuery.redact(fields, names: ["token"], digests: .ofProcess)) {
+      return "a secret in \(secret)"
+    }
     let urls = Invalidation.named(
       by: HTTPResponse(status: .ok, headerFields: fields), to: .post, "https://api.example.com/a")
     return urls.allSatisfy { $0.hasPrefix("https://api.example.com/") } ? nil : "another origin"
@@ -73,7 +75,7 @@ enum FieldChecks {
       guard [.contentLocation, link, .location].contains(field.name) else { return false }
       return ["?", "&", "#", ";"].flatMap { ["\($0)token=", "\($0)token[]=", "\($0)%74oken="] }.contains { start in
         let parts = field.value.components(separatedBy: start).dropFirst()
-        return parts.contains { !$0.hasPrefix("sha256-") }
+        return parts.contains { !$0.hasPrefix("hmac-") }
       }
     }?.name
   }

@@ -71,17 +71,18 @@ import Testing
   @Test func `the encoding is pinned: a change of it loses every record on every disk`() {
     let key = RecordKey(
       method: .post, url: "https://api.example.com/search?q=a&token=t0p", body: Data("{}".utf8),
-      identityFields: [.acceptLanguage: "de"], scope: "alice", secretQueryItems: ["token"])
+      identityFields: [.acceptLanguage: "de"], scope: "alice", secretQueryItems: ["token"],
+      secretKey: SecretKey(bytes: 0..<32))
     #expect(
       key.identity == """
         reactor-key/1
         5
         alice
-        POST https://api.example.com/search?q=a&token=sha256-88eb05a2f7df24c8420c2c1c523c28c72d82bbaf57fcf000d98e360d581d70cf
+        POST https://api.example.com/search?q=a&token=hmac-0d854468e20784d7cd0b990c258d8a31a965a4e2247859e1867054d00b15a0b9
         body=44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
         accept-language=bb2dd7f8eb5e1bab1ea839622059c7ff17f5b2e3d123a0c8e1d24023116fa604
         """)
-    #expect(key.digest == "8d64efecfa7897f1369fdff035372933f9fe74ace59d6442a961a0120d3f4705")
+    #expect(key.digest == "43cf8c971d9f8717739688a965a03895e00a6e40929ce7a8edf4188835f9717a")
   }
 
   @Test(arguments: ["token=t0p-s3cret", "TOKEN=t0p-s3cret", "a=1&token=t0p-s3cret&b=2", "%74oken=t0p-s3cret"])

@@ -33,7 +33,7 @@ import Testing
       #expect(end.rest == "")
       let lines = end.error.split(separator: "\n")
       #expect(lines.count == 3)
-      #expect(lines[0].hasPrefix("GET /a?token=sha256-") && lines[0].contains(" 200 network, 3 bytes, "))
+      #expect(lines[0].hasPrefix("GET /a?token=hmac-") && lines[0].contains(" 200 network, 3 bytes, "))
       #expect(lines[2].hasPrefix("GET /a 200 stored, age ") && lines[2].hasSuffix(" ms"))
       #expect(!end.error.contains("s3cret"))
     }
@@ -78,7 +78,7 @@ import Testing
       for arguments in [["list"], ["list", "--json"], ["verify"]] {
         told += try await Command.run(["store"] + arguments + ["--store", store]).output
       }
-      #expect(told.contains("sha256-") && told.contains(" stored, age "))
+      #expect(told.contains("hmac-") && told.contains(" stored, age "))
       #expect(!told.contains("c4nary"), "\(told)")
       let paths =
         FileManager.default.enumerator(atPath: directory.path(percentEncoded: false))?
