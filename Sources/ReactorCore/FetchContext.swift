@@ -7,6 +7,8 @@ public struct FetchContext<Model: Sendable>: Sendable {
   public var progress: @Sendable (TransferProgress) -> Void
   /// Whether persistence was asked in this flight; then ``stale`` is what it had, and it need not be asked again.
   var hasAskedPersistence = false
+  /// To be told of each request that is about to be sent.
+  var sends: @Sendable () -> Void = {}
   /// Where every attempt leaves its hops; `nil`: nobody asks.
   var trail: RedirectTrail?
 

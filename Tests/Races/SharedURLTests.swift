@@ -231,4 +231,48 @@ struct WrittenElsewhereTests {
     gate.open()
     try await bench.waitUntilNothingWaits()
   }
+
+  @Test func `that could not be saved makes nobody read the older record`() async throws {
+    let disk = FaultyPersistence()
+    let bench = Bench(persistence: disk)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "server's").json))
+    _ = try await bench.notes.fetch("note")
+    bench.clock.advance(by: .seconds(1))
+    disk.failAlways(.save, with: RecordError.truncated)
+    let titles = bench.layer.reactor(Title.self)
+    try await titles.save(Title(text: "my title"), for: "note")
+    try await bench.notes.save(Note(1, "mine"), for: "note")
+    // It is stale, and still the latest that this type has: what is on disk is the server's of before.
+    let states = titles.states(for: "note", policy: .cacheOnly)
+    let state = await states.first { $0.fetchStatus == .idle && $0.value != nil }
+    #expect(state?.value?.text == "my title")
+    #expect(state?.isStale == true)
+  }
+}
+
+/// An answer is as old as the request that it answers, and not as the flight that sent it.
+@Suite("A retry, beside another type", .timeLimit(.minutes(1)))
+struct RetriedElsewhereTests {
+  private let busy = ScriptedTransport.Answer.response(.serviceUnavailable, fields: [.retryAfter: "5"])
+
+  @Test func `is newer than an answer that was asked for before it`() async throws {
+    let bench = Bench { $0.retry = RetryPolicy() }
+    let titles = bench.layer.reactor(Title.self)
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: busy, .json(Note(1, "between").json).held(at: gate), .json(Note(1, "retried").json))
+    let early = Task { try await bench.notes.fetch("note").text }
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(1))
+    let between = Task { try await titles.fetch("note").text }
+    try await gate.waitForArrival()
+    bench.clock.advance(by: .seconds(4))
+    #expect(try await early.value == "retried")
+    gate.open()
+    // What it has brought is older than what is stored.
+    #expect(try await between.value == "retried")
+    #expect(bench.notes.cached("note")?.text == "retried")
+    #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "retried")
+    try await bench.waitUntilNothingWaits()
+  }
 }

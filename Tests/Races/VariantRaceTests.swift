@@ -130,4 +130,42 @@ struct VariantsAtOnceTests {
     #expect(try await bench.notes.fetch(Self.german).text == "de 2")
     #expect(bench.transport.requestCount == 4)
   }
+
+  @Test func `beside a local write: the write does not come back over a newer answer`() async throws {
+    let disk = FaultyPersistence()
+    let bench = Bench(persistence: disk, transport: transport())
+    let stream = bench.notes.states(for: Self.english, policy: .cacheOnly).subscribe()
+    let german = bench.notes.states(for: Self.german, policy: .cacheOnly).subscribe()
+    try await bench.notes.save(Note(1, "mine"), for: Self.english)
+    for stream in [stream, german] { while let state = await stream.next(), state.value?.text != "mine" {} }
+    bench.clock.advance(by: .seconds(1))
+    disk.failAlways(.save, with: RecordError.truncated)
+    #expect(try await bench.notes.fetchFromNetwork(Self.english).text == "en 1")
+    bench.clock.advance(by: .seconds(1))
+    // On disk, and to whom reads German, the write is the latest that there is.
+    #expect(try await bench.notes.fetch(Self.german, policy: .cacheOnly).text == "mine")
+    #expect(bench.notes.cached(Self.english)?.text == "en 1")
+    #expect(stream.latest()?.value?.text == "en 1")
+    #expect(german.latest()?.value?.text == "mine")
+  }
+
+  @Test func `beside a local write: an older variant on disk does not take its place`() async throws {
+    struct Title: Codable, Sendable { var text: String }
+    let disk = FaultyPersistence()
+    let bench = Bench(persistence: disk, transport: transport())
+    let titles = bench.layer.reactor(Title.self)
+    for resource in Self.both { _ = try await bench.notes.fetch(resource) }
+    bench.clock.advance(by: .seconds(1))
+    disk.failAlways(.save, with: RecordError.truncated)
+    try await titles.save(Title(text: "mine"), for: Self.german)
+    let stream = titles.states(for: Self.german, policy: .cacheOnly).subscribe()
+    while let state = await stream.next(), state.value == nil {}
+    disk.failAlways(.save, with: nil)
+    bench.clock.advance(by: .seconds(1))
+    // The English answer is stored; what is on disk in German is of before the write.
+    #expect(try await bench.notes.fetchFromNetwork(Self.english).text == "en 2")
+    var state = stream.latest()
+    while state?.fetchStatus != .idle { state = await stream.next() }
+    #expect(state?.value?.text == "mine")
+  }
 }

@@ -22,6 +22,8 @@ struct ReferenceModelTests {
   func `what has failed once is tried again`(world: World) async {
     let seeds: [UInt64] = [
       100_886, 500_372, 504_243, 1_005_974, 2_004_683, 2_017_796, 3_002_257, 31_038_704, 31_172_449,
+      7, 66, 2080, 2104, 3133, 3241, 4328, 6842, 500_002, 900_004, 900_570, 901_422, 902_881, 31_001_258,
+      31_003_226,
     ]
     await Simulation.run(seeds: seeds, world.body)
   }

@@ -24,6 +24,7 @@ extension HTTPFlow {
       // Who is gone by now, as after an invalidation, asks nobody.
       try Task.checkCancellation()
       guard !core.isOffline.load(ordering: .relaxed) else { throw ReactorError.noConnectivity }
+      context.sends()
       emit(key, .request(isConditional: isConditional))
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
       // What an attempt has changed, it has changed whether it fails or not.

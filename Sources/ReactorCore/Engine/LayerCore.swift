@@ -121,7 +121,7 @@ enum LayerChange: Sendable {
   case stored(RecordKey, Generation, Variant?)
   /// A model was written locally, with this number, which reactors of its type find on disk. To those of another type it says
   /// that what they have is out of date.
-  case written(RecordKey, Generation)
+  case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
   case removed(RecordKey)
   case removedAll

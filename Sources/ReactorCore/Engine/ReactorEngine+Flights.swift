@@ -169,6 +169,8 @@ extension ReactorEngine {
     context.hasAskedPersistence = loaded != nil
     // Who keeps the closure must keep neither the generation nor the task.
     context.progress = { [weak self, key = work.key, flight = work.flight] in self?.advance(key, flight, to: $0) }
+    context.sends = { [weak self, key = work.key, flight = work.flight] in self?.sends(key, flight) }
+    work.ticket.send()
     do {
       let snapshot = try await flow.network(work.resource, context)
       let saved = flow.configuration.waitsForSave ? await save(snapshot, work.resource, work.ticket) : nil
@@ -196,6 +198,11 @@ extension ReactorEngine {
   private func current(_ key: RecordKey, _ flight: UInt64, _ state: borrowing State) -> Entry? {
     guard let entry = state.memory.entries[key], entry.flight?.machine.id == flight else { return nil }
     return entry
+  }
+
+  /// Another attempt of the flight is about to be sent.
+  private func sends(_ key: RecordKey, _ flight: UInt64) {
+    state.withLock { current(key, flight, $0)?.flight?.ticket.send() }
   }
 
   private func unreachable(_ work: Work) {
@@ -265,14 +272,22 @@ extension ReactorEngine {
       append(work.key, .superseded)
       if let failure { append(work.key, .loadFailed(failure)) }
       let own = answer(snapshot, entry, lead: lead)
-      if let newer, Copy(newer, of: entry.key, origin: .persistence).askedAt >= own.askedAt {
+      let held = entry.held(answering: work.resource)
+      if let newer, !own.isNewer(thanStored: Copy(newer, of: entry.key, origin: .persistence), at: now) {
         adopt(newer, entry, for: work.resource, at: now, &state, &effects)
-      } else if (entry.held(answering: work.resource)?.askedAt ?? .distantPast) <= own.askedAt {
+      } else if !isNewer(held, than: own, of: work, entry, at: now) {
         setCopy(own.invalidated(at: now), of: entry, &state, &effects)
-        entry.brought(by: work.ticket.number)
+        entry.brought(by: work.ticket.sentNumber)
       }
       end(work, entry, at: now, &state, &effects)
     }
+  }
+
+  /// Whether what is held was asked for later than a flight's answer: by their numbers, where it has one.
+  private func isNewer(_ held: Copy?, than own: Copy, of work: Work, _ entry: Entry, at now: Date) -> Bool {
+    guard let held else { return false }
+    guard held === entry.copy, entry.generation > 0 else { return held.isNewer(thanStored: own, at: now) }
+    return entry.generation > work.ticket.sentNumber
   }
 
   private func answer(_ snapshot: Snapshot<AnyModel>, _ entry: Entry, lead: Double) -> Copy {
@@ -321,7 +336,7 @@ extension ReactorEngine {
     if isOld { copy = copy.invalidated(at: now) }
     var isLoaded = true
     // Another variant, however new, is no answer to what was asked for.
-    if let old = entry.held(answering: resource), !(old === entry.copy && entry.isOutdated) {
+    if let old = entry.held(answering: resource), !(old === entry.copy && entry.isOutdated(by: copy)) {
       if old.isNewer(thanStored: copy, at: now) {
         copy = old
       } else if old.fetchedAt == copy.fetchedAt {
@@ -330,8 +345,16 @@ extension ReactorEngine {
       }
     }
     guard copy !== entry.copy else { return }
+    if standsAside(copy, entry, for: resource, at: now) { return entry.keepAside(copy) }
     setCopy(copy, of: entry, &state, &effects)
     if isLoaded { entry.brought(by: 0) }
     if standing(copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
+  }
+
+  /// What does not vary, such as a local write, answers every resource. Where the key has an answer to another one that is newer, it
+  /// must not take its place: the streams that show that would go back.
+  private func standsAside(_ copy: Copy, _ entry: Entry, for resource: Resource, at now: Date) -> Bool {
+    guard let current = entry.copy, current.isAnotherVariant(for: resource) else { return false }
+    return !copy.isAnotherVariant(than: current.head?.variant) && current.isNewer(thanStored: copy, at: now)
   }
 }

@@ -84,7 +84,8 @@ extension ReactorEngine {
       result = try await core.carryOut(key) { [self] in
         let result = report(await carryOut(snapshot, resource, ticket), snapshot, key)
         // Not before it is on disk, where other types no longer find what it has replaced.
-        core.announce(.written(key, ticket.number), except: self)
+        let isStored = if case .saved = result { true } else { false }
+        core.announce(.written(key, ticket.number, isStored: isStored), except: self)
         return result
       }
     } catch {
@@ -181,25 +182,30 @@ extension ReactorEngine: LayerMember {
       }
     // Another type's reactor has stored a newer record: this one's model is of an older. It is on disk to be read.
     case .stored(let key, let number, let variant):
-      if flow.isPersistent { outdate(key, by: number, variant, isWritten: false) }
-    case .written(let key, let number): outdate(key, by: number, nil, isWritten: true)
+      if flow.isPersistent { outdate(key, by: number, variant, isStored: true, isWritten: false) }
+    case .written(let key, let number, let isStored):
+      outdate(key, by: number, nil, isStored: isStored && flow.isPersistent, isWritten: true)
     }
   }
 
   /// Declares stale what is older than another reactor's record of `variant`. Streams read that, where it is of their type.
   /// They do not ask the network: after a local write its answer would replace what was written.
-  private func outdate(_ key: RecordKey, by number: Generation, _ variant: Variant?, isWritten: Bool) {
+  ///
+  /// - Parameter isStored: `false` for what is in the other reactor's memory alone: what is on disk is older then.
+  private func outdate(
+    _ key: RecordKey, by number: Generation, _ variant: Variant?, isStored: Bool, isWritten: Bool
+  ) {
     let now = now
     transact { state, effects in
       guard let entry = state.memory.entries[key] else { return }
       let isMeant = { (copy: Copy) in !copy.isAnotherVariant(than: variant) }
       if let copy = entry.copy, isMeant(copy), entry.generation < number {
         setCopy(copy.invalidated(at: now), of: entry, &state, &effects)
-        entry.isOutdated = true
+        if isStored { entry.outdate(by: variant) }
       }
       entry.invalidateVariants(at: now, where: isMeant)
       switch entry.flight?.machine.isPaused {
-      case nil: if flow.isPersistent { refresh(entry, isStored: true, at: now, &state, &effects) }
+      case nil: if isStored { refresh(entry, isStored: true, at: now, &state, &effects) }
       // What it waits for is on disk.
       case true?: restart(entry, at: now, &state, &effects)
       case false?:

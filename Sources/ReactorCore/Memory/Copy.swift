@@ -64,12 +64,13 @@ final class Copy: Sendable {
   }
 
   /// Whether it is newer than what persistence has, where no generation says so: another process stored
-  /// that, or an earlier one. A time in the future is from a clock that was set back since, and is older
+  /// that, or an earlier one. What was asked for later is newer, and what arrived later need not be. A time in the future is from a clock that was set back since, and is older
   /// than any of the past; but a local value goes only for one that is known to be newer.
   func isNewer(thanStored other: Copy, at now: Date) -> Bool {
-    let (isAhead, otherIsAhead) = (fetchedAt > now, other.fetchedAt > now)
+    let (isAhead, otherIsAhead) = (askedAt > now, other.askedAt > now)
     guard isAhead == otherIsAhead else { return otherIsAhead || origin == .local }
-    return fetchedAt > other.fetchedAt
+    if isAhead, origin == .local { return true }
+    return (askedAt, fetchedAt) > (other.askedAt, other.fetchedAt)
   }
 
   /// The same model, declared stale at `date` at the latest.

@@ -6,7 +6,7 @@ typealias Generation = UInt64
 /// Settles, over all reactors of a layer, which of two answers for one key is the newer: not the one that arrives later
 /// but the one that was begun later.
 ///
-/// Who begins something draws a number. A local write, an invalidation and a removal *fence*: no answer that was begun before them
+/// Who begins something draws a number, and a flight a new one with each request that it sends. A local write, an invalidation and a removal *fence*: no answer that was begun before them
 /// can be committed any more. A network answer is committed unless something newer was; so a slow old answer never overwrites a
 /// newer one, and one that nothing has overtaken is not thrown away.
 ///
@@ -28,6 +28,8 @@ final class Generations: Sendable {
   private struct Floor {
     /// The greatest number that was committed or fenced: no answer below it is committed.
     var committed: Generation = 0
+    /// The greatest number that fenced.
+    var fenced: Generation = 0
     /// The greatest number that was carried out on disk: no write and no removal below it is.
     var carriedOut: Generation = 0
     /// How many tickets there are.
@@ -37,18 +39,33 @@ final class Generations: Sendable {
   /// Something that was begun for a key; over when it is released, so that the numbers of idle keys are forgotten.
   final class Ticket: Sendable {
     let key: RecordKey
-    let number: Generation
+    private let latest: Atomic<Generation>
+    private let latestSent: Atomic<Generation>
     private let isChange: Bool
     private let generations: Generations
 
     fileprivate init(_ key: RecordKey, _ number: Generation, isChange: Bool, of generations: Generations) {
       self.key = key
-      self.number = number
+      latest = Atomic(number)
+      latestSent = Atomic(number)
       self.isChange = isChange
       self.generations = generations
     }
 
     deinit { generations.end(key) }
+
+    var number: Generation { latest.load(ordering: .relaxed) }
+
+    /// The number of the latest request, fenced or not: whose answer is the newer.
+    var sentNumber: Generation { latestSent.load(ordering: .relaxed) }
+
+    /// Draws a new number where a request is sent: its answer is of then, however early the flight was begun. What fences the
+    /// flight fences its later requests too: nobody has asked since.
+    func send() {
+      let (sent, isFenced) = generations.sent(key, number)
+      latestSent.store(sent, ordering: .relaxed)
+      if !isFenced { latest.store(sent, ordering: .relaxed) }
+    }
 
     /// Whether what this began may still be used; if so, nothing older may be from now on.
     func commit() -> Bool { generations.commit(key, number, isChange: isChange) }
@@ -97,6 +114,13 @@ final class Generations: Sendable {
     }
   }
 
+  private func sent(_ key: RecordKey, _ number: Generation) -> (Generation, isFenced: Bool) {
+    state.withLock { state in
+      state.last += 1
+      return (state.last, number < max(state.floors[key]?.fenced ?? 0, state.floor.fenced))
+    }
+  }
+
   private func carriedOut(_ key: RecordKey, _ number: Generation) {
     state.withLock { state in
       guard var floor = state.floors[key] else { return }
@@ -114,7 +138,7 @@ final class Generations: Sendable {
       state.last += 1
       var floor = state.floors[key] ?? Floor()
       floor.begun += 1
-      if fences { floor.committed = state.last }
+      if fences { (floor.committed, floor.fenced) = (state.last, state.last) }
       state.floors[key] = floor
       return state.last
     }
@@ -127,7 +151,7 @@ extension Generations {
   func fenceAll() -> Generation {
     state.withLock { state in
       state.last += 1
-      state.floor.committed = state.last
+      (state.floor.committed, state.floor.fenced) = (state.last, state.last)
       return state.last
     }
   }

@@ -16,13 +16,13 @@ final class KeyState: MemoryEntry {
   var isForgotten = false
   /// Whether a flight was under way when ``wakeup`` was looked at last.
   var hadFlight = false
-  /// Whether the layer has stored a newer record than ``copy``.
-  var isOutdated = false
   private var hasChanged = false
   private var publishedStatus = FetchStatus.idle
   private var hasNewValue = false
 
   private(set) var copy: Copy?
+  /// The layer has stored a newer record than ``copy``, of this variant.
+  private var outdated: NewerRecord?
   /// Of the flight or the write that brought ``copy``; zero where it was loaded.
   var generation: Generation = 0
   /// Of the latest attempt.
@@ -74,8 +74,23 @@ final class KeyState: MemoryEntry {
   /// ``copy`` is what was begun with this number, or was loaded (zero).
   func brought(by generation: Generation) {
     self.generation = generation
-    isOutdated = false
+    outdated = nil
   }
+
+  /// By reference, since few entries have one.
+  private final class NewerRecord {
+    let variant: Variant?
+
+    init(variant: Variant?) { self.variant = variant }
+  }
+
+  var isOutdated: Bool { outdated != nil }
+
+  /// The layer has stored a newer record than ``copy``, of `variant`.
+  func outdate(by variant: Variant?) { outdated = NewerRecord(variant: variant) }
+
+  /// Whether `stored` is newer than ``copy`` for the one reason that the layer has stored it since.
+  func isOutdated(by stored: Copy) -> Bool { outdated.map { !stored.isAnotherVariant(than: $0.variant) } ?? false }
 
   func addSubscriber(_ subscriber: Subscriber, for id: Flight.PartyID) { subscribers[id] = subscriber }
 
@@ -229,6 +244,12 @@ final class KeyState: MemoryEntry {
   func copy(answering resource: Resource) -> Copy? {
     if let copy, !copy.isAnotherVariant(for: resource) { return copy }
     return flight?.variants.last { !$0.isAnotherVariant(for: resource) }
+  }
+
+  /// Keeps `copy` for the parties of the flight and for the streams that it answers, beside the key's copy, which is newer.
+  func keepAside(_ copy: Copy) {
+    guard let flight, !flight.variants.contains(where: { $0 === copy }) else { return }
+    if let earlier = flight.keep(copy) { replaced.append(earlier) }
   }
 
   /// The newest copy that is held for `resource`, by a stream too.

@@ -29,6 +29,24 @@ import Testing
     #expect(!early.commit())
   }
 
+  @Test func `count an answer from its request, not from the flight's beginning`() {
+    let early = generations.begin(key)
+    let late = generations.begin(key)
+    early.send()
+    #expect(early.number > late.number)
+    #expect(early.commit())
+    #expect(!late.commit())
+  }
+
+  @Test func `fence the later requests of a flight that was fenced`() {
+    let flight = generations.begin(key)
+    let fence = generations.fence(key)
+    flight.send()
+    #expect(flight.number < fence.number)
+    #expect(flight.sentNumber > fence.number)
+    #expect(!flight.commit())
+  }
+
   @Test func `commit a thing twice`() {
     let ticket = generations.begin(key)
     #expect(ticket.commit())

@@ -140,7 +140,7 @@ struct Household: Sendable {
   }
 
   private func invalidate(_ place: Place, _ user: SimulatedUser) async {
-    let order = model.begin(owner, [place.path])
+    let order = model.beginInvalidating(place)
     defer { model.end(owner, [place.path]) }
     world.note("user \(user.number) invalidates \(place) as \(order)")
     await desk(place).invalidate(place.resource())
@@ -156,7 +156,7 @@ struct Household: Sendable {
 
   /// Changes the document at the server, which makes the copy stale.
   private func put(_ place: Place, _ user: SimulatedUser) async throws {
-    let order = model.begin(owner, [place.path])
+    let order = model.beginInvalidating(place)
     defer { model.end(owner, [place.path]) }
     let who = "user \(user.number) puts \(place) as \(order)"
     world.note(who)

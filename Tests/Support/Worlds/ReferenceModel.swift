@@ -71,10 +71,14 @@ final class ReferenceModel: Sendable {
     var requests: [Key: Int] = [:]
     var promises: [Place: Promise] = [:]
     var overwritten: [Place: Int] = [:]
+    /// The same when a request was sent. One that is overtaken is not stored.
+    var overwrittenWhenSent: [Int: [Place: Int]] = [:]
     var diskHasCrashed = false
     /// Whether what is shown may have been read from disk: there the wall clock alone says how old it is.
     var readsDisk = false
     var underWay: [Key: UnderWay] = [:]
+    /// Another type was written: who joins a flight from before makes it begin again, once.
+    var mayRestart: Set<Key> = []
   }
 
   let world: SimulatedWorld
@@ -94,7 +98,7 @@ final class ReferenceModel: Sendable {
     let maximumAge = world.draws.element(of: [0, 1, 5, 60]) ?? 1
     let varying = world.draws.element(of: [[], [], ["/a"], Self.paths]) ?? []
     server = ReferenceServer(maximumAge: maximumAge, varying: Set(varying)) { [clock = world.clock] in
-      clock.now.elapsed
+      (clock.now.elapsed, clock.wallClock())
     }
     let isOvertaken = world.draws.chance(0.2)
     slowness = isOvertaken ? .seconds(5) : .zero
@@ -150,6 +154,19 @@ extension ReferenceModel {
     state.withLock { state in
       for other in Place.all(place.owner) where other.path == place.path && other.kind != place.kind {
         state.overwritten[other, default: 0] += 1
+        state.mayRestart.insert(Key(other))
+      }
+    }
+    return begin(place.owner, [place.path])
+  }
+
+  /// Begins an invalidation. A variant that cannot be marked is removed.
+  ///
+  /// - Returns: its number, for its end.
+  func beginInvalidating(_ place: Place) -> Int {
+    if server.varying.contains(place.path), faults.loadFailure > 0 || faults.saveFailure > 0 {
+      state.withLock { state in
+        for other in Place.all(place.owner) where other.path == place.path { state.overwritten[other, default: 0] += 1 }
       }
     }
     return begin(place.owner, [place.path])
@@ -225,7 +242,8 @@ extension ReferenceModel {
   func promised(_ place: Place, _ order: Int, _ before: Before) {
     state.withLock { state in
       guard order >= state.promises[place]?.order ?? 0 else { return }
-      state.promises[place] = Promise(order: order, removals: before.removals, overwritten: before.overwritten)
+      let overwritten = min(before.overwritten, state.overwrittenWhenSent[order]?[place] ?? .max)
+      state.promises[place] = Promise(order: order, removals: before.removals, overwritten: overwritten)
     }
   }
 
@@ -267,6 +285,11 @@ extension ReferenceModel {
     let least = max(min(before.settled, self.before(place).settled), floor)
     let isOld = { (order: Int) in order < least && !self.server.areSentTogether(order, least) }
     guard let word = words.first(where: { !isOld($0.order) }) else {
+      // What was written and could not be saved is in memory alone.
+      let acknowledged = faults.saveFailure > 0 ? 0 : min(before.settled, self.before(place).settled)
+      if let word = words.first(where: { $0.order >= acknowledged && isLater($0.order, than: least) }) {
+        return max(word.order, acknowledged)
+      }
       world.check(false, "\(who): \(document) is older than \(least) (\(before.settled) was acknowledged)")
       return floor
     }
@@ -279,6 +302,23 @@ extension ReferenceModel {
     return max(word.order, least)
   }
 
+  /// Whether an answer that has come since `time` had been overtaken by another type's, of `order`.
+  private func overtakes(_ order: Int, since time: Duration) -> Bool {
+    server.arrivals(since: time).contains {
+      $0 < order || server.areSentTogether($0, order) || isLater(order, than: $0)
+    }
+  }
+
+  /// Whether the wall clock, which was set back, says so: where numbers tell nothing, as of a record that was replaced on
+  /// disk alone, its times decide. A time in the future is older than any.
+  private func isLater(_ order: Int, than other: Int) -> Bool {
+    guard world.setBack > .zero, let shown = server.wallTimes(order), let known = server.wallTimes(other) else {
+      return false
+    }
+    let asked = min(known.sent, known.arrived)
+    return asked > world.clock.wallClock() || shown.arrived >= asked
+  }
+
   /// What `cacheFirst` may use without a question, or has got for one.
   private func judgeGood(_ document: Document, _ words: [ReferenceServer.Word], _ before: Before, _ who: String) {
     let lifetime: Duration = document.version == 0 ? freshFor : .seconds(server.maximumAge)
@@ -288,11 +328,14 @@ extension ReferenceModel {
     let resolution = Duration.nanoseconds(240)
     // Of an answer that was under way as the clock was set back, nobody knows how long it took.
     let setBack = world.setBack
-    let unknown = setBack == .zero ? .zero : state.withLock(\.readsDisk) ? setBack : min(setBack, faults.latency * 2)
+    let longest = faults.latency * 2 + slowness
+    let unknown = setBack == .zero ? .zero : state.withLock(\.readsDisk) ? setBack : min(setBack, longest)
     let isGood = words.contains { word in
       word.order > before.invalidated
         && (word.saidAt + lifetime + resolution + unknown > before.asked
-          || (server.arrival(word.order) ?? .zero) + saving >= before.asked)
+          || (server.arrival(word.order) ?? .zero) + saving >= before.asked
+          // Its own answer has come, and had been overtaken by this one.
+          || overtakes(word.order, since: before.asked - saving))
     }
     world.check(isGood, "\(who): \(document) was neither fresh at \(before.asked) nor asked for")
   }
@@ -304,8 +347,7 @@ extension ReferenceModel {
     let saving = world.currentFaults.diskLatency * 4
     let isAsked = words.contains { word in
       document.version == 0 || (server.arrival(word.order) ?? .zero) + saving >= before.asked
-        // Another type has overtaken the answer that was asked for.
-        || server.hasArrival(since: before.asked, before: word.order)
+        || overtakes(word.order, since: before.asked - saving)
     }
     world.check(isAsked, "\(who): \(document) was known at \(before.asked), and nobody was asked")
   }

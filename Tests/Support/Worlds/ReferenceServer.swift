@@ -40,6 +40,11 @@ final class ReferenceServer: Sendable {
     var saidAt: Duration
   }
 
+  struct WallTimes: Sendable {
+    var sent: Date
+    var arrived: Date
+  }
+
   private struct State {
     var versions: [String: Int] = [:]
     var order = 0
@@ -48,17 +53,19 @@ final class ReferenceServer: Sendable {
     var sent: [Int: Duration] = [:]
     /// When the answer to a request was there.
     var arrivals: [Int: Duration] = [:]
+    /// The same by the wall clock, of what was written as well.
+    var wallTimes: [Int: WallTimes] = [:]
     var isNoStore = false
   }
 
   private let state = Mutex(State())
-  private let now: @Sendable () -> Duration
+  private let now: @Sendable () -> (elapsed: Duration, wall: Date)
   /// Seconds that an answer is fresh.
   let maximumAge: Int
   /// The paths whose documents vary by language.
   let varying: Set<String>
 
-  init(maximumAge: Int, varying: Set<String>, now: @escaping @Sendable () -> Duration) {
+  init(maximumAge: Int, varying: Set<String>, now: @escaping @Sendable () -> (elapsed: Duration, wall: Date)) {
     self.maximumAge = maximumAge
     self.varying = varying
     self.now = now
@@ -75,7 +82,15 @@ final class ReferenceServer: Sendable {
     }
   }
 
-  func sent(_ order: Int) { state.withLock { $0.sent[order] = now() } }
+  func sent(_ order: Int) {
+    state.withLock { state in
+      let now = now()
+      state.sent[order] = now.elapsed
+      state.wallTimes[order] = WallTimes(sent: now.wall, arrived: now.wall)
+    }
+  }
+
+  func wallTimes(_ order: Int) -> WallTimes? { state.withLock { $0.wallTimes[order] } }
 
   /// Whether two requests were sent at the very same time: then neither is the later.
   func areSentTogether(_ one: Int, _ other: Int) -> Bool {
@@ -85,15 +100,19 @@ final class ReferenceServer: Sendable {
     }
   }
 
-  func arrived(_ order: Int) { state.withLock { $0.arrivals[order] = now() } }
+  func arrived(_ order: Int) {
+    state.withLock { state in
+      let now = now()
+      state.arrivals[order] = now.elapsed
+      state.wallTimes[order]?.arrived = now.wall
+    }
+  }
 
   /// When the answer to the request of that number was there; `nil` for what was written, and for what never came.
   func arrival(_ order: Int) -> Duration? { state.withLock { $0.arrivals[order] } }
 
-  /// Whether an answer to a request before `order` has come since `time`.
-  func hasArrival(since time: Duration, before order: Int) -> Bool {
-    state.withLock { $0.arrivals.contains { $0.key < order && $0.value >= time } }
-  }
+  /// The requests whose answers have come since `time`.
+  func arrivals(since time: Duration) -> [Int] { state.withLock { $0.arrivals.filter { $0.value >= time }.map(\.key) } }
 
   /// From now on answers may be stored or not.
   func setNoStore(_ isNoStore: Bool) { state.withLock { $0.isNoStore = isNoStore } }
@@ -106,7 +125,11 @@ final class ReferenceServer: Sendable {
   /// A document that `owner` writes locally.
   func written(_ owner: String, _ path: String, order: Int) -> Document {
     let document = Document(owner: owner, path: path, version: 0, order: order)
-    state.withLock { $0.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now())) }
+    state.withLock { state in
+      let now = now()
+      state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now.elapsed))
+      state.wallTimes[order] = WallTimes(sent: now.wall, arrived: now.wall)
+    }
     return document
   }
 
@@ -138,12 +161,12 @@ final class ReferenceServer: Sendable {
         // Whichever document of this version is stored, it is confirmed.
         for document in Set((state.words[owner + path] ?? []).map(\.document))
         where document.version == version && document.language == language {
-          state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now()))
+          state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now().elapsed))
         }
         return (HTTPResponse(status: .notModified, headerFields: fields), Data())
       }
       let document = Document(owner: owner, path: path, language: language, version: version, order: order)
-      state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now()))
+      state.words[owner + path, default: []].append(Word(document: document, order: order, saidAt: now().elapsed))
       let body = Self.bytes(document)
       return (HTTPResponse(status: .ok, headerFields: fields), body)
     }

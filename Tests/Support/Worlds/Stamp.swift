@@ -48,13 +48,15 @@ extension ReferenceModel {
         guard other.kind != place.kind || (varies && other.language != place.language) else { continue }
         state.overwritten[other, default: 0] += 1
       }
+      state.overwrittenWhenSent[order] = state.overwritten
     }
     guard isShared else { return }
     let (other, fences) = state.withLock { state in
       let fences = state.fences[key] ?? 0
       let other = state.underWay[key]
       state.underWay[key] = state.open[key, default: 0] == 0 ? UnderWay(order: order, fences: fences) : nil
-      return (other, fences)
+      let isSecond = other?.fences == fences
+      return (isSecond && state.mayRestart.remove(key) != nil ? nil : other, fences)
     }
     world.check(other?.fences != fences, "\(place): two requests at once, and nothing came between them")
   }
