@@ -17,6 +17,10 @@ typedef struct {
   unsigned char *bytes;
   int64_t size;
   bool named;  // A directory that was synchronised holds its name.
+  // One of the same name that was deleted, if no directory was synchronised since: it may be there again, and then whole.
+  bool had_other;
+  unsigned char *other;
+  int64_t other_size;
 } disk_file;
 
 typedef struct {
@@ -97,12 +101,29 @@ static disk_file *disk_of(const char *path) {
 // Makes durable which names there are; all files are of one directory.
 static void sync_directory(void) {
   for (int i = 0; i < disk_count; i++) {
+    free(disk[i].other);
+    disk[i].other = NULL;
+    disk[i].had_other = false;
     disk[i].named = access(disk[i].path, F_OK) == 0;
     if (disk[i].named) continue;
     free(disk[i].bytes);
     disk[i].bytes = NULL;
     disk[i].size = 0;
   }
+}
+
+// A file that comes later under this name is another, with nothing of this one's in it.
+static void deleted(disk_file *on) {
+  if (on->named && !on->had_other) {
+    on->other = on->bytes;
+    on->other_size = on->size;
+    on->had_other = true;
+  } else {
+    free(on->bytes);
+  }
+  on->bytes = NULL;
+  on->size = 0;
+  on->named = false;
 }
 
 // MARK: Files
@@ -226,9 +247,10 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int syncs) {
   pthread_mutex_unlock(&lock);
   int code = fault(on, "delete", SQLITE_IOERR_DELETE);
   if (!code) code = system_vfs->xDelete(system_vfs, path, on ? 0 : syncs);
-  if (code || !on || !syncs) return code;
+  if (code || !on) return code;
   pthread_mutex_lock(&lock);
-  sync_directory();
+  deleted(on);
+  if (syncs) sync_directory();
   pthread_mutex_unlock(&lock);
   return code;
 }
@@ -268,6 +290,7 @@ static void disarm(void) {
   for (int i = 0; i < disk_count; i++) {
     free(disk[i].path);
     free(disk[i].bytes);
+    free(disk[i].other);
   }
   disk_count = 0;
 }
@@ -308,7 +331,15 @@ static uint64_t next(uint64_t *state) {
   return bits ^ (bits >> 31);
 }
 
+static void write_whole(const char *path, const unsigned char *bytes, int64_t size) {
+  FILE *file = fopen(path, "wb");
+  if (!file) return;
+  fwrite(bytes, 1, (size_t)size, file);
+  fclose(file);
+}
+
 static void cut(disk_file *on, uint64_t *state) {
+  if (on->had_other && next(state) % 2) return write_whole(on->path, on->other, on->other_size);
   unsigned char *written;
   int64_t size;
   bool is_there = read_whole(on->path, &written, &size) != 0;
