@@ -34,19 +34,21 @@ final class EventHub: Sendable {
     /// In the order in which they came.
     var observers: [Observer] = []
     var queue: [ReactorEvent] = []
-    /// The events that came after the queue was full.
-    var lost = (count: 0, latest: ReactorEvent?.none)
+    /// How many events came after the queue was full, and the one that tells so. None of them is kept: what an error of theirs
+    /// holds must not end under the lock.
+    var lost = (count: 0, told: ReactorEvent?.none)
     var isDelivering = false
     var hasEnded = false
 
     mutating func put(_ event: ReactorEvent) {
       guard queue.count >= EventHub.capacity else { return queue.append(event) }
-      lost = (lost.count + 1, event)
+      let count = lost.count + 1
+      lost = (count, ReactorEvent(key: event.key, model: event.model, kind: .dropped(count)))
     }
 
     mutating func takeBatch() -> Batch {
-      if let latest = lost.latest {
-        queue.append(ReactorEvent(key: latest.key, model: latest.model, kind: .dropped(lost.count)))
+      if let told = lost.told {
+        queue.append(told)
         lost = (0, nil)
       }
       defer { queue = [] }
