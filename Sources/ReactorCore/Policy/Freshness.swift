@@ -77,7 +77,7 @@ struct Freshness: Sendable, Hashable {
     let isInvalid = invalidatedAt != nil
     // A record from the future, or a clock set back: stale, and never longer alive for it.
     let isFresh = isPast && age < lifetime && !isInvalid
-    let overdue = isPast ? age - lifetime : .infinity
+    let overdue = isPast && now >= invalidatedAt ?? now ? age - lifetime : .infinity
     return Standing(
       isFresh: isFresh,
       mayStandIn: !isNoCache && !(isMustRevalidate && !isFresh),

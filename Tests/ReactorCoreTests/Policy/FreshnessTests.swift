@@ -178,6 +178,9 @@ extension Freshness {
     let freshness = freshness(invalidatedAt: 10)
     #expect(freshness.at(39, staleIfError: .seconds(30))?.isWithinStaleIfError == true)
     #expect(freshness.at(40, staleIfError: .seconds(30))?.isWithinStaleIfError == false)
+    // The clock was set back to before that: nobody knows how long ago it was.
+    #expect(freshness.at(9, staleIfError: .seconds(30))?.isWithinStaleIfError == false)
+    #expect(freshness.at(9)?.isWithinStaleIfError == false)
   }
 }
 

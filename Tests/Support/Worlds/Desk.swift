@@ -40,13 +40,23 @@ struct Desk: Sendable {
   }
 }
 
+extension ReferenceModel {
+  /// What asks for a document, or changes it.
+  func resource(_ place: Place, changes: Bool = false) -> Resource {
+    resource(place.path, [Place.kindField: place.kind.rawValue, .acceptLanguage: place.language], changes: changes)
+  }
+
+  func resource(_ path: String, _ fields: HTTPFields, changes: Bool = false) -> Resource {
+    let isSearch = server.searched.contains(path)
+    var resource = Resource(path, method: changes ? .put : isSearch ? .post : .get, headers: fields)
+    if !changes { resource.isReadOnly = true }
+    return resource
+  }
+}
+
 extension Place {
   /// The field in which a request says its type.
   static let kindField = HTTPField.Name("X-Kind") ?? .range
-
-  func resource(_ method: HTTPRequest.Method = .get) -> Resource {
-    Resource(path, method: method, headers: [Self.kindField: kind.rawValue, .acceptLanguage: language])
-  }
 
   /// Of all types, in all languages.
   static func all(_ owner: String) -> [Place] {

@@ -9,7 +9,7 @@ extension Household {
   func judgeEnd(watching places: [Place]) {
     for place in places where place.owner == owner {
       let state = last.state(place)
-      let cached = desk(place).cached(place.resource())
+      let cached = desk(place).cached(model.resource(place))
       // A stream keeps its own variant where memory has another.
       let isOwn = cached == nil && model.server.varying.contains(place.path)
       world.check(
@@ -26,7 +26,7 @@ extension Household {
     for place in Place.all(owner) {
       let present = model.server.version(place.path)
       do {
-        let found = try await desk(place).fetch(place.resource(), .networkOnly)
+        let found = try await desk(place).fetch(model.resource(place), .networkOnly)
         world.check(found.version == present, "\(place): the network is well, and gave \(found) for version \(present)")
       } catch {
         world.check(false, "\(place): the network is well, and gave \(error)")
@@ -46,7 +46,7 @@ extension Household {
         world.check(false, "\(who): no document")
         continue
       }
-      guard let path = ReferenceModel.paths.first(where: key.url.hasSuffix), key.method == .get else {
+      guard let path = ReferenceModel.paths.first(where: key.url.hasSuffix), key.method != .put else {
         world.check(false, "\(who): nobody has asked for it")
         continue
       }
@@ -64,7 +64,7 @@ extension Household {
   func judgeSurvival(_ place: Place) async {
     let promise = model.promise(place)
     let before = model.before(place)
-    let found = try? await desk(place).fetch(place.resource(), .cacheOnly)
+    let found = try? await desk(place).fetch(model.resource(place), .cacheOnly)
     world.note("after the crash: \(place) \(String(describing: found))")
     let isKept = promise.removals == before.removals && promise.overwritten == before.overwritten
     guard let found else {

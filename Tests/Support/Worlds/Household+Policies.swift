@@ -7,7 +7,7 @@ import ReactorTesting
 extension Household {
   func judgePolicies(_ place: Place) async throws {
     let lifetime = Duration.seconds(model.server.maximumAge)
-    try await desk(place).remove(place.resource())
+    try await desk(place).remove(model.resource(place))
     await expect(.notCached, by: .cacheOnly, place, requests: 0)
     await expect(.present, by: .cacheFirst, place, requests: 1)
     if lifetime >= .seconds(60) {
@@ -59,15 +59,15 @@ extension Household {
   }
 
   private func judgeChanges(_ place: Place) async throws {
-    await desk(place).invalidate(place.resource())
+    await desk(place).invalidate(model.resource(place))
     await expect(.present, by: .cacheOnly, place, requests: 0)
     await expect(.present, by: .cacheFirst, place, requests: 1)
     let order = model.server.nextOrder()
-    try await desk(place).save(model.server.written(owner, place.path, order: order), place.resource())
+    try await desk(place).save(model.server.written(owner, place.path, order: order), model.resource(place))
     await expect(.written(order), by: .cacheFirst, place, requests: 0)
     await expect(.present, by: .networkOnly, place, requests: 1)
     let requests = model.requests(place)
-    _ = try await desk(place).fetch(place.resource(.put), .cacheFirst)
+    _ = try await desk(place).fetch(model.resource(place, changes: true), .cacheFirst)
     world.check(model.requests(place) == requests + 1, "\(place): a PUT is one request")
     await expect(.before, by: .cacheOnly, place, requests: 0)
     await expect(.present, by: .cacheFirst, place, requests: 1)
@@ -116,7 +116,7 @@ extension Household {
     let (requestsBefore, present) = (model.requests(place), model.server.version(place.path))
     let found: Expected?
     do {
-      let document = try await desk(place).fetch(place.resource(), policy)
+      let document = try await desk(place).fetch(model.resource(place), policy)
       found =
         switch document.version {
         case 0: .written(document.order)

@@ -27,12 +27,12 @@ struct Household: Sendable {
     self.isForgetful = isForgetful
     layer = model.layer(owner, disk, isForgetful: isForgetful)
     isLooking = mayLook && model.world.draws.chance(0.5)
-    let documents: Reactor<Document> = isLooking ? Self.looking(layer) : layer.reactor()
+    let documents: Reactor<Document> = isLooking ? Self.looking(layer, model) : layer.reactor()
     desks = [Desk(.document, documents), Desk(.sheet, layer.reactor(Sheet.self))]
   }
 
   /// A reactor whose load step reads the next document first, whose own step reads the one after it.
-  private static func looking(_ layer: ModelLayer) -> Reactor<Document> {
+  private static func looking(_ layer: ModelLayer, _ model: ReferenceModel) -> Reactor<Document> {
     struct Own: Sendable { weak var reactor: Reactor<Document>? }
     let own = Shared(Own())
     var flow = layer.flow(Document.self)
@@ -41,8 +41,7 @@ struct Household: Sendable {
       let paths = ReferenceModel.paths
       let next = (paths.firstIndex(of: resource.path) ?? 0) + 1
       // Round the circle this is a deadlock, which the last of them is told.
-      _ = try? await own.value.reactor?.fetch(
-        Resource(paths[next % paths.count], headers: resource.headers))
+      _ = try? await own.value.reactor?.fetch(model.resource(paths[next % paths.count], resource.headers))
       return try await load(resource)
     }
     let reactor = Reactor(flow: flow)
@@ -88,7 +87,7 @@ struct Household: Sendable {
     world.note(who)
     do {
       let document = try await user.impatiently(in: world) {
-        try await desk(place).fetch(place.resource(), policy)
+        try await desk(place).fetch(model.resource(place), policy)
       }
       guard let document else { return world.note("\(who): gave up") }
       world.note("\(who): \(document.version)/\(document.order)")
@@ -107,7 +106,7 @@ struct Household: Sendable {
     world.note(who)
     do {
       let document = try await user.impatiently(in: world) {
-        try await desk(place).fetch(place.resource(), .networkOnly)
+        try await desk(place).fetch(model.resource(place), .networkOnly)
       }
       guard let document else { return }
       world.note("\(who): \(document.version)/\(document.order)")
@@ -129,7 +128,7 @@ struct Household: Sendable {
     let before = model.before(place)
     let document = model.server.written(owner, place.path, order: order)
     do {
-      try await desk(place).save(document, place.resource())
+      try await desk(place).save(document, model.resource(place))
       model.written(place, order, isOnDisk: marksOnDisk)
       if isForgetful { model.promised(place, order, before) }
       world.note("written as \(order)")
@@ -143,7 +142,7 @@ struct Household: Sendable {
     let order = model.beginInvalidating(place)
     defer { model.end(owner, [place.path]) }
     world.note("user \(user.number) invalidates \(place) as \(order)")
-    await desk(place).invalidate(place.resource())
+    await desk(place).invalidate(model.resource(place))
     invalidated(place.path, order)
   }
 
@@ -163,7 +162,7 @@ struct Household: Sendable {
     let before = model.before(place)
     do {
       let document = try await user.impatiently(in: world) {
-        try await desk(place).fetch(place.resource(.put), .cacheFirst)
+        try await desk(place).fetch(model.resource(place, changes: true), .cacheFirst)
       }
       guard let document else { return world.note("\(who): gave up") }
       world.note("\(who): done, \(document.version)")
@@ -179,7 +178,7 @@ struct Household: Sendable {
     defer { model.end(owner, [place.path], removes: true) }
     world.note("user \(user.number) removes \(place) as \(order)")
     do {
-      try await desk(place).remove(place.resource())
+      try await desk(place).remove(model.resource(place))
       model.removed(owner, [place.path], order)
       world.note("removed as \(order)")
     } catch {
@@ -227,7 +226,7 @@ struct Household: Sendable {
     var before = model.before(place)
     /// What was so before the value came that was seen last.
     var shown: ReferenceModel.Before?
-    await desk(place).watch(place.resource(), polling) { state in
+    await desk(place).watch(model.resource(place), polling) { state in
       if isLasting { last.set(place, state) }
       let now = model.before(place)
       if now.removals != before.removals { floor = 0 }

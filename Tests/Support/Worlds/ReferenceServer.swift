@@ -64,10 +64,16 @@ final class ReferenceServer: Sendable {
   let maximumAge: Int
   /// The paths whose documents vary by language.
   let varying: Set<String>
+  /// The paths that are asked for by POST.
+  let searched: Set<String>
 
-  init(maximumAge: Int, varying: Set<String>, now: @escaping @Sendable () -> (elapsed: Duration, wall: Date)) {
+  init(
+    maximumAge: Int, varying: Set<String>, searched: Set<String>,
+    now: @escaping @Sendable () -> (elapsed: Duration, wall: Date)
+  ) {
     self.maximumAge = maximumAge
     self.varying = varying
+    self.searched = searched
     self.now = now
   }
 
@@ -158,6 +164,8 @@ final class ReferenceServer: Sendable {
         return (HTTPResponse(status: .ok, headerFields: fields), Self.bytes(document))
       }
       if request.headerFields[.ifNoneMatch] == tag {
+        // It means that to GET and HEAD alone (RFC 9110 §13.1.2).
+        guard request.method == .get else { return (HTTPResponse(status: .preconditionFailed), Data()) }
         // Whichever document of this version is stored, it is confirmed.
         for document in Set((state.words[owner + path] ?? []).map(\.document))
         where document.version == version && document.language == language {

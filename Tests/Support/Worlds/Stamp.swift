@@ -19,7 +19,7 @@ struct Stamp: TransportMiddleware {
     let place = Place(
       owner: owner, path: path, kind: request.headerFields[Place.kindField].flatMap(Place.Kind.init) ?? .document,
       language: request.headerFields[.acceptLanguage] ?? "")
-    model.requestBegins(place, order, isShared: request.method == .get)
+    model.requestBegins(place, order, isShared: request.method != .put)
     defer { model.requestEnds(place, order) }
     model.world.note("\(place): \(request.method) request \(order)")
     // What is cancelled is nobody's any more, however long it takes to leave.
