@@ -3,7 +3,7 @@ public import Foundation
 extension JSONValue {
   /// The JSON text, in UTF-8, that ``init(parsing:)`` makes this value from.
   ///
-  /// - Parameter sortedKeys: equal values make equal bytes; without, members stand in no order.
+  /// - Parameter sortedKeys: by the bytes of their names, so that equal values make equal bytes; without, members stand in no order.
   /// - Throws: `.unacceptable` for a number that is infinite or NaN, `.tooDeep` for more than ``maximumDepth`` levels.
   public func data(sortedKeys: Bool = true) throws(ParserError) -> Data {
     var writer = JSONWriter(sortedKeys: sortedKeys)
@@ -48,7 +48,7 @@ struct JSONWriter {
     try check(depth)
     bytes.append(UInt8(ascii: "{"))
     var isFirst = true
-    for (name, value) in sortedKeys ? members.sorted(by: { $0.key < $1.key }) : Array(members) {
+    for (name, value) in sortedKeys ? members.sorted(by: isBefore) : Array(members) {
       if !isFirst { bytes.append(UInt8(ascii: ",")) }
       isFirst = false
       write(name)
@@ -60,6 +60,11 @@ struct JSONWriter {
       }
     }
     bytes.append(UInt8(ascii: "}"))
+  }
+
+  /// By their bytes: Swift 6.3's order of two strings that are in no normal form is another from run to run.
+  private func isBefore(_ one: (key: String, value: JSONValue), _ other: (key: String, value: JSONValue)) -> Bool {
+    one.key.utf8.lexicographicallyPrecedes(other.key.utf8)
   }
 
   private mutating func write(_ number: Double) throws(ParserError) {

@@ -34,12 +34,24 @@ private func checkReaders(_ data: Data) {
 private func checkValue(_ value: JSONValue, _ data: Data) {
   let text = succeed("not written") { try value.data() }
   let again = succeed("what was written is not read") { try JSONValue(parsing: text) }
-  check(again == value, "\(again) after \(value)")
-  check(succeed("not written again") { try again.data() } == text, "two texts of one value")
+  check(wholeAsIntegers(again) == wholeAsIntegers(value), "\(again) after \(value)")
+  let repeated = succeed("not written again") { try again.data() }
+  check(again != value || repeated == text, "two texts of one value: \(text.base64EncodedString())")
   guard isShallow(data) else { return }
   let theirs = succeed("JSONDecoder does not read it") { try JSONDecoder().decode(JSONValue.self, from: data) }
   check(agree(theirs, value), "JSONDecoder reads \(theirs), and not \(value)")
   checkInteger(value, data)
+}
+
+/// A `Double` from 2⁵³ on that came of a fraction, as 9007199254740993.4 does, is whole, and its text is read as that integer.
+private func wholeAsIntegers(_ value: JSONValue) -> JSONValue {
+  switch value {
+  case .number(let number) where number.magnitude >= 0x1p53:
+    Int64(exactly: number).map(JSONValue.integer) ?? UInt64(exactly: number).map(JSONValue.init) ?? value
+  case .array(let elements): .array(elements.map(wholeAsIntegers))
+  case .object(let members): .object(members.mapValues(wholeAsIntegers))
+  default: value
+  }
 }
 
 /// An integer that is a member is the one that Codable reads, or an error.
