@@ -34,7 +34,7 @@ private func checkReaders(_ data: Data) {
 private func checkValue(_ value: JSONValue, _ data: Data) {
   let text = succeed("not written") { try value.data() }
   let again = succeed("what was written is not read") { try JSONValue(parsing: text) }
-  check(wholeAsIntegers(again) == wholeAsIntegers(value), "\(again) after \(value)")
+  check(isSame(again, value), "\(again) after \(value)")
   let repeated = succeed("not written again") { try again.data() }
   check(again != value || repeated == text, "two texts of one value: \(text.base64EncodedString())")
   guard isShallow(data) else { return }
@@ -43,14 +43,16 @@ private func checkValue(_ value: JSONValue, _ data: Data) {
   checkInteger(value, data)
 }
 
-/// A `Double` from 2⁵³ on that came of a fraction, as 9007199254740993.4 does, is whole, and its text is read as that integer.
-private func wholeAsIntegers(_ value: JSONValue) -> JSONValue {
-  switch value {
-  case .number(let number) where number.magnitude >= 0x1p53:
-    Int64(exactly: number).map(JSONValue.integer) ?? UInt64(exactly: number).map(JSONValue.init) ?? value
-  case .array(let elements): .array(elements.map(wholeAsIntegers))
-  case .object(let members): .object(members.mapValues(wholeAsIntegers))
-  default: value
+/// Whether `again` is what `value` was written as. A `Double` from 2⁵³ on is whole, and its text may be read as an integer: one that has
+/// this `Double`.
+private func isSame(_ again: JSONValue, _ value: JSONValue) -> Bool {
+  switch (again, value) {
+  case (.integer(let integer), .number(let number)): number.magnitude >= 0x1p53 && Double(integer) == number
+  case (.unsigned(let integer), .number(let number)): number.magnitude >= 0x1p53 && Double(integer) == number
+  case (.array(let left), .array(let right)): left.count == right.count && zip(left, right).allSatisfy(isSame)
+  case (.object(let left), .object(let right)):
+    left.count == right.count && left.allSatisfy { name, member in right[name].map { isSame(member, $0) } ?? false }
+  default: again == value
   }
 }
 
