@@ -119,8 +119,8 @@ final class LayerCore: Sendable {
 enum LayerChange: Sendable {
   /// A newer record of the key is stored, of this variant: what was begun with this number.
   case stored(RecordKey, Generation, Variant?)
-  /// A model was written locally, with this number, which reactors of its type find on disk. To those of another type it says
-  /// that what they have is out of date.
+  /// A model was written locally, with this number. Where it is stored, reactors of its type find it on disk. To those of another
+  /// type it says that what they have is out of date.
   case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
   case removed(RecordKey)

@@ -283,7 +283,8 @@ extension ReactorEngine {
     }
   }
 
-  /// Whether what is held was asked for later than a flight's answer: by their numbers, where it has one.
+  /// Compares a copy that is held with a flight's answer, by the numbers of their requests. A copy without a number is compared by
+  /// its times.
   private func isNewer(_ held: Copy?, than own: Copy, of work: Work, _ entry: Entry, at now: Date) -> Bool {
     guard let held else { return false }
     guard held === entry.copy, entry.generation > 0 else { return held.isNewer(thanStored: own, at: now) }
@@ -351,8 +352,8 @@ extension ReactorEngine {
     if standing(copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
   }
 
-  /// What does not vary, such as a local write, answers every resource. Where the key has an answer to another one that is newer, it
-  /// must not take its place: the streams that show that would go back.
+  /// A copy that does not vary, such as a local write, answers every resource. It must not take the place of a newer answer to
+  /// another resource: the streams that show that answer would go back.
   private func standsAside(_ copy: Copy, _ entry: Entry, for resource: Resource, at now: Date) -> Bool {
     guard let current = entry.copy, current.isAnotherVariant(for: resource) else { return false }
     return !copy.isAnotherVariant(than: current.head?.variant) && current.isNewer(thanStored: copy, at: now)

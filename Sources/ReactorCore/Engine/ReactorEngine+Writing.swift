@@ -206,7 +206,7 @@ extension ReactorEngine: LayerMember {
       entry.invalidateVariants(at: now, where: isMeant)
       switch entry.flight?.machine.isPaused {
       case nil: if isStored { refresh(entry, isStored: true, at: now, &state, &effects) }
-      // What it waits for is on disk.
+      // What it waits for may be on disk.
       case true?: restart(entry, at: now, &state, &effects)
       case false?:
         entry.flight?.wasStoredMeanwhile = true

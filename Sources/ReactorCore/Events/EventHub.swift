@@ -34,8 +34,8 @@ final class EventHub: Sendable {
     /// In the order in which they came.
     var observers: [Observer] = []
     var queue: [ReactorEvent] = []
-    /// How many events came after the queue was full, and the one that tells so. None of them is kept: what an error of theirs
-    /// holds must not end under the lock.
+    /// The number of events that came after the queue was full, and the event that tells it. The lost ones are not kept: an
+    /// error in one may hold objects of a user, and these must not end under the lock.
     var lost = (count: 0, told: ReactorEvent?.none)
     var isDelivering = false
     var hasEnded = false

@@ -63,9 +63,10 @@ final class Copy: Sendable {
     return min(head.requestedAt, fetchedAt)
   }
 
-  /// Whether it is newer than what persistence has, where no generation says so: another process stored
-  /// that, or an earlier one. What was asked for later is newer, and what arrived later need not be. A time in the future is from a clock that was set back since, and is older
-  /// than any of the past; but a local value goes only for one that is known to be newer.
+  /// Returns `true` where it is newer than `other`, if no generation says so: another process may have stored that, or an
+  /// earlier one. The one that was asked for later is newer, even where it arrived earlier. A time in the future is from a
+  /// clock that was set back since, and is older than any of the past; but a local value goes only for one that is known to
+  /// be newer.
   func isNewer(thanStored other: Copy, at now: Date) -> Bool {
     let (isAhead, otherIsAhead) = (askedAt > now, other.askedAt > now)
     guard isAhead == otherIsAhead else { return otherIsAhead || origin == .local }

@@ -6,12 +6,12 @@ typealias Generation = UInt64
 /// Settles, over all reactors of a layer, which of two answers for one key is the newer: not the one that arrives later
 /// but the one that was begun later.
 ///
-/// Who begins something draws a number, and a flight a new one with each request that it sends. A local write, an invalidation and a removal *fence*: no answer that was begun before them
-/// can be committed any more. A network answer is committed unless something newer was; so a slow old answer never overwrites a
-/// newer one, and one that nothing has overtaken is not thrown away.
+/// Each beginning draws a number, and a flight draws a new one with each request that it sends. A local write, an invalidation and
+/// a removal *fence*: no answer that was begun before them can be committed any more. A network answer is committed unless
+/// something newer was; so a slow old answer never overwrites a newer one, and one that nothing has overtaken is not thrown away.
 ///
-/// A write and a removal have been promised to somebody. So what has only begun does not stop them on their way to the disk; what was
-/// carried out there, and was begun later, does.
+/// A write and a removal have been promised to somebody. So an answer that has only begun does not stop them on their way to the disk;
+/// one that was carried out there, and was begun later, does.
 final class Generations: Sendable {
   private let state = Mutex(State())
 

@@ -89,7 +89,8 @@ final class KeyState: MemoryEntry {
   /// The layer has stored a newer record than ``copy``, of `variant`.
   func outdate(by variant: Variant?) { outdated = NewerRecord(variant: variant) }
 
-  /// Whether `stored` is newer than ``copy`` for the one reason that the layer has stored it since.
+  /// Returns `true` where `stored` is of the variant that the layer has stored since ``copy`` came: it is newer, whatever the
+  /// times say.
   func isOutdated(by stored: Copy) -> Bool { outdated.map { !stored.isAnotherVariant(than: $0.variant) } ?? false }
 
   func addSubscriber(_ subscriber: Subscriber, for id: Flight.PartyID) { subscribers[id] = subscriber }

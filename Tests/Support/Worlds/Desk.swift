@@ -41,7 +41,7 @@ struct Desk: Sendable {
 }
 
 extension ReferenceModel {
-  /// What asks for a document, or changes it.
+  /// The resource that asks for a document, or changes it.
   func resource(_ place: Place, changes: Bool = false) -> Resource {
     resource(place.path, [Place.kindField: place.kind.rawValue, .acceptLanguage: place.language], changes: changes)
   }

@@ -308,15 +308,15 @@ extension ReferenceModel {
     return max(word.order, least)
   }
 
-  /// Whether an answer that has come since `time` had been overtaken by another type's, of `order`.
+  /// Returns `true` where another type's answer, of `order`, has overtaken one that has come since `time`.
   private func overtakes(_ order: Int, since time: Duration) -> Bool {
     server.arrivals(since: time).contains {
       $0 < order || server.areSentTogether($0, order) || isLater(order, than: $0)
     }
   }
 
-  /// Whether the wall clock, which was set back, says so: where numbers tell nothing, as of a record that was replaced on
-  /// disk alone, its times decide. A time in the future is older than any.
+  /// Returns `true` where a wall clock that was set back may make one answer look later than another. Its times decide where
+  /// numbers tell nothing, as of a record that was replaced on disk alone. A time in the future is older than any.
   private func isLater(_ order: Int, than other: Int) -> Bool {
     guard world.setBack > .zero, let shown = server.wallTimes(order), let known = server.wallTimes(other) else {
       return false

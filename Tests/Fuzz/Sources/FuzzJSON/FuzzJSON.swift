@@ -43,8 +43,8 @@ private func checkValue(_ value: JSONValue, _ data: Data) {
   checkInteger(value, data)
 }
 
-/// Whether `again` is what `value` was written as. A `Double` from 2⁵³ on is whole, and its text may be read as an integer: one that has
-/// this `Double`.
+/// Compares what was read again with the value that was written. A `Double` from 2⁵³ on is whole, and its text may be read as an
+/// integer; then that integer has the same `Double`.
 private func isSame(_ again: JSONValue, _ value: JSONValue) -> Bool {
   switch (again, value) {
   case (.integer(let integer), .number(let number)): number.magnitude >= 0x1p53 && Double(integer) == number
