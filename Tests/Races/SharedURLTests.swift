@@ -241,10 +241,12 @@ struct WrittenElsewhereTests {
     disk.failAlways(.save, with: RecordError.truncated)
     let titles = bench.layer.reactor(Title.self)
     try await titles.save(Title(text: "my title"), for: "note")
+    let stream = titles.states(for: "note", policy: .cacheOnly).subscribe()
+    while let state = await stream.next(), state.value == nil {}
     try await bench.notes.save(Note(1, "mine"), for: "note")
     // It is stale, and still the latest that this type has: what is on disk is the server's of before.
-    let states = titles.states(for: "note", policy: .cacheOnly)
-    let state = await states.first { $0.fetchStatus == .idle && $0.value != nil }
+    var state = stream.latest()
+    while state?.fetchStatus != .idle { state = await stream.next() }
     #expect(state?.value?.text == "my title")
     #expect(state?.isStale == true)
   }

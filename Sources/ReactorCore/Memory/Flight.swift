@@ -109,7 +109,10 @@ struct Flight: Sendable {
     if let fields = fieldsLoading.take() { fieldsLoaded.insert(fields) }
     var actions: [Action] = []
     let waiting = parties.inOrder
-    for party in waiting where answers(party.resource) { fieldsLoaded.insert(party.resource.headers) }
+    // Mostly all have the fields that were asked for; only the others need a look at the variant.
+    for party in waiting where !hasLoaded(party) && answers(party.resource) {
+      fieldsLoaded.insert(party.resource.headers)
+    }
     for party in waiting where hasLoaded(party) {
       switch party.waitsFor {
       case .persistence: settle(party, copy: copy, into: &actions)

@@ -63,7 +63,7 @@ final class FileLimit: Sendable {
 
   /// Counts a saved record, and evicts others where that is due. A failure is not thrown, since the record is saved: the
   /// next save tries again.
-  func saved(_ size: Int, at path: String, _ names: FileNames, _ migration: FileMigration) {
+  func saved(_ size: Int, at path: String, _ names: FileNames, _ system: FileSystem) {
     let isDue = usage.withLock { usage in
       usage.added = usage.added + Amount(bytes: size, count: 1)
       guard !usage.isCounting, isOver(usage) else { return false }
@@ -72,7 +72,7 @@ final class FileLimit: Sendable {
       return true
     }
     guard isDue else { return }
-    let total = try? evict(keeping: path, names, migration)
+    let total = try? evict(keeping: path, names, system)
     usage.withLock { usage in
       usage.total = total
       usage.isCounting = false
@@ -87,10 +87,9 @@ final class FileLimit: Sendable {
   }
 
   private func evict(
-    keeping saved: String, _ names: FileNames, _ migration: FileMigration
+    keeping saved: String, _ names: FileNames, _ system: FileSystem
   ) throws(FilePersistenceError) -> Amount {
-    let system = migration.system
-    var files = try files(names, migration)
+    var files = try files(names, system)
     var total = Amount(bytes: files.reduce(0) { $0 + $1.size }, count: files.count)
     guard total.bytes > bytes || total.count > count else { return total }
     let limit = FileTime.now.seconds + Self.ahead
@@ -115,11 +114,10 @@ final class FileLimit: Sendable {
   }
 
   /// All records; removes leftovers on the way.
-  private func files(_ names: FileNames, _ migration: FileMigration) throws(FilePersistenceError) -> [File] {
-    let system = migration.system
+  private func files(_ names: FileNames, _ system: FileSystem) throws(FilePersistenceError) -> [File] {
     var files: [File] = []
     // The root has no records; the secret key's temporary file may be left there.
-    for folder in try [names.directory()] + names.folders(migration) {
+    for folder in try [names.directory()] + names.buckets(of: nil, system) {
       for name in try system.list(folder) {
         let path = "\(folder)/\(name)"
         if FileNames.isRecord(name) {

@@ -3,10 +3,11 @@ import Synchronization
 
 /// What the files and directories of a ``FilePersistence`` are called.
 ///
-/// `<root>/<SHA-256 of the scope's name>.scope/<XXH64 of the key's URL>-<the key's digest>.record`,
-/// and beside it, while it is written, `.<process>-<run>-<number>.temporary`. So the records of one
-/// URL are found by their names. In the root is `secret.key`, which is never removed. Only the
-/// other names are ever listed or removed, and those of ``FileMigration``.
+/// `<root>/<SHA-256 of the scope's name>.scope/<bucket>/<XXH64 of the key's URL>-<the key's digest>.record`,
+/// and beside it, while it is written, `.<process>-<run>-<number>.temporary`. The bucket is the
+/// first ten bits of the URL's digest, so the records of one URL are found by their names in a
+/// directory that holds a thousandth of all. In the root is `secret.key`, which is never removed.
+/// Only the other names are ever listed or removed.
 final class FileNames: Sendable {
   /// `nil` where the URL names no directory of this machine.
   let root: String?
@@ -29,44 +30,52 @@ final class FileNames: Sendable {
     return root
   }
 
-  /// The directory of a scope's records. Before the first use of it in this process, records under
-  /// earlier names get their new ones.
-  func folder(of scope: Scope, _ migration: FileMigration) throws(FilePersistenceError) -> String {
+  /// The directory of a scope's buckets.
+  func folder(of scope: Scope) throws(FilePersistenceError) -> String {
     if let folder = lastScope.withLock({ $0.flatMap { $0.scope == scope ? $0.folder : nil } }) {
       return folder
     }
-    let folder = try folder(of: scope)
-    try migration.run(into: folder)
+    let folder = "\(try directory())/\(SHA256Digest.hex(Array(scope.name.utf8)))\(Self.scopeSuffix)"
     lastScope.withLock { $0 = (scope, folder) }
     return folder
   }
 
-  /// The same, with records under earlier names left alone.
-  func folder(of scope: Scope) throws(FilePersistenceError) -> String {
-    "\(try directory())/\(SHA256Digest.hex(Array(scope.name.utf8)))\(Self.scopeSuffix)"
-  }
-
   /// The directories of all scopes that have one.
-  func folders(_ migration: FileMigration) throws(FilePersistenceError) -> [String] {
-    let folders = try folders(migration.system)
-    for folder in folders { try migration.run(into: folder) }
-    return folders
-  }
-
-  /// The same, with records under earlier names left alone.
   func folders(_ system: FileSystem) throws(FilePersistenceError) -> [String] {
     let root = try directory()
-    return Set(try system.list(root).compactMap(Self.scopeDigest)).sorted()
-      .map { "\(root)/\($0)\(Self.scopeSuffix)" }
+    return try system.list(root).filter(Self.isScope).sorted().map { "\(root)/\($0)" }
   }
 
-  /// Where an earlier release kept the records that belong into `folder`.
-  static func earlier(_ folder: String) -> String { String(folder.dropLast(scopeSuffix.utf8.count)) }
+  /// The directories of records that there are.
+  ///
+  /// - Parameters:
+  ///   - scope: `nil` for every scope.
+  ///   - url: `nil` for every URL. One URL's may be absent.
+  func buckets(of scope: Scope?, url: String? = nil, _ system: FileSystem) throws(FilePersistenceError) -> [String] {
+    let folders = if let scope { [try folder(of: scope)] } else { try folders(system) }
+    if let url { return folders.map { "\($0)/\(Self.bucket(Self.hash(of: url)))" } }
+    var buckets: [String] = []
+    for folder in folders { buckets += try Self.buckets(in: folder, system) }
+    return buckets
+  }
+
+  static func buckets(in folder: String, _ system: FileSystem) throws(FilePersistenceError) -> [String] {
+    try system.list(folder).filter(isBucket).sorted().map { "\(folder)/\($0)" }
+  }
+
+  func path(of key: RecordKey) throws(FilePersistenceError) -> String {
+    let hash = Self.hash(of: key.url)
+    return Self.joined([
+      try folder(of: key.scope), "/", Self.bucket(hash), "/", Self.prefix(hash), key.digest, Self.recordSuffix,
+    ])
+  }
+
+  /// The directory of a record's path: all records' names are of one length.
+  static func folder(ofRecord path: String) -> String { String(path.dropLast(1 + recordLength)) }
 
   /// Put together in one piece: each appending to a string would cost as much as all of it.
-  static func path(of key: RecordKey, in folder: String) -> String {
-    let parts = [folder, "/", prefix(of: key.url), key.digest, ".record"]
-    return String(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
+  private static func joined(_ parts: [String]) -> String {
+    String(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
       parts.reduce(0) { count, part in
         _ = buffer[count...].update(fromContentsOf: part.utf8)
         return count + part.utf8.count
@@ -74,22 +83,28 @@ final class FileNames: Sendable {
     }
   }
 
+  private static func hash(of url: String) -> UInt64 { url.withContiguousUTF8 { XXHash64.hash($0) } }
+
+  /// Two digits of base 32.
+  private static func bucket(_ hash: UInt64) -> String { digits(hash >> 54, radix: 32, count: 2) }
+
   /// The beginning of the names of all records of a URL. Others may share it: the key in the record
   /// decides.
-  static func prefix(of url: String) -> String {
-    let digits = String(url.withContiguousUTF8 { XXHash64.hash($0) }, radix: 16)
-    return "\(String(repeating: "0", count: prefixLength - 1 - digits.utf8.count))\(digits)-"
+  static func prefix(of url: String) -> String { prefix(hash(of: url)) }
+
+  private static func prefix(_ hash: UInt64) -> String { "\(digits(hash, radix: 16, count: 16))-" }
+
+  private static func digits(_ number: UInt64, radix: Int, count: Int) -> String {
+    let digits = String(number, radix: radix)
+    return String(repeating: "0", count: count - digits.utf8.count) + digits
   }
 
   static func isRecord(_ name: String) -> Bool {
     let bytes = name.utf8
-    guard bytes.count == prefixLength + 64 + 7, name.hasSuffix(".record") else { return false }
-    return bytes.prefix(prefixLength - 1).allSatisfy(isDigit) && bytes.dropFirst(prefixLength - 1).first == dash
-      && bytes.dropFirst(prefixLength).prefix(64).allSatisfy(isDigit)
+    guard bytes.count == recordLength, name.hasSuffix(recordSuffix) else { return false }
+    return bytes.prefix(16).allSatisfy(isDigit) && bytes.dropFirst(16).first == UInt8(ascii: "-")
+      && bytes.dropFirst(17).prefix(64).allSatisfy(isDigit)
   }
-
-  /// Whether an earlier release called a record so: by its key's digest alone.
-  static func isEarlierRecord(_ name: String) -> Bool { name.hasSuffix(".record") && isDigest(name.dropLast(7)) }
 
   /// A name that nothing has yet.
   static func temporary() -> String {
@@ -105,13 +120,14 @@ final class FileNames: Sendable {
     return process == FileSystem.processID ? parts[1] != run : FileSystem.isGone(process: process)
   }
 
-  /// The scope's digest in a directory's name, as this release or an earlier one calls it.
-  private static func scopeDigest(_ name: String) -> String? {
-    let digest = name.hasSuffix(scopeSuffix) ? name.dropLast(scopeSuffix.utf8.count) : Substring(name)
-    return isDigest(digest) ? String(digest) : nil
+  private static func isScope(_ name: String) -> Bool {
+    name.hasSuffix(scopeSuffix) && name.utf8.count == 64 + scopeSuffix.utf8.count
+      && name.utf8.prefix(64).allSatisfy(isDigit)
   }
 
-  private static func isDigest(_ name: Substring) -> Bool { name.utf8.count == 64 && name.utf8.allSatisfy(isDigit) }
+  private static func isBucket(_ name: String) -> Bool {
+    name.utf8.count == 2 && name.utf8.allSatisfy { isDigit($0) || (UInt8(ascii: "g")...UInt8(ascii: "v")).contains($0) }
+  }
 
   private static func isDigit(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
@@ -119,9 +135,9 @@ final class FileNames: Sendable {
 
   static let secretKey = "secret.key"
   private static let scopeSuffix = ".scope"
-  /// 16 digits and a dash.
-  private static let prefixLength = 17
-  private static let dash = UInt8(ascii: "-")
+  private static let recordSuffix = ".record"
+  /// In bytes: two digests, a dash and the suffix.
+  private static let recordLength = 16 + 1 + 64 + 7
 }
 
 extension String {

@@ -25,7 +25,7 @@ extension FilePersistence {
   /// afterwards. Two that replace a damaged file at once may differ, until both have started again.
   private func makeSecretKey(_ path: String) throws(FilePersistenceError) -> SecretKey? {
     let directory = try names.directory()
-    try system.makeDirectory(directory, synchronizes: migration.synchronizes)
+    try system.makeDirectory(directory, synchronizes: synchronizes)
     let temporary = "\(directory)/\(FileNames.temporary())"
     defer { _ = try? system.remove(temporary) }
     try write(SecretKey(), to: temporary)
@@ -35,7 +35,7 @@ extension FilePersistence {
       try system.rename(temporary, to: path)
       key = try readSecretKey(path)
     }
-    if migration.synchronizes { try system.synchronizeDirectory(directory) }
+    if synchronizes { try system.synchronizeDirectory(directory) }
     return key
   }
 

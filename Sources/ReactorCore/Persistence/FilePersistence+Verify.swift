@@ -5,14 +5,14 @@ extension FilePersistence {
   /// - Throws: ``FilePersistenceError`` where a directory cannot be listed; `CancellationError`.
   @concurrent public func verify() async throws -> [StoreDefect] {
     var defects: [StoreDefect] = []
-    for folder in try folders(of: nil) {
+    for folder in try names.buckets(of: nil, system) {
       for name in try system.list(folder).sorted() where FileNames.isRecord(name) {
         try Task.checkCancellation()
         let path = "\(folder)/\(name)"
         do {
           guard let file = try system.open(path) else { continue }
           let record = try RecordFile(file, reading: 64 << 10).record()
-          guard let key = RecordKey(identity: record.head.identity), try self.path(of: key) == path else {
+          guard let key = RecordKey(identity: record.head.identity), try names.path(of: key) == path else {
             throw RecordError.corrupt("it belongs to another key than its name says")
           }
         } catch {

@@ -29,8 +29,7 @@ public final class FilePersistence: Persistence {
 
   let names: FileNames
   let system: FileSystem
-  let migration: FileMigration
-  private let synchronization: Synchronization
+  let synchronizes: Bool
   private let limit: FileLimit
   private let touchInterval: Int
 
@@ -58,15 +57,14 @@ public final class FilePersistence: Persistence {
   ) {
     names = FileNames(directory)
     self.system = system
-    migration = FileMigration(system, synchronizes: synchronization == .full)
-    self.synchronization = synchronization
+    synchronizes = synchronization == .full
     self.limit = FileLimit(bytes: limit, count: countLimit)
     self.touchInterval = touchInterval
   }
 
   /// - Throws: ``RecordError``, ``FilePersistenceError``.
   @concurrent public func load(_ key: RecordKey) async throws -> Record? {
-    guard let open = try system.open(path(of: key)) else { return nil }
+    guard let open = try system.open(names.path(of: key)) else { return nil }
     let file = try RecordFile(open, reading: 4 << 10)
     let record = try file.record()
     guard record.belongs(to: key) else { return nil }
@@ -79,27 +77,26 @@ public final class FilePersistence: Persistence {
     guard record.belongs(to: key) else { throw RecordError.wrongKey }
     let head = RecordCodec.encodeHead(of: record)
     let size = head.count + record.body.count
-    let folder = try names.folder(of: key.scope, migration)
-    let path = FileNames.path(of: key, in: folder)
+    let path = try names.path(of: key)
     guard size <= limit.bytes else {
       throw FilePersistenceError(operation: .write, path: path, code: FileSystem.isTooLarge)
     }
-    try replace(path, in: folder, head: head, body: record.body)
-    limit.saved(size, at: path, names, migration)
+    try replace(path, head: head, body: record.body)
+    limit.saved(size, at: path, names, system)
   }
 
   @concurrent public func remove(_ key: RecordKey) async throws {
-    let folder = try names.folder(of: key.scope, migration)
-    if try system.remove(FileNames.path(of: key, in: folder)) { try synchronize(folder) }
+    let path = try names.path(of: key)
+    if try system.remove(path) { try synchronize(FileNames.folder(ofRecord: path)) }
   }
 
   /// Removes what it can before it throws the first failure.
   @concurrent public func removeAll(in scope: Scope?) async throws {
     let folders = try scope.map { [try names.folder(of: $0)] } ?? names.folders(system)
     var failure: FilePersistenceError?
-    for folder in folders + folders.map(FileNames.earlier) {
+    for folder in folders {
       do throws(FilePersistenceError) {
-        try removeRecords(in: folder)
+        try removeBuckets(in: folder)
       } catch {
         failure = failure ?? error
       }
@@ -116,7 +113,7 @@ public final class FilePersistence: Persistence {
   @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
     let prefix = url.map(FileNames.prefix) ?? ""
     var entries: [RecordEntry] = []
-    for folder in try folders(of: scope) {
+    for folder in try names.buckets(of: scope, url: url, system) {
       for name in try system.list(folder, prefix: prefix) where FileNames.isRecord(name) {
         try Task.checkCancellation()
         guard let entry = try? entry(folder, name), url.map(entry.key.isOf) ?? true else { continue }
@@ -128,19 +125,10 @@ public final class FilePersistence: Persistence {
 }
 
 extension FilePersistence {
-  func path(of key: RecordKey) throws(FilePersistenceError) -> String {
-    FileNames.path(of: key, in: try names.folder(of: key.scope, migration))
-  }
-
-  /// - Parameter scope: `nil` for every scope.
-  func folders(of scope: Scope?) throws(FilePersistenceError) -> [String] {
-    guard let scope else { return try names.folders(migration) }
-    return [try names.folder(of: scope, migration)]
-  }
-
   /// Writes a temporary file and renames it. It begins again where the directory, or the temporary file, was removed
   /// meanwhile: another process may be clearing the store.
-  private func replace(_ path: String, in folder: String, head: [UInt8], body: Data) throws(FilePersistenceError) {
+  private func replace(_ path: String, head: [UInt8], body: Data) throws(FilePersistenceError) {
+    let folder = FileNames.folder(ofRecord: path)
     var attempts = 0
     while true {
       let temporary = "\(folder)/\(FileNames.temporary())"
@@ -152,7 +140,7 @@ extension FilePersistence {
         _ = try? system.remove(temporary)
         attempts += 1
         guard error.code == FileSystem.isAbsent, attempts < 8 else { throw error }
-        try system.makeDirectory(folder, synchronizes: synchronization == .full)
+        try system.makeDirectory(folder, synchronizes: synchronizes)
       }
     }
   }
@@ -163,7 +151,7 @@ extension FilePersistence {
     try Self.write(body, to: file)
     // The system's own times are too coarse to tell which of two saves was the later.
     try? file.touch(.now)
-    if synchronization == .full { try file.synchronize() }
+    if synchronizes { try file.synchronize() }
     try file.close()
   }
 
@@ -180,13 +168,25 @@ extension FilePersistence {
   }
 
   private func synchronize(_ directory: String) throws(FilePersistenceError) {
-    if synchronization == .full { try system.synchronizeDirectory(directory) }
+    if synchronizes { try system.synchronizeDirectory(directory) }
+  }
+
+  private func removeBuckets(in folder: String) throws(FilePersistenceError) {
+    var failure: FilePersistenceError?
+    for bucket in try FileNames.buckets(in: folder, system) {
+      do throws(FilePersistenceError) {
+        try removeRecords(in: bucket)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    try system.removeDirectory(folder)
   }
 
   private func removeRecords(in folder: String) throws(FilePersistenceError) {
     var failure: FilePersistenceError?
-    for name in try system.list(folder)
-    where FileNames.isRecord(name) || FileNames.isEarlierRecord(name) || FileNames.isTemporary(name) {
+    for name in try system.list(folder) where FileNames.isRecord(name) || FileNames.isTemporary(name) {
       do throws(FilePersistenceError) {
         try system.remove("\(folder)/\(name)")
       } catch {
@@ -201,7 +201,7 @@ extension FilePersistence {
   private func entry(_ folder: String, _ name: String) throws -> RecordEntry? {
     guard let open = try system.open("\(folder)/\(name)") else { return nil }
     let file = try RecordFile(open, reading: 4 << 10)
-    guard let key = RecordKey(identity: file.head.identity), try path(of: key) == "\(folder)/\(name)" else {
+    guard let key = RecordKey(identity: file.head.identity), try names.path(of: key) == "\(folder)/\(name)" else {
       return nil
     }
     return RecordEntry(

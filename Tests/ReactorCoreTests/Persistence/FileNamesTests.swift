@@ -6,22 +6,6 @@ import Testing
 
 @testable import ReactorCore
 
-/// Records as the release before this one named their files.
-private struct EarlierStore {
-  let directory: URL
-
-  func folder(_ scope: Scope) -> URL {
-    directory.appending(path: SHA256Digest.hex(Array(scope.name.utf8)), directoryHint: .isDirectory)
-  }
-
-  func file(_ key: RecordKey) -> URL { folder(key.scope).appending(path: "\(key.digest).record") }
-
-  func save(_ record: Record, for key: RecordKey) throws {
-    try FileManager.default.createDirectory(at: folder(key.scope), withIntermediateDirectories: true)
-    try Data(RecordCodec.encodeHead(of: record) + Array(record.body)).write(to: file(key))
-  }
-}
-
 /// Counts the calls of a kind.
 private final class Calls: Sendable {
   private let counts = Mutex<[FilePersistenceError.Operation: Int]>([:])
@@ -95,110 +79,34 @@ private final class Calls: Sendable {
       try await persistence.save(.sample(key(0)), for: key(0))
       let file = try #require(files(in: directory, suffix: ".record").first)
       // As if both URLs had one digest.
-      let name = FileNames.prefix(of: "https://api.example.com/other") + file.lastPathComponent.dropFirst(17)
-      try FileManager.default.moveItem(at: file, to: file.deletingLastPathComponent().appending(path: name))
-      #expect(try await persistence.entries(in: nil, url: "https://api.example.com/other").isEmpty)
-    }
-  }
-}
-
-@Suite struct `Records of an earlier release` {
-  private let keys = (0..<6).map { RecordKey.sample("\($0)", scope: $0.isMultiple(of: 2) ? .shared : "alice") }
-
-  private func earlier(_ directory: URL) throws -> EarlierStore {
-    let store = EarlierStore(directory: directory)
-    for key in keys { try store.save(.sample(key), for: key) }
-    return store
-  }
-
-  @Test(arguments: [FilePersistence.Synchronization.normal, .full], 0..<4)
-  func `are there, whichever call comes first`(_ kind: FilePersistence.Synchronization, _ first: Int) async throws {
-    try await withTemporaryDirectory { directory in
-      let store = try earlier(directory)
-      let persistence = FilePersistence(directory: directory, synchronization: kind)
-      let new = RecordKey.sample("new", scope: "alice")
-      switch first {
-      case 0: #expect(try await persistence.load(keys[0]) == .sample(keys[0]))
-      case 1: #expect(Set(try await persistence.entries(in: nil, url: nil).map(\.key)) == Set(keys))
-      case 2: try await persistence.save(.sample(new), for: new)
-      default: #expect(try await persistence.entries(in: "alice", url: keys[1].url).map(\.key) == [keys[1]])
-      }
-      for key in keys {
-        #expect(try await persistence.load(key) == .sample(key))
-        #expect(!FileManager.default.fileExists(atPath: store.folder(key.scope).path(percentEncoded: false)))
-      }
-      #expect(try await persistence.verify().isEmpty)
+      let other = RecordKey(method: .get, url: "https://api.example.com/other", scope: Self.scopes[0])
+      let folder = URL(filePath: try FileNames(directory).path(of: other)).deletingLastPathComponent()
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      let name = FileNames.prefix(of: other.url) + file.lastPathComponent.dropFirst(17)
+      try FileManager.default.moveItem(at: file, to: folder.appending(path: name))
+      #expect(try await persistence.entries(in: nil, url: other.url).isEmpty)
     }
   }
 
-  @Test func `are removed with their key, their scope, and all`() async throws {
-    for scope in [nil, "alice"] as [Scope?] {
-      try await withTemporaryDirectory { directory in
-        _ = try earlier(directory)
-        try await FilePersistence(directory: directory).removeAll(in: scope)
-        let left = keys.filter { scope != nil && $0.scope != scope }
-        #expect(Set(try await FilePersistence(directory: directory).entries(in: nil, url: nil).map(\.key)) == Set(left))
-      }
-    }
-    try await withTemporaryDirectory { directory in
-      _ = try earlier(directory)
-      for key in keys { try await FilePersistence(directory: directory).remove(key) }
-      #expect(files(in: directory, suffix: ".record").isEmpty)
-    }
-  }
-
-  @Test func `replace none that was saved since, and come back after no removal`() async throws {
+  @Test func `are in a directory with few others, so that no large one is gone through`() async throws {
     try await withTemporaryDirectory { directory in
       let persistence = FilePersistence(directory: directory)
-      for key in keys { try await persistence.save(.sample(key, "newer"), for: key) }
-      // Another process, of the earlier release, or one that ended between a record's two names.
-      _ = try earlier(directory)
-      let next = FilePersistence(directory: directory)
-      for key in keys { #expect(try await next.load(key) == .sample(key, "newer")) }
-      try await next.remove(keys[0])
-      #expect(try await FilePersistence(directory: directory).load(keys[0]) == nil)
+      for number in 0..<1_000 { try await persistence.save(.sample(key(number)), for: key(number)) }
+      let records = files(in: directory, suffix: ".record")
+      let fullest = Dictionary(grouping: records) { $0.deletingLastPathComponent() }.values.map(\.count).max()
+      #expect(records.count == 1_000)
+      #expect(try #require(fullest) <= 8)
     }
   }
 
-  @Test func `are each there after whichever call failed`() async throws {
-    var call = 0
-    while true {
-      call += 1
-      let calls = Shared(0)
-      let system = FileSystem { [call] _, _ in
-        calls.change { calls in
-          calls += 1
-          return calls == call ? .error(EIO) : nil
-        }
-      }
-      try await withTemporaryDirectory { directory in
-        _ = try earlier(directory)
-        let failing = FilePersistence(directory: directory, synchronization: .full, system: system)
-        _ = try? await failing.entries(in: nil, url: nil)
-        let persistence = FilePersistence(directory: directory)
-        for key in keys { #expect(try await persistence.load(key) == .sample(key), "call \(call)") }
-        #expect(files(in: directory, suffix: ".record").count == keys.count, "call \(call)")
-      }
-      guard calls.value >= call else { break }
-    }
-    #expect(call > 30)
-  }
-
-  @Test func `are damaged or of a newer release: the first are removed, the second stay, and both harm no other`()
-    async throws
-  {
+  @Test func `are found by one look at one directory`() async throws {
     try await withTemporaryDirectory { directory in
-      let store = try earlier(directory)
-      try Data("no record".utf8).write(to: store.file(keys[0]))
-      var newer = try Data(contentsOf: store.file(keys[2]))
-      newer[16] = 7
-      try newer.write(to: store.file(keys[2]))
-      let persistence = FilePersistence(directory: directory)
-      #expect(try await persistence.entries(in: nil, url: nil).count == 4)
-      #expect(!FileManager.default.fileExists(atPath: store.file(keys[0]).path(percentEncoded: false)))
-      #expect(FileManager.default.fileExists(atPath: store.file(keys[2]).path(percentEncoded: false)))
-      try await persistence.removeAll(in: nil)
-      #expect(files(in: directory, suffix: ".record").isEmpty)
+      let calls = Calls()
+      let persistence = FilePersistence(directory: directory, system: calls.system)
+      for number in 0..<20 { try await persistence.save(.sample(key(number)), for: key(number)) }
+      _ = calls.take(.list)
+      #expect(try await persistence.entries(in: "alice", url: key(0).url).map(\.key) == [key(0)])
+      #expect(calls.take(.list) == 1)
     }
   }
 }

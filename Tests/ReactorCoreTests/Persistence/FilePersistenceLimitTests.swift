@@ -151,7 +151,7 @@ import Testing
     try await withTemporaryDirectory { directory in
       let key = RecordKey.sample()
       try await FilePersistence(directory: directory).save(.sample(key), for: key)
-      let folder = try #require(files(in: directory).first)
+      let folder = try #require(files(in: directory, suffix: ".record").first).deletingLastPathComponent()
       let own = FileNames.temporary()
       let abandoned = [
         ".2147483646-x-1.temporary", ".\(ProcessInfo.processInfo.processIdentifier)-earlier-1.temporary",

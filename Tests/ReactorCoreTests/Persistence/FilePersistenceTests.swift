@@ -65,7 +65,7 @@ import Testing
       let key = RecordKey.sample("secret-path", scope: "alice")
       try await FilePersistence(directory: directory).save(.sample(key), for: key)
       let names = files(in: directory).map(\.path)
-      #expect(names.count == 2 && names.allSatisfy { !$0.contains("secret") && !$0.contains("alice") })
+      #expect(names.count == 3 && names.allSatisfy { !$0.contains("secret") && !$0.contains("alice") })
       #expect(
         name(of: files(in: directory, suffix: ".record")[0]) == "\(FileNames.prefix(of: key.url))\(key.digest).record")
     }
@@ -89,10 +89,10 @@ import Testing
       try await persistence.save(.sample(key), for: key)
       let file = try #require(files(in: directory, suffix: ".record").first)
       let other = RecordKey.sample("other")
-      try FileManager.default.moveItem(
-        at: file,
-        to: file.deletingLastPathComponent().appending(path: FileNames.prefix(of: other.url) + "\(other.digest).record")
-      )
+      let place = URL(filePath: try FileNames(directory).path(of: other))
+      try FileManager.default.createDirectory(
+        at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try FileManager.default.moveItem(at: file, to: place)
       #expect(try await persistence.load(other) == nil)
       #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
     }
@@ -122,7 +122,7 @@ import Testing
     try await withTemporaryDirectory { directory in
       let persistence = FilePersistence(directory: directory)
       try await persistence.save(.sample(key), for: key)
-      let folder = try #require(files(in: directory).first)
+      let folder = try #require(files(in: directory, suffix: ".record").first).deletingLastPathComponent()
       try Data("secret".utf8).write(to: folder.appending(path: FileNames.temporary()))
       try await persistence.removeAll(in: .shared)
       #expect(files(in: directory).isEmpty)
