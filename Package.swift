@@ -36,6 +36,7 @@ let package = Package(
   name: "Reactor",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
+    .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
     .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
     .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
@@ -60,9 +61,12 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
   ],
   targets: [
+    .target(name: "HTTPCaching", dependencies: httpTypes, swiftSettings: settings),
     .target(
       name: "ReactorCore",
-      dependencies: httpTypes + [.target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))],
+      dependencies: ["HTTPCaching"] + httpTypes + [
+        .target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))
+      ],
       swiftSettings: settings),
     .target(name: "CReactorNetlink"),
     .target(name: "ReactorFlux", swiftSettings: settings),
@@ -72,12 +76,13 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "ReactorTesting", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes, swiftSettings: settings),
-    .target(name: "ReactorSQLite", dependencies: ["ReactorCore"] + sqlite, swiftSettings: settings),
+    .target(name: "ReactorSQLite", dependencies: ["HTTPCaching", "ReactorCore"] + sqlite, swiftSettings: settings),
     .target(
       name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
       swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["ReactorCore", "ReactorTesting"] + httpTypes, path: "Tests/Support",
+      name: "TestSupport", dependencies: ["HTTPCaching", "ReactorCore", "ReactorTesting"] + httpTypes,
+      path: "Tests/Support",
       swiftSettings: settings),
     // A VFS of SQLite whose calls fail.
     .target(name: "CFaultVFS", path: "Tests/CFaultVFS"),
@@ -86,7 +91,8 @@ let package = Package(
       name: "Simulate", dependencies: ["ReactorTesting", "TestSupport"], path: "Tests/Simulate",
       swiftSettings: settings),
     .executableTarget(
-      name: "StoreWriter", dependencies: ["ReactorCore", "ReactorSQLite", "TestSupport"], path: "Tests/StoreWriter",
+      name: "StoreWriter", dependencies: ["ReactorCore", "ReactorSQLite", "ReactorTesting", "TestSupport"],
+      path: "Tests/StoreWriter",
       swiftSettings: settings),
   ]
     + ["Scenarios", "Races"].map { name in
@@ -98,6 +104,10 @@ let package = Package(
       .testTarget(
         name: "Simulation", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport", "Simulate"] + httpTypes,
         path: "Tests/Simulation", swiftSettings: settings),
+      .testTarget(
+        name: "HTTPCachingTests",
+        dependencies: ["HTTPCaching", "ReactorTesting", "TestSupport", "StoreWriter"] + httpTypes,
+        swiftSettings: settings),
       .testTarget(
         name: "ReactorCoreTests",
         dependencies: [

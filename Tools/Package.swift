@@ -27,6 +27,7 @@ let package = Package(
     .executableTarget(
       name: "reactor",
       dependencies: [
+        .product(name: "HTTPCaching", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorInspector", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),

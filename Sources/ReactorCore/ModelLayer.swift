@@ -101,7 +101,7 @@ public final class ModelLayer: Sendable {
   /// A refresh under way is dropped, callers that wait get ``ReactorError/cancelled``, and open streams show nothing. From
   /// then on a fetch through an ``AuthenticationMiddleware`` sends nothing: it fails with
   /// ``ReactorError/authentication(_:)`` of ``SignedOut``, until ``AuthenticationMiddleware/signIn(_:)``. For another user
-  /// make another layer, with that user's ``Scope``.
+  /// make another layer, with that user's `Scope`.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory and the credential are gone.
   public func signOut() async throws(ReactorError) {

@@ -91,7 +91,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// ``ReactorConfiguration/pollingFactorInLowPower`` times as long while power is saved. A failure is shown, and the next is
   /// tried all the same; without connectivity it waits for that. What is removed is not asked for until somebody brings it back.
   ///
-  /// - Parameter interval: of zero or less, and of ``Swift/Duration/never``: no polling. ``FetchPolicy/cacheOnly`` never polls.
+  /// - Parameter interval: of zero or less, and of `Duration.never`: no polling. ``FetchPolicy/cacheOnly`` never polls.
   public func states(
     for resource: Resource, policy: FetchPolicy = .staleWhileRevalidate, polling interval: Duration
   ) -> LoadStates<Model> {

@@ -4,7 +4,7 @@ public import Foundation
 /// <doc:ImportantDefaults>.
 public struct ReactorConfiguration: Sendable {
   /// How long a copy counts as fresh where neither the resource nor the server says. Default: 5 minutes.
-  /// Zero: always stale, and still coalesced. ``Swift/Duration/never``: never stale.
+  /// Zero: always stale, and still coalesced. `Duration.never`: never stale.
   public var freshFor: Duration = .seconds(300)
 
   /// When a model that nobody observes leaves memory, counted from its last use. Default: 5 minutes.
@@ -56,12 +56,11 @@ public struct ReactorConfiguration: Sendable {
   /// How much is kept in memory. Default: 1,000 models or 64 MiB of payload.
   public var memoryLimit: MemoryLimit = MemoryLimit()
 
-  /// The names of query items that are secret, without regard to case. Default: `access_token`, `api_key`, `apikey`, `auth`,
-  /// `client_secret`, `key`, `password`, `secret`, `sig`, `signature` and `token`.
+  /// The names of query items that are secret, without regard to case. Default: `HTTPCache.defaultSecretQueryItems`.
   ///
   /// No key, event or description holds their values, and no record does in its URL, `Location`, `Content-Location`, `Link`
   /// and `Refresh`. The page <doc:Secrets> says where they are found.
-  public var secretQueryItems: Set<String> = SecretQuery.defaultNames
+  public var secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
 
   /// What waits: for eviction, polling, a retry and, where a step waits, for that. Default: `ContinuousClock`.
   public var clock: any Clock<Duration> = ContinuousClock()

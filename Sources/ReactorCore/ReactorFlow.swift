@@ -3,7 +3,7 @@ import Synchronization
 
 /// The steps of one fetch, each replaceable on its own.
 ///
-/// A flow is made from a ``Backend``, a ``Persistence`` and a ``Parser``, or from closures; either way it gets memory, flights, states
+/// A flow is made from a ``Backend``, a `Persistence` and a ``Parser``, or from closures; either way it gets memory, flights, states
 /// and ordering from the ``Reactor`` that runs it. To wrap a step, keep the old one and call it:
 ///
 /// ```swift

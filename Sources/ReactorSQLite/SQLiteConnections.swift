@@ -2,7 +2,7 @@
   import Foundation
   import GRDB
   import GRDBSQLite
-  import ReactorCore
+  import HTTPCaching
   import Synchronization
 
   /// The open connections to one file: one that writes, one for lists, and several that load. All calls are

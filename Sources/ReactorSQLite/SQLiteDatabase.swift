@@ -1,7 +1,7 @@
 #if SQLite
   import Foundation
   import GRDB
-  import ReactorCore
+  import HTTPCaching
   import Synchronization
 
   /// The database at a path, whatever becomes of its file: where it is damaged, it is set aside and begun anew; where

@@ -1,7 +1,7 @@
 #if SQLite
   import Foundation
   import GRDB
-  public import ReactorCore
+  public import HTTPCaching
 
   /// For commands and tests: a program that only stores needs none of it.
   extension SQLitePersistence {

@@ -1,7 +1,7 @@
 #if SQLite
   import Foundation
   import GRDB
-  public import ReactorCore
+  public import HTTPCaching
 
   /// Records in an SQLite database, in WAL mode; several processes may share the file.
   ///
@@ -89,7 +89,7 @@
     }
 
     /// - Throws: ``ReactorCore/RecordError``, ``SQLitePersistenceError``.
-    @concurrent public func load(_ key: RecordKey) async throws -> ReactorCore.Record? {
+    @concurrent public func load(_ key: RecordKey) async throws -> HTTPCaching.Record? {
       let date = now()
       let stored = try outward(.load) { try database.read(.load, at: date) { try $0.load(key.digest) } }
       guard let stored else { return nil }
@@ -102,7 +102,7 @@
     }
 
     /// - Throws: ``ReactorCore/RecordError/wrongKey``, ``SQLitePersistenceError``.
-    @concurrent public func save(_ record: ReactorCore.Record, for key: RecordKey) async throws {
+    @concurrent public func save(_ record: HTTPCaching.Record, for key: RecordKey) async throws {
       guard record.belongs(to: key) else { throw RecordError.wrongKey }
       let change = SQLiteRows.Change(record, for: key, at: now())
       guard change.size <= limit else { throw SQLitePersistenceError.tooLarge(size: change.size, limit: limit) }

@@ -1,7 +1,7 @@
 #if SQLite
   import Foundation
   import GRDB
-  import ReactorCore
+  import HTTPCaching
 
   /// The statements on the table of records. Reading never trusts what is in a column.
   enum SQLiteRows {
@@ -89,7 +89,7 @@
       return entry
     }
 
-    private static func head(_ bytes: [UInt8], _ size: Int) throws(RecordError) -> ReactorCore.Record.Head {
+    private static func head(_ bytes: [UInt8], _ size: Int) throws(RecordError) -> HTTPCaching.Record.Head {
       try RecordCodec.decodeHead(bytes, RecordCodec.layout(of: bytes, count: size))
     }
   }
@@ -97,17 +97,17 @@
   extension SQLiteRows.Stored {
     init(_ row: SQLiteRow) { self.init(head: row.bytes(1), body: row.data(2), usedAt: row.real(0)) }
 
-    func record() throws(RecordError) -> ReactorCore.Record {
+    func record() throws(RecordError) -> HTTPCaching.Record {
       guard let head, let body else { throw .corrupt("a column is no blob") }
       let layout = try RecordCodec.layout(of: head, count: head.count + body.count)
-      let record = ReactorCore.Record(head: try RecordCodec.decodeHead(head, layout), body: body)
+      let record = HTTPCaching.Record(head: try RecordCodec.decodeHead(head, layout), body: body)
       try RecordCodec.check(body: body, layout)
       return record
     }
   }
 
   extension SQLiteRows.Change {
-    init(_ record: ReactorCore.Record, for key: RecordKey, at now: Date) {
+    init(_ record: HTTPCaching.Record, for key: RecordKey, at now: Date) {
       self.key = key
       head = RecordCodec.encodeHead(of: record)
       body = record.body
@@ -119,7 +119,7 @@
   }
 
   // GRDB has one too.
-  typealias RecordError = ReactorCore.RecordError
+  typealias RecordError = HTTPCaching.RecordError
 
   extension Scope {
     /// Text in SQLite ends at a NUL, which a name may hold.

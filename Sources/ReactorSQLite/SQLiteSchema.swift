@@ -1,7 +1,7 @@
 #if SQLite
   import Foundation
   import GRDB
-  import ReactorCore
+  import HTTPCaching
 
   /// The tables, and how an older release's become this one's.
   enum SQLiteSchema {

@@ -1,7 +1,7 @@
 #if SQLite
   import Foundation
   import GRDB
-  import ReactorCore
+  import HTTPCaching
 
   /// Reads everything in a database, and changes nothing.
   struct SQLiteVerification {

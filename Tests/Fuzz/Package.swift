@@ -22,6 +22,7 @@ let package = Package(
         name: "Fuzz\(name)",
         dependencies: [
           "FuzzSupport",
+          .product(name: "HTTPCaching", package: "Reactor"),
           .product(name: "ReactorCore", package: "Reactor"),
           .product(name: "ReactorFlux", package: "Reactor"),
           .product(name: "ReactorTesting", package: "Reactor"),

@@ -4,6 +4,7 @@
   import GRDB
   import GRDBSQLite
   import ReactorCore
+  import TestSupport
 
   @testable import ReactorSQLite
 

@@ -3,6 +3,7 @@
   import HTTPTypes
   import ReactorCore
   import ReactorSQLite
+  import TestSupport
   import Testing
 
   @Suite struct `Bad SQLite databases` {

@@ -2,6 +2,7 @@
   import Foundation
   import ReactorCore
   import ReactorSQLite
+  import ReactorTesting
   import TestSupport
   import Testing
 

@@ -3,6 +3,7 @@
   import Foundation
   import ReactorCore
   import ReactorSQLite
+  import ReactorTesting
   import TestSupport
   import Testing
 

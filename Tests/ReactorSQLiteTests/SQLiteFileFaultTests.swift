@@ -1,6 +1,7 @@
 #if SQLite
   import Foundation
   import ReactorCore
+  import ReactorTesting
   import Synchronization
   import TestSupport
   import Testing

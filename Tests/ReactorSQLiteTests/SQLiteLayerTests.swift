@@ -2,6 +2,7 @@
   import Foundation
   import ReactorCore
   import ReactorTesting
+  import TestSupport
   import Testing
 
   @testable import ReactorSQLite

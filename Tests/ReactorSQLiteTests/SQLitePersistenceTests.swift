@@ -4,6 +4,7 @@
   import ReactorCore
   import ReactorSQLite
   import ReactorTesting
+  import TestSupport
   import Testing
 
   @Suite struct `SQLite persistence` {

@@ -1,6 +1,7 @@
 #if SQLite
   import Foundation
   import ReactorCore
+  import TestSupport
   import Testing
 
   @testable import ReactorSQLite

@@ -79,8 +79,16 @@ struct ObservedEventsTests {
 
   @Test(arguments: ["save", "remove", "invalidate", "removeAll"])
   func `each request that is ended is told of, so that a gauge comes back to zero`(change: String) async throws {
-    let gate = Gate()
-    let bench = Bench(transport: ScriptedTransport { _, _ in .json(Note(1, "one").json).held(at: gate) })
+    // Only its cancellation ends the first request: an answer that comes before it would be told of too.
+    let (gate, open, requests) = (Gate(), Gate(isOpen: true), Shared(0))
+    let bench = Bench(
+      transport: ScriptedTransport { _, _ in
+        let isFirst = requests.change { count in
+          count += 1
+          return count == 1
+        }
+        return .json(Note(1, "one").json).held(at: isFirst ? gate : open)
+      })
     let notes = bench.notes
     let task = Task { try? await notes.fetch("note") }
     try await gate.waitForArrival()
@@ -90,7 +98,6 @@ struct ObservedEventsTests {
     case "invalidate": await notes.invalidate("note")
     default: try await bench.layer.removeAll()
     }
-    gate.open()
     _ = await task.value
     try await bench.waitUntilNothingWaits()
     let begun = bench.log.count("request")

@@ -10,12 +10,18 @@ import Testing
 struct UnchangedValueTests {
   private static let tag: HTTPFields = [.eTag: "\"1\"", .cacheControl: "max-age=60"]
 
-  private func bench(persistence: (any Persistence)? = MemoryPersistence()) -> Bench {
+  /// - Parameter gate: is passed before a 304.
+  private func bench(
+    persistence: (any Persistence)? = MemoryPersistence(), gate: Gate = Gate(isOpen: true)
+  ) -> Bench {
     Bench(
       persistence: persistence,
       transport: ScriptedTransport { request, _ in
-        request.headerFields[.ifNoneMatch] == nil
-          ? .json(Note(1, "one").json, fields: Self.tag) : .response(.notModified, fields: Self.tag)
+        guard request.headerFields[.ifNoneMatch] != nil else {
+          return .json(Note(1, "one").json, fields: Self.tag)
+        }
+        try await gate.wait()
+        return .response(.notModified, fields: Self.tag)
       })
   }
 
@@ -45,12 +51,14 @@ struct UnchangedValueTests {
   }
 
   @Test func `a stale record is parsed once, and a 304 confirms what was made of it`() async throws {
-    let bench = bench()
+    let gate = Gate()
+    let bench = bench(gate: gate)
     _ = try await bench.notes.fetch("note")
     bench.clock.advance(by: .seconds(61))
     let later = bench.restarted()
     var states = later.notes.states(for: "note").makeAsyncIterator()
     let stale = try #require(await states.first { $0.value != nil })
+    gate.open()
     let fresh = try #require(await states.first { $0.fetchStatus == .idle })
     #expect(!fresh.isStale && fresh.valueRevision == stale.valueRevision)
     #expect(later.log.count("parsed") == 1)

@@ -1,6 +1,7 @@
 import Foundation
 import ReactorCore
 import ReactorSQLite
+import ReactorTesting
 import TestSupport
 
 /// Saves records for ever, and says of each that it is stored; made to be killed.

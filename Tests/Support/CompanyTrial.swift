@@ -1,5 +1,6 @@
 #if os(macOS) || os(Linux)
   public import ReactorCore
+  import ReactorTesting
 
   /// Several processes write to one store at once, each its own keys, while this one reads it all: the first of them is
   /// killed again and again, the others go on.

@@ -1,5 +1,6 @@
 #if os(macOS) || os(Linux)
   public import ReactorCore
+  import ReactorTesting
 
   /// Kills writers of one store, one after the other, and looks at the store after each.
   public struct KillTrial {

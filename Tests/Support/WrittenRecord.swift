@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 public import ReactorCore
+import ReactorTesting
 
 /// A record whose every byte follows from its key and its version: what is read can be judged.
 public struct WrittenRecord: Sendable, Hashable {

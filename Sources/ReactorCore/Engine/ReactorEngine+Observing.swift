@@ -18,7 +18,7 @@ extension ReactorEngine {
 
   /// Begins a stream: it joins a flight as the policy says.
   ///
-  /// - Parameter polling: of zero or less, and of ``Swift/Duration/never``: none.
+  /// - Parameter polling: of zero or less, and of ``Duration.never``: none.
   func subscribe(
     _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil
   ) throws(ReactorError) -> (RecordKey, Flight.PartyID) {

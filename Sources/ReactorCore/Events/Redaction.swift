@@ -1,17 +1,11 @@
 import Foundation
-package import HTTPTypes
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// The one definition of a secret outside of URLs, and the words for an error that may hold one.
-package enum Redaction {
-  /// Header fields that no record, event, description or cassette holds.
-  package static let secretFields: Set<HTTPField.Name> = [
-    .authorization, .proxyAuthorization, .cookie, .setCookie,
-  ]
-
+/// The words for an error that may hold a secret.
+enum Redaction {
   /// An error in the words that its author chose, or else the name of its type and case.
   ///
   /// What an error carries is not printed: it may be a URL, a response, or another error with either in its `userInfo`.

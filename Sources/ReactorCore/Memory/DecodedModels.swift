@@ -21,11 +21,3 @@ final class DecodedModels: Sendable {
     return copy.model
   }
 }
-
-extension Record.Head {
-  /// Whether both tell of one exchange, so that a model made from the one is the model of the other.
-  func isSameExchange(as other: Record.Head) -> Bool {
-    receivedAt == other.receivedAt && requestedAt == other.requestedAt && identity == other.identity
-      && localModel == other.localModel && variant == other.variant
-  }
-}

@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTPTypes
+import Synchronization
 
 /// Sends a request that failed again, as a ``RetryPolicy`` says.
 ///
@@ -13,7 +14,7 @@ public struct RetryMiddleware: TransportMiddleware {
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
   private let reachability: any Reachability
-  private let generator: SeededGenerator
+  private let generator: SplitMix64
 
   /// - Parameters:
   ///   - clock: what waits.
@@ -26,7 +27,7 @@ public struct RetryMiddleware: TransportMiddleware {
     self.clock = clock
     self.now = now
     self.reachability = reachability
-    generator = SeededGenerator(seed: policy.seed ?? .random(in: 0 ... .max))
+    generator = SplitMix64(seed: policy.seed ?? .random(in: 0 ... .max))
   }
 
   public func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
@@ -105,5 +106,20 @@ extension RetryMiddleware {
       defer { group.cancelAll() }
       return try await group.next() ?? false
     }
+  }
+}
+
+/// Random numbers that a seed settles, from any thread (Steele, Lea and Flood, *Fast splittable
+/// pseudorandom number generators*, 2014).
+package final class SplitMix64: RandomNumberGenerator, Sendable {
+  private let state: Atomic<UInt64>
+
+  package init(seed: UInt64) { state = Atomic(seed) }
+
+  package func next() -> UInt64 {
+    var bits = state.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
   }
 }

@@ -4,7 +4,7 @@ public import HTTPTypes
 /// Sends one request and gives back the whole response.
 ///
 /// A conformer is called concurrently and from any isolation. It adds nothing that caches: freshness, validators
-/// and storage are decided by ``HTTPCache``. It reports what failed in its own words; the flow turns an
+/// and storage are decided by `HTTPCache`. It reports what failed in its own words; the flow turns an
 /// error that is no ``ReactorError`` into ``ReactorError/network(_:)``.
 ///
 /// It follows no redirects by itself, or leaves them to a transport of this package that it wraps: only that tells of them. An answer

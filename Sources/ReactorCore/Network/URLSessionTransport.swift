@@ -34,7 +34,7 @@ public struct URLSessionTransport: Transport {
 
   /// - Parameters:
   ///   - timeout: how long one exchange may take as a whole, redirects and waiting for a connection included.
-  ///     ``Swift/Duration/never``: as long as it takes.
+  ///     `Duration.never`: as long as it takes.
   ///   - maximumResponseSize: in bytes of the decoded body. The exchange is stopped as soon as it is known to exceed it.
   ///   - maximumRedirects: how many are followed. Zero: none, and the redirect is the response.
   ///   - usesCookies: whether cookies are kept, in memory and for this transport alone.

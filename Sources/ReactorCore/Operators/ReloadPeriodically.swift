@@ -9,7 +9,7 @@ extension AsyncSequence {
   /// iterated only once, as an `AsyncStream`, reload the first iteration alone.
   ///
   /// - Parameters:
-  ///   - interval: on `clock`. Of zero or less, and of ``Swift/Duration/never`` or more, it runs once.
+  ///   - interval: on `clock`. Of zero or less, and of `Duration.never` or more, it runs once.
   ///
   /// It ends when the run has ended and none can follow, and fails with the run: put
   /// ``_Concurrency/AsyncSequence/ignoringErrors(replacement:)`` or ``_Concurrency/AsyncSequence/loadStates()`` before it so that it

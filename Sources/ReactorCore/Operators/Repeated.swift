@@ -12,7 +12,7 @@ extension AsyncSequence {
   ///
   /// - Parameters:
   ///   - throttle: the least time from the beginning of one run to that of the next, on `clock`. Of zero or less: none. Of
-  ///     ``Swift/Duration/never`` or more: it runs once.
+  ///     `Duration.never` or more: it runs once.
   ///
   /// It ends when the run has ended and no trigger can come, and fails with the run; after that it does not run again. When its
   /// task is cancelled, the run under way is, and a wait ends at once. Runs on the caller's executor.

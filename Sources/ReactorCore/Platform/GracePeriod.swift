@@ -58,7 +58,7 @@ public final class GracePeriod: BackgroundTime {
   /// What begins while another runs is waited for, too; what begins when none does any more expires at once. When its task is cancelled, it waits no
   /// longer. Several may wait: the first whose time is over ends it for all.
   ///
-  /// - Parameter duration: of zero or less: all expire at once. Of more than 100 years, ``Swift/Duration/never`` included: 100
+  /// - Parameter duration: of zero or less: all expire at once. Of more than 100 years, `Duration.never` included: 100
   ///   years, since an instant beyond what a clock can count to would trap.
   public func end(within duration: Duration) async {
     if duration > .zero, let allEnded = allEnded() {

@@ -1,11 +1,10 @@
-import Foundation
+#if canImport(Darwin)
+  import Foundation
+#endif
 
 /// Whether the user or the battery asks programs to save power, as the operating system tells.
 ///
-/// - On Apple platforms: the system's Low Power Mode.
-/// - On Linux: the platform profile is `low-power`, or the machine runs on a battery and each one it has holds less than
-///   20 %. The system does not announce it, so it is looked at every 30 seconds, only while somebody waits.
-/// - Elsewhere, and where the system does not tell: off.
+/// On Apple platforms this is the system's Low Power Mode. Elsewhere it is always off.
 ///
 /// A stream of ``updates`` ends with its reader.
 public struct SystemPowerSaving: PowerSaving {
@@ -26,7 +25,7 @@ public struct SystemPowerSaving: PowerSaving {
       return stream.withoutRepeats()
     }
   #else
-    public var isOn: Bool { LowPowerModeFiles().isOn }
-    public var updates: AsyncStream<Bool> { LowPowerModeFiles().updates }
+    public var isOn: Bool { false }
+    public var updates: AsyncStream<Bool> { AsyncStream { $0.yield(false) } }
   #endif
 }

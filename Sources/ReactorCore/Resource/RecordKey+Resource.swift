@@ -9,7 +9,7 @@ extension RecordKey {
     _ resource: Resource, backend: Backend?, scope: Scope, secretQueryItems: Set<String>,
     digests: SecretDigests
   ) throws(ReactorError) {
-    if let name = resource.identityHeaders.first(where: Redaction.secretFields.contains) {
+    if let name = resource.identityHeaders.first(where: StoredFields.secret.contains) {
       throw .invalidResource("\(name) cannot be an identity header: say whose data it is with the layer's scope")
     }
     let url = if let backend { try backend.request(for: resource).absoluteURL } else { try resource.pathAndQuery() }

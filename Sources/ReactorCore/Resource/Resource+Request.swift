@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 
 extension Resource {
   /// The path with the query, percent-encoded: what names the resource where there is no base URL.
@@ -22,9 +21,4 @@ extension URLQueryItem {
     let name = PercentEncoding.queryItem(name)
     return value.map { "\(name)=\(PercentEncoding.queryItem($0))" } ?? name
   }
-}
-
-extension HTTPRequest {
-  /// Scheme, authority and path as one text.
-  var absoluteURL: String { "\(scheme ?? "")://\(authority ?? "")\(path ?? "")" }
 }

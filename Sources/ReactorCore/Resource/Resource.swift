@@ -10,7 +10,7 @@ import Synchronization
 /// ```
 ///
 /// A resource is one reference with a hash made once, so it is cheap to pass and to look up; make it once and keep it.
-/// Two are equal when all their properties are. What is stored is found by ``RecordKey``, which only the method, the
+/// Two are equal when all their properties are. What is stored is found by `RecordKey`, which only the method, the
 /// URL, the body and the ``identityHeaders`` decide. Nothing is checked until the resource is fetched.
 public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   private var box: Box
@@ -86,7 +86,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// The header fields whose values tell one record from another, such as `Accept-Language`. Default: none.
   ///
   /// `Authorization` and `Cookie` cannot be among them (``ReactorError/invalidResource(_:)`` at fetch): whose data it is,
-  /// is said by the layer's ``Scope``.
+  /// is said by the layer's `Scope`.
   public var identityHeaders: Set<HTTPField.Name> {
     get { box.fields.identityHeaders }
     set { change { $0.identityHeaders = newValue } }

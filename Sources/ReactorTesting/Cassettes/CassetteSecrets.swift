@@ -10,7 +10,7 @@ public struct CassetteSecrets: Sendable {
   /// Header fields whose value is replaced.
   ///
   /// Default: `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie`.
-  public var fields: Set<HTTPField.Name> = Redaction.secretFields
+  public var fields: Set<HTTPField.Name> = StoredFields.secret
   /// Query items whose value is replaced, in the URL and in the header fields that hold URLs; names, without regard to case.
   public var queryItems: Set<String>
   /// Called with each exchange before it is kept. It changes the exchange of the cassette, not the one that is under way.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The Markdown of the repository is held to what the repository is.
@@ -6,6 +7,10 @@ import Testing
   @Test(arguments: [
     ("Documentation/MigratingFromReactor1.md", "MigrationExamples.swift"),
     ("Documentation/MigratingFromJBFlux.md", "../../ReactorFluxTests/Documentation/JBFluxExamples.swift"),
+    (
+      "Sources/HTTPCaching/HTTPCaching.docc/HTTPCaching.md",
+      "../../HTTPCachingTests/Documentation/HTTPCachingExamples.swift"
+    ),
     ("Sources/ReactorCore/ReactorCore.docc/GettingStarted.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/FetchPolicies.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ImportantDefaults.md", "GuideExamples.swift"),

@@ -2,6 +2,7 @@ import AsyncAlgorithms
 import Foundation
 import Observation
 import ReactorCore
+import ReactorTesting
 
 // The Swift code of ReactorCore.docc/BuildingFabric.md, which a test compares with it.
 
@@ -149,7 +150,7 @@ struct Fabric {
   }
 
   func lowPower() -> some Flags {
-    let isInLowPowerMode = LowPowerMode.updates
+    let isInLowPowerMode = SystemPowerSaving().updates
     return isInLowPowerMode
   }
 

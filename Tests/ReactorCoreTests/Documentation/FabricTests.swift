@@ -41,7 +41,8 @@ import Testing
     "materializeToLoadState", "loadStates()", "ignoringLoadingAndFailuresAfterSuccess()", "startWith(_:)",
     "startWithNil()", "ignoringErrors(replacement:)", "failRandomly(with:probability:using:)",
     "repeated(on:throttle:clock:)", "repeatWith", "reloadPeriodically(every:while:",
-    "continuingInBackground(named:timeoutError:", "LowPowerMode.updates", "attemptMap", "skipRepeats", "combineLatest",
+    "continuingInBackground(named:timeoutError:", "SystemPowerSaving().updates", "attemptMap", "skipRepeats",
+    "combineLatest",
     "timer", "flatMap(.Latest)", "observeOn(UIScheduler())", "AnyProperty", "MutableProperty", "<~",
     "the authenticated API", "the view model",
   ])

@@ -1,5 +1,6 @@
 import HTTPTypes
 
+@testable import HTTPCaching
 @testable import ReactorCore
 
 /// How a copy stands, by name: the columns of the policy table.

@@ -1,3 +1,4 @@
+import ReactorTesting
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import ReactorCore
+import ReactorTesting
 import TestSupport
 import Testing
 
@@ -10,7 +11,7 @@ struct FailRandomlyTests {
   ])
   func `a probability outside 0 to 1 is the nearer end`(probability: Double, fails: Bool) async throws {
     for seed in 0..<100 {
-      let generator = ReactorCore.SeededGenerator(seed: UInt64(seed))
+      let generator = SeededGenerator(seed: UInt64(seed))
       let sequence = elements([1]).failRandomly(with: Broken(), probability: probability, using: generator)
       do {
         let read = try await sequence.collect()
@@ -23,7 +24,7 @@ struct FailRandomlyTests {
 
   /// How many elements came before the failure of each of 200 runs over one generator.
   private func lengths(seed: UInt64, probability: Double) async throws -> [Int] {
-    let generator = ReactorCore.SeededGenerator(seed: seed)
+    let generator = SeededGenerator(seed: seed)
     var lengths: [Int] = []
     for _ in 0..<200 {
       var iterator = elements(Array(0..<10)).failRandomly(with: Broken(), probability: probability, using: generator)
@@ -46,12 +47,12 @@ struct FailRandomlyTests {
 
   @Test func `the failure of the sequence itself is passed on`() async throws {
     let sequence = elements([1], thenThrow: ReactorError.timedOut)
-      .failRandomly(with: Broken(), probability: 0, using: ReactorCore.SeededGenerator(seed: 1))
+      .failRandomly(with: Broken(), probability: 0, using: SeededGenerator(seed: 1))
     await #expect(throws: ReactorError.self) { try await sequence.collect() }
   }
 
   @Test func `the seeded numbers are those of SplitMix64`() {
-    let generator = ReactorCore.SeededGenerator(seed: 1_234_567)
+    let generator = SeededGenerator(seed: 1_234_567)
     #expect(
       (0..<3).map { _ in generator.next() } == [
         6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,

@@ -31,7 +31,7 @@ struct OperatorCancellationTests {
 
   @Test func `errors that are ignored or made`() async throws {
     try await endsItsBase { $0.ignoringErrors(replacement: 0) }
-    let generator = ReactorCore.SeededGenerator(seed: 1)
+    let generator = SeededGenerator(seed: 1)
     try await endsItsBase { $0.failRandomly(with: Broken(), probability: 0, using: generator) }
   }
 

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
+@testable import HTTPCaching
 @testable import ReactorCore
 
 struct ResourceURLTests {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import ReactorTesting
 import TestSupport
 import Testing
 

@@ -1,1 +1,1 @@
-../../../ReactorCoreTests/Policy/FieldChecks.swift
+../../../HTTPCachingTests/Rules/FieldChecks.swift

@@ -2,7 +2,7 @@ import Foundation
 import FuzzSupport
 import HTTPTypes
 
-@testable import ReactorCore
+@testable import HTTPCaching
 
 /// Any fields are read, and decide nothing that is impossible.
 ///

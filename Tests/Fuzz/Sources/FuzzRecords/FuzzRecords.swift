@@ -2,7 +2,7 @@ import Foundation
 import FuzzSupport
 import HTTPTypes
 
-@testable import ReactorCore
+@testable import HTTPCaching
 
 /// A record is read as it was written, or not at all. The first byte says what the rest is.
 @c(LLVMFuzzerTestOneInput) public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -1,7 +1,7 @@
 import Foundation
+import HTTPCaching
 import HTTPTypes
 import NIOCore
-import ReactorCore
 
 /// What `reactor proxy` does with one request: it asks ``ReactorCore/HTTPCache``, and the server where that says so.
 struct Proxy: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
+import HTTPCaching
 import HTTPTypes
-import ReactorCore
 
 /// What a client of the proxy gets.
 struct ProxyAnswer: Sendable {

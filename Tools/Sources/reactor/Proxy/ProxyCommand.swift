@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import ReactorCore
+import HTTPCaching
 import ReactorSQLite
 
 /// `reactor proxy`: a caching reverse proxy, until it is interrupted.

@@ -1,5 +1,5 @@
+import HTTPCaching
 import HTTPTypes
-import ReactorCore
 
 /// An exchange as one line of standard error.
 enum ProxyTrace {

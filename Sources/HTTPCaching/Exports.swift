@@ -1,0 +1,2 @@
+// `HTTPFields`, `HTTPRequest` and their like are part of this module's interface.
+@_exported public import HTTPTypes

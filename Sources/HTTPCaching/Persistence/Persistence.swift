@@ -1,0 +1,48 @@
+/// The durable copy: records by key.
+///
+/// A conformer is called concurrently; calls for one key come one after the other from one `ModelLayer`, but other
+/// layers and other processes may use the same place. Every conformer passes the suite
+/// `PersistenceConformance` of ReactorTesting.
+public protocol Persistence: Sendable {
+  /// The record saved last under `key`, whole; `nil` where there is none.
+  ///
+  /// - Throws: where there is a record that cannot be read. The flow treats that as a miss.
+  func load(_ key: RecordKey) async throws -> Record?
+
+  /// Saves `record`, replacing what was there. When this returns, the record survives the end of the process;
+  /// when it throws, what was there before is untouched.
+  func save(_ record: Record, for key: RecordKey) async throws
+
+  /// Removes the record; nothing happens where there is none.
+  func remove(_ key: RecordKey) async throws
+
+  /// Removes every record of `scope`; with `nil`, of every scope.
+  func removeAll(in scope: Scope?) async throws
+
+  /// A list of the stored records, in no particular order.
+  ///
+  /// An unsafe request and a removal ask for the entries of one URL while a caller waits. So a
+  /// conformer finds these by an index: their cost must not grow with the number of other records.
+  ///
+  /// - Parameters:
+  ///   - scope: only this scope's entries; `nil` for all.
+  ///   - url: only entries whose ``RecordKey/url`` has exactly these bytes; `nil` for all. It is
+  ///     text and no `URL`, which spells some characters in its own way.
+  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry]
+
+  /// Returns the key under which secrets in URLs are digested: the same one whenever the store is
+  /// open, in this process and in others, for as long as its records last.
+  ///
+  /// A layer and an ``HTTPCache`` ask when they meet the first URL with a secret, and keep the
+  /// answer. They ask on the caller's executor, perhaps the main actor. So a conformer answers within
+  /// milliseconds, and never waits for a lock of another process.
+  ///
+  /// - Returns: `nil` where the store has no key or cannot read it, which is the default. Secrets are
+  ///   then digested under a random key of the process. Records of URLs with a secret are not found
+  ///   after a restart, which is a miss and no error.
+  func secretKey() -> SecretKey?
+}
+
+extension Persistence {
+  public func secretKey() -> SecretKey? { nil }
+}

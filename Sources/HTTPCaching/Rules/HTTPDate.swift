@@ -1,0 +1,122 @@
+package import Foundation
+import HTTPTypes
+
+/// A date in a field (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT` and the two obsolete forms of it.
+///
+/// Names are read in any case; all else must be as the grammar has it, the name of the day included, which need not be the right
+/// one. Seconds may be 60 (§5.6.7, a leap second).
+package enum HTTPDate {
+  /// - Parameter now: what a year of two digits is near: one that would be over 50 years ahead is of the past (§5.6.7).
+  package static func parse(_ text: String, now: Date) -> Date? {
+    var text = text
+    return text.withUTF8 { parse($0, now) }
+  }
+
+  private static func parse(_ bytes: UnsafeBufferPointer<UInt8>, _ now: Date) -> Date? {
+    var reader = HTTPDateReader(bytes)
+    guard let name = reader.word() else { return nil }
+    guard reader.skip(",") else { return asctime(name, &reader) }
+    return name.count == 3 ? fixdate(name, &reader) : rfc850(name, &reader, now)
+  }
+
+  static func format(_ date: Date) -> String {
+    let seconds = Int64(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
+    let day = seconds.floorDivided(by: 86_400)
+    let civil = CivilDate(daysSince1970: day)
+    let time = Int(seconds - day * 86_400)
+    let weekday = Int((day + 4) - (day + 4).floorDivided(by: 7) * 7)
+    let clock = [time / 3_600, time / 60 % 60, time % 60].map(twoDigits).joined(separator: ":")
+    let year = String(civil.year)
+    let padded = String(repeating: "0", count: max(0, 4 - year.count)) + year
+    return "\(days[weekday].prefix(3)), \(twoDigits(civil.day)) \(months[civil.month - 1]) \(padded) \(clock) GMT"
+  }
+
+  private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+  private static func fixdate(_ name: String, _ reader: inout HTTPDateReader) -> Date? {
+    guard days.contains(where: { $0.prefix(3).lowercased() == name }), reader.skip(" "),
+      let day = reader.number(2), reader.skip(" "), let month = month(&reader), reader.skip(" "),
+      let year = reader.number(4), reader.skip(" "), let time = reader.time(), reader.skip(" GMT"), reader.isAtEnd
+    else { return nil }
+    return date(year, month, day, time)
+  }
+
+  private static func rfc850(_ name: String, _ reader: inout HTTPDateReader, _ now: Date) -> Date? {
+    guard days.contains(where: { $0.lowercased() == name }), reader.skip(" "), let day = reader.number(2),
+      reader.skip("-"), let month = month(&reader), reader.skip("-"), let short = reader.number(2), reader.skip(" "),
+      let time = reader.time(), reader.skip(" GMT"), reader.isAtEnd
+    else { return nil }
+    let days = max(-719_162, min(2_932_896, now.timeIntervalSince1970 / 86_400))
+    let latest = CivilDate(daysSince1970: Int64(days)).year + 50
+    let year = latest - latest % 100 + short
+    return date(year > latest ? year - 100 : year, month, day, time)
+  }
+
+  private static func asctime(_ name: String, _ reader: inout HTTPDateReader) -> Date? {
+    guard days.contains(where: { $0.prefix(3).lowercased() == name }), reader.skip(" "), let month = month(&reader),
+      reader.skip(" "), let day = reader.skip(" ") ? reader.number(1) : reader.number(2), reader.skip(" "),
+      let time = reader.time(), reader.skip(" "), let year = reader.number(4), reader.isAtEnd
+    else { return nil }
+    return date(year, month, day, time)
+  }
+
+  private static func month(_ reader: inout HTTPDateReader) -> Int? {
+    guard let name = reader.word() else { return nil }
+    return months.firstIndex { $0.lowercased() == name }.map { $0 + 1 }
+  }
+
+  private static func date(_ year: Int, _ month: Int, _ day: Int, _ seconds: Int) -> Date? {
+    guard let civil = CivilDate(year: year, month: month, day: day) else { return nil }
+    return Date(timeIntervalSince1970: Double(civil.daysSince1970 * 86_400 + Int64(seconds)))
+  }
+
+  private static let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+}
+
+extension Record.Head {
+  /// The date in a field; `nil` where there is none, or several, or no date.
+  func date(_ name: HTTPField.Name) -> Date? { fields[name].flatMap { HTTPDate.parse($0, now: receivedAt) } }
+}
+
+/// Walks the text of a date.
+private struct HTTPDateReader {
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private var offset = 0
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+  var isAtEnd: Bool { offset == bytes.count }
+
+  /// Letters, in lower case.
+  mutating func word() -> String? {
+    let letters = bytes[offset...].prefix { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0.asciiLowercased) }
+    offset += letters.count
+    return letters.isEmpty ? nil : String(decoding: letters.map(\.asciiLowercased), as: UTF8.self)
+  }
+
+  mutating func skip(_ text: StaticString) -> Bool {
+    let count = text.utf8CodeUnitCount
+    guard bytes.count - offset >= count,
+      (0..<count).allSatisfy({ bytes[offset + $0].asciiLowercased == text.utf8Start[$0].asciiLowercased })
+    else { return false }
+    offset += count
+    return true
+  }
+
+  mutating func number(_ count: Int) -> Int? {
+    guard bytes.count - offset >= count else { return nil }
+    let digits = bytes[offset..<offset + count]
+    guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+    offset += count
+    return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+  }
+
+  /// In seconds of the day.
+  mutating func time() -> Int? {
+    guard let hour = number(2), skip(":"), let minute = number(2), skip(":"), let second = number(2), hour < 24,
+      minute < 60, second <= 60
+    else { return nil }
+    return hour * 3_600 + minute * 60 + second
+  }
+}

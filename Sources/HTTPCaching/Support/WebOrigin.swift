@@ -1,0 +1,41 @@
+package import Foundation
+
+/// Scheme, host and port of an `http` or `https` URL in one spelling, so that equal origins are equal text
+/// (RFC 3986 §6.2, RFC 6454 §4): lower case, punycode, no port where it is the scheme's own.
+package struct WebOrigin: Hashable, Sendable {
+  package let scheme: String
+  /// Without the brackets of an IPv6 address.
+  let host: String
+  /// `nil` for the scheme's own.
+  let port: Int?
+
+  /// `nil` where the URL has another scheme, no host, a host that is no name or address, or an impossible port.
+  package init?(_ url: URL) {
+    guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https",
+      let host = url.host(percentEncoded: false)?.lowercased(), !host.isEmpty, host.utf8.allSatisfy(Self.isPlain),
+      url.port.map((1...65_535).contains) ?? true
+    else { return nil }
+    self.scheme = scheme
+    self.host = host
+    port = url.port == (scheme == "https" ? 443 : 80) ? nil : url.port
+  }
+
+  /// Host and port as they stand in a URL.
+  package var authority: String {
+    // The % before the zone of a link-local address is encoded (RFC 6874 §2).
+    let host = self.host.contains(":") ? "[\(self.host.replacing("%", with: "%25"))]" : self.host
+    return port.map { "\(host):\($0)" } ?? host
+  }
+
+  /// Whether the host is this machine, for which reachability says nothing.
+  package var isLoopback: Bool {
+    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+    if name == "localhost" || name.hasSuffix(".localhost") || name == "::1" { return true }
+    let numbers = name.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+    return numbers.count == 4 && numbers.first == 127 && !numbers.contains(nil)
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7f && !"/?#@[]\\<>\"^`{|}".utf8.contains(byte)
+  }
+}

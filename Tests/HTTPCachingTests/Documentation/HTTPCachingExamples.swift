@@ -1,0 +1,78 @@
+import Foundation
+import HTTPCaching
+import Synchronization
+import TestSupport
+import Testing
+
+// The Swift code of HTTPCaching.docc, which a test compares with it.
+
+/// Sends requests through a cache on disk.
+struct CachingClient: Sendable {
+  let cache: HTTPCache
+  let send: @Sendable (HTTPRequest) async throws -> (HTTPResponse, Data)
+
+  init(
+    directory: URL, send: @escaping @Sendable (HTTPRequest) async throws -> (HTTPResponse, Data)
+  ) {
+    cache = HTTPCache(persistence: FilePersistence(directory: directory))
+    self.send = send
+  }
+
+  func response(to request: HTTPRequest) async throws -> CacheAnswer {
+    switch await cache.begin(request, at: Date()) {
+    case .answer(let answer): return answer
+    case .answerAndSend(let answer, let exchange):
+      Task { try await complete(exchange) }
+      return answer
+    case .send(let exchange): return try await complete(exchange)
+    }
+  }
+
+  @discardableResult private func complete(_ exchange: CacheExchange) async throws -> CacheAnswer {
+    do {
+      let (response, body) = try await send(exchange.request)
+      return await cache.finish(exchange, response, body: body, at: Date())
+    } catch {
+      guard let stale = cache.standIn(exchange, at: Date()) else { throw error }
+      return stale
+    }
+  }
+}
+
+@Suite struct `A cache in front of any client` {
+  private static let request = HTTPRequest(
+    method: .get, scheme: "https", authority: "api.example.com", path: "/articles")
+
+  @Test func `asks once for what stays fresh`() async throws {
+    try await withTemporaryDirectory { directory in
+      let requests = Mutex(0)
+      let client = CachingClient(directory: directory) { _ in
+        requests.withLock { $0 += 1 }
+        return (HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=60"]), Data("[1]".utf8))
+      }
+      for source in [CacheAnswer.Source.network, .stored, .stored] {
+        let answer = try await client.response(to: Self.request)
+        #expect(answer.body == Data("[1]".utf8) && answer.source == source)
+      }
+      #expect(requests.withLock { $0 } == 1)
+    }
+  }
+
+  @Test func `serves what is stale where the server allows it and nobody answers`() async throws {
+    struct Offline: Error {}
+    try await withTemporaryDirectory { directory in
+      let isOffline = Mutex(false)
+      let client = CachingClient(directory: directory) { _ in
+        if isOffline.withLock({ $0 }) { throw Offline() }
+        let fields: HTTPFields = [.cacheControl: "max-age=0, stale-if-error=600"]
+        return (HTTPResponse(status: .ok, headerFields: fields), Data("[1]".utf8))
+      }
+      _ = try await client.response(to: Self.request)
+      isOffline.withLock { $0 = true }
+      #expect(try await client.response(to: Self.request).source == .standIn)
+      var other = Self.request
+      other.path = "/authors"
+      await #expect(throws: Offline.self) { try await client.response(to: other) }
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import HTTPTypes
+
+@testable import HTTPCaching
+
+/// What the cells of the tables of `Rules.md` mean.
+enum CachingExample {
+  /// When every stored response came: Saturday, 21 November 2026, noon.
+  static let time = Date(timeIntervalSince1970: 1_795_262_400)
+
+  /// A cell without its backticks.
+  static func plain(_ cell: String) -> String { cell.filter { $0 != "`" } }
+
+  /// `200; Name: value; Name: value`, each part of which may be missing.
+  static func head(_ cell: String) -> Record.Head {
+    var (first, fields) = parts(cell)
+    let invalidated = HTTPField.Name("Invalidated").flatMap { fields[$0] }.flatMap { Double($0) }
+    if let name = HTTPField.Name("Invalidated") { fields[name] = nil }
+    return Record.Head(
+      identity: "", status: .init(code: first.flatMap { Int($0) } ?? 200), fields: fields, requestedAt: time,
+      receivedAt: time, invalidatedAt: invalidated.map { time.addingTimeInterval($0) })
+  }
+
+  /// `GET; Name: value; Name: value`, each part of which may be missing.
+  static func request(_ cell: String) -> HTTPRequest {
+    let (first, fields) = parts(cell)
+    return HTTPRequest(
+      method: first.flatMap { HTTPRequest.Method(rawValue: $0) } ?? .get, scheme: "https",
+      authority: "api.example.com", path: "/a", headerFields: fields)
+  }
+
+  private static func parts(_ cell: String) -> (first: String?, fields: HTTPFields) {
+    var parts = plain(cell).split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
+    let first = parts.first.map { $0.contains(": ") } == false ? parts.removeFirst() : nil
+    var fields: HTTPFields = [:]
+    for part in parts {
+      guard let colon = part.range(of: ": "), let name = HTTPField.Name(String(part[..<colon.lowerBound])) else {
+        continue
+      }
+      fields.append(HTTPField(name: name, value: value(String(part[colon.upperBound...]))))
+    }
+    return (first, fields)
+  }
+
+  /// `+60` and `-60` are dates.
+  private static func value(_ text: String) -> String {
+    guard text.hasPrefix("+") || text.hasPrefix("-"), let seconds = Double(text) else { return text }
+    return HTTPDate.format(time.addingTimeInterval(seconds))
+  }
+}

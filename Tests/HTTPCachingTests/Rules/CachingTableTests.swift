@@ -1,0 +1,107 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import HTTPCaching
+
+/// The tables of `Rules.md` are this suite's input, so that they say what is. No socket, no clock, no disk.
+@Suite("Every rule of HTTP caching") struct CachingTableTests {
+  private static let tables = (try? Repository.markdown(path).tables) ?? []
+  private static let path = "Sources/HTTPCaching/HTTPCaching.docc/Rules.md"
+
+  private static func rows(_ heading: String...) -> [[String]] {
+    tables.first { Array($0.heading.dropFirst(2)) == heading }?.rows ?? []
+  }
+
+  @Test func `has its tables, and none that nobody reads`() {
+    let headings = [
+      ["Stored", "Age", "Request", "Decision"], ["Stored", "Age", "Request", "Stands in", "Always"],
+      ["Request", "Response", "Stored"], ["Stored", "304", "Then"], ["Stored", "Request", "Answer", "Body"],
+      ["Vary", "Request", "Other", "Answers"], ["Method", "Response", "Stale"],
+    ]
+    #expect(Self.tables.map { Array($0.heading.dropFirst(2)) } == headings)
+    #expect(Self.tables.allSatisfy { $0.rows.count >= 9 })
+    #expect(Self.tables.flatMap(\.rows).allSatisfy { !$0[0].isEmpty && !$0[1].isEmpty })
+    #expect(Self.tables.flatMap(\.rows).count > 150)
+  }
+
+  @Test(arguments: rows("Stored", "Age", "Request", "Decision"))
+  func `a request gets what its row says`(row: [String]) throws {
+    let stored = row[2] == "-" ? nil : CachingExample.head(row[2])
+    let now = CachingExample.time.addingTimeInterval(try #require(Double(row[3])))
+    let decision = CacheDecision(CachingExample.request(row[4]), stored: stored, at: now)
+    let expected: CacheDecision =
+      switch row[5] {
+      case "use": .use
+      case "revalidate": .useAndRevalidate
+      case "validate": .ask(validates: true)
+      case "ask": .ask(validates: false)
+      default: .gatewayTimeout
+      }
+    #expect(decision == expected)
+  }
+
+  @Test(arguments: rows("Stored", "Age", "Request", "Stands in", "Always"))
+  func `a stale response stands in where its row says so`(row: [String]) throws {
+    let now = CachingExample.time.addingTimeInterval(try #require(Double(row[3])))
+    for (always, cell) in [(false, row[5]), (true, row[6])] {
+      let isUsed = CacheDecision.standsIn(
+        CachingExample.head(row[2]), for: CachingExample.request(row[4]), at: now, always: always)
+      #expect(isUsed == (cell == "yes"), "always: \(always)")
+    }
+  }
+
+  @Test(arguments: rows("Request", "Response", "Stored"))
+  func `a response is stored where its row says so`(row: [String]) {
+    let request = CachingExample.request(row[2])
+    var head = CachingExample.head(row[3])
+    head.variant = Variant(response: head.fields, request: request.headerFields)
+    #expect(head.isStorable(for: RequestCacheControl(request.headerFields)) == (row[4] == "yes"))
+  }
+
+  @Test(arguments: rows("Stored", "304", "Then"))
+  func `the stored fields after a 304 are those of its row`(row: [String]) {
+    let (time, later) = (CachingExample.time, CachingExample.time.addingTimeInterval(100))
+    let key = RecordKey(method: .get, url: "https://api.example.com/a")
+    func judge(_ text: String, _ status: HTTPResponse.Status, _ stored: Record.Head?) -> HTTPCache.Answer {
+      HTTPCache.judge(
+        HTTPResponse(status: status, headerFields: CachingExample.head(text).fields), body: Data(), to: [:], for: key,
+        stored: stored, requestedAt: stored == nil ? time : later, receivedAt: stored == nil ? time : later)
+    }
+    guard case .received(let record) = judge(row[2], .ok, nil) else { return #expect(Bool(false)) }
+    guard case .notModified(let head) = judge(row[3], .notModified, record.head) else { return #expect(Bool(false)) }
+    #expect(head.fields == CachingExample.head(row[4]).fields)
+  }
+
+  @Test(arguments: rows("Stored", "Request", "Answer", "Body"))
+  func `a client's own conditions get what their row says`(row: [String]) throws {
+    let record = Record(head: CachingExample.head(row[2]), body: Data("0123456789".utf8))
+    let age = record.head.standing(at: CachingExample.time.addingTimeInterval(7))?.age
+    let (response, body) = StoredAnswer.make(record, for: CachingExample.request(row[3]), age: try #require(age))
+    let expected = CachingExample.head(row[4])
+    #expect(response.status == expected.status)
+    #expect(response.headerFields == expected.fields)
+    #expect(String(decoding: body, as: UTF8.self) == CachingExample.plain(row[5]))
+  }
+
+  @Test(arguments: rows("Vary", "Request", "Other", "Answers"))
+  func `a variant answers where its row says so`(row: [String]) throws {
+    let variant = try #require(
+      Variant(
+        response: [.vary: CachingExample.plain(row[2])], request: CachingExample.request(row[3]).headerFields))
+    #expect(variant.matches(CachingExample.request(row[4]).headerFields) == (row[5] == "yes"))
+  }
+
+  @Test(arguments: rows("Method", "Response", "Stale"))
+  func `an unsafe request makes stale what its row says`(row: [String]) throws {
+    let head = CachingExample.head(row[3])
+    let (target, response) = ("https://api.example.com/a", HTTPResponse(status: head.status, headerFields: head.fields))
+    let method = try #require(HTTPRequest.Method(rawValue: CachingExample.plain(row[2])))
+    let urls =
+      (Invalidation.isCaused(by: method, response) ? [target] : [])
+      + Invalidation.named(by: response, to: method, target)
+    let paths = urls.map { $0.replacing("https://api.example.com", with: "") }
+    #expect(paths.joined(separator: " ") == CachingExample.plain(row[4]))
+  }
+}
