@@ -38,6 +38,7 @@ let package = Package(
   products: [
     .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
+    .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
     .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
     .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
@@ -68,6 +69,7 @@ let package = Package(
         .target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))
       ],
       swiftSettings: settings),
+    .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
     .target(name: "CReactorNetlink"),
     .target(name: "ReactorFlux", swiftSettings: settings),
     .target(
@@ -75,7 +77,8 @@ let package = Package(
       resources: [.embedInCode("Page/inspector.html")],
       swiftSettings: settings),
     .target(
-      name: "ReactorTesting", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes, swiftSettings: settings),
+      name: "ReactorTesting", dependencies: ["ReactorCore", "ReactorOperators", "ReactorFlux"] + httpTypes,
+      swiftSettings: settings),
     .target(name: "ReactorSQLite", dependencies: ["HTTPCaching", "ReactorCore"] + sqlite, swiftSettings: settings),
     .target(
       name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
@@ -109,11 +112,14 @@ let package = Package(
         dependencies: ["HTTPCaching", "ReactorTesting", "TestSupport", "StoreWriter"] + httpTypes,
         swiftSettings: settings),
       .testTarget(
-        name: "ReactorCoreTests",
+        name: "ReactorOperatorsTests",
         dependencies: [
-          "ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter",
+          "ReactorOperators", "ReactorCore", "ReactorTesting", "TestSupport",
           .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
-        ] + httpTypes,
+        ] + httpTypes, swiftSettings: settings),
+      .testTarget(
+        name: "ReactorCoreTests",
+        dependencies: ["ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter"] + httpTypes,
         swiftSettings: settings),
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(
@@ -122,7 +128,7 @@ let package = Package(
         swiftSettings: settings),
       .testTarget(
         name: "ReactorTestingTests",
-        dependencies: ["ReactorTesting", "ReactorCore", "ReactorFlux", "TestSupport"] + httpTypes,
+        dependencies: ["ReactorTesting", "ReactorCore", "ReactorOperators", "ReactorFlux", "TestSupport"] + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",

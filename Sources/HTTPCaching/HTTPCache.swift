@@ -1,5 +1,6 @@
 public import Foundation
-public import HTTPTypes
+// `HTTPFields`, `HTTPRequest` and their like are part of this module's interface.
+@_exported public import HTTPTypes
 
 /// Looks up, validates, updates, stores and invalidates records: the only code that does, for models and for a proxy alike.
 ///

@@ -1,4 +1,8 @@
 public import Foundation
+// Records, keys, scopes and persistence are part of this module's interface, and so are `HTTPFields`, `HTTPRequest` and their
+// like: a program imports one module.
+@_exported public import HTTPCaching
+@_exported public import HTTPTypes
 
 /// Models of one type from one backend: asked for once, kept, shared and observed. Made once and shared.
 ///

@@ -1,4 +1,4 @@
-public import ReactorCore
+public import ReactorOperators
 import Synchronization
 
 /// An app that becomes active when the test says so.

@@ -1,4 +1,4 @@
-public import ReactorCore
+public import ReactorOperators
 import Synchronization
 
 /// Background time that is over when the test says so.

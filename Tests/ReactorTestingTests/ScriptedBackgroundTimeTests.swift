@@ -1,4 +1,5 @@
 import ReactorCore
+import ReactorOperators
 import ReactorTesting
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import HTTPTypes
 import ReactorCore
+import ReactorOperators
 import ReactorTesting
 import TestSupport
 import Testing

@@ -210,3 +210,79 @@ extension FilePersistence {
       freshUntil: file.head.freshUntil)
   }
 }
+
+extension FilePersistence {
+  /// Reads every record whole; gives those that cannot be read, each with its file. Nothing is changed. A record that goes
+  /// meanwhile is none.
+  ///
+  /// - Throws: ``FilePersistenceError`` where a directory cannot be listed; `CancellationError`.
+  @concurrent public func verify() async throws -> [StoreDefect] {
+    var defects: [StoreDefect] = []
+    for folder in try names.buckets(of: nil, system) {
+      for name in try system.list(folder).sorted() where FileNames.isRecord(name) {
+        try Task.checkCancellation()
+        let path = "\(folder)/\(name)"
+        do {
+          guard let file = try system.open(path) else { continue }
+          let record = try RecordFile(file, reading: 64 << 10).record()
+          guard let key = RecordKey(identity: record.head.identity), try names.path(of: key) == path else {
+            throw RecordError.corrupt("it belongs to another key than its name says")
+          }
+        } catch {
+          defects.append(StoreDefect(place: path, reason: "\(error)"))
+        }
+      }
+    }
+    return defects
+  }
+}
+
+extension FilePersistence {
+  /// Returns the key in the file `secret.key` of the directory; makes it where there is none.
+  ///
+  /// The file is for its owner alone. No eviction and no removal takes it, since another process
+  /// may have its key in memory. A file of another length is no key, and is replaced.
+  ///
+  /// - Returns: `nil` where the file can be neither read nor made; ``Persistence/secretKey()``
+  ///   says what follows.
+  public func secretKey() -> SecretKey? {
+    do {
+      let path = "\(try names.directory())/\(FileNames.secretKey)"
+      return try readSecretKey(path) ?? makeSecretKey(path)
+    } catch {
+      return nil
+    }
+  }
+
+  /// `nil` where there is no file, or one that is no key.
+  private func readSecretKey(_ path: String) throws(FilePersistenceError) -> SecretKey? {
+    guard let file = try system.open(path) else { return nil }
+    return SecretKey(bytes: try file.read(SecretKey.byteCount + 1))
+  }
+
+  /// Two processes at once agree: a link replaces nothing, and each takes the key that is there
+  /// afterwards. Two that replace a damaged file at once may differ, until both have started again.
+  private func makeSecretKey(_ path: String) throws(FilePersistenceError) -> SecretKey? {
+    let directory = try names.directory()
+    try system.makeDirectory(directory, synchronizes: synchronizes)
+    let temporary = "\(directory)/\(FileNames.temporary())"
+    defer { _ = try? system.remove(temporary) }
+    try write(SecretKey(), to: temporary)
+    try system.link(temporary, to: path)
+    var key = try readSecretKey(path)
+    if key == nil {
+      try system.rename(temporary, to: path)
+      key = try readSecretKey(path)
+    }
+    if synchronizes { try system.synchronizeDirectory(directory) }
+    return key
+  }
+
+  /// Synchronises always: after a power cut, a file that is there is whole.
+  private func write(_ key: SecretKey, to path: String) throws(FilePersistenceError) {
+    var file = try system.create(path)
+    try Self.write(key.bytes, to: file)
+    try file.synchronize()
+    try file.close()
+  }
+}

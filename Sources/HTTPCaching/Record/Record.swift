@@ -60,3 +60,114 @@ extension Record.Head {
       && localModel == other.localModel && variant == other.variant
   }
 }
+
+/// The request's fields that a response varies on, digested (RFC 9111 §4.1).
+public struct Variant: Sendable, Hashable {
+  /// The names that `Vary` lists, lower-cased and sorted; `*` alone where no request can be matched.
+  public let names: [String]
+  /// SHA-256 of the named fields' values in the request that was answered.
+  public let digest: String
+
+  public init(names: [String], digest: String) {
+    self.names = names
+    self.digest = digest
+  }
+
+  /// The variant that a response with these fields belongs to; `nil` where it does not vary.
+  public init?(response: HTTPFields, request: HTTPFields) {
+    var names: Set<String> = []
+    response.forEachElement(of: .vary) { names.insert($0.text.lowercased()) }
+    guard !names.isEmpty else { return nil }
+    let isMatchable = names.allSatisfy { $0 != "*" && HTTPField.Name($0) != nil }
+    self.names = isMatchable ? names.sorted() : ["*"]
+    digest = Self.digest(of: self.names, in: request)
+  }
+
+  /// Whether any request is answered by it: not where the response varies on what no request shows (`Vary: *`).
+  public var isMatchable: Bool { names != ["*"] }
+
+  /// Whether a request with these fields is answered by this variant.
+  public func matches(_ request: HTTPFields) -> Bool {
+    isMatchable && digest == Self.digest(of: names, in: request)
+  }
+
+  /// What ``digest`` is for a request with these fields.
+  func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
+
+  /// Lines and the white space around their elements make no difference (RFC 9111 §4.1); nor does the case of languages and codings
+  /// (RFC 9110 §12.5.4, §8.4.1).
+  private static func digest(of names: [String], in request: HTTPFields) -> String {
+    var hash = SHA256Digest()
+    for name in names {
+      guard let name = HTTPField.Name(name) else { continue }
+      let isCaseless = name == .acceptLanguage || name == .acceptEncoding
+      var elements: [String] = []
+      request.forEachElement(of: name) {
+        elements.append(isCaseless ? $0.bytes.latin1.lowercased() : $0.bytes.latin1)
+      }
+      hash.update(framed: name.canonicalName)
+      // So that no value is taken for the name that follows, and one that is empty is told from none.
+      hash.update(framed: request.contains(name) ? "\(elements.count)" : "none")
+      for element in elements { hash.update(framed: element) }
+    }
+    return hash.hex()
+  }
+}
+
+/// A line of the list of what a ``Persistence`` holds.
+public struct RecordEntry: Sendable, Hashable {
+  public var key: RecordKey
+  /// Bytes that the record takes in the store.
+  public var size: Int
+  /// When the response was received, or the local value was saved.
+  public var fetchedAt: Date
+  /// When the record was last loaded or saved; `nil` where the store does not keep that.
+  public var lastUsedAt: Date?
+  /// ``Record/Head/freshUntil``.
+  public var freshUntil: Date?
+
+  public init(key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil, freshUntil: Date? = nil) {
+    self.key = key
+    self.size = size
+    self.fetchedAt = fetchedAt
+    self.lastUsedAt = lastUsedAt
+    self.freshUntil = freshUntil
+  }
+}
+
+/// Why a stored record cannot be read, or a record cannot be stored. Whoever loads treats it as a miss.
+@nonexhaustive public enum RecordError: Error, Sendable, Hashable {
+  /// The record ends before it says that it does; an empty one too.
+  case truncated
+  /// The bytes are not what was written; the text says what was seen.
+  case corrupt(String)
+  /// A newer release wrote it, in this format. It stays as it is until something is saved under its key.
+  case newerFormat(UInt64)
+  /// The record's identity is not that of the key it was to be saved under. Nothing was saved.
+  case wrongKey
+}
+
+extension RecordError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .truncated: "the record is cut off"
+    case .corrupt(let what): "the record is corrupt: \(what)"
+    case .newerFormat(let version):
+      "the record has format \(version), which is newer than this release reads (\(RecordCodec.formatVersion))"
+    case .wrongKey: "the record belongs to another key; make it with the identity of the key it is saved under"
+    }
+  }
+}
+
+extension Record {
+  /// Whether it was made for `key`. Compared byte by byte: two names that are equal as text may differ in their bytes.
+  package func belongs(to key: RecordKey) -> Bool {
+    var (own, wanted) = (head.identity, key.identity)
+    return own.withUTF8 { own in
+      wanted.withUTF8 { wanted in
+        guard let start = own.baseAddress, let other = wanted.baseAddress else { return own.count == wanted.count }
+        return own.count == wanted.count && memcmp(start, other, own.count) == 0
+      }
+    }
+  }
+}

@@ -1,4 +1,4 @@
-package import Foundation
+public import Foundation
 import HTTPTypes
 
 /// What decides whether a copy is fresh: when it was fetched, and what the response said. One rule for every tier.
@@ -125,4 +125,36 @@ package struct Standing: Sendable, Hashable {
   package var lifetime = 0.0
   /// Whether it was declared stale.
   package var isInvalid = false
+}
+
+/// How long a response that says nothing of it may be taken for fresh (RFC 9111 §4.2.2).
+enum Heuristic {
+  /// A tenth of the time since it was last changed, a week at most; `nil` where that is not known, or the response may not be
+  /// reused without a word of its own.
+  static func lifetime(_ head: Record.Head, _ control: CacheControl) -> Double? {
+    guard statuses.contains(head.status.code) || control.isStorable,
+      let modified = head.date(.lastModified)
+    else { return nil }
+    let date = head.date(.date) ?? head.receivedAt
+    return max(0, min(week, date.timeIntervalSince(modified) / 10))
+  }
+
+  /// The statuses that are *heuristically cacheable* (RFC 9110 §15.1), but for 206.
+  static let statuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+  private static let week = 7 * 86_400.0
+}
+
+extension Record.Head {
+  /// Until when the response is fresh by its own word (RFC 9111 §4.2.1), or was declared stale; `nil` where it says nothing, so that
+  /// the resource's or the configuration's `freshFor` decides. Never later than `Date.distantFuture`.
+  public var freshUntil: Date? { Freshness(self).until }
+}
+
+extension Record.Head {
+  /// Declares it stale. Each declaration leaves a time that the one before it did not, so that whoever
+  /// compares sees that there was one, also where the clock stands still or was set back.
+  mutating func invalidate(at date: Date) {
+    let seconds = date.timeIntervalSinceReferenceDate
+    invalidatedAt = date == invalidatedAt ? Date(timeIntervalSinceReferenceDate: seconds.nextUp) : date
+  }
 }

@@ -146,3 +146,54 @@ extension ModelMemory {
     return (models, next)
   }
 }
+
+/// What the memory keeps for one key. Guarded by the lock of the reactor that the memory belongs to.
+protocol MemoryEntry: AnyObject {
+  var key: RecordKey { get }
+  /// Whether there is a model to evict.
+  var holdsModel: Bool { get }
+  /// Bytes of payload.
+  var cost: Int { get }
+  /// Whether somebody observes it, or waits for it: then it stays.
+  var isPinned: Bool { get }
+  /// What readers find; `nil` where there is no model.
+  var copy: Copy? { get }
+  var use: MemoryUse { get set }
+}
+
+/// When and under which names an entry was used.
+struct MemoryUse {
+  /// The resources that lead to the entry; several spell one key.
+  var aliases = Aliases()
+  /// Counts up at each use that was no hit: the least is the least recently used.
+  var order: UInt64 = 0
+  /// The clock's time of the last use that was timed.
+  var usedAt: Duration = .zero
+  /// Whether it was looked up since that time was set.
+  var wasTouched = false
+  /// Whether the memory counts it among what may be removed.
+  var isUnused = false
+}
+
+/// The resources that lead to one key, oldest first. Most keys have one, which takes no memory of its own.
+struct Aliases: RandomAccessCollection {
+  private var first: Resource?
+  /// Empty where ``first`` is `nil`.
+  private var others: [Resource] = []
+
+  var startIndex: Int { 0 }
+  var endIndex: Int { first == nil ? 0 : 1 + others.count }
+  subscript(position: Int) -> Resource {
+    if position == 0, let first { return first }
+    return others[position - 1]
+  }
+
+  mutating func append(_ resource: Resource) {
+    if first == nil { first = resource } else { others.append(resource) }
+  }
+
+  mutating func popFirst() -> Resource? {
+    defer { first = others.isEmpty ? nil : others.removeFirst() }
+    return first
+  }
+}

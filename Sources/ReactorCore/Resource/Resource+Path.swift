@@ -1,3 +1,5 @@
+import Foundation
+
 extension Resource {
   /// A path that is written as a literal. Each interpolated value stays where it is put.
   ///
@@ -102,4 +104,40 @@ extension Resource.Path.StringInterpolation {
     }
     return nil
   }
+}
+
+extension Resource {
+  /// The path with the query, percent-encoded: what names the resource where there is no base URL.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` where a value leaves its segment.
+  func pathAndQuery() throws(ReactorError) -> String {
+    if case .refused(let reason) = reading { throw .invalidResource(reason) }
+    let mark = path.utf8.firstIndex(of: UInt8(ascii: "?"))
+    let items = query.map(\.encoded)
+    let written = mark.map { [PercentEncoding.writtenQuery(path[path.utf8.index(after: $0)...])] } ?? []
+    let query = (written + items).filter { !$0.isEmpty }.joined(separator: "&")
+    let encoded = PercentEncoding.path(mark.map { path[..<$0] } ?? path[...])
+    return query.isEmpty ? encoded : "\(encoded)?\(query)"
+  }
+}
+
+extension URLQueryItem {
+  /// As it stands in a URL.
+  var encoded: String {
+    let name = PercentEncoding.queryItem(name)
+    return value.map { "\(name)=\(PercentEncoding.queryItem($0))" } ?? name
+  }
+}
+
+extension Resource {
+  /// The target of a link that a server gave, such as the `next` of a page: a URL of the layer's origin, or an absolute
+  /// path there. The path of the base URL does not count.
+  ///
+  /// ```swift
+  /// let next = try await issues.fetch(Resource(link: page.nextURL))
+  /// ```
+  ///
+  /// A `Link` field's target comes from ``ModelResponse/link(rel:)``. A fetch refuses another origin, and a reference
+  /// that is relative to its page, with ``ReactorError/invalidResource(_:)``.
+  public init(link target: String) { self = Resource(Path(text: "")).at(link: target) }
 }

@@ -20,7 +20,14 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/ReactorCore.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/Transports.md", "TransportExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/TestingYourApp.md", "TestingExamples.swift"),
-    ("Sources/ReactorCore/ReactorCore.docc/BuildingFabric.md", "FabricExamples.swift"),
+    (
+      "Sources/ReactorOperators/ReactorOperators.docc/ReactorOperators.md",
+      "../../ReactorOperatorsTests/Documentation/FabricExamples.swift"
+    ),
+    (
+      "Sources/ReactorOperators/ReactorOperators.docc/BuildingFabric.md",
+      "../../ReactorOperatorsTests/Documentation/FabricExamples.swift"
+    ),
   ])
   func `every block of Swift stands in a file that is compiled`(document: String, examples: String) throws {
     let compiled = try Repository.text(of: "Tests/ReactorCoreTests/Documentation/\(examples)").filter {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Observation
 import ReactorCore
+import ReactorOperators
 import ReactorTesting
 import TestSupport
 import Testing

@@ -5,6 +5,7 @@ import NIOEmbedded
 import NIOHTTP1
 import NIOPosix
 import ReactorCore
+import ReactorTesting
 import Testing
 
 @testable import reactor

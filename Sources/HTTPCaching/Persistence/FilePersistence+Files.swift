@@ -1,0 +1,199 @@
+import Foundation
+import Synchronization
+
+/// What the files and directories of a ``FilePersistence`` are called.
+///
+/// `<root>/<SHA-256 of the scope's name>.scope/<bucket>/<XXH64 of the key's URL>-<the key's digest>.record`,
+/// and beside it, while it is written, `.<process>-<run>-<number>.temporary`. The bucket is the
+/// first ten bits of the URL's digest, so the records of one URL are found by their names in a
+/// directory that holds a thousandth of all. In the root is `secret.key`, which is never removed.
+/// Only the other names are ever listed or removed.
+final class FileNames: Sendable {
+  /// `nil` where the URL names no directory of this machine.
+  let root: String?
+  /// A program uses one scope, mostly, and digesting it would cost as much as reading a record.
+  private let lastScope = Mutex<(scope: Scope, folder: String)?>(nil)
+  private static let counter = Atomic<UInt64>(0)
+  /// Tells this run from an earlier one that had the same process number.
+  private static let run = String(UInt64.random(in: 0 ... .max), radix: 36)
+
+  init(_ directory: URL) {
+    let path = directory.absoluteURL.path(percentEncoded: false)
+    let isUsable = directory.isFileURL && !path.utf8.contains(0)
+    root = isUsable ? (path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path) : nil
+  }
+
+  func directory() throws(FilePersistenceError) -> String {
+    guard let root else {
+      throw FilePersistenceError(operation: .open, path: "the store's directory", code: FileSystem.isInvalid)
+    }
+    return root
+  }
+
+  /// The directory of a scope's buckets.
+  func folder(of scope: Scope) throws(FilePersistenceError) -> String {
+    if let folder = lastScope.withLock({ $0.flatMap { $0.scope == scope ? $0.folder : nil } }) {
+      return folder
+    }
+    let folder = "\(try directory())/\(SHA256Digest.hex(Array(scope.name.utf8)))\(Self.scopeSuffix)"
+    lastScope.withLock { $0 = (scope, folder) }
+    return folder
+  }
+
+  /// The directories of all scopes that have one.
+  func folders(_ system: FileSystem) throws(FilePersistenceError) -> [String] {
+    let root = try directory()
+    return try system.list(root).filter(Self.isScope).sorted().map { "\(root)/\($0)" }
+  }
+
+  /// The directories of records that there are.
+  ///
+  /// - Parameters:
+  ///   - scope: `nil` for every scope.
+  ///   - url: `nil` for every URL. One URL's may be absent.
+  func buckets(of scope: Scope?, url: String? = nil, _ system: FileSystem) throws(FilePersistenceError) -> [String] {
+    let folders = if let scope { [try folder(of: scope)] } else { try folders(system) }
+    if let url { return folders.map { "\($0)/\(Self.bucket(Self.hash(of: url)))" } }
+    var buckets: [String] = []
+    for folder in folders { buckets += try Self.buckets(in: folder, system) }
+    return buckets
+  }
+
+  static func buckets(in folder: String, _ system: FileSystem) throws(FilePersistenceError) -> [String] {
+    try system.list(folder).filter(isBucket).sorted().map { "\(folder)/\($0)" }
+  }
+
+  func path(of key: RecordKey) throws(FilePersistenceError) -> String {
+    let hash = Self.hash(of: key.url)
+    return Self.joined([
+      try folder(of: key.scope), "/", Self.bucket(hash), "/", Self.prefix(hash), key.digest, Self.recordSuffix,
+    ])
+  }
+
+  /// The directory of a record's path: all records' names are of one length.
+  static func folder(ofRecord path: String) -> String { String(path.dropLast(1 + recordLength)) }
+
+  /// Put together in one piece: each appending to a string would cost as much as all of it.
+  private static func joined(_ parts: [String]) -> String {
+    String(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
+      parts.reduce(0) { count, part in
+        _ = buffer[count...].update(fromContentsOf: part.utf8)
+        return count + part.utf8.count
+      }
+    }
+  }
+
+  private static func hash(of url: String) -> UInt64 { url.withContiguousUTF8 { XXHash64.hash($0) } }
+
+  /// Two digits of base 32.
+  private static func bucket(_ hash: UInt64) -> String { digits(hash >> 54, radix: 32, count: 2) }
+
+  /// The beginning of the names of all records of a URL. Others may share it: the key in the record
+  /// decides.
+  static func prefix(of url: String) -> String { prefix(hash(of: url)) }
+
+  private static func prefix(_ hash: UInt64) -> String { "\(digits(hash, radix: 16, count: 16))-" }
+
+  private static func digits(_ number: UInt64, radix: Int, count: Int) -> String {
+    let digits = String(number, radix: radix)
+    return String(repeating: "0", count: count - digits.utf8.count) + digits
+  }
+
+  static func isRecord(_ name: String) -> Bool {
+    let bytes = name.utf8
+    guard bytes.count == recordLength, name.hasSuffix(recordSuffix) else { return false }
+    return bytes.prefix(16).allSatisfy(isDigit) && bytes.dropFirst(16).first == UInt8(ascii: "-")
+      && bytes.dropFirst(17).prefix(64).allSatisfy(isDigit)
+  }
+
+  /// A name that nothing has yet.
+  static func temporary() -> String {
+    ".\(FileSystem.processID)-\(run)-\(counter.add(1, ordering: .relaxed).newValue).temporary"
+  }
+
+  static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".") && name.hasSuffix(".temporary") }
+
+  /// Whether whoever was writing this temporary file has ended.
+  static func isAbandoned(_ name: String) -> Bool {
+    let parts = name.dropFirst().split(separator: "-")
+    guard parts.count == 3, let process = Int32(parts[0]) else { return false }
+    return process == FileSystem.processID ? parts[1] != run : FileSystem.isGone(process: process)
+  }
+
+  private static func isScope(_ name: String) -> Bool {
+    name.hasSuffix(scopeSuffix) && name.utf8.count == 64 + scopeSuffix.utf8.count
+      && name.utf8.prefix(64).allSatisfy(isDigit)
+  }
+
+  private static func isBucket(_ name: String) -> Bool {
+    name.utf8.count == 2 && name.utf8.allSatisfy { isDigit($0) || (UInt8(ascii: "g")...UInt8(ascii: "v")).contains($0) }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+  }
+
+  static let secretKey = "secret.key"
+  private static let scopeSuffix = ".scope"
+  private static let recordSuffix = ".record"
+  /// In bytes: two digests, a dash and the suffix.
+  private static let recordLength = 16 + 1 + 64 + 7
+}
+
+extension String {
+  fileprivate func withContiguousUTF8<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+    var text = self
+    return text.withUTF8 { body(UnsafeRawBufferPointer($0)) }
+  }
+}
+
+/// A record's file, open, with its head read and checked.
+struct RecordFile: ~Copyable {
+  let head: Record.Head
+  let status: FileStatus
+  private let file: OpenFile
+  private let layout: RecordCodec.Layout
+  /// The file's beginning: the head at least.
+  private let bytes: [UInt8]
+
+  /// - Parameter count: how many bytes to read at once: more than the head saves reading again for the body.
+  /// - Throws: ``RecordError``, ``FilePersistenceError``.
+  init(_ file: consuming OpenFile, reading count: Int) throws {
+    let status = try file.status()
+    guard status.isRegular else { throw RecordError.corrupt("it is not a regular file") }
+    var bytes = try file.read(min(count, status.size))
+    let layout = try RecordCodec.layout(of: bytes, count: status.size)
+    if bytes.count < layout.bodyOffset { bytes += try file.read(layout.bodyOffset - bytes.count) }
+    head = try RecordCodec.decodeHead(bytes, layout)
+    self.status = status
+    self.layout = layout
+    self.bytes = bytes
+    self.file = file
+  }
+
+  func record() throws -> Record {
+    let read = bytes[layout.bodyOffset...]
+    let body = read.count == layout.bodyLength ? Data(read) : try body(after: read)
+    try RecordCodec.check(body: body, layout)
+    return Record(head: head, body: body)
+  }
+
+  private func body(after read: ArraySlice<UInt8>) throws -> Data {
+    var body = Data(count: layout.bodyLength)
+    let count = try body.withUnsafeMutableBytes { buffer in
+      buffer.copyBytes(from: read)
+      return try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[read.count...]))
+    }
+    guard read.count + count == layout.bodyLength else { throw RecordError.truncated }
+    return body
+  }
+
+  /// Notes that it was used now, unless that was noted within `interval` seconds. A failure costs only the order of
+  /// eviction, so it is not thrown.
+  func touch(unlessWithin interval: Int) {
+    let now = FileTime.now
+    let age = now.seconds - status.modified.seconds
+    // A time in the future is a clock that was set back.
+    if age >= interval || age < 0 { try? file.touch(now) }
+  }
+}

@@ -1,0 +1,150 @@
+import Foundation
+
+#if canImport(CryptoKit)
+  import CryptoKit
+#endif
+
+/// SHA-256 (FIPS 180-4). CryptoKit's where there is one; elsewhere ``PortableSHA256``, since swift-crypto would cost
+/// every user half a minute of build.
+struct SHA256Digest {
+  #if canImport(CryptoKit)
+    private var hash = CryptoKit.SHA256()
+    mutating func update(_ bytes: some DataProtocol) { hash.update(data: bytes) }
+    mutating func bytes() -> [UInt8] { Array(hash.finalize()) }
+  #else
+    private var hash = PortableSHA256()
+    mutating func update(_ bytes: some DataProtocol) { hash.update(bytes) }
+    mutating func bytes() -> [UInt8] { hash.finalize() }
+  #endif
+
+  mutating func hex() -> String { Hex.encode(bytes()) }
+
+  /// Adds the length and then the bytes, so that no two lists of strings give the same input.
+  mutating func update(framed string: String) {
+    update(Array("\(string.utf8.count):".utf8))
+    update(Array(string.utf8))
+  }
+
+  /// The digest of `bytes`, in 32 bytes.
+  static func bytes(_ bytes: some DataProtocol) -> [UInt8] {
+    var hash = SHA256Digest()
+    hash.update(bytes)
+    return hash.bytes()
+  }
+
+  /// The digest of `bytes`, in 64 lower-case hexadecimal digits.
+  static func hex(_ bytes: some DataProtocol) -> String {
+    var hash = SHA256Digest()
+    hash.update(bytes)
+    return hash.hex()
+  }
+}
+
+/// Lower-case hexadecimal.
+enum Hex {
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    var out: [UInt8] = []
+    out.reserveCapacity(2 * bytes.underestimatedCount)
+    for byte in bytes {
+      out.append(digits[Int(byte >> 4)])
+      out.append(digits[Int(byte & 15)])
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+}
+
+/// SHA-256 as FIPS 180-4 §6.2 writes it, for platforms without CryptoKit. Checked against NIST's vectors.
+struct PortableSHA256 {
+  private var state = SIMD8<UInt32>(
+    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
+  /// What does not fill a block yet; a vector, so that nothing is allocated.
+  private var block = SIMD64<UInt8>()
+  private var filled = 0
+  private var count: UInt64 = 0
+
+  mutating func update(_ bytes: some Sequence<UInt8>) {
+    if bytes.withContiguousStorageIfAvailable({ add($0) }) == nil { for byte in bytes { add(byte) } }
+  }
+
+  mutating func finalize() -> [UInt8] {
+    let bits = count &* 8
+    add(0x80)
+    while filled != 56 { add(0) }
+    withUnsafeBytes(of: bits.bigEndian) { add($0.assumingMemoryBound(to: UInt8.self)) }
+    return (0..<32).map { UInt8(truncatingIfNeeded: state[$0 / 4] >> (24 - 8 * UInt32($0 % 4))) }
+  }
+
+  private mutating func add(_ byte: UInt8) {
+    block[filled] = byte
+    filled += 1
+    count &+= 1
+    guard filled == 64 else { return }
+    filled = 0
+    withUnsafeBytes(of: block) { Self.compress($0, &state) }
+  }
+
+  /// Whole blocks are compressed where they lie.
+  private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+    var rest = bytes[...]
+    while filled != 0, let byte = rest.popFirst() { add(byte) }
+    while rest.count >= 64 {
+      Self.compress(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: rest.prefix(64))), &state)
+      count &+= 64
+      rest = rest.dropFirst(64)
+    }
+    withUnsafeMutableBytes(of: &block) { UnsafeMutableRawBufferPointer(rebasing: $0[filled...]).copyBytes(from: rest) }
+    filled += rest.count
+    count &+= UInt64(rest.count)
+  }
+
+  /// One block of 64 bytes into the state (§6.2.2).
+  private static func compress(_ block: UnsafeRawBufferPointer, _ state: inout SIMD8<UInt32>) {
+    state = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { w in
+      for i in 0..<16 { w[i] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * i, as: UInt32.self)) }
+      for i in 16..<64 {
+        let (x, y) = (w[i - 15], w[i - 2])
+        let s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >> 3)
+        let s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >> 10)
+        w[i] = w[i - 16] &+ s0 &+ w[i - 7] &+ s1
+      }
+      var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+      var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+      for i in 0..<64 {
+        let s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)
+        let t1 = h &+ s1 &+ ((e & f) ^ (~e & g)) &+ constants[i] &+ w[i]
+        let s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)
+        let t2 = s0 &+ ((a & b) ^ (a & c) ^ (b & c))
+        (h, g, f, e, d, c, b, a) = (g, f, e, d &+ t1, c, b, a, t1 &+ t2)
+      }
+      return state &+ SIMD8(a, b, c, d, e, f, g, h)
+    }
+  }
+
+  private static func rotate(_ x: UInt32, _ n: UInt32) -> UInt32 { x >> n | x << (32 - n) }
+
+  private static let constants: [UInt32] = [
+    0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+    0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+    0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+    0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+    0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+    0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+    0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+    0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+  ]
+}
+
+/// HMAC-SHA-256 (RFC 2104, FIPS 198-1). Checked against RFC 4231's vectors.
+enum HMAC {
+  private static let blockSize = 64
+
+  /// Returns the code of `message`, in 64 lower-case hexadecimal digits.
+  static func hex(_ message: [UInt8], key: [UInt8]) -> String {
+    var key = key.count > blockSize ? SHA256Digest.bytes(key) : key
+    key += repeatElement(0, count: blockSize - key.count)
+    let inner = SHA256Digest.bytes(key.map { $0 ^ 0x36 } + message)
+    return SHA256Digest.hex(key.map { $0 ^ 0x5C } + inner)
+  }
+}

@@ -1,0 +1,90 @@
+package import HTTPTypes
+
+extension String {
+  /// Whether the bytes are the same: strings that look alike in Unicode are equal, and are other requests.
+  package func isSpelled(as other: String) -> Bool {
+    let (own, others) = (utf8, other.utf8)
+    guard own.count == others.count else { return false }
+    // The bytes where they lie: asking a string for each takes longer than all else here.
+    let isSame = own.withContiguousStorageIfAvailable { own in
+      others.withContiguousStorageIfAvailable { own.elementsEqual($0) }
+    }
+    return (isSame ?? nil) ?? own.elementsEqual(others)
+  }
+}
+
+extension HTTPRequest {
+  /// Scheme, authority and path as one text.
+  package var absoluteURL: String { "\(scheme ?? "")://\(authority ?? "")\(path ?? "")" }
+}
+
+/// Percent-encoding of the parts of a URL (RFC 3986 §2.1, §3.3, §3.4).
+package enum PercentEncoding {
+  /// A path: what is encoded already stays so, a lone `%` and all that a path cannot hold is encoded.
+  package static func path(_ string: some StringProtocol) -> String {
+    encode(string, keepsEncoded: true, pathBytes)
+  }
+
+  /// A query as it was written: only what a query cannot hold is encoded.
+  package static func writtenQuery(_ string: some StringProtocol) -> String {
+    encode(string, keepsEncoded: true, writtenQueryBytes)
+  }
+
+  /// A name or value of a query item: `+`, `&`, `=`, `;` and `%` are encoded too, since servers disagree about them.
+  package static func queryItem(_ string: some StringProtocol) -> String {
+    encode(string, keepsEncoded: false, queryItemBytes)
+  }
+
+  /// A value within one segment of a path. `;` is encoded too: some servers end the segment there.
+  package static func segment(_ string: some StringProtocol) -> String {
+    encode(string, keepsEncoded: false, segmentBytes)
+  }
+
+  /// Text that is to stand on one line: control characters alone are encoded.
+  static func line(_ string: String) -> String {
+    encode(string, keepsEncoded: true, lineBytes)
+  }
+
+  private static let digits = Array("0123456789ABCDEF".utf8)
+  private static let pathBytes = table { isUnreserved($0) || "!$&'()*+,;=:@/".utf8.contains($0) }
+  private static let segmentBytes = table { isUnreserved($0) || "!$'()*,@".utf8.contains($0) }
+  private static let writtenQueryBytes = table { isUnreserved($0) || "!$&'()*+,;=:@/?".utf8.contains($0) }
+  private static let queryItemBytes = table { isUnreserved($0) || "!$'()*,:@/?".utf8.contains($0) }
+  private static let lineBytes = table { $0 >= 0x20 && $0 != 0x7f }
+
+  /// Which bytes stay, by their number.
+  private static func table(_ isAllowed: (UInt8) -> Bool) -> [Bool] { (UInt8.min...UInt8.max).map(isAllowed) }
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+      UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+
+  private static func encode(
+    _ string: some StringProtocol, keepsEncoded: Bool, _ isAllowed: [Bool]
+  ) -> String {
+    guard string.utf8.contains(where: { !isAllowed[Int($0)] }) else { return String(string) }
+    let bytes = Array(string.utf8)
+    var out: [UInt8] = []
+    out.reserveCapacity(bytes.count)
+    for (index, byte) in bytes.enumerated() {
+      let isEncoded = keepsEncoded && byte == UInt8(ascii: "%") && hasTwoDigits(bytes, after: index)
+      if isEncoded || isAllowed[Int(byte)] {
+        out.append(byte)
+      } else {
+        out += [UInt8(ascii: "%"), Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+
+  private static func hasTwoDigits(_ bytes: [UInt8], after index: Int) -> Bool {
+    index + 2 < bytes.count
+      && [bytes[index + 1], bytes[index + 2]].allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+  }
+}

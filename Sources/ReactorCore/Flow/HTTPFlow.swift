@@ -1,0 +1,299 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// The steps of a flow over a backend, an ``HTTPCache`` and a parser.
+struct HTTPFlow<Model: Sendable>: Sendable {
+  let core: LayerCore
+  let backend: Backend
+  let retry: RetryMiddleware
+  let parser: Parser<Model>
+  let configuration: ReactorConfiguration
+  let decoded: DecodedModels
+  let key: @Sendable (Resource) throws(ReactorError) -> RecordKey
+  /// The model's, for events.
+  let name = "\(Model.self)"
+
+  /// Looks up and parses; a record whose model is in memory is not parsed again.
+  func load(_ resource: Resource) async throws -> Snapshot<Model>? {
+    if let error = parser.unsupported { throw error }
+    let key = try key(resource)
+    guard var record = try await core.cache.lookUp(key, for: resource.headers) else { return nil }
+    if let stored = record.head.localModel, !Self.modelName.matches(stored) { return nil }
+    // A proxy on the same store keeps errors too.
+    guard record.head.isModel else { return nil }
+    // The same text, held once.
+    if record.head.identity == key.identity { record.head.identity = key.identity }
+    if let model = decoded.model(of: key, from: record.head) {
+      return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record).typed(as: Model.self)
+    }
+    return Snapshot(
+      model: try parse(record.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
+  }
+
+  /// A conditional request; its answer is parsed unless it is 304. What it throws names the request.
+  func network(_ resource: Resource, _ context: FetchContext<Model>) async throws -> Snapshot<Model> {
+    if let error = parser.unsupported { throw error }
+    let key = try key(resource)
+    let request = try backend.request(for: resource)
+    do {
+      return try await answer(to: request, for: resource, key, context)
+    } catch {
+      throw FailedRequest(request).attached(to: error)
+    }
+  }
+
+  private func answer(
+    to request: HTTPRequest, for resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+  ) async throws -> Snapshot<Model> {
+    let stored = try await storedRecord(resource, key, context)
+    let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
+    let conditional = HTTPCache.conditional(request, on: resource.readsOnly ? head : nil)
+    let isConditional = conditional.headerFields != request.headerFields
+    let exchange = try await exchange(conditional, isConditional: isConditional, resource, key, context)
+    switch judge(exchange, resource, key, stored: isConditional ? head : nil) {
+    case .notModified(let updated):
+      return try unchanged(updated, stored: stored, stale: context.stale, key)
+    case .received(var record):
+      guard record.head.isModel else { throw ReactorError.server(exchange.response, body: exchange.body) }
+      // Nothing of the answer may be stored either (RFC 9111 §5.2.1.5).
+      if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
+      return Snapshot(
+        model: try parse(exchange.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
+    }
+  }
+
+  /// Stores the exchange; a local model is encoded first.
+  func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
+    let key = try key(resource)
+    if let record = snapshot.record {
+      try await core.cache.store(record, for: key)
+    } else if snapshot.head == nil {
+      let record = try Self.local(snapshot, key, parser)
+      try await core.cache.store(record, for: key)
+      snapshot.receipt?.saved(record.body.count)
+    }
+  }
+
+  func remove(_ resource: Resource) async throws { try await core.cache.remove(try key(resource)) }
+
+  func invalidate(_ key: RecordKey, at date: Date) async throws { try await core.cache.invalidate(key, at: date) }
+}
+
+extension HTTPFlow {
+  static var modelName: ModelName { ModelName(Model.self) }
+
+  /// The record whose validators are sent. One that cannot be read has none.
+  private func storedRecord(
+    _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+  ) async throws -> Record? {
+    guard resource.readsOnly, !core.generations.isBeingRemoved(key) else { return nil }
+    if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }
+    guard !context.hasAskedPersistence else { return nil }
+    do {
+      let record = try await core.cache.lookUp(key, for: resource.headers)
+      return record?.head.localModel == nil ? record : nil
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      emit(key, .loadFailed(ReactorError(error, wrap: ReactorError.persistence)))
+      return nil
+    }
+  }
+
+  /// The stored copy, confirmed: its model if that is at hand, else its bytes are parsed.
+  private func unchanged(
+    _ head: Record.Head, stored: Record?, stale: Snapshot<Model>?, _ key: RecordKey
+  ) throws -> Snapshot<Model> {
+    let held = stored.map { self.held(of: $0, stale: stale, key) } ?? stale
+    emit(key, .notModified(parsedBytes: held == nil ? stored?.body.count ?? 0 : 0))
+    let body = stored?.body ?? Data()
+    var snapshot = try held ?? Snapshot(model: parse(body, of: head, key), fetchedAt: head.receivedAt)
+    snapshot.fetchedAt = head.receivedAt
+    snapshot.head = head
+    snapshot.record = held == nil || stored != nil ? Record(head: head, body: body) : nil
+    return snapshot
+  }
+
+  /// The model of `record`, where memory or the stale snapshot has it.
+  private func held(of record: Record, stale: Snapshot<Model>?, _ key: RecordKey) -> Snapshot<Model>? {
+    if let stale, stale.head?.isSameExchange(as: record.head) == true { return stale }
+    return decoded.model(of: key, from: record.head).map {
+      Snapshot(model: $0, fetchedAt: record.head.receivedAt).typed(as: Model.self)
+    }
+  }
+
+  private func parse(_ body: Data, of head: Record.Head, _ key: RecordKey) throws -> Model {
+    let started = ContinuousClock.now
+    let parsed = try parser.parse(body, contentType: head.fields[.contentType])
+    emit(key, .parsed(bytes: body.count, duration: started.duration(to: .now)))
+    if !parsed.pruned.isEmpty { emit(key, .pruned(parsed.pruned, count: parsed.prunedCount)) }
+    if !parsed.duplicates.isEmpty { emit(key, .duplicateMembers(parsed.duplicates)) }
+    return parsed.model
+  }
+
+  /// A model that no server has sent, as a record that only its own type reads.
+  static func local(_ snapshot: Snapshot<Model>, _ key: RecordKey, _ parser: Parser<Model>) throws -> Record {
+    let body: Data?
+    do { body = try parser.encode(snapshot.model) } catch { throw NotEncoded(reason: Redaction.describe(error)) }
+    guard let body else { throw NotEncoded(reason: "\(Model.self) gives null") }
+    return Record(
+      head: Record.Head(
+        identity: key.identity, status: .ok, fields: [:], requestedAt: snapshot.fetchedAt,
+        receivedAt: snapshot.fetchedAt, localModel: modelName.text), body: body)
+  }
+
+  func emit(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
+    core.events.append(ReactorEvent(key: key, model: name, kind: kind()))
+    core.events.deliver()
+  }
+}
+
+/// A local model that has no bytes: it is kept in memory only.
+struct NotEncoded: Error {
+  let reason: String
+}
+
+extension ReactorFlow {
+  /// The flow of a backend: memory, then what `persistence` holds, then the network.
+  ///
+  /// - Parameters:
+  ///   - persistence: `nil` persists nothing.
+  ///   - parser: by default chosen by the model's type, as ``Parser/automatic(keyPath:decoder:encoder:mode:)`` says.
+  public init(
+    backend: Backend, persistence: (any Persistence)? = nil, parser: Parser<Model>? = nil, scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init()
+  ) {
+    self.init(
+      core: LayerCore(backend: backend, persistence: persistence, scope: scope, configuration: configuration),
+      backend: backend, parser: parser, configuration: configuration)
+  }
+
+  init(core: LayerCore, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
+    let decoded = DecodedModels()
+    let secret = configuration.secretQueryItems
+    let flow = HTTPFlow(
+      core: core, backend: backend, retry: RetryMiddleware(configuration, backend.reachability),
+      parser: parser ?? .automatic(configuration), configuration: configuration, decoded: decoded,
+      key: { resource throws(ReactorError) in
+        try core.keys.key(resource, secretQueryItems: secret)
+      })
+    self.init(
+      core: core, configuration: configuration,
+      network: { try await flow.network($0, $1) }, loadFromPersistence: { try await flow.load($0) },
+      saveToPersistence: { try await flow.save($0, $1) }, removeFromPersistence: { try await flow.remove($0) })
+    self.decoded = decoded
+    invalidateInPersistence = { try await flow.invalidate($0, at: $1) }
+  }
+
+  /// One's own network step over a typed store: a model is encoded by `parser` to be saved, and parsed when it is loaded.
+  ///
+  /// After a restart, the origin of a value that the network step gave is ``Origin/persistence``, and that of
+  /// a local write is ``Origin/local``.
+  ///
+  /// - Parameter reachability: says whether there is connectivity. Default: `nil`, the network step is always tried.
+  public static func persisted(
+    in persistence: any Persistence, parser: Parser<Model>? = nil, scope: Scope = .shared,
+    configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
+    network: @escaping @Sendable (Resource) async throws -> Model
+  ) -> ReactorFlow {
+    let core = LayerCore(
+      backend: nil, persistence: persistence, reachability: reachability, scope: scope, configuration: configuration)
+    let store = TypedStore<Model>(
+      cache: core.cache, parser: parser ?? .automatic(configuration),
+      key: { resource throws(ReactorError) in
+        try core.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
+      })
+    var flow = ReactorFlow(
+      core: core, configuration: configuration,
+      network: { resource, _ in
+        try store.fetched(try await network(resource), resource, at: configuration.now())
+      },
+      loadFromPersistence: { try await store.load($0) }, saveToPersistence: { try await store.save($0, $1) },
+      removeFromPersistence: { try await store.remove($0) })
+    flow.invalidateInPersistence = { try await core.cache.invalidate($0, at: $1) }
+    return flow
+  }
+}
+
+/// The attempt that was answered.
+struct HTTPFlowExchange: Sendable {
+  let response: HTTPResponse
+  let body: Data
+  /// The answer's age is computed from it (RFC 9111 §4.2.3).
+  let requestedAt: Date
+  let receivedAt: Date
+  /// Those that were followed, as far as the transport tells.
+  let redirects: [HTTPResponse]
+}
+
+extension HTTPFlow {
+  /// Sends a request, as often as the configuration says.
+  func exchange(
+    _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
+  ) async throws -> HTTPFlowExchange {
+    let (_, exchange) = try await retry.attempts(
+      request, isReadOnly: resource.isReadOnly, observe: { emit(key, .init($0)) }
+    ) {
+      // Who is gone by now, as after an invalidation, asks nobody.
+      try Task.checkCancellation()
+      guard !core.isOffline.load(ordering: .relaxed) else { throw ReactorError.noConnectivity }
+      context.sends()
+      emit(key, .request(isConditional: isConditional))
+      let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
+      // What an attempt has changed, it has changed whether it fails or not.
+      defer { context.trail?.leave(trail.hops) }
+      let (response, body) = try await backend.send(
+        request, body: resource.body, trail: trail, progress: context.progress)
+      if trail.hops.isEmpty {
+        trail.leave(RedirectTrail.Hop(request: request, response: response, isFollowed: false))
+      }
+      emit(
+        key, .response(status: response.status.code, bytes: body.count, duration: started.duration(to: .now)))
+      let exchange = HTTPFlowExchange(
+        response: response, body: body, requestedAt: requestedAt, receivedAt: configuration.now(),
+        redirects: trail.redirects)
+      return (response, exchange)
+    }
+    return exchange
+  }
+
+  /// What the answer says about the stored record.
+  ///
+  /// - Parameter stored: whose validators were sent; `nil` where none were.
+  func judge(
+    _ exchange: HTTPFlowExchange, _ resource: Resource, _ key: RecordKey, stored: Record.Head?
+  ) -> HTTPCache.Answer {
+    var response = exchange.response
+    response.headerFields = RedirectedAnswer.fields(
+      of: response, after: exchange.redirects, receivedAt: exchange.receivedAt,
+      fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds)
+    // Of what may change something nothing is stored, and its names are looked up as they are.
+    if resource.readsOnly {
+      response.headerFields = SecretQuery.redact(
+        response.headerFields, names: configuration.secretQueryItems, digests: core.cache.digests)
+    }
+    // Another URL's 304 says nothing of what is stored for this one.
+    return HTTPCache.judge(
+      response, body: exchange.body, to: resource.headers, for: key,
+      stored: exchange.redirects.isEmpty ? stored : nil, requestedAt: exchange.requestedAt,
+      receivedAt: exchange.receivedAt)
+  }
+}
+
+extension RetryMiddleware {
+  init(_ configuration: ReactorConfiguration, _ reachability: any Reachability) {
+    self.init(
+      configuration.retry, clock: configuration.clock, now: configuration.now,
+      reachability: configuration.checksReachability ? reachability : AlwaysReachable())
+  }
+}
+
+extension ReactorEvent.Kind {
+  init(_ pause: RetryMiddleware.Pause) {
+    switch pause {
+    case .backingOff(let attempt, let delay, let reason): self = .retry(attempt: attempt, after: delay, reason: reason)
+    case .offline: self = .paused
+    }
+  }
+}

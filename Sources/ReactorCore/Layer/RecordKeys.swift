@@ -1,0 +1,53 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+/// Makes the keys of one backend and one scope. A resource keeps the key that was made of it last.
+final class RecordKeys: Sendable {
+  private static let count = Atomic<UInt64>(0)
+
+  /// Of no other that this process has.
+  private let id = RecordKeys.count.add(1, ordering: .relaxed).newValue
+  private let backend: Backend?
+  private let scope: Scope
+  private let secretQueryItems: Set<String>
+  private let digests: SecretDigests
+
+  init(backend: Backend?, scope: Scope, secretQueryItems: Set<String>, digests: SecretDigests) {
+    self.backend = backend
+    self.scope = scope
+    self.secretQueryItems = secretQueryItems
+    self.digests = digests
+  }
+
+  /// - Parameter secretQueryItems: a flow's own, which may be others than the layer's.
+  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  func key(_ resource: Resource, secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
+    guard secretQueryItems == self.secretQueryItems else { return try make(resource, secretQueryItems) }
+    return try resource.key(from: id) { () throws(ReactorError) in try make(resource, secretQueryItems) }
+  }
+
+  private func make(_ resource: Resource, _ secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
+    try RecordKey(resource, backend: backend, scope: scope, secretQueryItems: secretQueryItems, digests: digests)
+  }
+}
+
+extension RecordKey {
+  /// Under what `resource` is known. Without a backend there is no base URL; the path stands for itself.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  init(
+    _ resource: Resource, backend: Backend?, scope: Scope, secretQueryItems: Set<String>,
+    digests: SecretDigests
+  ) throws(ReactorError) {
+    if let name = resource.identityHeaders.first(where: StoredFields.secret.contains) {
+      throw .invalidResource("\(name) cannot be an identity header: say whose data it is with the layer's scope")
+    }
+    let url = if let backend { try backend.request(for: resource).absoluteURL } else { try resource.pathAndQuery() }
+    self.init(
+      method: resource.method, url: url,
+      body: resource.body,
+      identityFields: HTTPFields(resource.headers.filter { resource.identityHeaders.contains($0.name) }),
+      scope: scope, secretQueryItems: secretQueryItems, digests: digests)
+  }
+}

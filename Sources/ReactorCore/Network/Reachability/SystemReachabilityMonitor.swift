@@ -1,0 +1,112 @@
+import Synchronization
+
+/// What is known of the network, and those who follow it.
+final class SystemReachabilityMonitor: Sendable {
+  /// Begins to report, on any thread; returns what ends it. It may report before it returns.
+  typealias Source = @Sendable (_ report: @escaping @Sendable (Bool) -> Void) -> Stop
+  typealias Stop = @Sendable () -> Void
+
+  private struct State {
+    /// Until the first report: a request that is tried in vain costs less than one that is never tried.
+    var isReachable = true
+    var nextID = 0
+    var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
+    var stop: Stop?
+  }
+
+  private struct Current { weak var monitor: SystemReachabilityMonitor? }
+
+  private static let current = Mutex(Current())
+
+  /// The process's monitor; a new one where nobody holds it any more.
+  static func shared() -> SystemReachabilityMonitor {
+    current.withLock { current in
+      if let monitor = current.monitor { return monitor }
+      let monitor = SystemReachabilityMonitor(source: systemSource)
+      current.monitor = monitor
+      return monitor
+    }
+  }
+
+  private let state = Mutex(State())
+
+  init(source: Source) {
+    let stop = source { [weak self] in self?.update($0) }
+    state.withLock { $0.stop = stop }
+  }
+
+  deinit { state.withLock { $0.stop }?() }
+
+  var isReachable: Bool { state.withLock { $0.isReachable } }
+  /// How many streams of ``changes`` are open: neither cancelled nor let go.
+  var openStreams: Int { state.withLock { $0.listeners.count } }
+
+  var changes: AsyncStream<Bool> {
+    // Two are enough: values alternate, so what a slow reader misses are pairs that cancel each other out, or half of
+    // such a pair, which then repeats what it has.
+    let (values, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
+    let id = state.withLock { state in
+      state.nextID += 1
+      state.listeners[state.nextID] = continuation
+      continuation.yield(state.isReachable)
+      return state.nextID
+    }
+    // Keeps the monitor for as long as somebody reads.
+    continuation.onTermination = { _ in self.close(id) }
+    return values.withoutRepeats()
+  }
+
+  private func update(_ isReachable: Bool) {
+    state.withLock { state in
+      guard state.isReachable != isReachable else { return }
+      state.isReachable = isReachable
+      // Under the lock, so that every stream sees the changes in their order; to yield runs nobody's code.
+      for listener in state.listeners.values { listener.yield(isReachable) }
+    }
+  }
+
+  private func close(_ id: Int) { state.withLock { _ = $0.listeners.removeValue(forKey: id) } }
+}
+
+extension AsyncStream<Bool> {
+  /// The stream without what equals the element before; for one reader.
+  func withoutRepeats() -> AsyncStream<Bool> {
+    let last = Mutex<Bool?>(nil)
+    return AsyncStream {
+      var iterator = self.makeAsyncIterator()
+      while let value = await iterator.next(isolation: nil) {
+        let isNew = last.withLock { last in
+          defer { last = value }
+          return last != value
+        }
+        if isNew { return value }
+      }
+      return nil
+    }
+  }
+}
+
+#if canImport(Network)
+  import Dispatch
+  import Network
+
+  extension SystemReachabilityMonitor {
+    static let systemSource: Source = { report in
+      let monitor = NWPathMonitor()
+      monitor.pathUpdateHandler = { path in report(path.status != .unsatisfied) }
+      monitor.start(queue: DispatchQueue(label: "Reactor.SystemReachability"))
+      return { monitor.cancel() }
+    }
+  }
+#elseif os(Linux) && canImport(Glibc)
+  extension SystemReachabilityMonitor {
+    static let systemSource: Source = netlinkSource { SystemReachabilityNetlink() }
+  }
+#else
+  extension SystemReachabilityMonitor {
+    static let systemSource: Source = { report in
+      report(true)
+      return {}
+    }
+  }
+#endif

@@ -1,0 +1,183 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One task of a `URLSession`: collects its response and ends it once, whoever is first: the platform, a limit or
+/// the caller.
+final class URLSessionExchange: Sendable {
+  typealias Answer = (HTTPResponse, Data)
+
+  private struct State {
+    /// Waits from ``start(_:makeTask:)`` until the end.
+    var continuation: CheckedContinuation<Answer, any Error>?
+    var task: URLSessionTask?
+    var outcome: Result<Answer, any Error>?
+    var response: HTTPResponse?
+    var body = Data()
+  }
+
+  private let state = Mutex(State())
+  private let method: HTTPRequest.Method
+  private let maximumSize: Int
+  private let report: TransferReport
+
+  init(method: HTTPRequest.Method, maximumSize: Int, report: TransferReport) {
+    self.method = method
+    self.maximumSize = maximumSize
+    self.report = report
+  }
+
+  /// Makes and resumes the task, unless the exchange was cancelled before.
+  func start(_ continuation: CheckedContinuation<Answer, any Error>, makeTask: () -> URLSessionTask) {
+    let isOver = state.withLock { state in
+      state.continuation = continuation
+      return state.outcome != nil
+    }
+    guard !isOver else { return deliver() }
+    let task = makeTask()
+    let isOverNow = state.withLock { state in
+      state.task = task
+      return state.outcome != nil
+    }
+    // Resumed in any case: a task that never was stays in its session's registry.
+    task.resume()
+    if isOverNow { task.cancelLater() }
+  }
+
+  func cancel() { end(.failure(CancellationError())) }
+
+  /// The connection was lost, and the platform means to send the request again without its body.
+  func connectionLost() { end(.failure(URLError(.networkConnectionLost))) }
+
+  func sent(_ count: Int64) {
+    report.sent(count)
+  }
+
+  func received(_ response: HTTPResponse) {
+    // An interim response; the final one follows (RFC 9110 §15.2).
+    guard response.status.kind != .informational else { return }
+    guard !response.hasInvalidLength else { return end(.failure(URLError(.badServerResponse))) }
+    let announced = response.announcedLength(of: method)
+    state.withLock { $0.response = response }
+    if response.status.kind != .redirection { report.answered(expected: announced) }
+    if let announced, announced > maximumSize { endTooLarge() }
+  }
+
+  func received(_ data: Data) {
+    let (isTooLarge, count) = state.withLock { state -> (Bool, Int?) in
+      guard state.outcome == nil else { return (false, nil) }
+      if data.count > maximumSize - state.body.count { return (true, nil) }
+      state.body.append(data)
+      return (false, state.response?.status.kind == .redirection ? nil : state.body.count)
+    }
+    guard !isTooLarge else { return endTooLarge() }
+    if let count { report.received(count) }
+  }
+
+  /// The platform is done with the task.
+  ///
+  /// - Parameter late: the response where the platform announced none, as for a redirect that leads nowhere on Linux.
+  func completed(_ error: (any Error)?, late: HTTPResponse?) {
+    let (response, body) = state.withLock { ($0.response, $0.body) }
+    if let error { return end(.failure(URLSessionFailure.refined(error, response: response))) }
+    guard let response else {
+      return end(late.map { .success(($0, Data())) } ?? .failure(URLError(.badServerResponse)))
+    }
+    if let announced = response.announcedLength(of: method), body.count < announced {
+      return end(.failure(URLError(.networkConnectionLost)))
+    }
+    end(.success((response.decoded(), body)))
+  }
+
+  private func endTooLarge() { end(.failure(TransportError.responseTooLarge(limit: maximumSize))) }
+
+  /// The first end counts.
+  private func end(_ outcome: Result<Answer, any Error>) {
+    let task: URLSessionTask? = state.withLock { state in
+      guard state.outcome == nil else { return nil }
+      state.outcome = outcome
+      state.body = Data()
+      return state.task
+    }
+    if case .failure = outcome { task?.cancelLater() }
+    deliver()
+  }
+
+  private func deliver() {
+    let ready = state.withLock { state -> (CheckedContinuation<Answer, any Error>, Result<Answer, any Error>)? in
+      guard let outcome = state.outcome, let continuation = state.continuation else { return nil }
+      state.continuation = nil
+      return (continuation, outcome)
+    }
+    ready?.0.resume(with: ready?.1 ?? .failure(CancellationError()))
+  }
+}
+
+extension HTTPResponse {
+  /// The response without what described the coded body.
+  fileprivate func decoded() -> HTTPResponse {
+    let codings = contentCodings
+    guard !codings.isEmpty, codings.allSatisfy(Self.decodedCodings.contains) else { return self }
+    var response = self
+    response.headerFields[.contentEncoding] = nil
+    response.headerFields[.contentLength] = nil
+    return response
+  }
+
+  /// What URLSession decodes by itself.
+  private static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
+}
+
+/// The platform's errors in the words of ``Transport``.
+enum URLSessionFailure {
+  static func mapped(_ error: any Error) -> any Error {
+    switch (error as? URLError)?.code {
+    case .cancelled?: CancellationError()
+    case .timedOut?: ReactorError.timedOut
+    case .notConnectedToInternet?: ReactorError.noConnectivity
+    case .badURL?: ReactorError.invalidResource("URLSession cannot use the URL; look at its host and port")
+    default: error
+    }
+  }
+
+  /// An error that says what happened, where Linux says only "unknown".
+  ///
+  /// - Parameter response: as far as it had come.
+  static func refined(_ error: any Error, response: HTTPResponse?) -> any Error {
+    #if canImport(FoundationNetworking)
+      guard let error = error as? URLError else { return error }
+      let cause: [String: any Sendable] = [NSUnderlyingErrorKey: error]
+      switch (error.code, response) {
+      // libcurl's CURLE_BAD_CONTENT_ENCODING or CURLE_PARTIAL_FILE.
+      case (.unknown, let response?):
+        return URLError(response.isCoded ? .cannotDecodeContentData : .networkConnectionLost, userInfo: cause)
+      // libcurl's CURLE_PEER_FAILED_VERIFICATION, told by its text alone.
+      case (.unknown, nil) where error.localizedDescription.hasPrefix("SSL certificate problem"):
+        return URLError(.serverCertificateUntrusted, userInfo: cause)
+      // libcurl's CURLE_UNSUPPORTED_PROTOCOL: the answer is not HTTP/1. The request's scheme was checked.
+      case (.unsupportedURL, nil):
+        return URLError(.badServerResponse, userInfo: cause)
+      default:
+        return error
+      }
+    #else
+      return error
+    #endif
+  }
+}
+
+extension URLSessionTask {
+  /// Cancels on a queue of its own. Cancelling waits for the session's queue, and the caller may hold the lock of its
+  /// Swift task, which that queue may be waiting for (swift-corelibs-foundation, issue 5412).
+  func cancelLater() {
+    URLSessionCancellation.queue.async { self.cancel() }
+  }
+}
+
+private enum URLSessionCancellation {
+  static let queue = DispatchQueue(label: "reactor.urlsession.cancellation")
+}

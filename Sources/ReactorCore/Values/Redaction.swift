@@ -1,0 +1,94 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The words for an error that may hold a secret.
+enum Redaction {
+  /// An error in the words that its author chose, or else the name of its type and case.
+  ///
+  /// What an error carries is not printed: it may be a URL, a response, or another error with either in its `userInfo`.
+  static func describe(_ error: any Error) -> String {
+    if let error = error as? URLError { return URLErrorText(error).reason }
+    if let error = error as? ReactorError { return error.reason }
+    if error is any CustomNSError || type(of: error) is NSError.Type {
+      let error = error as NSError
+      return "\(error.domain) \(error.code)"
+    }
+    if let text = (error as? any LocalizedError)?.errorDescription { return withoutQueries(text) }
+    let value: Any = error
+    if value is any CustomStringConvertible || value is any CustomDebugStringConvertible {
+      return withoutQueries(String(describing: error))
+    }
+    return name(of: error)
+  }
+
+  private static func name(of error: any Error) -> String {
+    let type = "\(type(of: error))"
+    let mirror = Mirror(reflecting: error)
+    guard mirror.displayStyle == .enum else { return type }
+    return "\(type).\(mirror.children.first?.label ?? "\(error)")"
+  }
+
+  /// Returns `text` without the queries, fragments, users and passwords of its URLs, and without the queries of its paths.
+  ///
+  /// An error does not know which items are secret here, so that all are dropped.
+  private static func withoutQueries(_ text: String) -> String {
+    var (words, rest) = ([UInt8](), Array(text.utf8)[...])
+    while !rest.isEmpty {
+      let word = rest.prefix { !SecretScanner.isNoPartOfURL($0) }
+      words += withoutQuery(word)
+      rest = rest[word.endIndex...]
+      words += rest.prefix(1)
+      rest = rest.dropFirst()
+    }
+    return SecretQuery.redact(text: String(decoding: words, as: UTF8.self), with: "…")
+  }
+
+  private static func withoutQuery(_ word: ArraySlice<UInt8>) -> [UInt8] {
+    guard let mark = word.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }),
+      word[mark...].contains(UInt8(ascii: "=")) || word[..<mark].firstRange(of: Array("://".utf8)) != nil
+    else { return Array(word) }
+    return word[...mark] + Array("…".utf8)
+  }
+}
+
+/// Plain words for the number of a `URLError`, and advice.
+struct URLErrorText {
+  /// The event, in words.
+  let reason: String
+  /// The remedy; `nil` where there is nothing to say.
+  let advice: String?
+
+  init(_ error: URLError) {
+    let words = Self.words(error.code)
+    reason = words.map { "\($0.reason) (URLError \(error.code.rawValue))" } ?? "URLError \(error.code.rawValue)"
+    advice = words?.advice
+  }
+
+  private static func words(_ code: URLError.Code) -> (reason: String, advice: String)? {
+    switch code {
+    case .cannotFindHost, .dnsLookupFailed:
+      ("the host was not found", "check the base URL and the connection")
+    case .cannotConnectToHost:
+      ("nothing accepts connections at that host and port", "check the base URL, and that the server runs")
+    case .networkConnectionLost:
+      ("the connection was lost before the response was complete", "try again")
+    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff:
+      ("there is no connection to the Internet", "try again when the device is online")
+    case .timedOut: ("the server did not answer in time", "try again")
+    case .httpTooManyRedirects: ("the server redirected too often", "check the base URL and the path")
+    case .badServerResponse, .cannotParseResponse:
+      ("the answer is not HTTP", "check the base URL's scheme and port")
+    case .secureConnectionFailed:
+      ("the secure connection failed", "check the server's TLS, or use http for a test server")
+    case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,
+      .serverCertificateHasUnknownRoot:
+      ("the server's certificate is not trusted", "check the host's name and the certificate")
+    case .appTransportSecurityRequiresSecureConnection:
+      ("App Transport Security refuses http", "use https, or allow the host in Info.plist")
+    default: nil
+    }
+  }
+}

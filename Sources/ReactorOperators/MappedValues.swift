@@ -1,0 +1,96 @@
+public import ReactorCore
+
+extension AsyncSequence {
+  /// The states of this sequence, with what `transform` makes of their values.
+  ///
+  /// ```swift
+  /// let titles = articles.states(for: "articles").mapValues { $0.map(\.title) }
+  /// ```
+  ///
+  /// `transform` is called once for each new value (`LoadState.valueRevision` tells), not for states in which the value is the
+  /// same. Where it gives `nil`, and in a state without a value, the last derived value is kept; it is dropped when the value
+  /// is removed. `LoadState.valueRevision` is that of the value it was derived from; the rest of a state is passed on as it
+  /// is, and so are failure, end and cancellation. Runs on the caller's executor.
+  public func mapValues<Value, Derived>(
+    _ transform: @escaping @Sendable (Value) -> Derived?
+  ) -> MappedValues<Self, Value, Derived> where Element == LoadState<Value> {
+    MappedValues(base: self, transform: transform)
+  }
+}
+
+/// Load states of a derived value; see ``_Concurrency/AsyncSequence/mapValues(_:)``.
+public struct MappedValues<Base: AsyncSequence, Value, Derived>: AsyncSequence
+where Base.Element == LoadState<Value> {
+  public typealias Element = LoadState<Derived>
+  public typealias Failure = Base.Failure
+
+  let base: Base
+  let transform: @Sendable (Value) -> Derived?
+
+  public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), transform: transform) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    var base: Base.AsyncIterator
+    let transform: @Sendable (Value) -> Derived?
+    private var follower = ValueFollower()
+    /// With the revision of the value that it was made from.
+    private var derived: (value: Derived, revision: UInt64)?
+
+    init(base: Base.AsyncIterator, transform: @escaping @Sendable (Value) -> Derived?) {
+      self.base = base
+      self.transform = transform
+    }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(Base.Failure) -> Element? {
+      guard let state = try await base.next(isolation: actor) else { return nil }
+      update(for: state)
+      var mapped = state.with(derived?.value)
+      if let derived { mapped.valueRevision = derived.revision }
+      return mapped
+    }
+
+    private mutating func update(for state: LoadState<Value>) {
+      switch follower.follow(state) {
+      case .new:
+        guard let value = state.value.flatMap(transform) else { return }
+        derived = (value, state.valueRevision)
+      case .lost: derived = nil
+      case .same, .absent: break
+      }
+    }
+  }
+}
+
+extension MappedValues: Sendable where Base: Sendable {}
+
+/// What a load state says of the value, after those before it in its sequence.
+enum ValueChange {
+  /// Another value.
+  case new
+  /// The value that was there.
+  case same
+  /// No value yet, or not now: what was known is as good as it was.
+  case absent
+  /// No value: it was removed, or what the sequence shows is another thing now.
+  case lost
+}
+
+/// Follows the value in a sequence of load states.
+struct ValueFollower {
+  /// ``LoadState/valueRevision`` of the latest value; `nil` where there is none, or it is lost.
+  private var revision: UInt64?
+
+  mutating func follow<Value>(_ state: LoadState<Value>) -> ValueChange {
+    guard state.value == nil else {
+      defer { revision = state.valueRevision }
+      // States that were made by hand may not number their values.
+      return revision == state.valueRevision && state.valueRevision > 0 ? .same : .new
+    }
+    let isSettled = state.fetchStatus == .idle && state.error == nil
+    // A slow reader may have missed the state that said so.
+    let isAnother = revision.map { state.valueRevision > $0 } ?? false
+    guard isSettled || isAnother else { return .absent }
+    revision = nil
+    return .lost
+  }
+}

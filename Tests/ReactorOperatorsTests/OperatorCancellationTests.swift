@@ -1,0 +1,50 @@
+import ReactorCore
+import ReactorOperators
+import ReactorTesting
+import TestSupport
+import Testing
+
+@Suite("Operators: cancellation")
+struct OperatorCancellationTests {
+  /// Reads one element of what `operation` makes of an endless sequence, cancels, and waits for the end of the latter.
+  private func endsItsBase<Result: AsyncSequence & Sendable>(
+    _ operation: (Signals<Int>) -> Result
+  ) async throws where Result.Element: Sendable {
+    let base = Signals<Int>()
+    base.send(1)
+    let reader = Reader(operation(base))
+    _ = try await reader.next()
+    try await base.haveArrived()
+    #expect(!base.ended.isOpen)
+    await reader.cancel()
+    try await base.ended.wait()
+  }
+
+  @Test func `start with`() async throws {
+    try await endsItsBase { $0.startWith(0) }
+    try await endsItsBase { $0.startWithNil() }
+  }
+
+  @Test func `load states, and those that keep the last good value`() async throws {
+    try await endsItsBase { $0.loadStates() }
+    try await endsItsBase { $0.loadStates().ignoringLoadingAndFailuresAfterSuccess() }
+  }
+
+  @Test func `errors that are ignored or made`() async throws {
+    try await endsItsBase { $0.ignoringErrors(replacement: 0) }
+    let generator = SeededGenerator(seed: 1)
+    try await endsItsBase { $0.failRandomly(with: Broken(), probability: 0, using: generator) }
+  }
+
+  @Test func `runs that repeat, with what repeats them`() async throws {
+    let clock = TestClock()
+    let triggers = Signals<Void>()
+    try await endsItsBase { $0.repeated(on: triggers, clock: clock) }
+    try await triggers.ended.wait()
+    let conditions = Signals<Bool>()
+    conditions.send(true)
+    try await endsItsBase { $0.reloadPeriodically(every: .seconds(1), while: conditions, clock: clock) }
+    try await conditions.ended.wait()
+    try clock.checkNobodySleeps()
+  }
+}
