@@ -49,6 +49,7 @@ let package = Package(
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
         .product(name: "ReactorInspector", package: "Reactor"),
+        .product(name: "ReactorOperators", package: "Reactor"),
       ],
       resources: [.copy("Page")], swiftSettings: settings),
     .executableTarget(

@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTPTypes
 
-/// A request that is to be sent for a client, and what is done with its answer: see ``HTTPCache/begin(_:scope:at:)``.
+/// A request that is to be sent for a client, and what is done with its answer: see ``HTTPCache/plan(for:scope:at:)``.
 public struct CacheExchange: Sendable {
   /// What is to be sent: the client's request, with the stored validators where there are some.
   public let request: HTTPRequest
@@ -43,7 +43,7 @@ public struct CacheAnswer: Sendable {
     /// What is stored, which the server has confirmed (304).
     case validated
     /// What is stored, though it is stale, since the server did not give a better answer (RFC 5861 §4).
-    case standIn
+    case stale
     /// The server's response.
     case network
     /// Nothing is stored, and the client wants nothing else: 504 (RFC 9111 §5.2.1.7).

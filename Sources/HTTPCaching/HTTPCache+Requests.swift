@@ -4,7 +4,7 @@ public import HTTPTypes
 /// The cache as a proxy uses it: a client's request, and what there is to send for it.
 extension HTTPCache {
   /// What is to be done with a client's request.
-  public enum Step: Sendable {
+  public enum Plan: Sendable {
     case answer(CacheAnswer)
     /// The answer, and a request to be sent behind it, for what is stored (RFC 5861 §3).
     case answerAndSend(CacheAnswer, CacheExchange)
@@ -17,7 +17,7 @@ extension HTTPCache {
   ///   - request: an absolute request, as the client sent it.
   ///   - scope: whose records they are.
   ///   - now: the time of the wall clock.
-  public func begin(_ request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Step {
+  public func plan(for request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Plan {
     let url = request.absoluteURL
     let key = self.key(of: url, in: scope)
     var (stored, failure): (Record?, (any Error)?) = (nil, nil)
@@ -48,10 +48,12 @@ extension HTTPCache {
   }
 
   /// Stores, updates or invalidates by the server's answer, and gives what the client gets.
-  public func finish(
-    _ exchange: CacheExchange, _ response: HTTPResponse, body: Data, at now: Date
+  public func receive(
+    _ response: HTTPResponse, body: Data, for exchange: CacheExchange, at now: Date
   ) async -> CacheAnswer {
-    if [500, 502, 503, 504].contains(response.status.code), let answer = standIn(exchange, at: now) { return answer }
+    if [500, 502, 503, 504].contains(response.status.code), let answer = staleAnswer(for: exchange, at: now) {
+      return answer
+    }
     var answer = CacheAnswer(response: response, body: body, source: .network)
     var storable = response
     storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems, digests: digests)
@@ -66,7 +68,7 @@ extension HTTPCache {
         answer = self.answer(record, to: exchange.client, at: now, source: .validated)
         answer.takeSecrets(of: response)
         answer.isStored = try await keep(record, of: exchange)
-      case (.received(let record), _): try await receive(record, exchange, response, &answer, now)
+      case (.received(let record), _): try await apply(record, exchange, response, &answer, now)
       case (.notModified, nil): break
       }
     } catch {
@@ -79,11 +81,11 @@ extension HTTPCache {
   ///
   /// - Parameter always: whether any stale answer will do that the server does not forbid, and not only one that it
   ///   allows (RFC 9111 §4.2.4, RFC 5861 §4).
-  public func standIn(_ exchange: CacheExchange, at now: Date, always: Bool = false) -> CacheAnswer? {
+  public func staleAnswer(for exchange: CacheExchange, at now: Date, always: Bool = false) -> CacheAnswer? {
     guard let stored = exchange.stored,
-      CacheDecision.standsIn(stored.head, for: exchange.client, at: now, always: always)
+      CacheDecision.allowsStale(stored.head, for: exchange.client, at: now, always: always)
     else { return nil }
-    return answer(stored, to: exchange.client, at: now, source: .standIn)
+    return answer(stored, to: exchange.client, at: now, source: .stale)
   }
 }
 
@@ -100,7 +102,7 @@ extension HTTPCache {
     return conditional.headerFields == bare.headerFields ? nil : conditional
   }
 
-  private func receive(
+  private func apply(
     _ record: Record, _ exchange: CacheExchange, _ response: HTTPResponse, _ answer: inout CacheAnswer, _ now: Date
   ) async throws {
     switch exchange.client.method {
@@ -147,7 +149,7 @@ extension HTTPCache {
   ) async throws {
     let method = exchange.client.method
     guard Invalidation.isCaused(by: method, response) else { return }
-    let named = Invalidation.named(by: response, to: method, exchange.key.url)
+    let named = Invalidation.relatedURLs(in: response, to: method, exchange.key.url)
     var failure: (any Error)?
     for url in [exchange.key.url] + named {
       // The target's key is redacted already: redacted twice, it would be another's.

@@ -23,8 +23,8 @@ public struct HTTPCache: Sendable {
   /// - Parameters:
   ///   - persistence: `nil` keeps nothing.
   ///   - keepsCookies: whether `Set-Cookie` is stored with a response: for a proxy of one user. Default: it is not.
-  ///   - secretQueryItems: the names of query items whose values ``begin(_:scope:at:)`` and
-  ///     ``finish(_:_:body:at:)`` keep out of the store. A store that is shared with a model layer needs the same names as
+  ///   - secretQueryItems: the names of query items whose values ``plan(for:scope:at:)`` and
+  ///     ``receive(_:body:for:at:)`` keep out of the store. A store that is shared with a model layer needs the same names as
   ///     the layer: otherwise the two know one URL by two keys.
   public init(
     persistence: (any Persistence)?, keepsCookies: Bool = false,

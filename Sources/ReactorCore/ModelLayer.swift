@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// One user, one layer: what one scope stored is never served to another. Sign out with ``signOut()``.
 public final class ModelLayer: Sendable {
-  let core: LayerCore
+  let core: LayerContext
   private let backend: Backend
   private let reactors = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
@@ -30,7 +30,7 @@ public final class ModelLayer: Sendable {
     configuration: ReactorConfiguration = .init()
   ) {
     self.backend = backend
-    core = LayerCore(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
+    core = LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
   }
 
   public var scope: Scope { core.scope }

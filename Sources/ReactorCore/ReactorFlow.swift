@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// Steps run on the global executor, never on the caller's actor. They may throw anything: a ``ReactorError`` passes, a
 /// `CancellationError` becomes ``ReactorError/cancelled``, the rest ``ReactorError/network(_:)`` or
-/// ``ReactorError/persistence(_:)``. They are cancelled with the flight, when its last party leaves. A step that throws a
+/// ``ReactorError/persistence(_:)``. They are cancelled with the flight, when its last waiter leaves. A step that throws a
 /// cancellation by itself, such as the end of a time limit of its own, has failed: callers get ``ReactorError/cancelled``, and
 /// streams show it as their error.
 ///
@@ -26,11 +26,11 @@ import Synchronization
 public struct ReactorFlow<Model: Sendable>: Sendable {
   /// Asks the network and parses. To say "unchanged", it returns ``FetchContext/stale`` with a new `fetchedAt`.
   public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model> {
-    didSet { decoded = DecodedModels() }
+    didSet { decoded = DecodedModelLookup() }
   }
   /// What is persisted; `nil` where nothing is. What it throws is a miss, and an event.
   public var loadFromPersistence: @Sendable (Resource) async throws -> Snapshot<Model>? {
-    didSet { decoded = DecodedModels() }
+    didSet { decoded = DecodedModelLookup() }
   }
   /// Persists a model that came from the network or, with no ``Snapshot/record``, was written locally.
   public var saveToPersistence: @Sendable (Snapshot<Model>, Resource) async throws -> Void
@@ -39,14 +39,14 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   public var configuration: ReactorConfiguration
 
   /// What it shares with the other reactors of a layer; a flow of closures has one of its own.
-  let core: LayerCore
+  let core: LayerContext
   /// Declares what is persisted stale.
   var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
   /// Whether ``saveToPersistence`` saves at all.
   var isPersistent: Bool
   /// Lets the steps use a model that is in memory instead of parsing its bytes again. Not with a step that was replaced: it may
   /// make another model of the bytes.
-  var decoded = DecodedModels()
+  var decoded = DecodedModelLookup()
 
   /// A flow with all three steps.
   ///
@@ -63,7 +63,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     self.saveToPersistence = saveToPersistence
     self.removeFromPersistence = removeFromPersistence
     self.configuration = configuration
-    core = LayerCore(backend: nil, persistence: nil, reachability: reachability, configuration: configuration)
+    core = LayerContext(backend: nil, persistence: nil, reachability: reachability, configuration: configuration)
     isPersistent = true
   }
 
@@ -83,7 +83,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   }
 
   init(
-    core: LayerCore, configuration: ReactorConfiguration,
+    core: LayerContext, configuration: ReactorConfiguration,
     network: @escaping @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>,
     loadFromPersistence: @escaping @Sendable (Resource) async throws -> Snapshot<Model>?,
     saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,

@@ -29,7 +29,7 @@ public struct SystemAppActivity: AppActivity {
     public var becameActive: AsyncStream<Void> {
       let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
       // Made here, so that what happens from now on is not missed.
-      let iterator = Parcel(NotificationCenter.default.notifications(named: Self.name).makeAsyncIterator())
+      let iterator = SendingBox(NotificationCenter.default.notifications(named: Self.name).makeAsyncIterator())
       let task = spawn(on: nil) {
         guard var iterator = iterator.take() else { return }
         while await iterator.next(isolation: nil) != nil { continuation.yield() }

@@ -49,7 +49,7 @@ where Base.Element: Sendable {
 
   /// Ends the sequence with its own life.
   final class Run: Sendable {
-    let elements = Handover<Base.Element>()
+    let elements = RendezvousChannel<Base.Element>()
 
     init(_ sequence: ContinuingInBackground) {
       // The task and the activity hold the elements, not this object, so that they end with this object.

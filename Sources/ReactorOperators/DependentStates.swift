@@ -58,7 +58,7 @@ where Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
   init<Outer: AsyncSequence & Sendable, Value: Sendable>(
     _ outer: Outer, _ make: @escaping @Sendable (Value) -> Inner
   ) where Outer.Element == LoadState<Value>, Outer.Failure == Never {
-    let iterator = Parcel(outer.makeAsyncIterator())
+    let iterator = SendingBox(outer.makeAsyncIterator())
     // The task holds the follower, not this object, so that it ends with this object.
     task = spawn(on: nil, for: LockOwner.current) { [follower] in
       if let iterator = iterator.take() { await follower.follow(iterator, make) }
@@ -159,13 +159,13 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
     }
   }
 
-  private func run(_ inner: Inner, _ task: FlightTask) async {
+  private func run(_ inner: Inner, _ task: TaskHandle) async {
     await read(inner, task)
     change { $0.endInner() }
   }
 
   /// The iterator, and with it the subscription, ends before this returns.
-  private func read(_ inner: Inner, _ task: FlightTask) async {
+  private func read(_ inner: Inner, _ task: TaskHandle) async {
     for await state in inner {
       guard !Task.isCancelled else { return }
       change { $0.receive(state, from: task) }

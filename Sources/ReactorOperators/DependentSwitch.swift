@@ -4,8 +4,8 @@ import ReactorCore
 /// returned after it has unlocked.
 struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   enum Action {
-    case begin(Inner, FlightTask)
-    case cancel(FlightTask)
+    case begin(Inner, TaskHandle)
+    case cancel(TaskHandle)
     case wake(CheckedContinuation<Void, Never>)
   }
 
@@ -17,7 +17,7 @@ struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
 
   private enum Run {
     case none
-    case running(FlightTask)
+    case running(TaskHandle)
     /// It was cancelled and is not over yet; after it, the next begins.
     case ending(next: Inner?)
   }
@@ -84,7 +84,7 @@ extension DependentSwitch {
   }
 
   private mutating func start(_ new: Inner) -> [Action] {
-    let task = FlightTask(priority: nil)
+    let task = TaskHandle(priority: nil)
     run = .running(task)
     return [.begin(new, task)]
   }
@@ -93,7 +93,7 @@ extension DependentSwitch {
 // What the dependent sequence brings.
 extension DependentSwitch {
   /// A state of the sequence that `task` runs; dropped where that is no longer the one.
-  mutating func receive(_ state: LoadState<Value>, from task: FlightTask) -> [Action] {
+  mutating func receive(_ state: LoadState<Value>, from task: TaskHandle) -> [Action] {
     guard case .running(let current) = run, current === task else { return [] }
     switch follower.follow(state) {
     case .new, .lost: hasNewValue = true

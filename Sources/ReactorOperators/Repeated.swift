@@ -43,21 +43,21 @@ where Signals.Failure == Never {
 
   public func makeAsyncIterator() -> Iterator {
     // Without a second run, nobody needs to know whether it is wanted.
-    let demand = interval < .never ? Demand(signals, isWanted: isWanted) : nil
-    return Iterator(sequence: base, isEvent: isEvent, pace: Pace(interval: interval, clock: clock), demand: demand)
+    let demand = interval < .never ? TriggerState(signals, isWanted: isWanted) : nil
+    return Iterator(sequence: base, isEvent: isEvent, pace: Throttle(interval: interval, clock: clock), demand: demand)
   }
 
   public struct Iterator: AsyncIteratorProtocol {
     let sequence: Base
     let isEvent: Bool
-    var pace: Pace
+    var pace: Throttle
     /// `nil` where this run is the last.
-    var demand: Demand?
+    var demand: TriggerState?
     /// `nil` between two runs.
     private var run: Base.AsyncIterator?
     private var hasBegun = false
 
-    init(sequence: Base, isEvent: Bool, pace: Pace, demand: Demand?) {
+    init(sequence: Base, isEvent: Bool, pace: Throttle, demand: TriggerState?) {
       self.sequence = sequence
       self.isEvent = isEvent
       self.pace = pace
@@ -94,7 +94,7 @@ where Signals.Failure == Never {
     }
 
     /// Returns once the next run may begin; `false` where it never may.
-    private mutating func isDue(_ demand: Demand, isolation actor: isolated (any Actor)?) async -> Bool {
+    private mutating func isDue(_ demand: TriggerState, isolation actor: isolated (any Actor)?) async -> Bool {
       // A run may have become unwanted during the pause.
       repeat {
         guard await demand.wait(), await pace.wait() else { return false }
@@ -132,14 +132,14 @@ extension AsyncSequence {
 }
 
 /// Whether another run is wanted, as a sequence says; it is followed from the beginning to the end of this object's life.
-final class Demand: Sendable {
-  private let state = DemandState()
+final class TriggerState: Sendable {
+  private let state = TriggerStorage()
   private let task: Task<Void, Never>
 
   init<Signals: AsyncSequence & Sendable>(_ signals: Signals, isWanted: @escaping @Sendable (Signals.Element) -> Bool)
   where Signals.Failure == Never {
     // Made here, so that what is signalled from now on is not missed.
-    let iterator = Parcel(signals.makeAsyncIterator())
+    let iterator = SendingBox(signals.makeAsyncIterator())
     // The task holds the state, not this object, so that it ends with this object.
     task = spawn(on: nil, for: LockOwner.current) { [state] in
       if var iterator = iterator.take() {
@@ -161,7 +161,7 @@ final class Demand: Sendable {
   func wait() async -> Bool { await state.wait() }
 }
 
-private final class DemandState: Sendable {
+private final class TriggerStorage: Sendable {
   private struct State {
     var isWanted = false
     var hasEnded = false
@@ -208,7 +208,7 @@ private final class DemandState: Sendable {
 }
 
 /// Keeps the beginnings of runs apart.
-struct Pace {
+struct Throttle {
   private let interval: Duration
   private let clock: any Clock<Duration>
   /// Since the run began.
@@ -240,7 +240,7 @@ struct Pace {
 }
 
 /// Passes a value to the one task that takes it.
-final class Parcel<Value>: Sendable {
+final class SendingBox<Value>: Sendable {
   private let value: Mutex<Value?>
 
   init(_ value: sending Value) { self.value = Mutex(value) }

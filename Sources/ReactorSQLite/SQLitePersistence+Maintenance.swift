@@ -11,7 +11,7 @@
     /// - Returns: what is corrupt: a record by its key's digest, all else by the path; nothing where all is well. A database that was set aside, when it was opened or
     ///   since, is among it where no `load` has told it yet.
     /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, `CancellationError`.
-    @concurrent public func verify() async throws -> [StoreDefect] {
+    @concurrent public func verify() async throws -> [RecordDefect] {
       let verification = SQLiteVerification(path: database.files.path)
       let notice = database.takeNotice().map { [verification.defect($0)] } ?? []
       return try outward(.verify) {
@@ -29,7 +29,7 @@
     /// it is.
     ///
     /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, or is another program's; `CancellationError`.
-    @concurrent public static func verify(path: String) async throws -> [StoreDefect] {
+    @concurrent public static func verify(path: String) async throws -> [RecordDefect] {
       let files = try SQLiteFiles(path)
       do {
         return try defects(of: files)
@@ -39,7 +39,7 @@
       }
     }
 
-    private static func defects(of files: SQLiteFiles) throws -> [StoreDefect] {
+    private static func defects(of files: SQLiteFiles) throws -> [RecordDefect] {
       let reader = try DatabaseQueue(path: files.path, configuration: SQLiteConnections.reading(files.system))
       return try reader.unsafeRead { db in
         try SQLiteSchema.check(db, files.path)

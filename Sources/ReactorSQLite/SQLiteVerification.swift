@@ -9,28 +9,28 @@
     let path: String
 
     /// What SQLite's own check says, and each record that cannot be read.
-    func defects(_ db: Database) throws -> [StoreDefect] { try ofDatabase(db) + ofRecords(db) }
+    func defects(_ db: Database) throws -> [RecordDefect] { try ofDatabase(db) + ofRecords(db) }
 
     /// A defect of the database as a whole.
-    func defect(_ reason: some CustomStringConvertible) -> StoreDefect {
-      StoreDefect(place: path, reason: reason.description)
+    func defect(_ reason: some CustomStringConvertible) -> RecordDefect {
+      RecordDefect(place: path, reason: reason.description)
     }
 
-    private func ofDatabase(_ db: Database) throws -> [StoreDefect] {
+    private func ofDatabase(_ db: Database) throws -> [RecordDefect] {
       try reading(db, "PRAGMA integrity_check") { row in
         let line = String.fromDatabaseValue(row[0]) ?? "no text"
         return line == "ok" ? nil : defect(line)
       }
     }
 
-    private func ofRecords(_ db: Database) throws -> [StoreDefect] {
+    private func ofRecords(_ db: Database) throws -> [RecordDefect] {
       try reading(db, "SELECT digest, size, head, body FROM reactor_record") { row in
         let digest = String.fromDatabaseValue(row[0]) ?? ""
         do throws(RecordError) {
           try check(row, digest)
           return nil
         } catch {
-          return StoreDefect(place: digest, reason: "\(error)")
+          return RecordDefect(place: digest, reason: "\(error)")
         }
       }
     }
@@ -47,8 +47,8 @@
     }
 
     /// Ends at what SQLite cannot read, which is a defect too.
-    private func reading(_ db: Database, _ sql: String, _ body: (Row) -> StoreDefect?) throws -> [StoreDefect] {
-      var defects: [StoreDefect] = []
+    private func reading(_ db: Database, _ sql: String, _ body: (Row) -> RecordDefect?) throws -> [RecordDefect] {
+      var defects: [RecordDefect] = []
       do {
         let rows = try Row.fetchCursor(db, sql: sql)
         while let row = try rows.next() {

@@ -46,8 +46,8 @@
     public func remove(_ key: RecordKey) async throws {}
     public func removeAll(in scope: Scope?) async throws {}
     public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] { [] }
-    public func verify() async throws -> [StoreDefect] { [] }
-    public static func verify(path: String) async throws -> [StoreDefect] { [] }
+    public func verify() async throws -> [RecordDefect] { [] }
+    public static func verify(path: String) async throws -> [RecordDefect] { [] }
     public func compact() async throws {}
   }
 

@@ -28,7 +28,7 @@ private struct CachedServer {
     let cache = HTTPCache(persistence: persistence)
     let request = HTTPRequest(
       method: method, scheme: "https", authority: "api.example.com", path: path, headerFields: fields)
-    switch await cache.begin(request, scope: scope, at: clock.date) {
+    switch await cache.plan(for: request, scope: scope, at: clock.date) {
     case .answer(let answer): return outcome(answer)
     case .answerAndSend(let answer, _): return outcome(answer)
     case .send(let exchange):
@@ -37,8 +37,7 @@ private struct CachedServer {
       let fields: HTTPFields = [.cacheControl: Invalidation.isSafe(method) ? "max-age=\(maximumAge)" : "no-store"]
       let body = Data("\(versions[path, default: 1])".utf8)
       return outcome(
-        await cache.finish(
-          exchange, HTTPResponse(status: .ok, headerFields: fields), body: body, at: clock.date))
+        await cache.receive(HTTPResponse(status: .ok, headerFields: fields), body: body, for: exchange, at: clock.date))
     }
   }
 
@@ -84,10 +83,10 @@ private struct CachedServer {
     _ = await server.request(.put, "/a")
     let cache = HTTPCache(persistence: server.persistence)
     let get = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/a")
-    guard case .send(let slow) = await cache.begin(get, at: server.clock.date) else { return #expect(Bool(false)) }
+    guard case .send(let slow) = await cache.plan(for: get, at: server.clock.date) else { return #expect(Bool(false)) }
     _ = await server.request(.put, "/a")
-    let answer = await cache.finish(
-      slow, HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=600"]), body: Data("2".utf8),
+    let answer = await cache.receive(
+      HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=600"]), body: Data("2".utf8), for: slow,
       at: server.clock.date)
     #expect(!answer.isStored)
     #expect(await server.request("/a").body == "3")
@@ -115,11 +114,11 @@ private struct CachedServer {
     _ = await server.request(path, scope: "alice")
     let cache = HTTPCache(persistence: server.persistence)
     let post = HTTPRequest(method: .post, scheme: "https", authority: "api.example.com", path: "/other")
-    guard case .send(let exchange) = await cache.begin(post, scope: "bob", at: server.clock.date) else {
+    guard case .send(let exchange) = await cache.plan(for: post, scope: "bob", at: server.clock.date) else {
       return #expect(Bool(false))
     }
     let response = HTTPResponse(status: .created, headerFields: [.location: origin + path])
-    _ = await cache.finish(exchange, response, body: Data(), at: server.clock.date)
+    _ = await cache.receive(response, body: Data(), for: exchange, at: server.clock.date)
     #expect(await server.request(path, scope: "alice").source == .network)
   }
 }

@@ -17,14 +17,14 @@ private struct Proxy {
     _ request: String = "", age: Double = 0, answer: String? = nil, body: String = ""
   ) async throws -> (sent: HTTPRequest?, answer: CacheAnswer?) {
     let now = Self.time.addingTimeInterval(age)
-    switch await cache.begin(CachingExample.request(request), at: now) {
+    switch await cache.plan(for: CachingExample.request(request), at: now) {
     case .answer(let answer): return (nil, answer)
     case .answerAndSend(let answer, let exchange): return (exchange.request, answer)
     case .send(let exchange):
-      guard let answer else { return (exchange.request, cache.standIn(exchange, at: now)) }
+      guard let answer else { return (exchange.request, cache.staleAnswer(for: exchange, at: now)) }
       let head = CachingExample.head(answer)
       let response = HTTPResponse(status: head.status, headerFields: head.fields)
-      return (exchange.request, await cache.finish(exchange, response, body: Data(body.utf8), at: now))
+      return (exchange.request, await cache.receive(response, body: Data(body.utf8), for: exchange, at: now))
     }
   }
 }
@@ -84,13 +84,14 @@ extension CacheAnswer {
     let fields = "Cache-Control: max-age=60, stale-while-revalidate=30; ETag: \"a\""
     _ = try await proxy.exchange(answer: fields, body: "a")
     let now = Proxy.time.addingTimeInterval(70)
-    guard case .answerAndSend(let answer, let exchange) = await proxy.cache.begin(CachingExample.request(""), at: now)
+    guard
+      case .answerAndSend(let answer, let exchange) = await proxy.cache.plan(for: CachingExample.request(""), at: now)
     else { return #expect(Bool(false)) }
     #expect(answer.text == "200 stored a")
     #expect(exchange.request.headerFields[.ifNoneMatch] == "\"a\"")
     let head = CachingExample.head(fields)
-    _ = await proxy.cache.finish(
-      exchange, HTTPResponse(status: .ok, headerFields: head.fields), body: Data("b".utf8), at: now)
+    _ = await proxy.cache.receive(
+      HTTPResponse(status: .ok, headerFields: head.fields), body: Data("b".utf8), for: exchange, at: now)
     #expect(try await proxy.exchange(age: 71).answer?.text == "200 stored b")
   }
 
@@ -98,8 +99,8 @@ extension CacheAnswer {
     async throws
   {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60, stale-if-error=30", body: "a")
-    #expect(try await proxy.exchange(age: 80, answer: "\(status)").answer?.text == "200 standIn a")
-    #expect(try await proxy.exchange(age: 80).answer?.text == "200 standIn a")
+    #expect(try await proxy.exchange(age: 80, answer: "\(status)").answer?.text == "200 stale a")
+    #expect(try await proxy.exchange(age: 80).answer?.text == "200 stale a")
     #expect(try await proxy.exchange(age: 95, answer: "\(status)", body: "e").answer?.text == "\(status) network e")
     #expect(try await proxy.exchange(age: 95).answer == nil)
   }
@@ -164,24 +165,25 @@ extension CacheAnswer {
 
   @Test func `is one scope's alone`() async throws {
     let request = CachingExample.request("")
-    guard case .send(let exchange) = await proxy.cache.begin(request, scope: "alice", at: Proxy.time) else {
+    guard case .send(let exchange) = await proxy.cache.plan(for: request, scope: "alice", at: Proxy.time) else {
       return #expect(Bool(false))
     }
     let response = HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=60"])
-    _ = await proxy.cache.finish(exchange, response, body: Data(), at: Proxy.time)
-    guard case .answer = await proxy.cache.begin(request, scope: "alice", at: Proxy.time) else {
+    _ = await proxy.cache.receive(response, body: Data(), for: exchange, at: Proxy.time)
+    guard case .answer = await proxy.cache.plan(for: request, scope: "alice", at: Proxy.time) else {
       return #expect(Bool(false))
     }
-    guard case .send = await proxy.cache.begin(request, scope: "bob", at: Proxy.time) else {
+    guard case .send = await proxy.cache.plan(for: request, scope: "bob", at: Proxy.time) else {
       return #expect(Bool(false))
     }
   }
 
   @Test func `makes stale what an unsafe request may have changed in every scope`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "a")
-    guard case .send(let post) = await proxy.cache.begin(CachingExample.request("POST"), scope: "bob", at: Proxy.time)
+    guard
+      case .send(let post) = await proxy.cache.plan(for: CachingExample.request("POST"), scope: "bob", at: Proxy.time)
     else { return #expect(Bool(false)) }
-    _ = await proxy.cache.finish(post, HTTPResponse(status: .ok), body: Data(), at: Proxy.time)
+    _ = await proxy.cache.receive(HTTPResponse(status: .ok), body: Data(), for: post, at: Proxy.time)
     #expect(try await proxy.exchange(age: 1).sent != nil)
   }
 
@@ -193,9 +195,9 @@ extension CacheAnswer {
       HTTPRequest(method: method, scheme: "https", authority: "h", path: "/me?access_token=\(secret)")
     }
     func send(_ request: HTTPRequest, _ fields: HTTPFields) async -> CacheAnswer? {
-      guard case .send(let exchange) = await cache.begin(request, at: Proxy.time) else { return nil }
-      return await cache.finish(
-        exchange, HTTPResponse(status: .ok, headerFields: fields), body: Data("a".utf8), at: Proxy.time)
+      guard case .send(let exchange) = await cache.plan(for: request, at: Proxy.time) else { return nil }
+      return await cache.receive(
+        HTTPResponse(status: .ok, headerFields: fields), body: Data("a".utf8), for: exchange, at: Proxy.time)
     }
     let fields: HTTPFields = [
       .cacheControl: "max-age=60", .contentLocation: "/me?access_token=s3cret", .location: "/b?token=s3cret",
@@ -215,7 +217,7 @@ extension CacheAnswer {
           method: .get, url: "https://h/me?access_token=s3cret",
           secretQueryItems: HTTPCache.defaultSecretQueryItems)
       ])
-    guard case .answer(let again) = await cache.begin(request("s3cret"), at: Proxy.time) else {
+    guard case .answer(let again) = await cache.plan(for: request("s3cret"), at: Proxy.time) else {
       Issue.record("not stored")
       return
     }
@@ -224,14 +226,14 @@ extension CacheAnswer {
     // Another client has not shown the secret, and a digest is none.
     let digest = String(decoding: cache.digests.digest(Array("s3cret".utf8)), as: UTF8.self)
     for other in ["other", digest] {
-      guard case .send = await cache.begin(request(other), at: Proxy.time) else {
+      guard case .send = await cache.plan(for: request(other), at: Proxy.time) else {
         Issue.record("answered to \(other)")
         return
       }
     }
     // A change of the URL reaches it.
     _ = await send(request("s3cret", .post), [:])
-    guard case .send = await cache.begin(request("s3cret"), at: Proxy.time.addingTimeInterval(1)) else {
+    guard case .send = await cache.plan(for: request("s3cret"), at: Proxy.time.addingTimeInterval(1)) else {
       Issue.record("fresh after a change")
       return
     }
@@ -275,13 +277,13 @@ extension CacheAnswer {
   /// A GET is sent, and is answered after what else happens.
   private func overtaken(by other: () async throws -> Void, status: Int) async throws -> CacheAnswer {
     let now = Proxy.time.addingTimeInterval(61)
-    guard case .send(let exchange) = await proxy.cache.begin(CachingExample.request(""), at: now) else {
+    guard case .send(let exchange) = await proxy.cache.plan(for: CachingExample.request(""), at: now) else {
       throw CancellationError()
     }
     try await other()
     let response = HTTPResponse(
       status: .init(code: status), headerFields: [.cacheControl: "max-age=60", .eTag: "\"a\""])
-    return await proxy.cache.finish(exchange, response, body: Data("old".utf8), at: now.addingTimeInterval(1))
+    return await proxy.cache.receive(response, body: Data("old".utf8), for: exchange, at: now.addingTimeInterval(1))
   }
 
   @Test(arguments: [200, 304]) func `does not undo an invalidation that came between`(status: Int) async throws {
@@ -316,12 +318,12 @@ extension CacheAnswer {
     }
     let response = HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=60"])
     for method in [HTTPRequest.Method.get, .post] {
-      guard case .send(let exchange) = await cache.begin(request(method), at: Proxy.time) else {
+      guard case .send(let exchange) = await cache.plan(for: request(method), at: Proxy.time) else {
         return #expect(Bool(false))
       }
-      _ = await cache.finish(exchange, response, body: Data(), at: Proxy.time.addingTimeInterval(1))
+      _ = await cache.receive(response, body: Data(), for: exchange, at: Proxy.time.addingTimeInterval(1))
     }
-    guard case .send = await cache.begin(request(.get), at: Proxy.time.addingTimeInterval(2)) else {
+    guard case .send = await cache.plan(for: request(.get), at: Proxy.time.addingTimeInterval(2)) else {
       return #expect(Bool(false))
     }
   }

@@ -29,7 +29,7 @@ import Testing
 
   @Test func `a clock that was set back makes the wait no longer than the interval`() async {
     let clock = SettableClock()
-    var pace = Pace(interval: .seconds(10), clock: clock)
+    var pace = Throttle(interval: .seconds(10), clock: clock)
     pace.begin()
     clock.time.change { $0 = .zero }
     #expect(await pace.wait())
@@ -38,7 +38,7 @@ import Testing
 
   @Test func `the rest of the interval is waited for, and nothing where it has passed`() async {
     let clock = SettableClock()
-    var pace = Pace(interval: .seconds(10), clock: clock)
+    var pace = Throttle(interval: .seconds(10), clock: clock)
     pace.begin()
     clock.time.change { $0 += .seconds(4) }
     #expect(await pace.wait())
@@ -49,7 +49,7 @@ import Testing
 
   @Test func `the smallest interval is none, and traps nothing`() async {
     let clock = SettableClock()
-    var pace = Pace(interval: Duration(attoseconds: .min), clock: clock)
+    var pace = Throttle(interval: Duration(attoseconds: .min), clock: clock)
     pace.begin()
     clock.time.change { $0 += .seconds(4) }
     #expect(await pace.wait())

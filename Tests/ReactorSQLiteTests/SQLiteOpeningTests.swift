@@ -74,8 +74,8 @@
         try change(path, "UPDATE reactor_record SET size = 5 WHERE digest = '\(keys[4].digest)'")
         #expect(
           Set(try await persistence.verify()) == [
-            StoreDefect(place: keys[3].digest, reason: "\(RecordError.truncated)"),
-            StoreDefect(place: keys[4].digest, reason: "\(RecordError.corrupt("the table says another size"))"),
+            RecordDefect(place: keys[3].digest, reason: "\(RecordError.truncated)"),
+            RecordDefect(place: keys[4].digest, reason: "\(RecordError.corrupt("the table says another size"))"),
           ])
         for key in keys.dropFirst(5) { try await persistence.remove(key) }
         try checkpoint(path)

@@ -105,11 +105,11 @@ struct CanaryTests {
     let request = HTTPRequest(
       method: .get, scheme: "https", authority: "api.example.com", path: "/v1/proxied?\(query)",
       headerFields: [.authorization: "Bearer c4nary", .cookie: "id=c4nary"])
-    switch await cache.begin(request, scope: .shared, at: clock.wallClock()) {
+    switch await cache.plan(for: request, scope: .shared, at: clock.wallClock()) {
     case .answer(let answer), .answerAndSend(let answer, _): return answer
     case .send(let exchange):
       let response = HTTPResponse(status: .ok, headerFields: Self.fields(query))
-      return await cache.finish(exchange, response, body: Data("{}".utf8), at: clock.wallClock())
+      return await cache.receive(response, body: Data("{}".utf8), for: exchange, at: clock.wallClock())
     }
   }
 

@@ -66,7 +66,7 @@ struct SecretKeyTests {
     let cache = HTTPCache(persistence: bench.persistence)
     let request = HTTPRequest(
       method: .get, scheme: "https", authority: "api.example.com", path: "/v1/note?password=hunter2")
-    guard case .answer = await cache.begin(request, at: bench.clock.wallClock()) else {
+    guard case .answer = await cache.plan(for: request, at: bench.clock.wallClock()) else {
       Issue.record("the proxy has another key")
       return
     }

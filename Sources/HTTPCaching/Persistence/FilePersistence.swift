@@ -216,8 +216,8 @@ extension FilePersistence {
   /// meanwhile is none.
   ///
   /// - Throws: ``FilePersistenceError`` where a directory cannot be listed; `CancellationError`.
-  @concurrent public func verify() async throws -> [StoreDefect] {
-    var defects: [StoreDefect] = []
+  @concurrent public func verify() async throws -> [RecordDefect] {
+    var defects: [RecordDefect] = []
     for folder in try names.buckets(of: nil, system) {
       for name in try system.list(folder).sorted() where FileNames.isRecord(name) {
         try Task.checkCancellation()
@@ -229,7 +229,7 @@ extension FilePersistence {
             throw RecordError.corrupt("it belongs to another key than its name says")
           }
         } catch {
-          defects.append(StoreDefect(place: path, reason: "\(error)"))
+          defects.append(RecordDefect(place: path, reason: "\(error)"))
         }
       }
     }

@@ -92,7 +92,7 @@ public final class MemoryPersistence: Persistence {
 }
 
 /// Something in a store that cannot be read: what `verify()` of a ``Persistence`` found.
-public struct StoreDefect: Sendable, Hashable, CustomStringConvertible {
+public struct RecordDefect: Sendable, Hashable, CustomStringConvertible {
   /// The file, or the record's key in it.
   public var place: String
   /// What was seen, and nothing of what is stored.

@@ -88,7 +88,7 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
 
   public static func == (a: RecordKey, b: RecordKey) -> Bool {
     a.storage === b.storage
-      || (a.storage.hash == b.storage.hash && a.storage.identity.isSpelled(as: b.storage.identity))
+      || (a.storage.hash == b.storage.hash && a.storage.identity.hasSameBytes(as: b.storage.identity))
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(storage.hash) }

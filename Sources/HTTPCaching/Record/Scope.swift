@@ -13,7 +13,7 @@ public struct Scope: Hashable, Sendable, ExpressibleByStringLiteral, CustomStrin
   public static let shared = Scope("shared")
 
   /// By bytes: two spellings of one text in Unicode are two scopes.
-  public static func == (a: Scope, b: Scope) -> Bool { a.name.isSpelled(as: b.name) }
+  public static func == (a: Scope, b: Scope) -> Bool { a.name.hasSameBytes(as: b.name) }
 
   public var description: String { name }
 }

@@ -34,14 +34,14 @@ enum CacheDecision: Hashable, Sendable {
 
   /// - Returns: `nil` where the server is to be asked.
   private static func decide(
-    _ standing: Standing, _ wishes: RequestCacheControl, isImmutable: Bool
+    _ standing: CopyStatus, _ wishes: RequestCacheControl, isImmutable: Bool
   ) -> CacheDecision? {
     let rest = standing.lifetime - standing.age
     // What is immutable is not asked for again while it is fresh (RFC 8246 §2.1).
     let isYoung = standing.age <= wishes.maxAge ?? .infinity || (isImmutable && standing.isFresh)
     guard isYoung, rest >= wishes.minFresh ?? -.infinity else { return nil }
     if standing.isFresh { return .use }
-    guard standing.mayStandIn, !standing.isInvalid else { return nil }
+    guard standing.allowsStale, !standing.isInvalid else { return nil }
     if let maxStale = wishes.maxStale, -rest <= maxStale { return .use }
     let isOpen = standing.isWithinStaleWhileRevalidate && wishes.maxAge == nil && wishes.minFresh == nil
     return isOpen && !wishes.isOnlyIfCached ? .useAndRevalidate : nil
@@ -52,8 +52,8 @@ extension CacheDecision {
   /// Whether what is stored is the answer to a request that got none, or 500, 502, 503 or 504 (RFC 9111 §4.2.4, RFC 5861 §4).
   ///
   /// - Parameter always: whether any stale response will do that the server does not forbid.
-  static func standsIn(_ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool) -> Bool {
-    guard let standing = stored.standing(at: now), standing.mayStandIn, !standing.isInvalid else { return false }
+  static func allowsStale(_ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool) -> Bool {
+    guard let standing = stored.standing(at: now), standing.allowsStale, !standing.isInvalid else { return false }
     let wishes = RequestCacheControl(request.headerFields)
     guard !wishes.isNoCache, !wishes.isNoStore, wishes.maxAge == nil, wishes.minFresh == nil else { return false }
     return standing.isFresh || standing.isWithinStaleIfError || always
@@ -62,10 +62,10 @@ extension CacheDecision {
 
 extension Record.Head {
   /// How it stands by its own word alone; `nil` where it may not be kept.
-  func standing(at now: Date) -> Standing? {
+  func standing(at now: Date) -> CopyStatus? {
     var standing = Freshness(self, usesHeuristics: true).standing(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
     // Harmless for a private cache, and kind to what says it means one that several share (§4.2.4).
-    if standing?.isFresh == false, CacheControl(fields).isSharedMustRevalidate { standing?.mayStandIn = false }
+    if standing?.isFresh == false, CacheControl(fields).isSharedMustRevalidate { standing?.allowsStale = false }
     return standing
   }
 }

@@ -68,7 +68,7 @@ package struct Freshness: Sendable, Hashable {
   ///   - staleIfError: the configuration's window in seconds.
   package func standing(
     at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double, staleIfError: Double
-  ) -> Standing? {
+  ) -> CopyStatus? {
     guard !isNoStore else { return nil }
     let isPast = now >= since
     let age = now.timeIntervalSince(since) + setBack
@@ -78,9 +78,9 @@ package struct Freshness: Sendable, Hashable {
     // A record from the future, or a clock set back: stale, and never longer alive for it.
     let isFresh = isPast && age < lifetime && !isInvalid
     let overdue = isPast && now >= invalidatedAt ?? now ? age - lifetime : .infinity
-    return Standing(
+    return CopyStatus(
       isFresh: isFresh,
-      mayStandIn: !isNoCache && !(isMustRevalidate && !isFresh),
+      allowsStale: !isNoCache && !(isMustRevalidate && !isFresh),
       // What was declared stale is validated before it is used (RFC 9111 §4.4).
       isWithinStaleWhileRevalidate: !isInvalid && overdue < self.staleWhileRevalidate ?? 0,
       isWithinStaleIfError: overdue < self.staleIfError ?? staleIfError,
@@ -111,10 +111,10 @@ extension Freshness {
 }
 
 /// How a copy stands at one moment.
-package struct Standing: Sendable, Hashable {
+package struct CopyStatus: Sendable, Hashable {
   package var isFresh: Bool
   /// Whether it may be used though the server was not asked.
-  package var mayStandIn: Bool
+  package var allowsStale: Bool
   /// Within the window that the server gave (RFC 5861 §3).
   package var isWithinStaleWhileRevalidate: Bool
   /// Within the window in which it may stand in for an error (RFC 5861 §4).

@@ -16,7 +16,9 @@ package enum Invalidation {
   package static func isAcceptance(_ response: HTTPResponse) -> Bool { (200...399).contains(response.status.code) }
 
   /// What `Location` and `Content-Location` name of the target's origin, as keys may spell it.
-  package static func named(by response: HTTPResponse, to method: HTTPRequest.Method, _ target: String) -> [String] {
+  package static func relatedURLs(in response: HTTPResponse, to method: HTTPRequest.Method, _ target: String)
+    -> [String]
+  {
     guard isCaused(by: method, response), let url = URL(string: target), let origin = WebOrigin(url) else { return [] }
     let names: [HTTPField.Name] = [.location, .contentLocation]
     let urls = names.compactMap { response.headerFields[$0] }.flatMap { reference in
@@ -39,7 +41,7 @@ package enum Invalidation {
     guard isCaused(by: request.method, response), let url = request.url, let origin = WebOrigin(url),
       let target = self.url(url.absoluteString, from: url, of: origin)
     else { return [] }
-    return [target] + named(by: response, to: request.method, target)
+    return [target] + relatedURLs(in: response, to: request.method, target)
   }
 
   /// Without a fragment, which no request has.

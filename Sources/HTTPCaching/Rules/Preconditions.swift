@@ -67,7 +67,7 @@ struct EntityTag: Hashable, Sendable {
   func stronglyMatches(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && weaklyMatches(other) }
 
   /// §8.8.3.2: the same, whether weak or not. Compared as bytes.
-  func weaklyMatches(_ other: EntityTag) -> Bool { opaque.isSpelled(as: other.opaque) }
+  func weaklyMatches(_ other: EntityTag) -> Bool { opaque.hasSameBytes(as: other.opaque) }
 }
 
 /// One range of a body, as `Range` asks for it (RFC 9110 §14.1.2).

@@ -1,5 +1,5 @@
-public import Foundation
-public import HTTPTypes
+package import Foundation
+package import HTTPTypes
 
 extension Record.Head {
   /// Whether its body is a whole model: a success, and no part of one (RFC 9110 §15.3.7).
@@ -74,7 +74,7 @@ package enum StoredFields {
 
 extension HTTPCache {
   /// What a response says about the stored record.
-  public enum Answer: Sendable {
+  package enum Judgement: Sendable {
     /// 304: the stored record is good, and has this head now (RFC 9111 §4.3.4).
     case notModified(Record.Head)
     /// A response of its own.
@@ -85,7 +85,7 @@ extension HTTPCache {
   ///
   /// A request that carries conditions of its own keeps them, and gets none. Nor does one of another method
   /// than GET and HEAD: there a validator that matches means 412 (RFC 9110 §13.1.2, §13.1.3).
-  public static func conditional(_ request: HTTPRequest, on stored: Record.Head?) -> HTTPRequest {
+  package static func conditional(_ request: HTTPRequest, on stored: Record.Head?) -> HTTPRequest {
     guard let stored, stored.localModel == nil, stored.status == .ok else { return request }
     guard request.method == .get || request.method == .head else { return request }
     let own: [HTTPField.Name] = [.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range]
@@ -102,10 +102,10 @@ extension HTTPCache {
   ///   - request: the fields of the request before validators were added.
   ///   - stored: whose validators were sent; `nil` where none were.
   ///   - keepsCookies: whether `Set-Cookie` is among what is stored.
-  public static func judge(
+  package static func judge(
     _ response: HTTPResponse, body: Data, to request: HTTPFields, for key: RecordKey, stored: Record.Head?,
     requestedAt: Date, receivedAt: Date, keepsCookies: Bool = false
-  ) -> Answer {
+  ) -> Judgement {
     let fields = StoredFields.of(response.headerFields, keepsCookies: keepsCookies)
     if response.status == .notModified, let stored {
       guard StoredFields.confirm(fields, stored) else { return .notModified(stored) }

@@ -2,7 +2,7 @@ package import HTTPTypes
 
 extension String {
   /// Whether the bytes are the same: strings that look alike in Unicode are equal, and are other requests.
-  package func isSpelled(as other: String) -> Bool {
+  package func hasSameBytes(as other: String) -> Bool {
     let (own, others) = (utf8, other.utf8)
     guard own.count == others.count else { return false }
     // The bytes where they lie: asking a string for each takes longer than all else here.

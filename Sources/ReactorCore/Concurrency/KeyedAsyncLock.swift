@@ -5,9 +5,9 @@ import Synchronization
 /// Re-entrant for each key: whoever is inside for a key lets in what it awaits, in tasks of the library too (``LockOwner``), and
 /// nobody else. What is awaited from inside goes before those that hold nothing. A wait that could never end is an error that names
 /// the keys, ``ReactorError/deadlock(keys:)``.
-final class KeyGate: Sendable {
+final class KeyedAsyncLock: Sendable {
   /// One table for all gates, since a step of one layer may await the work of another, which may await the first.
-  private static let table = Mutex(KeyGateTable())
+  private static let table = Mutex(KeyedAsyncLockTable())
 
   private var id: ObjectIdentifier { ObjectIdentifier(self) }
 
@@ -41,7 +41,7 @@ final class KeyGate: Sendable {
   }
 
   private func wait(for key: RecordKey?, _ owner: LockOwner) async throws {
-    let waiter = KeyGateWaiter(gate: id, key: key, owner: owner)
+    let waiter = LockWaiter(gate: id, key: key, owner: owner)
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         waiter.prepare(continuation)
@@ -60,14 +60,14 @@ final class KeyGate: Sendable {
     resume(table.withLock { $0.gained(owner) })
   }
 
-  private static func resume(_ ends: [KeyGateWaiter.End]) {
+  private static func resume(_ ends: [LockWaiter.End]) {
     for end in ends { end.waiter.resume(end.result) }
   }
 }
 
 /// One who waits to be let in.
-final class KeyGateWaiter: Sendable {
-  typealias End = (waiter: KeyGateWaiter, result: Result<Void, any Error>)
+final class LockWaiter: Sendable {
+  typealias End = (waiter: LockWaiter, result: Result<Void, any Error>)
 
   let gate: ObjectIdentifier
   /// `nil`: for every key.
@@ -90,7 +90,7 @@ final class KeyGateWaiter: Sendable {
   }
 }
 
-/// A piece of work that may hold or wait for a key of a ``KeyGate``: a step that is inside, a flight, a request.
+/// A piece of work that may hold or wait for a key of a ``KeyedAsyncLock``: a step that is inside, a flight, a request.
 ///
 /// Owners form a graph: each knows who waits for its end. A step that is inside for a key and awaits a fetch waits for the
 /// fetch's flight, so the flight passes what the step holds, and so does all that the flight awaits in turn. The graph is what
@@ -125,7 +125,7 @@ package final class LockOwner: Sendable {
   /// A wait of the current task's owner; `nil` where it has none, and so can hold nothing.
   static func wait() -> Wait? { current.map(Wait.init) }
 
-  /// From now on `wait` waits for this one too. Use ``KeyGate/add(_:to:)``, which sees to those that are queued.
+  /// From now on `wait` waits for this one too. Use ``KeyedAsyncLock/add(_:to:)``, which sees to those that are queued.
   func add(_ wait: Wait) {
     waits.withLock { waits in
       waits.removeAll { !$0.isUnderWay }

@@ -5,7 +5,7 @@ final class OneShot<Value: Sendable>: Sendable {
   private struct State {
     var continuation: CheckedContinuation<Value, Never>?
     var value: Value?
-    var task: FlightTask?
+    var task: TaskHandle?
   }
 
   private let state = Mutex(State())
@@ -25,7 +25,7 @@ final class OneShot<Value: Sendable>: Sendable {
       await withCheckedContinuation { continuation in
         let isOver = shot.wait(continuation)
         guard !isOver || !endsTask else { return }
-        let task = FlightTask(priority: Task.currentPriority)
+        let task = TaskHandle(priority: Task.currentPriority)
         if endsTask { shot.cancels(task) }
         task.attach(spawn(on: executor, priority: task.priority, for: owner) { shot.settle(await operation()) })
       }
@@ -45,7 +45,7 @@ final class OneShot<Value: Sendable>: Sendable {
   }
 
   /// From here on, a cancellation of the waiter cancels `task`; one that has come already does so now.
-  private func cancels(_ task: FlightTask) {
+  private func cancels(_ task: TaskHandle) {
     let isOver = state.withLock { state in
       state.task = task
       return state.value != nil
@@ -56,9 +56,9 @@ final class OneShot<Value: Sendable>: Sendable {
   /// Settles the value, unless it is.
   ///
   /// - Returns: the task, where this settled it.
-  @discardableResult private func settle(_ value: Value) -> FlightTask? {
+  @discardableResult private func settle(_ value: Value) -> TaskHandle? {
     let (continuation, task) = state.withLock { state in
-      guard state.value == nil else { return (nil as CheckedContinuation<Value, Never>?, nil as FlightTask?) }
+      guard state.value == nil else { return (nil as CheckedContinuation<Value, Never>?, nil as TaskHandle?) }
       state.value = value
       return (state.continuation.take(), state.task)
     }

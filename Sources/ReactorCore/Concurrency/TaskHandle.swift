@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The task that runs a flight's step: made under the lock, begun after it, and cancelled whichever comes first.
-package final class FlightTask: Sendable {
+package final class TaskHandle: Sendable {
   private enum State {
     case unborn(priority: TaskPriority?)
     case running(Task<Void, Never>)
@@ -52,7 +52,7 @@ package final class FlightTask: Sendable {
     }
   }
 
-  /// Raises the task's priority to that of a party that has joined. Before the systems of 2025 only where the task is not
+  /// Raises the task's priority to that of a waiter that has joined. Before the systems of 2025 only where the task is not
   /// made yet: one that runs keeps its priority there.
   func escalate(to priority: TaskPriority) {
     let task = state.withLock { state -> Task<Void, Never>? in
@@ -85,7 +85,7 @@ package final class FlightTask: Sendable {
 ///
 /// - Parameters:
 ///   - executor: where it runs; `nil` is the global executor.
-///   - owner: what the task works for. `nil`: for nobody who waits, whatever task makes it, so it passes no ``KeyGate`` that is held.
+///   - owner: what the task works for. `nil`: for nobody who waits, whatever task makes it, so it passes no ``KeyedAsyncLock`` that is held.
 package func spawn(
   on executor: (any TaskExecutor)?, priority: TaskPriority? = nil, for owner: LockOwner? = nil,
   _ operation: @escaping @Sendable @concurrent () async -> Void

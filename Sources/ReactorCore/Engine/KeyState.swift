@@ -2,14 +2,14 @@ import Foundation
 
 /// All that a reactor knows of one key: its copy, its flight, who waits and who watches. Guarded by the reactor's lock.
 final class KeyState: MemoryEntry {
-  typealias Outcome = Result<Copy, ReactorError>
-  typealias Waiter = CheckedContinuation<Outcome, Never>
+  typealias Outcome = Result<CachedModel, ReactorError>
+  typealias Continuation = CheckedContinuation<Outcome, Never>
 
   let key: RecordKey
   var use = MemoryUse()
   // Beside each other: apart, each of them takes eight bytes.
   /// Whether readers are still to be told of ``copy``.
-  var isUnread = false
+  var needsPublishing = false
   /// Whether ``wakeup`` is to be looked at, because what it was set by has changed.
   var wakeupIsOutdated = false
   /// Whether it was removed, and nobody has brought it back.
@@ -20,7 +20,7 @@ final class KeyState: MemoryEntry {
   private var publishedStatus = FetchStatus.idle
   private var hasNewValue = false
 
-  private(set) var copy: Copy?
+  private(set) var copy: CachedModel?
   /// The layer has stored a newer record than ``copy``, of this variant.
   private var outdated: NewerRecord?
   /// Of the flight or the write that brought ``copy``; zero where it was loaded.
@@ -34,9 +34,9 @@ final class KeyState: MemoryEntry {
   }
   /// Errors and copies to be released after the lock: they may hold their user's objects.
   private var replaced: [any Sendable] = []
-  var flight: OngoingFlight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
-  private(set) var waiters: [Flight.PartyID: Waiter] = [:]
-  private(set) var subscribers: [Flight.PartyID: Subscriber] = [:]
+  var flight: Flight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
+  private(set) var continuations: [FlightMachine.WaiterID: Continuation] = [:]
+  private(set) var subscribers: [FlightMachine.WaiterID: Subscriber] = [:]
   /// What was asked for until then is stale, also if persistence does not know.
   var invalidatedBefore: Date?
   /// When it is asked for again by itself.
@@ -47,7 +47,7 @@ final class KeyState: MemoryEntry {
   /// Of the latest change that was published.
   private(set) var revision: UInt64
   /// The streams that would see something else, where the others would not.
-  private var changed: Set<Flight.PartyID> = []
+  private var changed: Set<FlightMachine.WaiterID> = []
   /// Of the copy's model.
   private var valueRevision: UInt64 = 0
 
@@ -91,27 +91,31 @@ final class KeyState: MemoryEntry {
 
   /// Returns `true` where `stored` is of the variant that the layer has stored since ``copy`` came: it is newer, whatever the
   /// times say.
-  func isOutdated(by stored: Copy) -> Bool { outdated.map { !stored.isAnotherVariant(than: $0.variant) } ?? false }
+  func isOutdated(by stored: CachedModel) -> Bool {
+    outdated.map { !stored.isAnotherVariant(than: $0.variant) } ?? false
+  }
 
-  func addSubscriber(_ subscriber: Subscriber, for id: Flight.PartyID) { subscribers[id] = subscriber }
+  func addSubscriber(_ subscriber: Subscriber, for id: FlightMachine.WaiterID) { subscribers[id] = subscriber }
 
-  func removeSubscriber(_ id: Flight.PartyID) -> Subscriber? {
+  func removeSubscriber(_ id: FlightMachine.WaiterID) -> Subscriber? {
     // One that was emptied keeps its memory, and most keys have nobody who watches or waits most of the time.
     defer { if subscribers.isEmpty { subscribers = [:] } }
     return subscribers.removeValue(forKey: id)
   }
 
-  func addWaiter(_ waiter: Waiter, for id: Flight.PartyID) { waiters[id] = waiter }
+  func addContinuation(_ continuation: Continuation, for id: FlightMachine.WaiterID) {
+    continuations[id] = continuation
+  }
 
-  func removeWaiter(_ id: Flight.PartyID) -> Waiter? {
-    defer { if waiters.isEmpty { waiters = [:] } }
-    return waiters.removeValue(forKey: id)
+  func removeContinuation(_ id: FlightMachine.WaiterID) -> Continuation? {
+    defer { if continuations.isEmpty { continuations = [:] } }
+    return continuations.removeValue(forKey: id)
   }
 
   /// In the order of their numbers.
-  func removeWaiters() -> [Waiter] {
-    defer { waiters = [:] }
-    return waiters.sorted { $0.key < $1.key }.map(\.value)
+  func removeContinuations() -> [Continuation] {
+    defer { continuations = [:] }
+    return continuations.sorted { $0.key < $1.key }.map(\.value)
   }
 
   var fetchStatus: FetchStatus {
@@ -128,7 +132,7 @@ final class KeyState: MemoryEntry {
   /// Replaces the copy; gives by how much the memory's count changes. A stream for which it is another variant keeps its own.
   ///
   /// - Parameter isNewValue: whether it holds another model than the last.
-  func setCopy(_ new: Copy?, isNewValue: Bool) -> (models: Int, bytes: Int) {
+  func setCopy(_ new: CachedModel?, isNewValue: Bool) -> (models: Int, bytes: Int) {
     defer { copy = new }
     if copy != nil || new != nil { hasChanged = true }
     if new != nil { isForgotten = false }
@@ -146,7 +150,7 @@ final class KeyState: MemoryEntry {
   }
 
   /// Declares stale what streams and the flight hold beside the key's copy: those variants that `isMeant` names.
-  func invalidateVariants(at date: Date, where isMeant: (Copy) -> Bool = { _ in true }) {
+  func invalidateVariants(at date: Date, where isMeant: (CachedModel) -> Bool = { _ in true }) {
     replaced += flight?.invalidateVariants(at: date, where: isMeant) ?? []
     for subscriber in subscribers.values {
       guard let own = subscriber.ownVariant, isMeant(own) else { continue }
@@ -178,7 +182,7 @@ final class KeyState: MemoryEntry {
     return deliver(to: subscribers.keys)
   }
 
-  private func deliver(to ids: some Collection<Flight.PartyID>) -> [Delivery] {
+  private func deliver(to ids: some Collection<FlightMachine.WaiterID>) -> [Delivery] {
     var due: [Delivery] = []
     for id in ids.filter({ subscribers[$0]?.continuation != nil }).sorted() {
       guard let subscriber = subscribers[id], let continuation = subscriber.continuation,
@@ -209,7 +213,7 @@ final class KeyState: MemoryEntry {
   }
 
   /// From now on the stream shows what the key has or, where that is another variant, `own`.
-  func show(_ own: Copy? = nil, to id: Flight.PartyID) {
+  func show(_ own: CachedModel? = nil, to id: FlightMachine.WaiterID) {
     guard let subscriber = subscribers[id] else { return }
     if let own, own !== copy, own !== subscriber.ownVariant {
       if let old = subscriber.ownVariant { replaced.append(old) }
@@ -223,9 +227,9 @@ final class KeyState: MemoryEntry {
     changed.insert(id)
   }
 
-  /// The stream is told that nothing is cached, if that is all it asks for: another one may have been a party that only
+  /// The stream is told that nothing is cached, if that is all it asks for: another one may have been a waiter that only
   /// reads a newer record.
-  func denyCached(to id: Flight.PartyID) {
+  func denyCached(to id: FlightMachine.WaiterID) {
     guard let subscriber = subscribers[id], subscriber.policy == .cacheOnly else { return }
     subscriber.isNotCached = true
     changed.insert(id)
@@ -242,52 +246,52 @@ final class KeyState: MemoryEntry {
   }
 
   /// The key's copy or, where that is another variant, one of `resource` that its flight has displaced.
-  func copy(answering resource: Resource) -> Copy? {
+  func copy(answering resource: Resource) -> CachedModel? {
     if let copy, !copy.isAnotherVariant(for: resource) { return copy }
     return flight?.variants.last { !$0.isAnotherVariant(for: resource) }
   }
 
-  /// Keeps `copy` for the parties of the flight and for the streams that it answers, beside the key's copy, which is newer.
-  func keepAside(_ copy: Copy) {
+  /// Keeps `copy` for the waiters of the flight and for the streams that it answers, beside the key's copy, which is newer.
+  func keepAside(_ copy: CachedModel) {
     guard let flight, !flight.variants.contains(where: { $0 === copy }) else { return }
     if let earlier = flight.keep(copy) { replaced.append(earlier) }
   }
 
   /// The newest copy that is held for `resource`, by a stream too.
-  func held(answering resource: Resource) -> Copy? {
+  func held(answering resource: Resource) -> CachedModel? {
     if let copy = copy(answering: resource) { return copy }
     return subscribers.values.compactMap(\.ownVariant).filter { !$0.isAnotherVariant(for: resource) }
       .max { $0.askedAt < $1.askedAt }
   }
 
   /// The key's copy or, where that is another variant, the stream's own.
-  func copy(for subscriber: Subscriber) -> Copy? {
+  func copy(for subscriber: Subscriber) -> CachedModel? {
     copy?.isAnotherVariant(for: subscriber.resource) == true ? subscriber.ownVariant : copy
   }
 }
 
 /// The flight that a key has now, and what runs for it. Guarded by the reactor's lock; most keys have none.
-final class OngoingFlight {
-  var machine: Flight
+final class Flight {
+  var machine: FlightMachine
   /// What it was begun under.
   let ticket: Generations.Ticket
   /// What its tasks work for.
   let owner: LockOwner
   /// What runs for it.
-  var tasks: [FlightTask] = []
+  var tasks: [TaskHandle] = []
   var priority: TaskPriority?
   var progress: TransferProgress?
   /// Whether another reactor has stored a newer record since it began.
   var wasStoredMeanwhile = false
-  /// Whether another reactor has written locally since it began. Its answer is still good for its parties, but not for one
+  /// Whether another reactor has written locally since it began. Its answer is still good for its waiters, but not for one
   /// that asks later.
   var isBeforeWrite = false
-  /// Copies that another variant has displaced since it began (RFC 9111 §4.1): its parties may still be content with them.
-  private(set) var variants: [Copy] = []
+  /// Copies that another variant has displaced since it began (RFC 9111 §4.1): its waiters may still be content with them.
+  private(set) var variants: [CachedModel] = []
 
-  init(_ machine: Flight, under ticket: Generations.Ticket, priority: TaskPriority?) {
+  init(_ machine: FlightMachine, under ticket: Generations.Ticket, priority: TaskPriority?) {
     self.machine = machine
-    owner = LockOwner(machine.parties.waits)
+    owner = LockOwner(machine.waiters.waits)
     self.ticket = ticket
     self.priority = priority
   }
@@ -295,7 +299,7 @@ final class OngoingFlight {
   /// Keeps a copy that another variant displaces, in place of an earlier one of the same variant.
   ///
   /// - Returns: the earlier one, to be released after the lock.
-  func keep(_ displaced: Copy) -> Copy? {
+  func keep(_ displaced: CachedModel) -> CachedModel? {
     let index = variants.firstIndex { $0.head?.variant == displaced.head?.variant }
     variants.append(displaced)
     return index.map { variants.remove(at: $0) }
@@ -304,7 +308,7 @@ final class OngoingFlight {
   /// Declares stale those of the displaced copies that `isMeant` names.
   ///
   /// - Returns: the copies that were replaced, to be released after the lock.
-  func invalidateVariants(at date: Date, where isMeant: (Copy) -> Bool) -> [Copy] {
+  func invalidateVariants(at date: Date, where isMeant: (CachedModel) -> Bool) -> [CachedModel] {
     let replaced = variants.filter(isMeant)
     variants = variants.map { isMeant($0) ? $0.invalidated(at: date) : $0 }
     return replaced
@@ -313,11 +317,11 @@ final class OngoingFlight {
 
 /// When a key is asked for again without anybody's doing, and the task that sleeps until then.
 final class Wakeup {
-  let task: FlightTask
+  let task: TaskHandle
   /// On the reactor's clock, since it was made.
   let at: Duration
 
-  init(task: FlightTask, at: Duration) {
+  init(task: TaskHandle, at: Duration) {
     self.task = task
     self.at = at
   }

@@ -3,7 +3,7 @@ import Synchronization
 
 extension ReactorEngine {
   /// Waits for what the key's flight brings. A cancelled caller leaves at once; the flight goes on for the others.
-  func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Copy {
+  func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> CachedModel {
     let key = try flow.key(resource)
     guard !Task.isCancelled else { throw .cancelled }
     if policy != .cacheOnly, Refreshing.isUnderWay { return try await fetchAlone(resource, key, policy) }
@@ -11,10 +11,10 @@ extension ReactorEngine {
     let priority = Task.currentPriority
     let wait = LockOwner.wait()
     defer { wait?.end() }
-    let party = Flight.Party(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
+    let waiter = FlightMachine.Waiter(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        enter(party, key, continuation, priority)
+        enter(waiter, key, continuation, priority)
         // The handler below may have run before there was anybody to take out.
         if Task.isCancelled { leave(key, id) }
       }
@@ -28,7 +28,7 @@ extension ReactorEngine {
   /// neither shared nor stored.
   @concurrent private func fetchAlone(
     _ resource: Resource, _ key: RecordKey, _ policy: FetchPolicy
-  ) async throws(ReactorError) -> Copy {
+  ) async throws(ReactorError) -> CachedModel {
     // From the cache alone, whose flight is never made to wait for the network.
     if policy.asksStoreFirst, let copy = try? await fetch(resource, .cacheOnly) {
       switch FetchDecision(policy, copy: standing(copy, for: resource, at: now)) {
@@ -38,7 +38,7 @@ extension ReactorEngine {
     }
     guard flow.isReachable else { throw .noConnectivity }
     do {
-      return Copy(try await flow.network(resource, FetchContext()), of: key, origin: .network)
+      return CachedModel(try await flow.network(resource, FetchContext()), of: key, origin: .network)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       append(key, .failed(error))
@@ -48,13 +48,13 @@ extension ReactorEngine {
   }
 
   private func enter(
-    _ party: Flight.Party, _ key: RecordKey, _ continuation: CheckedContinuation<Outcome, Never>,
+    _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: CheckedContinuation<Outcome, Never>,
     _ priority: TaskPriority
   ) {
     let now = now
     transact { state, effects in
-      let entry = entry(of: key, as: party.resource, &state)
-      switch FetchDecision(party.policy, copy: standing(entry.copy, for: party.resource, at: now)) {
+      let entry = entry(of: key, as: waiter.resource, &state)
+      switch FetchDecision(waiter.policy, copy: standing(entry.copy, for: waiter.resource, at: now)) {
       case .use:
         guard let copy = entry.copy else { return }
         append(key, .memoryHit)
@@ -64,39 +64,39 @@ extension ReactorEngine {
         guard let copy = entry.copy else { return }
         append(key, .servedStale)
         effects.append(.resume(continuation, .success(copy)))
-        let layer = Flight.Party(id: 0, kind: .layer, resource: party.resource, policy: party.policy)
-        guard entry.flight?.machine.hasLayer != true else { return }
+        let layer = FlightMachine.Waiter(id: 0, kind: .background, resource: waiter.resource, policy: waiter.policy)
+        guard entry.flight?.machine.hasBackgroundWaiter != true else { return }
         join(layer, entry, at: now, priority: priority, &state, &effects)
       case .ask, .notCached:
-        if party.policy.asksStoreFirst { append(key, .memoryMiss) }
-        guard !wouldWaitForItself(party, entry) else {
+        if waiter.policy.asksStoreFirst { append(key, .memoryMiss) }
+        guard !wouldWaitForItself(waiter, entry) else {
           effects.append(.resume(continuation, .failure(.deadlock(keys: [key]))))
           return
         }
-        entry.addWaiter(continuation, for: party.id)
-        join(party, entry, at: now, priority: priority, &state, &effects)
+        entry.addContinuation(continuation, for: waiter.id)
+        join(waiter, entry, at: now, priority: priority, &state, &effects)
       }
       settle(entry, &state, &effects)
     }
   }
 
   /// A step that awaits its own flight, or one that awaits this step, would wait for ever.
-  private func wouldWaitForItself(_ party: Flight.Party, _ entry: Entry) -> Bool {
-    guard let wait = party.wait, let flight = entry.flight else { return false }
+  private func wouldWaitForItself(_ waiter: FlightMachine.Waiter, _ entry: Entry) -> Bool {
+    guard let wait = waiter.wait, let flight = entry.flight else { return false }
     return wait.owner.family.members.contains(ObjectIdentifier(flight.owner))
   }
 
-  private func leave(_ key: RecordKey, _ id: Flight.PartyID) {
+  private func leave(_ key: RecordKey, _ id: FlightMachine.WaiterID) {
     transact { state, effects in
-      guard let entry = state.memory.entries[key], let waiter = entry.removeWaiter(id) else { return }
-      effects.append(.resume(waiter, .failure(.cancelled)))
+      guard let entry = state.memory.entries[key], let continuation = entry.removeContinuation(id) else { return }
+      effects.append(.resume(continuation, .failure(.cancelled)))
       depart(id, entry, &state, &effects)
       settle(entry, &state, &effects)
     }
   }
 
-  /// Takes a party out of the flight of `entry`.
-  func depart(_ id: Flight.PartyID, _ entry: Entry, _ state: inout State, _ effects: inout [Effect]) {
+  /// Takes a waiter out of the flight of `entry`.
+  func depart(_ id: FlightMachine.WaiterID, _ entry: Entry, _ state: inout State, _ effects: inout [Effect]) {
     let actions = entry.flight?.machine.leave(id) ?? []
     if case .end? = actions.last { append(entry.key, .cancelled) }
     apply(actions, to: entry, &effects)
@@ -104,7 +104,7 @@ extension ReactorEngine {
 }
 
 extension ReactorEngine {
-  func start(_ work: Work) {
+  func start(_ work: FlightStep) {
     let task = spawn(on: flow.configuration.taskExecutor, priority: work.task.priority, for: work.owner) {
       // A flight is nobody's own, whoever has begun it: its requests are signed.
       await Refreshing.outside { await self.run(work) }
@@ -112,14 +112,14 @@ extension ReactorEngine {
     work.task.attach(task)
   }
 
-  private func run(_ work: Work) async {
+  private func run(_ work: FlightStep) async {
     switch work.step {
     case .load: await load(work)
     case .request(let loaded): await request(work, loaded)
     }
   }
 
-  private func load(_ work: Work) async {
+  private func load(_ work: FlightStep) async {
     let (loaded, failure, version) = await read(work)
     let now = now
     transact { [loaded, failure] state, effects in
@@ -138,7 +138,7 @@ extension ReactorEngine {
       } copy: {
         standing(entry, for: $0, at: now)
       }
-      let persisted = Persisted(resource: work.resource, snapshot: loaded)
+      let persisted = LoadResult(resource: work.resource, snapshot: loaded)
       apply(actions ?? [], to: entry, loaded: persisted, &effects)
       settle(entry, &state, &effects)
     }
@@ -147,7 +147,7 @@ extension ReactorEngine {
   /// Reads what is persisted, alone for the key.
   ///
   /// - Returns: with the number of the change that put it there.
-  private func read(_ work: Work) async -> (Snapshot<AnyModel>?, ReactorError?, Generation) {
+  private func read(_ work: FlightStep) async -> (Snapshot<AnyModel>?, ReactorError?, Generation) {
     do {
       let (loaded, version) = try await core.gate.with(work.key) {
         let version = work.ticket.latestOnDisk
@@ -160,7 +160,7 @@ extension ReactorEngine {
     }
   }
 
-  private func request(_ work: Work, _ loaded: Persisted?) async {
+  private func request(_ work: FlightStep, _ loaded: LoadResult?) async {
     guard flow.isReachable else { return unreachable(work) }
     _ = now
     let lead = reader.rule.steps.lead
@@ -191,7 +191,7 @@ extension ReactorEngine {
   }
 
   /// The entry whose flight `work` belongs to; `nil` where that is over, or another.
-  private func current(_ work: Work, _ state: borrowing State) -> Entry? {
+  private func current(_ work: FlightStep, _ state: borrowing State) -> Entry? {
     current(work.key, work.flight, state)
   }
 
@@ -205,7 +205,7 @@ extension ReactorEngine {
     state.withLock { current(key, flight, $0)?.flight?.ticket.send() }
   }
 
-  private func unreachable(_ work: Work) {
+  private func unreachable(_ work: FlightStep) {
     let now = now
     let isPaused = transact { state, effects in
       guard let entry = current(work, state) else { return false }
@@ -225,7 +225,7 @@ extension ReactorEngine {
     if isPaused, flow.isReachable { reconnected(refreshes: false) }
   }
 
-  private func fail(_ work: Work, _ error: ReactorError) {
+  private func fail(_ work: FlightStep, _ error: ReactorError) {
     let now = now
     transact { state, effects in
       guard let entry = current(work, state) else { return }
@@ -245,7 +245,7 @@ extension ReactorEngine {
   /// Gives the answer to whoever waits, unless something newer is known.
   ///
   /// - Parameter lead: the wall clock's when the request began.
-  private func succeed(_ work: Work, _ snapshot: Snapshot<AnyModel>, lead: Double) -> Success {
+  private func succeed(_ work: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double) -> Success {
     let now = now
     return transact { state, effects in
       guard let entry = current(work, state) else { return .isOver }
@@ -261,10 +261,10 @@ extension ReactorEngine {
     }
   }
 
-  /// An answer that something begun later has overtaken is still what its parties have asked for. They get the newer record
+  /// An answer that something begun later has overtaken is still what its waiters have asked for. They get the newer record
   /// where one is stored, else the answer, which is not stored and counts as stale. Nobody is asked again: with another
   /// reactor that asks all the time, that would have no end.
-  private func settle(_ work: Work, overtaken snapshot: Snapshot<AnyModel>, lead: Double) async {
+  private func settle(_ work: FlightStep, overtaken snapshot: Snapshot<AnyModel>, lead: Double) async {
     let (newer, failure, _) = work.ticket.isOutrunOnDisk ? await read(work) : (nil, nil, 0)
     let now = now
     transact { [newer, failure] state, effects in
@@ -273,7 +273,7 @@ extension ReactorEngine {
       if let failure { append(work.key, .loadFailed(failure)) }
       let own = answer(snapshot, entry, lead: lead)
       let held = entry.held(answering: work.resource)
-      if let newer, !own.isNewer(thanStored: Copy(newer, of: entry.key, origin: .persistence), at: now) {
+      if let newer, !own.isNewer(thanStored: CachedModel(newer, of: entry.key, origin: .persistence), at: now) {
         adopt(newer, entry, for: work.resource, at: now, &state, &effects)
       } else if !isNewer(held, than: own, of: work, entry, at: now) {
         setCopy(own.invalidated(at: now), of: entry, &state, &effects)
@@ -285,19 +285,21 @@ extension ReactorEngine {
 
   /// Compares a copy that is held with a flight's answer, by the numbers of their requests. A copy without a number is compared by
   /// its times.
-  private func isNewer(_ held: Copy?, than own: Copy, of work: Work, _ entry: Entry, at now: Date) -> Bool {
+  private func isNewer(_ held: CachedModel?, than own: CachedModel, of work: FlightStep, _ entry: Entry, at now: Date)
+    -> Bool
+  {
     guard let held else { return false }
     guard held === entry.copy, entry.generation > 0 else { return held.isNewer(thanStored: own, at: now) }
     return entry.generation > work.ticket.sentNumber
   }
 
-  private func answer(_ snapshot: Snapshot<AnyModel>, _ entry: Entry, lead: Double) -> Copy {
+  private func answer(_ snapshot: Snapshot<AnyModel>, _ entry: Entry, lead: Double) -> CachedModel {
     let cost = snapshot.record?.body.count ?? entry.copy?.cost
-    return Copy(snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, reader.rule.steps.lead))
+    return CachedModel(snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, reader.rule.steps.lead))
   }
 
-  /// The request has brought the copy that the key has now: its parties get it, but for those who want another variant.
-  private func end(_ work: Work, _ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
+  /// The request has brought the copy that the key has now: its waiters get it, but for those who want another variant.
+  private func end(_ work: FlightStep, _ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
     entry.error = nil
     entry.attemptedAt = state.time
     entry.showToAll()
@@ -329,7 +331,7 @@ extension ReactorEngine {
     _ loaded: Snapshot<AnyModel>, isOld: Bool = false, _ entry: Entry, for resource: Resource, at now: Date,
     _ state: inout State, _ effects: inout [Effect]
   ) {
-    var copy = Copy(loaded, of: entry.key, origin: .persistence, lead: reader.rule.steps.lead)
+    var copy = CachedModel(loaded, of: entry.key, origin: .persistence, lead: reader.rule.steps.lead)
     // One from the future may be from before as well: the clock was set back since.
     if let date = entry.invalidatedBefore, copy.askedAt <= date || copy.askedAt > now {
       copy = copy.invalidated(at: date)
@@ -354,7 +356,7 @@ extension ReactorEngine {
 
   /// A copy that does not vary, such as a local write, answers every resource. It must not take the place of a newer answer to
   /// another resource: the streams that show that answer would go back.
-  private func standsAside(_ copy: Copy, _ entry: Entry, for resource: Resource, at now: Date) -> Bool {
+  private func standsAside(_ copy: CachedModel, _ entry: Entry, for resource: Resource, at now: Date) -> Bool {
     guard let current = entry.copy, current.isAnotherVariant(for: resource) else { return false }
     return !copy.isAnotherVariant(than: current.head?.variant) && current.isNewer(thanStored: copy, at: now)
   }

@@ -5,7 +5,7 @@ import Synchronization
 extension ReactorEngine {
   /// A request that may change something on the server: never coalesced, stored or served. When the server has
   /// accepted it, what is stored for its URL is invalidated (RFC 9111 §4.4).
-  func send(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> Copy {
+  func send(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> CachedModel {
     let key = try flow.key(resource)
     guard policy != .cacheOnly else { throw .notCached }
     guard flow.isReachable else { throw .noConnectivity }
@@ -25,7 +25,7 @@ extension ReactorEngine {
       let snapshot = try await flow.network(resource, context)
       let answer = snapshot.head.map { HTTPResponse(status: $0.status, headerFields: $0.fields) }
       await invalidate(changed(by: trail, key, isAccepted: true, answer))
-      return .success(Copy(snapshot, of: key, origin: .network))
+      return .success(CachedModel(snapshot, of: key, origin: .network))
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       switch error {
@@ -54,7 +54,7 @@ extension ReactorEngine {
   ) -> [RecordKey] {
     let hops = trail.hops
     var urls = hops.flatMap { Invalidation.urls(of: $0.request, $0.response) }
-    if hops.isEmpty, let answer { urls = Invalidation.named(by: answer, to: key.method, key.url) }
+    if hops.isEmpty, let answer { urls = Invalidation.relatedURLs(in: answer, to: key.method, key.url) }
     var keys = isAccepted || hops.contains(where: \.isFollowed) ? [RecordKey.get(key)] : []
     for url in urls {
       let other = RecordKey(
@@ -78,7 +78,7 @@ extension ReactorEngine {
     if let stored = try? await core.cache.keys(of: key.url, in: core.scope) { keys.formUnion(stored) }
     // In an order that is the same in each run.
     for key in keys.sorted(by: { $0.identity < $1.identity }) {
-      let ticket = core.generations.fenceAnswers(key)
+      let ticket = core.generations.beginInvalidation(key)
       // Not before: what has been committed until the fence is from before this.
       let date = now
       core.announce(.invalidated(key, date))

@@ -21,7 +21,7 @@ extension ReactorEngine {
   /// - Parameter polling: of zero or less, and of ``Duration.never``: none.
   func subscribe(
     _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil
-  ) throws(ReactorError) -> (RecordKey, Flight.PartyID) {
+  ) throws(ReactorError) -> (RecordKey, FlightMachine.WaiterID) {
     if let error = unobservable(resource) { throw error }
     if policy != .cacheOnly, Refreshing.isUnderWay {
       throw .invalidResource(
@@ -46,8 +46,9 @@ extension ReactorEngine {
       if let due = due(subscriber, entry, state), due < entry.wakeup?.at ?? .never { entry.wakeupIsOutdated = true }
       let decision = FetchDecision(policy, copy: standing(entry.copy, for: resource, at: now))
       if decision != .use {
-        let party = Flight.Party(id: id, kind: .stream, resource: resource, policy: policy, wait: subscriber.wait)
-        join(party, entry, at: now, priority: subscriber.priority, &state, &effects)
+        let waiter = FlightMachine.Waiter(
+          id: id, kind: .stream, resource: resource, policy: policy, wait: subscriber.wait)
+        join(waiter, entry, at: now, priority: subscriber.priority, &state, &effects)
       }
       settle(entry, &state, &effects)
       return (key, id)
@@ -55,7 +56,7 @@ extension ReactorEngine {
   }
 
   /// Ends a stream; one that waits gets `nil`.
-  func unsubscribe(_ key: RecordKey, _ id: Flight.PartyID) {
+  func unsubscribe(_ key: RecordKey, _ id: FlightMachine.WaiterID) {
     transact { state, effects in
       guard let entry = state.memory.entries[key], let subscriber = entry.removeSubscriber(id) else { return }
       subscriber.wait?.end()
@@ -77,7 +78,7 @@ extension ReactorEngine {
   }
 
   /// What the stream may know now, whether it has seen it or not; `nil` after its end.
-  func latest(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) -> LoadState<AnyModel>? {
+  func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID, of resource: Resource) -> LoadState<AnyModel>? {
     let snapshot = state.withLock { state -> KeySnapshot? in
       guard let entry = state.memory.entries[key], let subscriber = entry.subscribers[id] else { return nil }
       return entry.give(to: subscriber)
@@ -86,7 +87,7 @@ extension ReactorEngine {
   }
 
   /// The next revision that the stream has not seen; `nil` once it has ended, by cancellation too.
-  func next(_ key: RecordKey, _ id: Flight.PartyID, of resource: Resource) async -> LoadState<AnyModel>? {
+  func next(_ key: RecordKey, _ id: FlightMachine.WaiterID, of resource: Resource) async -> LoadState<AnyModel>? {
     let snapshot = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         transact { state, effects in
@@ -145,7 +146,7 @@ extension ReactorEngine {
 }
 
 extension ReactorEngine {
-  /// Joins each stream of `entry` that is not a party yet and whose copy is not fresh.
+  /// Joins each stream of `entry` that is not a waiter yet and whose copy is not fresh.
   ///
   /// - Parameters:
   ///   - isStored: whether a newer record has just been stored, so that reading it is enough under every policy.
@@ -158,12 +159,12 @@ extension ReactorEngine {
     let subscribers = entry.subscribers.filter { isStored || $1.policy != .cacheOnly }
     for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
       let isFresh = standing(entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh == true
-      guard entry.flight?.machine.parties.contains(id) != true, !isFresh || hasFailed else { continue }
+      guard entry.flight?.machine.waiters.contains(id) != true, !isFresh || hasFailed else { continue }
       // Of what is stored: whoever asked the network for it as well would be the next to store it, and so on.
       let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
-      let party = Flight.Party(
+      let waiter = FlightMachine.Waiter(
         id: id, kind: .stream, resource: subscriber.resource, policy: policy, wait: subscriber.wait)
-      join(party, entry, at: now, priority: subscriber.priority, &state, &effects)
+      join(waiter, entry, at: now, priority: subscriber.priority, &state, &effects)
     }
   }
 }
@@ -172,12 +173,12 @@ extension ReactorEngine {
   /// Follows the system's state while there are streams whom it concerns.
   func watch(_ state: inout State, _ effects: inout [Effect]) {
     if state.reachabilityWatcher == nil, flow.configuration.checksReachability, core.reachability != nil {
-      let watcher = FlightTask(priority: nil)
+      let watcher = TaskHandle(priority: nil)
       state.reachabilityWatcher = watcher
       effects.append(.watchReachability(watcher))
     }
     if state.powerWatcher == nil, state.pollerCount > 0 {
-      let watcher = FlightTask(priority: nil)
+      let watcher = TaskHandle(priority: nil)
       state.powerWatcher = watcher
       effects.append(.watchPower(watcher))
     }
@@ -189,7 +190,7 @@ extension ReactorEngine {
     if state.pollerCount == 0, let watcher = state.powerWatcher.take() { effects.append(.cancel([watcher])) }
   }
 
-  func startWatchingReachability(_ watcher: FlightTask) {
+  func startWatchingReachability(_ watcher: TaskHandle) {
     guard let reachability = core.reachability else { return }
     watcher.attach(
       spawnApart(on: flow.configuration.taskExecutor) { [weak self] in
@@ -202,7 +203,7 @@ extension ReactorEngine {
       })
   }
 
-  func startWatchingPower(_ watcher: FlightTask) {
+  func startWatchingPower(_ watcher: TaskHandle) {
     let power = flow.configuration.powerSaving
     watcher.attach(
       spawnApart(on: flow.configuration.taskExecutor) { [weak self] in
@@ -210,7 +211,7 @@ extension ReactorEngine {
       })
   }
 
-  private func savePower(_ isOn: Bool, _ watcher: FlightTask) {
+  private func savePower(_ isOn: Bool, _ watcher: TaskHandle) {
     transact { state, effects in
       // One that was stopped may be late.
       guard state.powerWatcher === watcher, state.isSavingPower != isOn else { return }
@@ -271,7 +272,7 @@ extension ReactorEngine {
     return KeyStatus(
       key: entry.key, model: name, condition: condition, origin: entry.copy?.origin,
       fetchedAt: entry.copy?.fetchedAt, age: standing?.age, lifetime: standing?.lifetime, bytes: entry.cost,
-      observers: entry.subscribers.count, waiters: entry.waiters.count, phase: entry.flight?.machine.phase,
+      observers: entry.subscribers.count, waiters: entry.continuations.count, phase: entry.flight?.machine.phase,
       error: entry.error)
   }
 
@@ -279,8 +280,9 @@ extension ReactorEngine {
     let now = now
     return transact { state, effects in
       guard let entry = state.memory.entries[key], let resource = entry.use.aliases.last else { return false }
-      guard entry.flight?.machine.hasLayer != true else { return true }
-      let layer = Flight.Party(id: Flight.layer, kind: .layer, resource: resource, policy: .networkOnly)
+      guard entry.flight?.machine.hasBackgroundWaiter != true else { return true }
+      let layer = FlightMachine.Waiter(
+        id: FlightMachine.background, kind: .background, resource: resource, policy: .networkOnly)
       join(layer, entry, at: now, &state, &effects)
       settle(entry, &state, &effects)
       return true

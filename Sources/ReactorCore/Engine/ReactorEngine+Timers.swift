@@ -13,7 +13,7 @@ extension ReactorEngine {
     guard due != entry.wakeup?.at else { return }
     if let wakeup = entry.wakeup.take() { effects.append(.cancel([wakeup.task])) }
     guard let due else { return }
-    let task = FlightTask(priority: nil)
+    let task = TaskHandle(priority: nil)
     entry.wakeup = Wakeup(task: task, at: due)
     effects.append(.wakeUp(task, entry.key, at: due))
   }
@@ -56,7 +56,7 @@ extension ReactorEngine {
   /// 100 years: an instant beyond what a clock can count to would trap.
   static var longest: Duration { .seconds(100 * 365 * 86_400) }
 
-  func startWakeup(_ task: FlightTask, _ key: RecordKey, at time: Duration) {
+  func startWakeup(_ task: TaskHandle, _ key: RecordKey, at time: Duration) {
     task.attach(
       spawnApart(on: flow.configuration.taskExecutor) { [weak self, sleep] in
         do { try await sleep(time) } catch { return }
@@ -64,7 +64,7 @@ extension ReactorEngine {
       })
   }
 
-  private func wakeUp(_ key: RecordKey, _ task: FlightTask) {
+  private func wakeUp(_ key: RecordKey, _ task: TaskHandle) {
     let now = now
     transact { state, effects in
       guard let entry = state.memory.entries[key], entry.wakeup?.task === task else { return }
@@ -75,9 +75,9 @@ extension ReactorEngine {
       let time = state.time
       let due = entry.subscribers.filter { poll($1, entry, state).map { $0 <= time } ?? false }
       for (id, subscriber) in due.sorted(by: { $0.key < $1.key }) {
-        let party = Flight.Party(
+        let waiter = FlightMachine.Waiter(
           id: id, kind: .stream, resource: subscriber.resource, policy: .networkOnly, wait: subscriber.wait)
-        join(party, entry, at: now, priority: subscriber.priority, &state, &effects)
+        join(waiter, entry, at: now, priority: subscriber.priority, &state, &effects)
       }
       if state.date != nil { refresh(entry, at: now, &state, &effects) }
       settle(entry, &state, &effects)
@@ -89,12 +89,12 @@ extension ReactorEngine {
   /// Sees to it that what is unused leaves memory in time: one task sleeps until the next is due.
   func scheduleSweep(_ state: inout State, _ effects: inout [Effect]) {
     guard state.sweeper == nil, flow.configuration.keepUnusedFor < .never, !state.memory.entries.isEmpty else { return }
-    let sweeper = FlightTask(priority: nil)
+    let sweeper = TaskHandle(priority: nil)
     state.sweeper = sweeper
     effects.append(.sweep(sweeper))
   }
 
-  func startSweeping(_ sweeper: FlightTask) {
+  func startSweeping(_ sweeper: TaskHandle) {
     let clock = flow.configuration.clock
     let first = flow.configuration.keepUnusedFor
     sweeper.attach(

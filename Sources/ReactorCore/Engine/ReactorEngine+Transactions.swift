@@ -5,41 +5,41 @@ import Synchronization
 enum Effect: Sendable {
   case resume(CheckedContinuation<KeyState.Outcome, Never>, KeyState.Outcome)
   case deliver(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot?)
-  case start(Work)
+  case start(FlightStep)
   /// A task's wait for a flight that was under way.
   case add(LockOwner.Wait, to: LockOwner)
-  case cancel([FlightTask])
-  case escalate([FlightTask], TaskPriority)
-  case sweep(FlightTask)
-  case watchReachability(FlightTask)
-  case watchPower(FlightTask)
-  case wakeUp(FlightTask, RecordKey, at: Duration)
+  case cancel([TaskHandle])
+  case escalate([TaskHandle], TaskPriority)
+  case sweep(TaskHandle)
+  case watchReachability(TaskHandle)
+  case watchPower(TaskHandle)
+  case wakeUp(TaskHandle, RecordKey, at: Duration)
   /// What the state has let go of: it ends here, since a user's `deinit` may call the reactor.
   case release([any Sendable])
 }
 
 /// What persistence had when it was asked.
-struct Persisted: Sendable {
+struct LoadResult: Sendable {
   let resource: Resource
   var snapshot: Snapshot<AnyModel>?
 }
 
 /// One step of a flight, to be run by a task.
-struct Work: Sendable {
+struct FlightStep: Sendable {
   enum Step: Sendable {
     case load
     /// With what persistence had, if it was asked in this flight.
-    case request(Persisted?)
+    case request(LoadResult?)
   }
 
   let step: Step
   let key: RecordKey
-  /// ``Flight/id``.
+  /// ``FlightMachine/id``.
   let flight: UInt64
-  /// The resource of the party that the step is for.
+  /// The resource of the waiter that the step is for.
   let resource: Resource
   let ticket: Generations.Ticket
-  let task: FlightTask
+  let task: TaskHandle
   let owner: LockOwner
 }
 
@@ -71,7 +71,7 @@ extension ReactorEngine {
     case .resume(let continuation, let outcome): continuation.resume(returning: outcome)
     case .deliver(let continuation, let snapshot): continuation.resume(returning: snapshot)
     case .start(let work): start(work)
-    case .add(let wait, let owner): KeyGate.add(wait, to: owner)
+    case .add(let wait, let owner): KeyedAsyncLock.add(wait, to: owner)
     case .cancel(let tasks): for task in tasks { task.cancel() }
     case .escalate(let tasks, let priority): for task in tasks { task.escalate(to: priority) }
     case .sweep(let task): startSweeping(task)
@@ -86,7 +86,7 @@ extension ReactorEngine {
   ///
   /// - Parameter loaded: what persistence had, for the request that follows.
   func apply(
-    _ actions: [Flight.Action], to entry: Entry, loaded: Persisted? = nil, _ effects: inout [Effect]
+    _ actions: [FlightMachine.Action], to entry: Entry, loaded: LoadResult? = nil, _ effects: inout [Effect]
   ) {
     for action in actions {
       switch action {
@@ -94,38 +94,38 @@ extension ReactorEngine {
       case .request(let resource):
         let own = loaded?.resource.headers == resource.headers ? loaded : nil
         begin(.request(own), resource, for: entry, &effects)
-      case .use(let party): use(party, entry, &effects)
-      case .fail(let party, let error): fail(party, error, entry, &effects)
+      case .use(let waiter): use(waiter, entry, &effects)
+      case .fail(let waiter, let error): fail(waiter, error, entry, &effects)
       case .end: endFlight(of: entry, &effects)
       }
     }
   }
 
-  private func begin(_ step: Work.Step, _ resource: Resource, for entry: Entry, _ effects: inout [Effect]) {
+  private func begin(_ step: FlightStep.Step, _ resource: Resource, for entry: Entry, _ effects: inout [Effect]) {
     guard let flight = entry.flight else { return }
-    let task = FlightTask(priority: flight.priority)
+    let task = TaskHandle(priority: flight.priority)
     flight.tasks.append(task)
     effects.append(
       .start(
-        Work(
+        FlightStep(
           step: step, key: entry.key, flight: flight.machine.id, resource: resource, ticket: flight.ticket, task: task,
           owner: flight.owner)))
   }
 
-  private func use(_ party: Flight.Party, _ entry: Entry, _ effects: inout [Effect]) {
-    let copy = entry.copy(answering: party.resource)
-    guard party.kind == .caller else { return entry.show(copy, to: party.id) }
-    guard let waiter = entry.removeWaiter(party.id) else { return }
-    guard let copy = copy ?? entry.copy else { return effects.append(.resume(waiter, .failure(.notCached))) }
-    effects.append(.resume(waiter, .success(copy)))
+  private func use(_ waiter: FlightMachine.Waiter, _ entry: Entry, _ effects: inout [Effect]) {
+    let copy = entry.copy(answering: waiter.resource)
+    guard waiter.kind == .caller else { return entry.show(copy, to: waiter.id) }
+    guard let continuation = entry.removeContinuation(waiter.id) else { return }
+    guard let copy = copy ?? entry.copy else { return effects.append(.resume(continuation, .failure(.notCached))) }
+    effects.append(.resume(continuation, .success(copy)))
   }
 
   private func fail(
-    _ party: Flight.Party, _ error: ReactorError, _ entry: Entry, _ effects: inout [Effect]
+    _ waiter: FlightMachine.Waiter, _ error: ReactorError, _ entry: Entry, _ effects: inout [Effect]
   ) {
-    if case .notCached = error { entry.denyCached(to: party.id) }
-    guard let waiter = entry.removeWaiter(party.id) else { return }
-    effects.append(.resume(waiter, .failure(error)))
+    if case .notCached = error { entry.denyCached(to: waiter.id) }
+    guard let continuation = entry.removeContinuation(waiter.id) else { return }
+    effects.append(.resume(continuation, .failure(error)))
   }
 
   /// Nobody waits any more: what still runs is cancelled, unless it is past that.
@@ -143,45 +143,45 @@ extension ReactorEngine {
     restart(entry, at: now, &state, &effects)
   }
 
-  /// Begins the flight again under a new generation, for the parties that wait.
+  /// Begins the flight again under a new generation, for the waiters that wait.
   func restart(_ entry: Entry, at now: Date, _ state: inout State, _ effects: inout [Effect]) {
     guard let old = entry.flight else { return }
     endFlight(of: entry, &effects)
     let (machine, actions) = old.machine.restarted(id: nextID()) { standing(entry, for: $0, at: now) }
-    entry.flight = OngoingFlight(machine, under: core.generations.begin(entry.key), priority: old.priority)
+    entry.flight = Flight(machine, under: core.generations.beginFetch(entry.key), priority: old.priority)
     apply(actions, to: entry, &effects)
   }
 
-  /// Joins `party` to the flight of `entry`, which is begun if there is none.
+  /// Joins `waiter` to the flight of `entry`, which is begun if there is none.
   func join(
-    _ party: Flight.Party, _ entry: Entry, at now: Date, priority: TaskPriority? = nil, _ state: inout State,
+    _ waiter: FlightMachine.Waiter, _ entry: Entry, at now: Date, priority: TaskPriority? = nil, _ state: inout State,
     _ effects: inout [Effect]
   ) {
-    if party.policy != .cacheOnly {
+    if waiter.policy != .cacheOnly {
       entry.isForgotten = false
-      // Its answer was begun before another reactor's write; this party asks after it.
+      // Its answer was begun before another reactor's write; this waiter asks after it.
       if entry.flight?.isBeforeWrite == true { supersede(entry, at: now, &state, &effects) }
     }
     if let flight = entry.flight {
       append(entry.key, .joined)
-      if let wait = party.wait { effects.append(.add(wait, to: flight.owner)) }
+      if let wait = waiter.wait { effects.append(.add(wait, to: flight.owner)) }
       if let priority, priority > flight.priority ?? .background {
         flight.priority = priority
         effects.append(.escalate(flight.tasks, priority))
       }
     } else {
-      entry.flight = OngoingFlight(
-        Flight(id: nextID()), under: core.generations.begin(entry.key), priority: priority)
+      entry.flight = Flight(
+        FlightMachine(id: nextID()), under: core.generations.beginFetch(entry.key), priority: priority)
       // Nothing of it is queued yet.
-      if let wait = party.wait { entry.flight?.owner.add(wait) }
+      if let wait = waiter.wait { entry.flight?.owner.add(wait) }
     }
-    let actions = entry.flight?.machine.join(party) { standing(entry, for: $0, at: now) } ?? []
+    let actions = entry.flight?.machine.join(waiter) { standing(entry, for: $0, at: now) } ?? []
     apply(actions, to: entry, &effects)
   }
 
   /// Gives `entry` another copy, keeps the memory within its bounds, and sees to its eviction.
   func setCopy(
-    _ copy: Copy?, of entry: Entry, _ state: inout State, _ effects: inout [Effect]
+    _ copy: CachedModel?, of entry: Entry, _ state: inout State, _ effects: inout [Effect]
   ) {
     let isNewValue = copy?.isSameValue(as: entry.copy) != true
     let released = [entry.copy].compactMap(\.self) + entry.subscribers.values.compactMap(\.ownVariant)
@@ -189,8 +189,8 @@ extension ReactorEngine {
     let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
     state.memory.account(models: models, bytes: bytes)
     // What has come is read once its event is put down; what goes is not read any more when that is.
-    entry.isUnread = copy != nil && isNewValue
-    if !entry.isUnread { state.memory.publish(entry) }
+    entry.needsPublishing = copy != nil && isNewValue
+    if !entry.needsPublishing { state.memory.publish(entry) }
     guard copy != nil else { return }
     state.memory.touch(entry, at: state.time)
   }
@@ -200,8 +200,8 @@ extension ReactorEngine {
     if entry.copy?.freshness.isNoStore == true, entry.subscribers.isEmpty {
       setCopy(nil, of: entry, &state, &effects)
     }
-    if entry.isUnread {
-      entry.isUnread = false
+    if entry.needsPublishing {
+      entry.needsPublishing = false
       state.memory.publish(entry)
     }
     if entry.hasNews {

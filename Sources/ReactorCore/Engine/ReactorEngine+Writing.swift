@@ -39,7 +39,7 @@ extension ReactorEngine {
       // A 304 without a record has changed nothing on disk.
       let isConfirmed = snapshot.record == nil && snapshot.head != nil && snapshot.head?.localModel == nil
       if isConfirmed { return .notStored }
-      ticket.carriedOut()
+      ticket.didPersist()
       return flow.isPersistent && !snapshot.freshness.isNoStore ? .saved : .notStored
     } catch let error as NotEncoded {
       append(ticket.key, .notEncoded(error.reason))
@@ -66,9 +66,9 @@ extension ReactorEngine {
     let lead = reader.rule.steps.lead
     let ticket = transact { state, effects in
       // In one step with the change of memory: whatever is begun later finds the value there.
-      let ticket = core.generations.fence(key)
+      let ticket = core.generations.beginWrite(key)
       let entry = entry(of: key, as: resource, &state)
-      setCopy(Copy(snapshot, of: key, origin: .local, lead: lead), of: entry, &state, &effects)
+      setCopy(CachedModel(snapshot, of: key, origin: .local, lead: lead), of: entry, &state, &effects)
       entry.brought(by: ticket.number)
       entry.error = nil
       entry.invalidatedBefore = nil
@@ -98,7 +98,7 @@ extension ReactorEngine {
   /// Declares the copy stale, in memory and on disk; streams ask anew, and so does a flight that is under way.
   func invalidate(_ resource: Resource) async {
     guard let key = try? readable(resource) else { return }
-    let ticket = core.generations.fenceAnswers(key)
+    let ticket = core.generations.beginInvalidation(key)
     let date = now
     transact { state, effects in
       markInvalid(entry(of: key, as: resource, &state), at: date, &state, &effects)
@@ -156,7 +156,7 @@ extension ReactorEngine {
     transact { state, effects in
       let forgotten = key.map { [state.memory.entries[$0]].compactMap(\.self) } ?? state.memory.entriesInOrder
       for entry in forgotten {
-        for waiter in entry.removeWaiters() { effects.append(.resume(waiter, .failure(.cancelled))) }
+        for continuation in entry.removeContinuations() { effects.append(.resume(continuation, .failure(.cancelled))) }
         if entry.flight != nil { append(entry.key, .cancelled) }
         endFlight(of: entry, &effects)
         setCopy(nil, of: entry, &state, &effects)
@@ -170,7 +170,7 @@ extension ReactorEngine {
   }
 }
 
-extension ReactorEngine: LayerMember {
+extension ReactorEngine: LayerReactor {
   func layerChanged(_ change: LayerChange) {
     switch change {
     case .removedAll: forget(nil)
@@ -198,7 +198,7 @@ extension ReactorEngine: LayerMember {
     let now = now
     transact { state, effects in
       guard let entry = state.memory.entries[key] else { return }
-      let isMeant = { (copy: Copy) in !copy.isAnotherVariant(than: variant) }
+      let isMeant = { (copy: CachedModel) in !copy.isAnotherVariant(than: variant) }
       if let copy = entry.copy, isMeant(copy), entry.generation < number {
         setCopy(copy.invalidated(at: now), of: entry, &state, &effects)
         if isStored { entry.outdate(by: variant) }

@@ -4,14 +4,14 @@ import Synchronization
 /// What a ``Reactor`` is inside: the shell around the state machines. It locks, asks, unlocks, and only then does I/O, resumes
 /// or calls anybody's code.
 ///
-/// The path: ``hit(_:_:)`` asks memory on the caller's own executor. On a miss the caller joins the key's ``Flight``, which runs in
+/// The path: ``hit(_:_:)`` asks memory on the caller's own executor. On a miss the caller joins the key's ``FlightMachine``, which runs in
 /// tasks of its own: load, request, save (`ReactorEngine+Flights`).
 @usableFromInline final class ReactorEngine: Sendable {
   typealias Entry = KeyState
   typealias Outcome = Entry.Outcome
 
   let flow: ReactorFlow<AnyModel>
-  let core: LayerCore
+  let core: LayerContext
   /// The model's, for events.
   let name: String
   /// The clock's time since the reactor was made.
@@ -31,14 +31,14 @@ import Synchronization
     var time: Duration = .zero
     var revision: UInt64 = 0
     /// Set while models wait for their eviction.
-    var sweeper: FlightTask?
+    var sweeper: TaskHandle?
     /// What the wall clock said then; `nil` where nobody needs to know.
     var date: Date?
     /// Set while somebody subscribes.
-    var reachabilityWatcher: FlightTask?
+    var reachabilityWatcher: TaskHandle?
     var subscriberCount = 0
     /// Set while somebody polls.
-    var powerWatcher: FlightTask?
+    var powerWatcher: TaskHandle?
     var pollerCount = 0
     var isSavingPower = false
   }
@@ -81,7 +81,7 @@ import Synchronization
   /// The wall clock's time. Not to be asked for under a lock.
   var now: Date { reader.rule.steps.now() }
 
-  /// Of a flight, or of a party to one.
+  /// Of a flight, or of a waiter to one.
   func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 }
 
@@ -119,17 +119,17 @@ extension ReactorEngine {
   }
 
   /// How a copy stands for `resource`; `nil` where there is none that may be kept, or it is another variant.
-  func standing(_ copy: Copy?, for resource: Resource, at now: Date) -> Standing? {
+  func standing(_ copy: CachedModel?, for resource: Resource, at now: Date) -> CopyStatus? {
     copy.flatMap { reader.rule.standing($0, for: resource, at: now) }
   }
 
   /// The standing, for `resource`, of the copy in memory. The key's flight may have a copy of another variant than the key.
-  func standing(_ entry: Entry, for resource: Resource, at now: Date) -> Standing? {
+  func standing(_ entry: Entry, for resource: Resource, at now: Date) -> CopyStatus? {
     standing(entry.copy(answering: resource), for: resource, at: now)
   }
 
   /// Seconds for which a copy is fresh from now on; `nil` where it is stale, or is none for `resource`.
-  func freshness(_ copy: Copy?, for resource: Resource, at now: Date) -> Double? {
+  func freshness(_ copy: CachedModel?, for resource: Resource, at now: Date) -> Double? {
     copy.flatMap { reader.rule.rest($0, for: resource, at: now) }
   }
 
@@ -140,7 +140,7 @@ extension ReactorEngine {
 
 /// The answer to a fetch, with all that a ``ModelResponse`` needs.
 struct EngineAnswer: Sendable {
-  let copy: Copy
+  let copy: CachedModel
   let origin: Origin
   let isFresh: Bool
   /// When it was looked at.

@@ -5,8 +5,8 @@ import Synchronization
 final class Subscription<Model: Sendable>: Sendable {
   private let engine: ReactorEngine
   private let resource: Resource
-  private let place: Result<(RecordKey, Flight.PartyID), ReactorError>
-  private let invalid = Gone()
+  private let place: Result<(RecordKey, FlightMachine.WaiterID), ReactorError>
+  private let invalid = CancellationWait()
 
   init(_ engine: ReactorEngine, _ resource: Resource, _ policy: FetchPolicy, polling: Duration?) {
     self.engine = engine
@@ -61,7 +61,7 @@ final class Subscriber {
   /// Whether the copy has come since it subscribed; one that was there comes, to it, from memory.
   var sawItArrive = false
   /// Its latest copy, where the key's is another variant (RFC 9111 §4.1).
-  var ownVariant: Copy?
+  var ownVariant: CachedModel?
   /// Whether it was told that nothing is cached, which concerns no other stream.
   var isNotCached = false
   /// Of the latest change that concerned it alone.
@@ -87,7 +87,7 @@ final class Subscriber {
 
 /// What one stream may know of a key at one revision; a ``LoadState`` is made of it outside the lock.
 struct KeySnapshot: Sendable {
-  var copy: Copy?
+  var copy: CachedModel?
   var error: ReactorError?
   var fetchStatus: FetchStatus
   var progress: TransferProgress?
@@ -99,11 +99,11 @@ struct KeySnapshot: Sendable {
 }
 
 /// The wait of a stream that has nothing more to say: it ends with its subscriber, by cancellation.
-final class Gone: Sendable {
+final class CancellationWait: Sendable {
   private struct State {
     var isFirst = true
     var isCancelled = false
-    var waiter: CheckedContinuation<Void, Never>?
+    var continuation: CheckedContinuation<Void, Never>?
   }
 
   private let state = Mutex(State())
@@ -122,18 +122,18 @@ final class Gone: Sendable {
         // Of two that wait at once, which no iterator is made for, the earlier gets the end.
         let due: CheckedContinuation<Void, Never>? = state.withLock { state in
           if state.isCancelled { return continuation }
-          defer { state.waiter = continuation }
-          return state.waiter
+          defer { state.continuation = continuation }
+          return state.continuation
         }
         due?.resume()
       }
     } onCancel: {
-      let waiter = state.withLock { state in
+      let continuation = state.withLock { state in
         state.isCancelled = true
-        defer { state.waiter = nil }
-        return state.waiter
+        defer { state.continuation = nil }
+        return state.continuation
       }
-      waiter?.resume()
+      continuation?.resume()
     }
   }
 }

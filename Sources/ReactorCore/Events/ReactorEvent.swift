@@ -51,7 +51,7 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// Something newer has overtaken a flight. After an invalidation it begins again; a local write ends it; what another reactor
     /// has overtaken ends too, and its answer is not stored.
     case superseded
-    /// The last party left, or the key was removed: the flight was cancelled.
+    /// The last waiter left, or the key was removed: the flight was cancelled.
     case cancelled
     /// A local value was saved.
     case savedLocally

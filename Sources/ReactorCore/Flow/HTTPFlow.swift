@@ -4,12 +4,12 @@ import Synchronization
 
 /// The steps of a flow over a backend, an ``HTTPCache`` and a parser.
 struct HTTPFlow<Model: Sendable>: Sendable {
-  let core: LayerCore
+  let core: LayerContext
   let backend: Backend
   let retry: RetryMiddleware
   let parser: Parser<Model>
   let configuration: ReactorConfiguration
-  let decoded: DecodedModels
+  let decoded: DecodedModelLookup
   let key: @Sendable (Resource) throws(ReactorError) -> RecordKey
   /// The model's, for events.
   let name = "\(Model.self)"
@@ -165,12 +165,12 @@ extension ReactorFlow {
     configuration: ReactorConfiguration = .init()
   ) {
     self.init(
-      core: LayerCore(backend: backend, persistence: persistence, scope: scope, configuration: configuration),
+      core: LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration),
       backend: backend, parser: parser, configuration: configuration)
   }
 
-  init(core: LayerCore, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
-    let decoded = DecodedModels()
+  init(core: LayerContext, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
+    let decoded = DecodedModelLookup()
     let secret = configuration.secretQueryItems
     let flow = HTTPFlow(
       core: core, backend: backend, retry: RetryMiddleware(configuration, backend.reachability),
@@ -197,7 +197,7 @@ extension ReactorFlow {
     configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
     network: @escaping @Sendable (Resource) async throws -> Model
   ) -> ReactorFlow {
-    let core = LayerCore(
+    let core = LayerContext(
       backend: nil, persistence: persistence, reachability: reachability, scope: scope, configuration: configuration)
     let store = TypedStore<Model>(
       cache: core.cache, parser: parser ?? .automatic(configuration),
@@ -263,7 +263,7 @@ extension HTTPFlow {
   /// - Parameter stored: whose validators were sent; `nil` where none were.
   func judge(
     _ exchange: HTTPFlowExchange, _ resource: Resource, _ key: RecordKey, stored: Record.Head?
-  ) -> HTTPCache.Answer {
+  ) -> HTTPCache.Judgement {
     var response = exchange.response
     response.headerFields = RedirectedAnswer.fields(
       of: response, after: exchange.redirects, receivedAt: exchange.receivedAt,

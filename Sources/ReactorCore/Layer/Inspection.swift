@@ -22,7 +22,7 @@ extension ModelLayer {
   /// - Throws: ``ReactorError/persistence(_:)`` where the record could not be marked; memory is.
   package func invalidate(_ key: RecordKey) async throws(ReactorError) {
     let date = core.configuration.now()
-    let ticket = core.generations.fenceAnswers(key)
+    let ticket = core.generations.beginInvalidation(key)
     core.announce(.invalidated(key, date))
     try await core.change(ticket) { [core] in try await core.cache.invalidate(key, at: date) }
   }

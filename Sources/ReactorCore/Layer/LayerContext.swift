@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// What the reactors of one backend and one scope share beneath ``ModelLayer``: it knows them only weakly.
-final class LayerCore: Sendable {
+final class LayerContext: Sendable {
   let backend: Backend?
   /// `nil`: nobody is asked.
   let reachability: (any Reachability)?
@@ -14,7 +14,7 @@ final class LayerCore: Sendable {
   let isLoopback: Bool
   let events: EventHub
   let generations = Generations()
-  let gate = KeyGate()
+  let gate = KeyedAsyncLock()
   /// Which keys have changed, for an inspector.
   let changes = KeyChanges()
   /// Whether the layer does as if there were no connectivity.
@@ -36,7 +36,7 @@ final class LayerCore: Sendable {
     isLoopback = (try? backend?.base.get())?.origin.isLoopback ?? false
   }
 
-  func add(_ member: any LayerMember) {
+  func add(_ member: any LayerReactor) {
     members.withLock { members in
       members.removeAll { $0.member == nil }
       members.append(WeakMember(member: member))
@@ -44,11 +44,11 @@ final class LayerCore: Sendable {
   }
 
   /// Tells the layer's other reactors what one of them did.
-  func announce(_ change: LayerChange, except sender: (any LayerMember)? = nil) {
+  func announce(_ change: LayerChange, except sender: (any LayerReactor)? = nil) {
     for member in livingMembers where member !== sender { member.layerChanged(change) }
   }
 
-  var livingMembers: [any LayerMember] { members.withLock { $0.compactMap(\.member) } }
+  var livingMembers: [any LayerReactor] { members.withLock { $0.compactMap(\.member) } }
 
   /// The keys of a URL that its reactors know.
   func keys(of url: String) -> [RecordKey] {
@@ -63,7 +63,7 @@ final class LayerCore: Sendable {
     try await carryOut(nil) { [cache, scope, generations] in
       defer { removal.end() }
       try await cache.removeAll(in: scope)
-      generations.carriedOutForAll(number)
+      generations.didPersistAll(number)
     }
   }
 
@@ -72,12 +72,12 @@ final class LayerCore: Sendable {
     _ key: RecordKey, fromDisk: @escaping @Sendable () async throws -> Void
   ) async throws(ReactorError) {
     let removal = generations.beginRemoval(of: key)
-    let ticket = generations.fence(key)
+    let ticket = generations.beginWrite(key)
     announce(.removed(key))
     try await change(ticket) {
       defer { removal.end() }
       try await fromDisk()
-      ticket.carriedOut()
+      ticket.didPersist()
     }
   }
 
@@ -128,7 +128,7 @@ enum LayerChange: Sendable {
 }
 
 /// A reactor, as its layer sees it.
-protocol LayerMember: AnyObject, Sendable {
+protocol LayerReactor: AnyObject, Sendable {
   func layerChanged(_ change: LayerChange)
   /// The keys of a URL that it knows, whatever their method and their identity fields.
   func keys(of url: String) -> [RecordKey]
@@ -143,7 +143,7 @@ protocol LayerMember: AnyObject, Sendable {
 }
 
 private struct WeakMember: Sendable {
-  weak var member: (any LayerMember)?
+  weak var member: (any LayerReactor)?
 }
 
 /// The name of a model's type in the records of local models: the same in every process.

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// A decoded model with what its freshness needs. Immutable, and one reference to pass.
-final class Copy: Sendable {
+final class CachedModel: Sendable {
   let key: RecordKey
   let model: AnyModel
   let fetchedAt: Date
@@ -56,7 +56,7 @@ final class Copy: Sendable {
   /// earlier one. The one that was asked for later is newer, even where it arrived earlier. A time in the future is from a
   /// clock that was set back since, and is older than any of the past; but a local value goes only for one that is known to
   /// be newer.
-  func isNewer(thanStored other: Copy, at now: Date) -> Bool {
+  func isNewer(thanStored other: CachedModel, at now: Date) -> Bool {
     let (isAhead, otherIsAhead) = (askedAt > now, other.askedAt > now)
     guard isAhead == otherIsAhead else { return otherIsAhead || origin == .local }
     if isAhead, origin == .local { return true }
@@ -64,15 +64,15 @@ final class Copy: Sendable {
   }
 
   /// The same model, declared stale at `date` at the latest.
-  func invalidated(at date: Date) -> Copy {
+  func invalidated(at date: Date) -> CachedModel {
     var freshness = freshness
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
-    return Copy(
+    return CachedModel(
       key, model, fetchedAt: fetchedAt, exchange, origin: origin, freshness: freshness, cost: cost, lead: lead)
   }
 
   /// Whether it holds the very model of `other`, however fresh they are. A 304 confirms one, and is no new value.
-  func isSameValue(as other: Copy?) -> Bool { other.map { model.isSame(as: $0.model) } ?? false }
+  func isSameValue(as other: CachedModel?) -> Bool { other.map { model.isSame(as: $0.model) } ?? false }
 
   /// What a flow's step is given: the model without the bytes.
   var snapshot: Snapshot<AnyModel> { Snapshot(model: model, fetchedAt: fetchedAt, head: head) }
@@ -110,19 +110,19 @@ struct FreshnessRule: Sendable {
   let steps: ClockSteps
 
   /// How a copy stands for `resource`; `nil` where it may not be kept, or is another variant.
-  func standing(_ copy: Copy, for resource: Resource, at now: Date) -> Standing? {
+  func standing(_ copy: CachedModel, for resource: Resource, at now: Date) -> CopyStatus? {
     copy.isSelected(by: resource) ? standing(ofSelected: copy, for: resource, at: now) : nil
   }
 
   /// The same of a copy that is known to answer the resource.
-  func standing(ofSelected copy: Copy, for resource: Resource, at now: Date) -> Standing? {
+  func standing(ofSelected copy: CachedModel, for resource: Resource, at now: Date) -> CopyStatus? {
     copy.freshness.standing(
       at: now, setBack: steps.setBack(since: copy.lead), freshFor: resource.freshFor?.inSeconds, fallback: fallback,
       staleIfError: staleIfError)
   }
 
   /// Seconds for which a copy is fresh from now on; `nil` where it is stale, or is none for `resource`.
-  func rest(_ copy: Copy, for resource: Resource, at now: Date) -> Double? {
+  func rest(_ copy: CachedModel, for resource: Resource, at now: Date) -> Double? {
     guard copy.isSelected(by: resource) else { return nil }
     return copy.freshness.rest(
       at: now, setBack: steps.setBack(since: copy.lead), freshFor: resource.freshFor?.inSeconds, fallback: fallback)
@@ -160,8 +160,8 @@ struct FreshnessRule: Sendable {
 
 /// A way for a flow's steps to ask its reactor's memory for the model that was made from a record, so that the bytes need not be parsed
 /// again. Empty until a reactor runs the flow.
-final class DecodedModels: Sendable {
-  typealias Find = @Sendable (RecordKey) -> Copy?
+final class DecodedModelLookup: Sendable {
+  typealias Find = @Sendable (RecordKey) -> CachedModel?
 
   /// A function that is the whole of what a lock holds would be wrapped anew whenever the lock gives it out, and stay so.
   private struct Memory {

@@ -4,7 +4,7 @@ import Synchronization
 /// Sees when the wall clock was set back, so that no copy in memory lives longer for it.
 ///
 /// The wall clock's lead over the monotonic one stays the same until somebody sets the wall clock. A
-/// copy has the lead of its beginning (``Copy/lead``): where the present lead is less, the copy is older
+/// copy has the lead of its beginning (``CachedModel/lead``): where the present lead is less, the copy is older
 /// by as much than the wall clock says. The monotonic clock is read only when the wall clock shows
 /// another millisecond than at the last look, so that a hit need not read two clocks.
 final class ClockSteps: Sendable {

@@ -31,7 +31,7 @@ final class Generations: Sendable {
     /// The greatest number that fenced.
     var fenced: Generation = 0
     /// The greatest number that was carried out on disk: no write and no removal below it is.
-    var carriedOut: Generation = 0
+    var didPersist: Generation = 0
     /// How many tickets there are.
     var begun = 0
   }
@@ -71,9 +71,9 @@ final class Generations: Sendable {
     func commit() -> Bool { generations.commit(key, number, isChange: isChange) }
 
     /// It is on disk: nothing that was begun before may be put there any more.
-    func carriedOut() { generations.carriedOut(key, number) }
+    func didPersist() { generations.didPersist(key, number) }
 
-    /// The number of the latest change that was carried out on disk. Exact inside the ``KeyGate``, where records are read and
+    /// The number of the latest change that was carried out on disk. Exact inside the ``KeyedAsyncLock``, where records are read and
     /// changed; 0 where there was none since somebody first held a ticket.
     var latestOnDisk: Generation { generations.latestOnDisk(key) }
 
@@ -82,13 +82,13 @@ final class Generations: Sendable {
   }
 
   /// Begins a flight.
-  func begin(_ key: RecordKey) -> Ticket { draw(key, fences: false, isChange: false) }
+  func beginFetch(_ key: RecordKey) -> Ticket { draw(key, fences: false, isChange: false) }
 
   /// Begins a write or a removal.
-  func fence(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: true) }
+  func beginWrite(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: true) }
 
   /// Begins an invalidation, which brings no value: it is dropped where an answer would be.
-  func fenceAnswers(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: false) }
+  func beginInvalidation(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: false) }
 
   /// How many keys have something begun.
   var activeKeys: Int { state.withLock { $0.floors.count } }
@@ -106,7 +106,7 @@ final class Generations: Sendable {
       var floor = state.floors[key] ?? Floor()
       let least =
         isChange
-        ? max(floor.carriedOut, state.floor.carriedOut) : max(floor.committed, state.floor.committed)
+        ? max(floor.didPersist, state.floor.didPersist) : max(floor.committed, state.floor.committed)
       guard number >= least else { return false }
       floor.committed = max(floor.committed, number)
       state.floors[key] = floor
@@ -121,16 +121,16 @@ final class Generations: Sendable {
     }
   }
 
-  private func carriedOut(_ key: RecordKey, _ number: Generation) {
+  private func didPersist(_ key: RecordKey, _ number: Generation) {
     state.withLock { state in
       guard var floor = state.floors[key] else { return }
-      floor.carriedOut = max(floor.carriedOut, number)
+      floor.didPersist = max(floor.didPersist, number)
       state.floors[key] = floor
     }
   }
 
   private func latestOnDisk(_ key: RecordKey) -> Generation {
-    state.withLock { max($0.floors[key]?.carriedOut ?? 0, $0.floor.carriedOut) }
+    state.withLock { max($0.floors[key]?.didPersist ?? 0, $0.floor.didPersist) }
   }
 
   private func draw(_ key: RecordKey, fences: Bool, isChange: Bool) -> Ticket {
@@ -157,8 +157,8 @@ extension Generations {
   }
 
   /// All that was begun before `number` is gone from disk.
-  func carriedOutForAll(_ number: Generation) {
-    state.withLock { $0.floor.carriedOut = max($0.floor.carriedOut, number) }
+  func didPersistAll(_ number: Generation) {
+    state.withLock { $0.floor.didPersist = max($0.floor.didPersist, number) }
   }
 }
 

@@ -1,11 +1,11 @@
-/// The entries of one reactor, by key; bounded. Whoever only reads finds their copies by resource in the ``HitTable``.
+/// The entries of one reactor, by key; bounded. Whoever only reads finds their copies by resource in the ``ReadIndex``.
 ///
 /// Not synchronized: the reactor's lock guards it.
 struct ModelMemory<Entry: MemoryEntry> {
   private(set) var entries: [RecordKey: Entry] = [:]
   /// In an order that is the same in each run, for what comes of looking through all.
   var entriesInOrder: [Entry] { entries.values.sorted { $0.key.identity < $1.key.identity } }
-  let hits: HitTable
+  let hits: ReadIndex
   /// Those that nobody observes or waits for; kept up to date by ``settle(_:)``. However many are observed, only these are
   /// looked through.
   private var unused: [RecordKey: Entry] = [:]
@@ -17,7 +17,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   private let limit: MemoryLimit
   private let keepUnusedFor: Duration
 
-  init(limit: MemoryLimit, keepUnusedFor: Duration, hits: HitTable) {
+  init(limit: MemoryLimit, keepUnusedFor: Duration, hits: ReadIndex) {
     self.limit = limit
     self.keepUnusedFor = keepUnusedFor
     self.hits = hits
@@ -157,7 +157,7 @@ protocol MemoryEntry: AnyObject {
   /// Whether somebody observes it, or waits for it: then it stays.
   var isPinned: Bool { get }
   /// What readers find; `nil` where there is no model.
-  var copy: Copy? { get }
+  var copy: CachedModel? { get }
   var use: MemoryUse { get set }
 }
 

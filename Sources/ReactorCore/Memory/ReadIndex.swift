@@ -5,15 +5,15 @@ import Synchronization
 ///
 /// The first of equal resources that was asked with knows its hit by itself, unless it knows another memory's; the others find theirs in a
 /// table.
-final class HitTable: Sendable {
+final class ReadIndex: Sendable {
   private final class Shard: Sendable {
-    let hits = Mutex<[Resource: Hit]>([:])
+    let hits = Mutex<[Resource: ReadSlot]>([:])
   }
 
   private static let count = Atomic<UInt64>(0)
 
   /// Of no other that this process has.
-  private let id = HitTable.count.add(1, ordering: .relaxed).newValue
+  private let id = ReadIndex.count.add(1, ordering: .relaxed).newValue
   /// As many as keep the tasks of a few processors apart.
   private let shards = (0..<8).map { _ in Shard() }
   private let order = Atomic<UInt64>(0)
@@ -28,7 +28,7 @@ final class HitTable: Sendable {
   /// The model that `resource` leads to, where its copy is wanted; marks it used. `isWanted` runs under a lock, and is asked only about
   /// what answers the resource.
   @inline(__always)
-  func model(for resource: Resource, where isWanted: (Copy) -> Bool) -> AnyModel? {
+  func model(for resource: Resource, where isWanted: (CachedModel) -> Bool) -> AnyModel? {
     let order = nextOrder()
     let own = resource.withKnownHit { known -> AnyModel?? in
       known?.table == id ? .some(known?.hit.use(order, where: isWanted)) : nil
@@ -42,7 +42,7 @@ final class HitTable: Sendable {
 
   /// From now on `resource` leads to `copy`, or to nothing. Whoever calls it holds what was there, since that may call the reactor as it
   /// goes.
-  func set(_ copy: Copy?, for resource: Resource) {
+  func set(_ copy: CachedModel?, for resource: Resource) {
     // A digest, where the response varies: made once, and here.
     let isSelected = copy?.isSelected(by: resource) ?? false
     shard(resource).hits.withLock { hits in
@@ -51,18 +51,18 @@ final class HitTable: Sendable {
         return
       }
       if hits[resource]?.copy === copy { return }
-      hits[resource] = Hit(copy: copy, isSelected: isSelected, order: hits[resource]?.order ?? 0)
+      hits[resource] = ReadSlot(copy: copy, isSelected: isSelected, order: hits[resource]?.order ?? 0)
     }
     tell(resource, copy, isSelected: isSelected)
   }
 
   /// Another memory's hit stays: what it knows of its use would be lost, and its model might be let go of under this one's lock.
-  private func tell(_ resource: Resource, _ copy: Copy?, isSelected: Bool = false) {
-    let old = resource.withKnownHit { known -> KnownHit? in
+  private func tell(_ resource: Resource, _ copy: CachedModel?, isSelected: Bool = false) {
+    let old = resource.withKnownHit { known -> InlineSlot? in
       guard known == nil || known?.table == id else { return nil }
       let old = known
       known = copy.map {
-        KnownHit(table: id, hit: Hit(copy: $0, isSelected: isSelected, order: old?.hit.order ?? 0))
+        InlineSlot(table: id, hit: ReadSlot(copy: $0, isSelected: isSelected, order: old?.hit.order ?? 0))
       }
       return old
     }
@@ -92,7 +92,7 @@ final class HitTable: Sendable {
     return wasTouched
   }
 
-  private func forEachHit(of resource: Resource, _ body: (inout Hit) -> Void) {
+  private func forEachHit(of resource: Resource, _ body: (inout ReadSlot) -> Void) {
     resource.withKnownHit { known in
       guard var own = known, own.table == id else { return }
       body(&own.hit)
@@ -108,8 +108,8 @@ final class HitTable: Sendable {
 }
 
 /// What a resource leads to. There is one for each, twice: the order of its properties makes it 18 bytes and not 25.
-struct Hit: Sendable {
-  let copy: Copy
+struct ReadSlot: Sendable {
+  let copy: CachedModel
   /// Counts up at each use.
   var order: UInt64
   /// Whether the copy answers the resource, whose header fields may ask for another variant (RFC 9111 §4.1).
@@ -117,14 +117,14 @@ struct Hit: Sendable {
   /// Whether it was read since somebody asked.
   var wasTouched = false
 
-  init(copy: Copy, isSelected: Bool, order: UInt64) {
+  init(copy: CachedModel, isSelected: Bool, order: UInt64) {
     self.copy = copy
     self.isSelected = isSelected
     self.order = order
   }
 
   @inline(__always)
-  fileprivate mutating func use(_ order: UInt64, where isWanted: (Copy) -> Bool) -> AnyModel? {
+  fileprivate mutating func use(_ order: UInt64, where isWanted: (CachedModel) -> Bool) -> AnyModel? {
     self.order = order
     wasTouched = true
     // Each reference that is held on the way costs as much as the look-up: only the model is.
@@ -133,15 +133,15 @@ struct Hit: Sendable {
 }
 
 /// What a resource knows by itself.
-struct KnownHit: Sendable {
+struct InlineSlot: Sendable {
   /// Whose it is.
   let table: UInt64
-  var hit: Hit
+  var hit: ReadSlot
 }
 
 /// Answers from memory what can be answered without waiting.
 final class MemoryReader: Sendable {
-  let table = HitTable()
+  let table = ReadIndex()
   let rule: FreshnessRule
 
   /// - Parameter elapsed: the time of the configuration's clock.

@@ -32,7 +32,7 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     var machine: Machine
     var waiters: [Machine.WaiterID: CheckedContinuation<Held, any Error>] = [:]
     var lastID: Machine.WaiterID = 0
-    var task: FlightTask?
+    var task: TaskHandle?
     /// What the latest refresh works for: those who wait for it.
     var owner = LockOwner()
   }
@@ -114,7 +114,7 @@ extension AuthenticationMiddleware {
           state.waiters[id] = continuation
           return state.machine.wait(id, refused: look.version, failed: look.failed)
         }
-        if let wait { KeyGate.add(wait, to: state.withLock(\.owner)) }
+        if let wait { KeyedAsyncLock.add(wait, to: state.withLock(\.owner)) }
         // The handler below may have run before there was anybody to take out.
         if Task.isCancelled { leave(id) }
       }
@@ -133,15 +133,15 @@ extension AuthenticationMiddleware {
 
   /// An action with what it takes out of the state.
   private enum Effect {
-    case refresh(A.Credential, number: UInt64, FlightTask, LockOwner)
-    case cancel(FlightTask?)
+    case refresh(A.Credential, number: UInt64, TaskHandle, LockOwner)
+    case cancel(TaskHandle?)
     case resume([CheckedContinuation<Held, any Error>], Result<Held, any Error>)
   }
 
   private static func effect(_ action: Machine.Action, _ state: inout State) -> Effect {
     switch action {
     case .refresh(let credential, let number):
-      let task = FlightTask(priority: Task.currentPriority)
+      let task = TaskHandle(priority: Task.currentPriority)
       state.task = task
       state.owner = LockOwner()
       return .refresh(credential, number: number, task, state.owner)
@@ -158,7 +158,7 @@ extension AuthenticationMiddleware {
     }
   }
 
-  private func begin(_ credential: A.Credential, _ number: UInt64, _ task: FlightTask, _ owner: LockOwner) {
+  private func begin(_ credential: A.Credential, _ number: UInt64, _ task: TaskHandle, _ owner: LockOwner) {
     task.attach(
       spawn(on: taskExecutor, priority: task.priority, for: owner) {
         let result = await Refreshing.run(of: ObjectIdentifier(self)) { await self.refreshed(credential) }

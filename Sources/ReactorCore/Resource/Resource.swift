@@ -110,7 +110,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
 
   public static func == (a: Resource, b: Resource) -> Bool {
     a.box === b.box
-      || (a.box.hash == b.box.hash && a.box.fields == b.box.fields && a.box.fields.isSpelled(as: b.box.fields))
+      || (a.box.hash == b.box.hash && a.box.fields == b.box.fields && a.box.fields.hasSameBytes(as: b.box.fields))
   }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(box.hash) }
@@ -119,7 +119,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   var hashValueOnce: Int { box.hash }
 
   /// What a memory knows of it, found without a look-up. `body` runs under a lock of this resource alone.
-  func withKnownHit<Result>(_ body: (inout KnownHit?) -> Result) -> Result { box.hit.withLock { body(&$0) } }
+  func withKnownHit<Result>(_ body: (inout InlineSlot?) -> Result) -> Result { box.hit.withLock { body(&$0) } }
 
   /// The key that `maker` has made of it, or makes now.
   func key(from maker: UInt64, _ make: () throws(ReactorError) -> RecordKey) throws(ReactorError) -> RecordKey {
@@ -176,10 +176,10 @@ extension Resource {
     var idempotencyKey: String?
 
     /// Whether the bytes are the same too: strings that look alike in Unicode are equal, and are other requests.
-    func isSpelled(as other: Fields) -> Bool {
-      path.isSpelled(as: other.path) && query.isSpelled(as: other.query)
+    func hasSameBytes(as other: Fields) -> Bool {
+      path.hasSameBytes(as: other.path) && query.hasSameBytes(as: other.query)
         && headers.map(\.name).allSatisfy { name in
-          headers[values: name].elementsEqual(other.headers[values: name]) { $0.isSpelled(as: $1) }
+          headers[values: name].elementsEqual(other.headers[values: name]) { $0.hasSameBytes(as: $1) }
         }
     }
   }
@@ -191,7 +191,7 @@ extension Resource {
     /// The key that was made of it last, and by whom.
     let key = Mutex<(maker: UInt64, key: RecordKey)?>(nil)
     /// Of the memory that told it last.
-    let hit = Mutex<KnownHit?>(nil)
+    let hit = Mutex<InlineSlot?>(nil)
 
     init(_ fields: Fields) {
       self.fields = fields
@@ -201,9 +201,9 @@ extension Resource {
 }
 
 extension [URLQueryItem] {
-  fileprivate func isSpelled(as other: [URLQueryItem]) -> Bool {
+  fileprivate func hasSameBytes(as other: [URLQueryItem]) -> Bool {
     elementsEqual(other) {
-      $0.name.isSpelled(as: $1.name) && ($0.value ?? "").isSpelled(as: $1.value ?? "")
+      $0.name.hasSameBytes(as: $1.name) && ($0.value ?? "").hasSameBytes(as: $1.value ?? "")
     }
   }
 }

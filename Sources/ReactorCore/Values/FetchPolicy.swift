@@ -23,7 +23,7 @@ enum FetchDecision: Sendable, Hashable {
   case notCached
 
   /// - Parameter copy: how the best copy at hand stands; `nil` where there is none.
-  init(_ policy: FetchPolicy, copy: Standing?) {
+  init(_ policy: FetchPolicy, copy: CopyStatus?) {
     switch (policy, copy) {
     case (.networkOnly, _), (.networkFirst, _): self = .ask
     case (.cacheOnly, nil): self = .notCached
@@ -31,13 +31,13 @@ enum FetchDecision: Sendable, Hashable {
     case (_, nil): self = .ask
     case (_, let copy?) where copy.isFresh: self = .use
     case (.cacheFirst, let copy?) where !copy.isWithinStaleWhileRevalidate: self = .ask
-    case (_, let copy?): self = copy.mayStandIn ? .useAndRevalidate : .ask
+    case (_, let copy?): self = copy.allowsStale ? .useAndRevalidate : .ask
     }
   }
 
   /// Whether the copy stands in for `error`.
-  static func standsIn(_ copy: Standing?, for error: ReactorError, under policy: FetchPolicy) -> Bool {
-    guard let copy, copy.mayStandIn, error.isNetworkFailure else { return false }
+  static func servesStale(_ copy: CopyStatus?, on error: ReactorError, under policy: FetchPolicy) -> Bool {
+    guard let copy, copy.allowsStale, error.isNetworkFailure else { return false }
     return switch policy {
     case .cacheFirst: copy.isFresh || copy.isWithinStaleIfError
     case .networkFirst: true

@@ -19,7 +19,7 @@ struct CachingClient: Sendable {
   }
 
   func response(to request: HTTPRequest) async throws -> CacheAnswer {
-    switch await cache.begin(request, at: Date()) {
+    switch await cache.plan(for: request, at: Date()) {
     case .answer(let answer): return answer
     case .answerAndSend(let answer, let exchange):
       Task { try await complete(exchange) }
@@ -31,9 +31,9 @@ struct CachingClient: Sendable {
   @discardableResult private func complete(_ exchange: CacheExchange) async throws -> CacheAnswer {
     do {
       let (response, body) = try await send(exchange.request)
-      return await cache.finish(exchange, response, body: body, at: Date())
+      return await cache.receive(response, body: body, for: exchange, at: Date())
     } catch {
-      guard let stale = cache.standIn(exchange, at: Date()) else { throw error }
+      guard let stale = cache.staleAnswer(for: exchange, at: Date()) else { throw error }
       return stale
     }
   }
@@ -69,7 +69,7 @@ struct CachingClient: Sendable {
       }
       _ = try await client.response(to: Self.request)
       isOffline.withLock { $0 = true }
-      #expect(try await client.response(to: Self.request).source == .standIn)
+      #expect(try await client.response(to: Self.request).source == .stale)
       var other = Self.request
       other.path = "/authors"
       await #expect(throws: Offline.self) { try await client.response(to: other) }

@@ -46,7 +46,7 @@ import Testing
   func `a stale response stands in where its row says so`(row: [String]) throws {
     let now = CachingExample.time.addingTimeInterval(try #require(Double(row[3])))
     for (always, cell) in [(false, row[5]), (true, row[6])] {
-      let isUsed = CacheDecision.standsIn(
+      let isUsed = CacheDecision.allowsStale(
         CachingExample.head(row[2]), for: CachingExample.request(row[4]), at: now, always: always)
       #expect(isUsed == (cell == "yes"), "always: \(always)")
     }
@@ -64,7 +64,7 @@ import Testing
   func `the stored fields after a 304 are those of its row`(row: [String]) {
     let (time, later) = (CachingExample.time, CachingExample.time.addingTimeInterval(100))
     let key = RecordKey(method: .get, url: "https://api.example.com/a")
-    func judge(_ text: String, _ status: HTTPResponse.Status, _ stored: Record.Head?) -> HTTPCache.Answer {
+    func judge(_ text: String, _ status: HTTPResponse.Status, _ stored: Record.Head?) -> HTTPCache.Judgement {
       HTTPCache.judge(
         HTTPResponse(status: status, headerFields: CachingExample.head(text).fields), body: Data(), to: [:], for: key,
         stored: stored, requestedAt: stored == nil ? time : later, receivedAt: stored == nil ? time : later)
@@ -100,7 +100,7 @@ import Testing
     let method = try #require(HTTPRequest.Method(rawValue: CachingExample.plain(row[2])))
     let urls =
       (Invalidation.isCaused(by: method, response) ? [target] : [])
-      + Invalidation.named(by: response, to: method, target)
+      + Invalidation.relatedURLs(in: response, to: method, target)
     let paths = urls.map { $0.replacing("https://api.example.com", with: "") }
     #expect(paths.joined(separator: " ") == CachingExample.plain(row[4]))
   }

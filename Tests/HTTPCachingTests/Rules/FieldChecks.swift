@@ -30,15 +30,16 @@ enum FieldChecks {
     if response.status == .ok, part != body { return "another body" }
     if response.status == .partialContent, part.isEmpty || body.range(of: part) == nil { return "no part of the body" }
     _ = (
-      head.isStorable(for: RequestCacheControl(own)), CacheDecision.standsIn(head, for: request, at: now, always: true)
+      head.isStorable(for: RequestCacheControl(own)),
+      CacheDecision.allowsStale(head, for: request, at: now, always: true)
     )
     _ = (StoredFields.confirm(fields, head), head.updated(by: fields, own, now, now))
     if let problem = redirected(own, fields) { return problem }
     if let secret = secret(in: SecretQuery.redact(fields, names: ["token"], digests: .ofProcess)) {
       return "a secret in \(secret)"
     }
-    let urls = Invalidation.named(
-      by: HTTPResponse(status: .ok, headerFields: fields), to: .post, "https://api.example.com/a")
+    let urls = Invalidation.relatedURLs(
+      in: HTTPResponse(status: .ok, headerFields: fields), to: .post, "https://api.example.com/a")
     return urls.allSatisfy { $0.hasPrefix("https://api.example.com/") } ? nil : "another origin"
   }
 

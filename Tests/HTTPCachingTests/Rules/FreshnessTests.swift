@@ -24,7 +24,7 @@ extension Freshness {
   /// - Parameter age: seconds since the exchange.
   fileprivate func at(
     _ age: Double, freshFor: Duration? = nil, fallback: Duration = .seconds(100), staleIfError: Duration = .zero
-  ) -> Standing? {
+  ) -> CopyStatus? {
     standing(
       at: Date(timeIntervalSince1970: 1_000 + age), freshFor: freshFor?.inSeconds, fallback: fallback.inSeconds,
       staleIfError: staleIfError.inSeconds)
@@ -116,7 +116,7 @@ extension Freshness {
     let freshness = freshness("no-store, max-age=500", localModel: "Note")
     #expect(freshness.at(99)?.isFresh == true)
     #expect(freshness.at(100)?.isFresh == false)
-    #expect(freshness.at(100)?.mayStandIn == true)
+    #expect(freshness.at(100)?.allowsStale == true)
   }
 
   @Test func `by its time alone, where it has no exchange`() {
@@ -143,11 +143,11 @@ extension Freshness {
     (cacheControl: "no-cache, stale-if-error=500", age: 0.0, may: false),
   ])
   func `unless the server must be asked`(cacheControl: String, age: Double, may: Bool) {
-    #expect(freshness(cacheControl).at(age)?.mayStandIn == may)
+    #expect(freshness(cacheControl).at(age)?.allowsStale == may)
   }
 
   @Test func `not when it must be revalidated and was invalidated`() {
-    #expect(freshness("must-revalidate, max-age=50", invalidatedAt: 5).at(6)?.mayStandIn == false)
+    #expect(freshness("must-revalidate, max-age=50", invalidatedAt: 5).at(6)?.allowsStale == false)
   }
 }
 

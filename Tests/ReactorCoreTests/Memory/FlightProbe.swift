@@ -7,36 +7,36 @@ import HTTPTypes
 enum CopyAtHand: String, Sendable, CaseIterable {
   case none, fresh, stale, withinStaleIfError, mayNotStandIn, withinStaleWhileRevalidate
 
-  var standing: Standing? {
+  var standing: CopyStatus? {
     switch self {
     case .none: nil
     case .fresh:
-      Standing(isFresh: true, mayStandIn: true, isWithinStaleWhileRevalidate: true, isWithinStaleIfError: true)
+      CopyStatus(isFresh: true, allowsStale: true, isWithinStaleWhileRevalidate: true, isWithinStaleIfError: true)
     case .stale: Self.outdated()
     case .withinStaleIfError: Self.outdated(isWithinStaleIfError: true)
     case .mayNotStandIn:
-      Self.outdated(mayStandIn: false, isWithinStaleWhileRevalidate: true, isWithinStaleIfError: true)
+      Self.outdated(allowsStale: false, isWithinStaleWhileRevalidate: true, isWithinStaleIfError: true)
     case .withinStaleWhileRevalidate: Self.outdated(isWithinStaleWhileRevalidate: true)
     }
   }
 
   private static func outdated(
-    mayStandIn: Bool = true, isWithinStaleWhileRevalidate: Bool = false, isWithinStaleIfError: Bool = false
-  ) -> Standing {
-    Standing(
-      isFresh: false, mayStandIn: mayStandIn, isWithinStaleWhileRevalidate: isWithinStaleWhileRevalidate,
+    allowsStale: Bool = true, isWithinStaleWhileRevalidate: Bool = false, isWithinStaleIfError: Bool = false
+  ) -> CopyStatus {
+    CopyStatus(
+      isFresh: false, allowsStale: allowsStale, isWithinStaleWhileRevalidate: isWithinStaleWhileRevalidate,
       isWithinStaleIfError: isWithinStaleIfError)
   }
 }
 
-extension Flight.Action {
-  /// One word, with the party's number where there is one.
+extension FlightMachine.Action {
+  /// One word, with the waiter's number where there is one.
   var text: String {
     switch self {
     case .load: "load"
     case .request: "request"
-    case .use(let party): "use \(party.id)"
-    case .fail(let party, let error): "fail \(party.id) \(error.reason)"
+    case .use(let waiter): "use \(waiter.id)"
+    case .fail(let waiter, let error): "fail \(waiter.id) \(error.reason)"
     case .end: "end"
     }
   }
@@ -44,15 +44,16 @@ extension Flight.Action {
 
 /// A flight to which things happen, seen as words.
 struct FlightProbe {
-  var flight = Flight(id: 1)
+  var flight = FlightMachine(id: 1)
   /// How the key's copy stands now.
   var copy = CopyAtHand.none
 
   mutating func join(
-    _ id: UInt64, _ policy: FetchPolicy, _ kind: Flight.Party.Kind = .caller
+    _ id: UInt64, _ policy: FetchPolicy, _ kind: FlightMachine.Waiter.Kind = .caller
   ) -> [String] {
     let copy = copy.standing
-    return flight.join(Flight.Party(id: id, kind: kind, resource: "notes", policy: policy)) { _ in copy }.map(\.text)
+    return flight.join(FlightMachine.Waiter(id: id, kind: kind, resource: "notes", policy: policy)) { _ in copy }.map(
+      \.text)
   }
 
   mutating func leave(_ id: UInt64) -> [String] { flight.leave(id).map(\.text) }
@@ -86,5 +87,5 @@ struct FlightProbe {
     return actions.map(\.text)
   }
 
-  var parties: [UInt64] { flight.parties.inOrder.map(\.id) }
+  var waiters: [UInt64] { flight.waiters.inOrder.map(\.id) }
 }

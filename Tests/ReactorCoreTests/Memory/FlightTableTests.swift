@@ -2,14 +2,14 @@ import Testing
 
 @testable import ReactorCore
 
-/// One party alone, from joining to its end: each policy with each copy, for each kind of party and each answer.
-@Suite struct `A party alone` {
+/// One waiter alone, from joining to its end: each policy with each copy, for each kind of waiter and each answer.
+@Suite struct `A waiter alone` {
   enum Network: Sendable { case answers, fails, isUnreachable }
 
   struct Case: Sendable, CustomTestStringConvertible {
     let policy: FetchPolicy
     let copy: CopyAtHand
-    let kind: Flight.Party.Kind
+    let kind: FlightMachine.Waiter.Kind
     let network: Network
     let trace: String
     var testDescription: String { "\(policy), \(copy), \(kind), network \(network): \(trace)" }
@@ -49,15 +49,15 @@ import Testing
 
   /// In the order of ``CopyAtHand``: none, fresh, stale, within stale-if-error, may not stand in, within
   /// stale-while-revalidate.
-  private static let rows: [(FetchPolicy, [Flight.Party.Kind], Network, [String])] = [
+  private static let rows: [(FetchPolicy, [FlightMachine.Waiter.Kind], Network, [String])] = [
     (.cacheFirst, [.caller, .stream], .answers, [ask, use, ask, ask, ask, "load use request use end"]),
-    (.cacheFirst, [.layer], .answers, [ask, use, ask, ask, ask, ask]),
+    (.cacheFirst, [.background], .answers, [ask, use, ask, ask, ask, ask]),
     (
       .cacheFirst, [.caller, .stream], .fails,
       [askAndFail, use, askAndFail, "load request use end", askAndFail, "load use request fail end"]
     ),
     (
-      .cacheFirst, [.layer], .fails,
+      .cacheFirst, [.background], .fails,
       [askAndFail, use, askAndFail, "load request use end", askAndFail, askAndFail]
     ),
     (
@@ -69,16 +69,16 @@ import Testing
       [askAndPause, use, askAndPause, "load request use paused", askAndPause, "load use request paused"]
     ),
     (
-      .cacheFirst, [.layer], .isUnreachable,
+      .cacheFirst, [.background], .isUnreachable,
       [askAndFail, use, askAndFail, "load request use end", askAndFail, askAndFail]
     ),
     (.networkOnly, allKinds, .answers, everywhere("request use end")),
     (.networkOnly, allKinds, .fails, everywhere("request fail end")),
-    (.networkOnly, [.caller, .layer], .isUnreachable, everywhere("request fail end")),
+    (.networkOnly, [.caller, .background], .isUnreachable, everywhere("request fail end")),
     (.networkOnly, [.stream], .isUnreachable, everywhere("request paused")),
     (.networkFirst, allKinds, .answers, everywhere("request use end")),
     (.networkFirst, allKinds, .fails, standIn),
-    (.networkFirst, [.caller, .layer], .isUnreachable, standIn),
+    (.networkFirst, [.caller, .background], .isUnreachable, standIn),
     (
       .networkFirst, [.stream], .isUnreachable,
       ["request load paused"] + Array(repeating: "request load use paused", count: 3)
@@ -91,18 +91,18 @@ import Testing
     (.staleWhileRevalidate, [.caller, .stream], .fails, revalidated("fail end", asked: askAndFail)),
     (.staleWhileRevalidate, [.caller], .isUnreachable, revalidated("fail end", asked: askAndFail)),
     (.staleWhileRevalidate, [.stream], .isUnreachable, revalidated("paused", asked: askAndPause)),
-    (.staleWhileRevalidate, [.layer], .answers, [ask, use, ask, ask, ask, ask]),
+    (.staleWhileRevalidate, [.background], .answers, [ask, use, ask, ask, ask, ask]),
     (
-      .staleWhileRevalidate, [.layer], .fails,
+      .staleWhileRevalidate, [.background], .fails,
       [askAndFail, use, askAndFail, askAndFail, askAndFail, askAndFail]
     ),
     (
-      .staleWhileRevalidate, [.layer], .isUnreachable,
+      .staleWhileRevalidate, [.background], .isUnreachable,
       [askAndFail, use, askAndFail, askAndFail, askAndFail, askAndFail]
     ),
   ]
 
-  private static let allKinds: [Flight.Party.Kind] = [.caller, .stream, .layer]
+  private static let allKinds: [FlightMachine.Waiter.Kind] = [.caller, .stream, .background]
   private static let standIn =
     ["request load fail end"] + Array(repeating: "request load use end", count: 3)
     + ["request load fail end", "request load use end"]

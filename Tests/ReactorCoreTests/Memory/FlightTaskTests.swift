@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test func `is cancelled when it begins, where that was asked before`() async {
-    let flight = FlightTask(priority: nil)
+    let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.cancel()
     #expect(!task.isCancelled)
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func `is cancelled once it runs`() async {
-    let flight = FlightTask(priority: nil)
+    let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.attach(task)
     #expect(!task.isCancelled)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func `is not cancelled any more once it is released`() async {
-    let flight = FlightTask(priority: nil)
+    let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.attach(task)
     flight.release()
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `is not cancelled where it was released before it began`() async {
-    let flight = FlightTask(priority: nil)
+    let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.release()
     flight.cancel()
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func `stays cancelled when it is released after that`() async {
-    let flight = FlightTask(priority: nil)
+    let flight = TaskHandle(priority: nil)
     let task = standing()
     flight.cancel()
     flight.release()
@@ -68,21 +68,21 @@ import Testing
   }
 
   @Test func `begins with the highest priority that was asked for`() {
-    let flight = FlightTask(priority: .low)
+    let flight = TaskHandle(priority: .low)
     flight.escalate(to: .high)
     flight.escalate(to: .medium)
     #expect(flight.priority == .high)
   }
 
   @Test func `begins with the priority asked for where it had none`() {
-    let flight = FlightTask(priority: nil)
+    let flight = TaskHandle(priority: nil)
     #expect(flight.priority == nil)
     flight.escalate(to: .low)
     #expect(flight.priority == .low)
   }
 
   @Test func `has no priority to begin with once it was cancelled`() {
-    let flight = FlightTask(priority: .low)
+    let flight = TaskHandle(priority: .low)
     flight.cancel()
     flight.escalate(to: .high)
     #expect(flight.priority == nil)
@@ -91,7 +91,7 @@ import Testing
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   @Test(arguments: [true, false])
   func `is escalated while it runs, and where that was asked just before`(isAttachedFirst: Bool) async {
-    let flight = FlightTask(priority: .low)
+    let flight = TaskHandle(priority: .low)
     let priority = Mutex(TaskPriority.background)
     let task = Task(priority: .low) { [gate] in
       await gate.waitIgnoringCancellation()

@@ -13,10 +13,10 @@ import Testing
     var expected: [String] = (1...99).map { (id: Int) -> String in "use \(id)" }
     expected.append("end")
     #expect(probe.succeeded() == expected)
-    #expect(probe.parties.isEmpty)
+    #expect(probe.waiters.isEmpty)
   }
 
-  @Test mutating func `requests at once for a party of networkOnly, and loads too when one of cacheFirst joins`() {
+  @Test mutating func `requests at once for a waiter of networkOnly, and loads too when one of cacheFirst joins`() {
     #expect(probe.join(1, .networkOnly) == ["request"])
     #expect(probe.join(2, .cacheFirst) == ["load"])
     #expect(probe.loaded(.fresh) == ["use 2"])
@@ -29,7 +29,7 @@ import Testing
     #expect(probe.succeeded() == ["use 1", "use 2", "end"])
   }
 
-  @Test mutating func `ends once when the last party leaves, and not before`() {
+  @Test mutating func `ends once when the last waiter leaves, and not before`() {
     _ = probe.join(1, .cacheFirst)
     _ = probe.join(2, .cacheFirst, .stream)
     #expect(probe.leave(1) == [])
@@ -51,7 +51,7 @@ import Testing
     #expect(probe.loaded(.fresh) == ["use 1", "use 2", "end"])
   }
 
-  @Test mutating func `fails a party of cacheOnly without a request, and goes on for the others`() {
+  @Test mutating func `fails a waiter of cacheOnly without a request, and goes on for the others`() {
     _ = probe.join(1, .cacheOnly)
     _ = probe.join(2, .cacheFirst)
     #expect(probe.loaded(.none) == ["fail 1 not cached", "request"])
@@ -62,7 +62,7 @@ import Testing
 @Suite struct `A flight whose network fails` {
   var probe = FlightProbe()
 
-  @Test mutating func `fails each party with the error`() {
+  @Test mutating func `fails each waiter with the error`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .networkOnly, .stream)
     #expect(probe.failed() == ["fail 1 timed out", "fail 2 timed out", "end"])
@@ -89,7 +89,7 @@ import Testing
     #expect(probe.loaded(.withinStaleIfError) == ["use 1", "use 2", "use 3", "end"])
   }
 
-  @Test mutating func `gives that failure to a party whose load ends later, without another request`() {
+  @Test mutating func `gives that failure to a waiter whose load ends later, without another request`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .cacheFirst)
     #expect(probe.failed() == ["fail 1 timed out"])
@@ -103,7 +103,7 @@ import Testing
     #expect(probe.loaded(.withinStaleIfError) == ["use 2", "end"])
   }
 
-  @Test mutating func `requests again for a party that joins after the failure`() {
+  @Test mutating func `requests again for a waiter that joins after the failure`() {
     _ = probe.join(1, .networkOnly)
     _ = probe.join(2, .cacheFirst)
     _ = probe.failed()
@@ -131,10 +131,10 @@ import Testing
   @Test mutating func `fails callers and the layer, and pauses streams`() {
     _ = probe.join(1, .networkOnly, .caller)
     _ = probe.join(2, .networkOnly, .stream)
-    _ = probe.join(0, .networkOnly, .layer)
+    _ = probe.join(0, .networkOnly, .background)
     #expect(probe.unreachable() == ["fail 1 no connectivity", "fail 0 no connectivity"])
     #expect(probe.flight.isPaused)
-    #expect(probe.parties == [2])
+    #expect(probe.waiters == [2])
   }
 
   @Test mutating func `ends where no stream waits`() {
@@ -179,7 +179,7 @@ import Testing
     _ = probe.join(1, .cacheFirst, .stream)
     #expect(probe.loaded(.withinStaleIfError) == ["request"])
     #expect(probe.unreachable() == ["use 1"])
-    #expect(probe.parties == [1])
+    #expect(probe.waiters == [1])
   }
 
   @Test mutating func `shows a stream that joins while it is paused what stands in`() {
@@ -187,14 +187,14 @@ import Testing
     _ = probe.loaded(.withinStaleIfError)
     _ = probe.unreachable()
     #expect(probe.join(2, .cacheFirst, .stream) == ["use 2"])
-    #expect(probe.parties == [1, 2])
+    #expect(probe.waiters == [1, 2])
   }
 
   @Test mutating func `loads for a stream of networkFirst, shows it what is stored, and keeps it`() {
     _ = probe.join(1, .networkFirst, .stream)
     #expect(probe.unreachable() == ["load"])
     #expect(probe.loaded(.stale) == ["use 1"])
-    #expect(probe.parties == [1])
+    #expect(probe.waiters == [1])
     #expect(probe.reconnected() == ["request"])
   }
 
@@ -207,15 +207,15 @@ import Testing
 }
 
 @Suite struct `A flight that begins again` {
-  @Test func `keeps its parties in their order, under another number`() {
+  @Test func `keeps its waiters in their order, under another number`() {
     var probe = FlightProbe()
     _ = probe.join(1, .cacheFirst, .stream)
     _ = probe.join(2, .networkOnly)
-    _ = probe.join(0, .networkOnly, .layer)
+    _ = probe.join(0, .networkOnly, .background)
     #expect(probe.restarted(id: 7) == ["load", "request"])
     #expect(probe.flight.id == 7)
-    #expect(probe.parties == [1, 2, 0])
-    #expect(probe.flight.hasLayer)
+    #expect(probe.waiters == [1, 2, 0])
+    #expect(probe.flight.hasBackgroundWaiter)
     #expect(probe.succeeded() == ["use 1", "use 2", "use 0", "end"])
   }
 
@@ -235,7 +235,7 @@ import Testing
     _ = probe.join(1, .staleWhileRevalidate)
     _ = probe.join(2, .staleWhileRevalidate)
     #expect(probe.loaded(.stale) == ["use 1", "request", "use 2"])
-    #expect(probe.parties == [0])
+    #expect(probe.waiters == [0])
     #expect(probe.join(3, .staleWhileRevalidate) == ["use 3"])
     #expect(probe.succeeded() == ["use 0", "end"])
   }
@@ -243,14 +243,14 @@ import Testing
   @Test mutating func `shows it to a stream, which stays and sees the answer`() {
     _ = probe.join(1, .staleWhileRevalidate, .stream)
     #expect(probe.loaded(.stale) == ["use 1", "request"])
-    #expect(probe.parties == [1])
-    #expect(!probe.flight.hasLayer)
+    #expect(probe.waiters == [1])
+    #expect(!probe.flight.hasBackgroundWaiter)
     #expect(probe.succeeded() == ["use 1", "end"])
   }
 
   @Test mutating func `asks the network for the layer, to which it is no answer`() {
-    _ = probe.join(0, .staleWhileRevalidate, .layer)
+    _ = probe.join(0, .staleWhileRevalidate, .background)
     #expect(probe.loaded(.stale) == ["request"])
-    #expect(probe.parties == [0])
+    #expect(probe.waiters == [0])
   }
 }

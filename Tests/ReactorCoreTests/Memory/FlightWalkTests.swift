@@ -5,12 +5,12 @@ import Testing
 
 /// Random events, as the shell may send them, with the invariants checked at each step.
 @Suite struct `A flight to which anything happens` {
-  @Test(arguments: 1...4) func `resolves each party once and never asks twice at a time`(seed: UInt64) {
+  @Test(arguments: 1...4) func `resolves each waiter once and never asks twice at a time`(seed: UInt64) {
     walk(seed) { FlightWalk(random: $0) }
   }
 
   /// Several variants of the key, of which persistence has some.
-  @Test(arguments: 1...4) func `finds for each party what persistence has of its variant`(seed: UInt64) {
+  @Test(arguments: 1...4) func `finds for each waiter what persistence has of its variant`(seed: UInt64) {
     walk(seed) { random in
       var random = random
       let disk = FlightWalk.languages.map { _ in CopyAtHand.allCases.randomElement(using: &random) ?? .none }
@@ -55,9 +55,9 @@ private struct FlightWalk {
   private(set) var story: [String] = []
   private(set) var fault: String?
 
-  private var flight = Flight(id: 1)
+  private var flight = FlightMachine(id: 1)
   /// Who has joined and was neither resolved nor has left.
-  private var waiting: [UInt64: Flight.Party.Kind] = [:]
+  private var waiting: [UInt64: FlightMachine.Waiter.Kind] = [:]
   private var lastID: UInt64 = 0
   /// What persistence has of each language; `nil` where that changes at any time.
   private let disk: [CopyAtHand]?
@@ -93,7 +93,7 @@ private struct FlightWalk {
       return known.contains(language) ? disk[language].standing : nil
     }
     story.append(
-      "\(event) → \(actions.map(\.text).joined(separator: ", ")); parties \(flight.parties.inOrder.map(\.id))")
+      "\(event) → \(actions.map(\.text).joined(separator: ", ")); waiters \(flight.waiters.inOrder.map(\.id))")
     note(actions)
     if fault == nil { fault = brokenInvariant(actions) }
     if waiting.isEmpty { beginAnew() }
@@ -112,7 +112,7 @@ private struct FlightWalk {
     }
   }
 
-  private mutating func perform(_ event: Event, copy: (Resource) -> Standing?) -> [Flight.Action] {
+  private mutating func perform(_ event: Event, copy: (Resource) -> CopyStatus?) -> [FlightMachine.Action] {
     switch event {
     case .join, .joinAgain: return flight.join(newParty(), copy: copy)
     case .leave:
@@ -148,20 +148,22 @@ private struct FlightWalk {
     }
   }
 
-  private mutating func newParty() -> Flight.Party {
+  private mutating func newParty() -> FlightMachine.Waiter {
     lastID += 1
-    let kinds: [Flight.Party.Kind] = flight.hasLayer ? [.caller, .stream] : [.caller, .stream, .layer]
+    let kinds: [FlightMachine.Waiter.Kind] =
+      flight.hasBackgroundWaiter ? [.caller, .stream] : [.caller, .stream, .background]
     let kind = kinds.randomElement(using: &random) ?? .caller
     let policy = FetchPolicy.allCases.randomElement(using: &random) ?? .cacheFirst
     if policy != .cacheOnly { wantsNetwork = true }
     let resource = Self.resource(Int.random(in: Self.languages.indices, using: &random))
-    let party = Flight.Party(id: kind == .layer ? 0 : lastID, kind: kind, resource: resource, policy: policy)
-    waiting[party.id] = kind
-    return party
+    let waiter = FlightMachine.Waiter(
+      id: kind == .background ? 0 : lastID, kind: kind, resource: resource, policy: policy)
+    waiting[waiter.id] = kind
+    return waiter
   }
 
   /// Does the book-keeping of a shell, and finds what no shell could do.
-  private mutating func note(_ actions: [Flight.Action]) {
+  private mutating func note(_ actions: [FlightMachine.Action]) {
     var shown: Set<UInt64> = []
     for action in actions {
       switch action {
@@ -175,34 +177,34 @@ private struct FlightWalk {
         if !wantsNetwork { fault = "a request for cacheOnly" }
         isRequesting = true
       // A stream that is shown a copy may stay, or fail behind it.
-      case .use(let party) where party.kind == .stream: shown.insert(party.id)
-      case .fail(let party, _) where isOnDisk(for: party):
-        fault = "party \(party.id) fails, and what it may use is on disk"
-      case .use(let party), .fail(let party, _): resolve(party)
+      case .use(let waiter) where waiter.kind == .stream: shown.insert(waiter.id)
+      case .fail(let waiter, _) where isOnDisk(for: waiter):
+        fault = "waiter \(waiter.id) fails, and what it may use is on disk"
+      case .use(let waiter), .fail(let waiter, _): resolve(waiter)
       case .end: break
       }
     }
-    for id in shown where !flight.parties.contains(id) { waiting[id] = nil }
+    for id in shown where !flight.waiters.contains(id) { waiting[id] = nil }
     // A caller that is content with a stale copy leaves the layer in its place.
-    if flight.hasLayer { waiting[0] = .layer }
+    if flight.hasBackgroundWaiter { waiting[0] = .background }
   }
 
-  /// Whether persistence has what the party's policy is content with.
-  private func isOnDisk(for party: Flight.Party) -> Bool {
-    guard let disk, party.policy.asksStoreFirst else { return false }
-    return FetchDecision(party.policy, copy: disk[Self.language(of: party.resource)].standing) == .use
+  /// Whether persistence has what the waiter's policy is content with.
+  private func isOnDisk(for waiter: FlightMachine.Waiter) -> Bool {
+    guard let disk, waiter.policy.asksStoreFirst else { return false }
+    return FetchDecision(waiter.policy, copy: disk[Self.language(of: waiter.resource)].standing) == .use
   }
 
-  private mutating func resolve(_ party: Flight.Party) {
+  private mutating func resolve(_ waiter: FlightMachine.Waiter) {
     // The layer may have come and gone within one step.
-    if waiting[party.id] == nil, party.kind != .layer { fault = "party \(party.id) is resolved twice" }
-    waiting[party.id] = nil
+    if waiting[waiter.id] == nil, waiter.kind != .background { fault = "waiter \(waiter.id) is resolved twice" }
+    waiting[waiter.id] = nil
   }
 
-  private func brokenInvariant(_ actions: [Flight.Action]) -> String? {
+  private func brokenInvariant(_ actions: [FlightMachine.Action]) -> String? {
     let texts = actions.map(\.text)
     let ends = texts.count { $0 == "end" }
-    if flight.parties.inOrder.map(\.id).sorted() != waiting.keys.sorted() {
+    if flight.waiters.inOrder.map(\.id).sorted() != waiting.keys.sorted() {
       return "somebody was forgotten or is kept: \(waiting.keys.sorted()) should wait"
     }
     if waiting.isEmpty {
@@ -220,7 +222,7 @@ private struct FlightWalk {
   }
 
   private mutating func beginAnew() {
-    flight = Flight(id: flight.id + 1)
+    flight = FlightMachine(id: flight.id + 1)
     (loads, loading, isRequesting, wantsNetwork) = ([], nil, false, false)
     story.append("—")
   }

@@ -9,29 +9,32 @@ import Testing
   private let other = RecordKey(method: .get, url: "https://api.example.com/others")
 
   @Test func `number what is begun in order, over all keys`() {
-    let tickets = [generations.begin(key), generations.begin(other), generations.fence(key), generations.begin(key)]
+    let tickets = [
+      generations.beginFetch(key), generations.beginFetch(other), generations.beginWrite(key),
+      generations.beginFetch(key),
+    ]
     #expect(tickets.map(\.number) == tickets.map(\.number).sorted())
     #expect(Set(tickets.map(\.number)).count == 4)
   }
 
   @Test func `drop an answer when a later flight's was committed`() {
-    let early = generations.begin(key)
-    let late = generations.begin(key)
+    let early = generations.beginFetch(key)
+    let late = generations.beginFetch(key)
     #expect(late.commit())
     #expect(!early.commit())
   }
 
   @Test func `commit an earlier answer that nothing has overtaken, and the later after it`() {
-    let early = generations.begin(key)
-    let late = generations.begin(key)
+    let early = generations.beginFetch(key)
+    let late = generations.beginFetch(key)
     #expect(early.commit())
     #expect(late.commit())
     #expect(!early.commit())
   }
 
   @Test func `count an answer from its request, not from the flight's beginning`() {
-    let early = generations.begin(key)
-    let late = generations.begin(key)
+    let early = generations.beginFetch(key)
+    let late = generations.beginFetch(key)
     early.send()
     #expect(early.number > late.number)
     #expect(early.commit())
@@ -39,8 +42,8 @@ import Testing
   }
 
   @Test func `fence the later requests of a flight that was fenced`() {
-    let flight = generations.begin(key)
-    let fence = generations.fence(key)
+    let flight = generations.beginFetch(key)
+    let fence = generations.beginWrite(key)
     flight.send()
     #expect(flight.number < fence.number)
     #expect(flight.sentNumber > fence.number)
@@ -48,90 +51,90 @@ import Testing
   }
 
   @Test func `commit a thing twice`() {
-    let ticket = generations.begin(key)
+    let ticket = generations.beginFetch(key)
     #expect(ticket.commit())
     #expect(ticket.commit())
   }
 
   @Test func `fence what was begun before, and not what is begun after`() {
-    let early = generations.begin(key)
-    let fence = generations.fence(key)
-    let late = generations.begin(key)
+    let early = generations.beginFetch(key)
+    let fence = generations.beginWrite(key)
+    let late = generations.beginFetch(key)
     #expect(!early.commit())
     #expect(fence.commit())
     #expect(late.commit())
   }
 
   @Test func `keep a fence up after who set it has gone, while something earlier is under way`() {
-    let early = generations.begin(key)
-    _ = generations.fence(key)
+    let early = generations.beginFetch(key)
+    _ = generations.beginWrite(key)
     #expect(!early.commit())
   }
 
   @Test func `carry out a write though a later one has begun, and drop it once that is on disk`() {
-    let first = generations.fence(key)
-    let second = generations.fence(key)
+    let first = generations.beginWrite(key)
+    let second = generations.beginWrite(key)
     #expect(first.commit())
     #expect(second.commit())
     #expect(first.commit())
-    second.carriedOut()
+    second.didPersist()
     #expect(!first.commit())
     #expect(second.commit())
   }
 
   @Test func `drop a write once a later answer is on disk`() {
-    let write = generations.fence(key)
-    let answer = generations.begin(key)
+    let write = generations.beginWrite(key)
+    let answer = generations.beginFetch(key)
     #expect(answer.commit())
     #expect(write.commit())
-    answer.carriedOut()
+    answer.didPersist()
     #expect(!write.commit())
   }
 
   @Test func `let an invalidation stop answers, and neither a write nor a removal`() {
-    let answer = generations.begin(key)
-    let change = generations.fence(key)
-    let invalidation = generations.fenceAnswers(key)
+    let answer = generations.beginFetch(key)
+    let change = generations.beginWrite(key)
+    let invalidation = generations.beginInvalidation(key)
     #expect(!answer.commit())
     #expect(change.commit())
     #expect(invalidation.commit())
   }
 
   @Test func `keep an invalidation's fence up when an earlier change is carried out after it`() {
-    let change = generations.fence(key)
-    let answer = generations.begin(key)
-    let invalidation = generations.fenceAnswers(key)
+    let change = generations.beginWrite(key)
+    let answer = generations.beginFetch(key)
+    let invalidation = generations.beginInvalidation(key)
     #expect(change.commit())
     #expect(!answer.commit())
     #expect(invalidation.commit())
   }
 
   @Test func `leave other keys alone`() {
-    let elsewhere = generations.begin(other)
-    let fence = generations.fence(key)
+    let elsewhere = generations.beginFetch(other)
+    let fence = generations.beginWrite(key)
     #expect(fence.commit())
     #expect(elsewhere.commit())
   }
 
   @Test func `fence every key at once, those without anything begun too`() {
-    let early = [generations.begin(key), generations.begin(other)]
+    let early = [generations.beginFetch(key), generations.beginFetch(other)]
     _ = generations.fenceAll()
     #expect(early.allSatisfy { !$0.commit() })
-    #expect(generations.begin(key).commit())
-    #expect(generations.begin(other).commit())
+    #expect(generations.beginFetch(key).commit())
+    #expect(generations.beginFetch(other).commit())
   }
 
   @Test func `carry out a write though all is to be removed, and drop it once that was done`() {
-    let write = generations.fence(key)
+    let write = generations.beginWrite(key)
     let number = generations.fenceAll()
     #expect(write.commit())
-    generations.carriedOutForAll(number)
+    generations.didPersistAll(number)
     #expect(!write.commit())
-    #expect(generations.fence(key).commit())
+    #expect(generations.beginWrite(key).commit())
   }
 
   @Test func `forget a key when nothing is under way for it`() {
-    var tickets = [generations.begin(key), generations.fence(key), generations.begin(other)]
+    var tickets = [generations.beginFetch(key), generations.beginWrite(key), generations.beginFetch(other)]
     #expect(generations.activeKeys == 2)
     tickets.removeFirst()
     #expect(generations.activeKeys == 2)

@@ -48,14 +48,14 @@ import Testing
   }
 
   @Test func `stays with the memory that told it first, which loses nothing of what it knows of its use`() {
-    func copy(_ model: Int) -> Copy {
-      Copy(
+    func copy(_ model: Int) -> CachedModel {
+      CachedModel(
         Snapshot(model: AnyModel(model), fetchedAt: .distantPast),
         of: RecordKey(method: .get, url: "https://api.example.com/a"), origin: .network)
     }
-    func model(_ table: HitTable) -> Int? { table.model(for: resource) { _ in true }?.model(as: Int.self) }
+    func model(_ table: ReadIndex) -> Int? { table.model(for: resource) { _ in true }?.model(as: Int.self) }
     let resource = Resource("a")
-    let (first, second) = (HitTable(), HitTable())
+    let (first, second) = (ReadIndex(), ReadIndex())
     first.set(copy(1), for: resource)
     #expect(model(first) == 1)
     let use = first.lastUse(of: [resource])

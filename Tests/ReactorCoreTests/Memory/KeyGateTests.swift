@@ -7,7 +7,7 @@ import Testing
 @testable import ReactorCore
 
 @Suite(.timeLimit(.minutes(1))) struct `A key's gate` {
-  private let gate = KeyGate()
+  private let gate = KeyedAsyncLock()
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
   private let other = RecordKey(method: .get, url: "https://api.example.com/others")
   private let inside = Gate()
@@ -111,7 +111,7 @@ import Testing
 
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
   @Test func `is another for each layer`() async throws {
-    let another = KeyGate()
+    let another = KeyedAsyncLock()
     let task = visit(key, "a")
     #expect(try await another.with(key) { true })
     try await another.with(key) { #expect(order.noted == ["a"]) }
@@ -168,7 +168,7 @@ import Testing
 
 /// What is awaited from inside, in tasks of their own and for other keys.
 @Suite(.timeLimit(.minutes(1))) struct `A key's gate, from inside` {
-  private let gate = KeyGate()
+  private let gate = KeyedAsyncLock()
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
   private let other = RecordKey(method: .get, url: "https://api.example.com/others")
   private let third = RecordKey(method: .get, url: "https://api.example.com/thirds")
@@ -242,7 +242,7 @@ import Testing
     try await gate.with(key) {
       let work = visit(key, for: owner)
       #expect(isInside.arrivalCount == 0)
-      if let wait = LockOwner.wait() { KeyGate.add(wait, to: owner) }
+      if let wait = LockOwner.wait() { KeyedAsyncLock.add(wait, to: owner) }
       try await isInside.waitForArrival()
       isInside.open()
       try await work.value
@@ -254,7 +254,7 @@ import Testing
     let owner = LockOwner()
     let work = try await gate.with(key) {
       let wait = LockOwner.wait()
-      if let wait { KeyGate.add(wait, to: owner) }
+      if let wait { KeyedAsyncLock.add(wait, to: owner) }
       wait?.end()
       let work = visit(key, for: owner)
       #expect(isInside.arrivalCount == 0)
@@ -285,7 +285,7 @@ import Testing
 
   @Test func `fails a circle through two gates`() async throws {
     let executor = SteppedExecutor()
-    let another = KeyGate()
+    let another = KeyedAsyncLock()
     let starts = (Gate(), Gate())
     let first = nested(key, key, at: starts.0, on: executor, inside: another)
     let second = Task(executorPreference: executor) {
@@ -306,7 +306,7 @@ import Testing
   /// Begins a task that is inside for `outer` and, once `start` is open, wants to be inside for `inner` too.
   private func nested(
     _ outer: RecordKey, _ inner: RecordKey, at start: Gate, on executor: SteppedExecutor,
-    inside innerGate: KeyGate? = nil
+    inside innerGate: KeyedAsyncLock? = nil
   ) -> Task<Void, any Error> {
     Task(executorPreference: executor) {
       try await gate.with(outer) {

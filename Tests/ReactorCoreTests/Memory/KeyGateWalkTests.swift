@@ -27,7 +27,7 @@ private struct Walk {
     /// What its outermost visit works for; those that join it wait for this.
     let root: LockOwner
     var inside: [(gate: Int, key: RecordKey?, owner: LockOwner)] = []
-    var queued: KeyGateWaiter?
+    var queued: LockWaiter?
     /// The worker whose end it awaits.
     var joined: Worker?
     var wait: LockOwner.Wait?
@@ -40,8 +40,8 @@ private struct Walk {
   }
 
   private var random: SeededGenerator
-  private var table = KeyGateTable()
-  private let gates = [KeyGate(), KeyGate()].map { ($0, ObjectIdentifier($0)) }
+  private var table = KeyedAsyncLockTable()
+  private let gates = [KeyedAsyncLock(), KeyedAsyncLock()].map { ($0, ObjectIdentifier($0)) }
   private let keys = (0..<3).map { RecordKey(method: .get, url: "https://api.example.com/\($0)") }
   private var workers: [Worker] = []
   private var fault: String?
@@ -79,7 +79,7 @@ private struct Walk {
     let key = Int.random(in: 0..<6, using: &random) == 0 ? nil : keys.randomElement(using: &random)
     let owner = LockOwner(LockOwner.Wait(worker.current))
     if table.enter(gates[gate].1, key, owner) { return worker.inside.append((gate, key, owner)) }
-    let waiter = KeyGateWaiter(gate: gates[gate].1, key: key, owner: owner)
+    let waiter = LockWaiter(gate: gates[gate].1, key: key, owner: owner)
     worker.queued = waiter
     settle(table.wait(waiter))
   }
@@ -109,7 +109,7 @@ private struct Walk {
     }
   }
 
-  private mutating func settle(_ ends: [KeyGateWaiter.End]) {
+  private mutating func settle(_ ends: [LockWaiter.End]) {
     for (waiter, result) in ends {
       guard let worker = workers.first(where: { $0.queued === waiter }) else {
         fault = "somebody was let in who did not wait"

@@ -19,7 +19,7 @@ private final class Held: MemoryEntry {
   /// How often somebody has asked for ``isPinned``.
   private(set) var looks = 0
   var use = MemoryUse()
-  private(set) lazy var copy: Copy? = Copy(
+  private(set) lazy var copy: CachedModel? = CachedModel(
     Snapshot(model: AnyModel(0), fetchedAt: .distantPast), of: key, origin: .memory)
 
   init(_ name: String, cost: Int, holdsModel: Bool) {
@@ -64,7 +64,7 @@ extension [RecordKey] {
 
 @Suite struct `A memory of models` {
   private var memory = ModelMemory<Held>(
-    limit: MemoryLimit(models: 3, bytes: 100), keepUnusedFor: .seconds(10), hits: HitTable())
+    limit: MemoryLimit(models: 3, bytes: 100), keepUnusedFor: .seconds(10), hits: ReadIndex())
 
   @Test mutating func `finds an entry by resource and by key`() {
     let entry = memory.add("a")
@@ -100,7 +100,7 @@ extension [RecordKey] {
 
 @Suite struct `A full memory` {
   private func memory(models: Int = .max, bytes: Int = .max) -> ModelMemory<Held> {
-    ModelMemory(limit: MemoryLimit(models: models, bytes: bytes), keepUnusedFor: .never, hits: HitTable())
+    ModelMemory(limit: MemoryLimit(models: models, bytes: bytes), keepUnusedFor: .never, hits: ReadIndex())
   }
 
   @Test func `removes nothing up to its limits`() {
@@ -210,7 +210,7 @@ extension [RecordKey] {
   @Test(arguments: 1...5) func `accounts for what it holds, whatever happens`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var memory = ModelMemory<Held>(
-      limit: MemoryLimit(models: 20, bytes: 200), keepUnusedFor: .seconds(5), hits: HitTable())
+      limit: MemoryLimit(models: 20, bytes: 200), keepUnusedFor: .seconds(5), hits: ReadIndex())
     for time in 0..<2_000 {
       let name = "\(Int.random(in: 0..<40, using: &random))"
       let cost = Int.random(in: 0..<30, using: &random)
@@ -246,7 +246,7 @@ extension [RecordKey] {
 }
 
 @Suite struct `A sweep of the memory` {
-  private var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .seconds(10), hits: HitTable())
+  private var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .seconds(10), hits: ReadIndex())
 
   @Test mutating func `removes what was unused for the time, and says when the next is due`() {
     memory.add("a", at: .seconds(0))
@@ -290,7 +290,7 @@ extension [RecordKey] {
   }
 
   @Test func `never removes where models are kept for ever`() {
-    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .never, hits: HitTable())
+    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .never, hits: ReadIndex())
     memory.add("a")
     let (gone, next) = memory.sweep(at: .seconds(Int64.max / 2))
     #expect(gone == [])
@@ -298,7 +298,7 @@ extension [RecordKey] {
   }
 
   @Test func `removes at once where nothing is kept`() {
-    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .zero, hits: HitTable())
+    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .zero, hits: ReadIndex())
     memory.add("a", at: .seconds(3))
     #expect(memory.sweep(at: .seconds(3)).gone.names == ["a"])
   }

@@ -11,7 +11,7 @@ import Testing
 @Suite("A live model", .timeLimit(.minutes(1)))
 struct LiveTests {
   /// Returns once `isMet`; `change` is what it looks at.
-  private func wait<Model: Sendable>(_ live: Live<Model>, until isMet: (LoadState<Model>) -> Bool) async {
+  private func wait<Model: Sendable>(_ live: LiveResource<Model>, until isMet: (LoadState<Model>) -> Bool) async {
     while !isMet(live.state) {
       await withCheckedContinuation { continuation in
         withObservationTracking {
@@ -29,7 +29,7 @@ struct LiveTests {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     try await bench.notes.save(Note(0, "known"), for: "note")
-    var live: Live<Note>? = Live(bench.notes, "note")
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note")
     #expect(bench.reachability.openStreams == 0)
     #expect(live?.value?.text == "known")
     #expect(live?.state.origin == .memory || live?.state.origin == .local)
@@ -41,7 +41,7 @@ struct LiveTests {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
-    var live: Live<Note>? = Live(bench.notes, "note")
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note")
     #expect(live?.isLoading == true && live?.value == nil && live?.error == nil)
     gate.open()
     if let live { await wait(live) { $0.fetchStatus == .idle } }
@@ -58,7 +58,7 @@ struct LiveTests {
     let bench = Bench()
     bench.transport.answer(
       "/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json), .response(.serviceUnavailable))
-    var live: Live<Note>? = Live(bench.notes, "note", policy: .cacheOnly)
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note", policy: .cacheOnly)
     await live?.refresh()
     #expect(live?.value?.text == "one" && live?.error == nil)
     await live?.refresh()
@@ -74,7 +74,7 @@ struct LiveTests {
 
   @Test func `what changes something on the server has no states, and refresh does not send it`() async {
     let bench = Bench()
-    let live = Live(bench.notes, Resource("note", method: .post))
+    let live = LiveResource(bench.notes, Resource("note", method: .post))
     #expect(live.error?.isInvalidResource == true)
     await live.refresh()
     #expect(bench.transport.requestCount == 0)
@@ -86,7 +86,7 @@ struct LiveTests {
     bench.transport.answer(
       "/v1/note", with: .json(Note(1, "one").json), .response(.serviceUnavailable).held(at: gate),
       .json(Note(1, "two").json))
-    var live: Live<Note>? = Live(bench.notes, "note")
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note")
     if let live { await wait(live) { $0.fetchStatus == .idle } }
     let told = Shared(0)
     withObservationTracking {
@@ -109,7 +109,7 @@ struct LiveTests {
     guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
-    var live: Live<Note>? = Live(bench.notes, "note")
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note")
     let followed = live
     var texts = Observations { followed?.value?.text }.makeAsyncIterator()
     var seen: [String] = []
@@ -124,7 +124,7 @@ struct LiveTests {
     let bench = Bench()
     let gate = Gate()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
-    var live: Live<Note>? = Live(bench.notes, "note")
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note")
     weak let released = live
     #expect(live?.isLoading == true)
     try await gate.waitForArrival()
@@ -139,7 +139,7 @@ struct LiveTests {
   @Test func `it may be released from inside its own observer`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
-    let holder = Shared<Live<Note>?>(Live(bench.notes, "note"))
+    let holder = Shared<LiveResource<Note>?>(LiveResource(bench.notes, "note"))
     weak let released = holder.value
     await withCheckedContinuation { continuation in
       withObservationTracking {
@@ -157,7 +157,7 @@ struct LiveTests {
   @Test func `it follows states of any making`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
-    var live: Live<Int>? = Live(bench.notes.states(for: "note").mapValues { $0.text.count })
+    var live: LiveResource<Int>? = LiveResource(bench.notes.states(for: "note").mapValues { $0.text.count })
     if let live { await wait(live) { $0.value == 3 && $0.fetchStatus == .idle } }
     live = nil
     try await bench.waitUntilNothingWaits()
@@ -165,7 +165,7 @@ struct LiveTests {
 
   @Test func `a value is told of, also where its states come from another sequence than the last`() async throws {
     let states = AsyncStream<LoadState<Int>>.makeStream()
-    let live = Live(states.stream)
+    let live = LiveResource(states.stream)
     for value in [1, 2] {
       let single = AsyncStream<Int> { continuation in
         continuation.yield(value)

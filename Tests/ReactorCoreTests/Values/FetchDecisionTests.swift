@@ -51,14 +51,14 @@ import Testing
   @Test(arguments: cells) func `as the table says when it fails`(cell: Cell) {
     for error in NetworkFailures.all {
       #expect(
-        FetchDecision.standsIn(cell.copy.standing, for: error, under: cell.policy) == cell.standsIn, "\(error)")
+        FetchDecision.servesStale(cell.copy.standing, on: error, under: cell.policy) == cell.standsIn, "\(error)")
     }
   }
 
   @Test(arguments: FetchPolicy.allCases) func `never for another error`(policy: FetchPolicy) {
     for error in NetworkFailures.others {
       for copy in CopyAtHand.allCases {
-        #expect(!FetchDecision.standsIn(copy.standing, for: error, under: policy), "\(error), \(copy)")
+        #expect(!FetchDecision.servesStale(copy.standing, on: error, under: policy), "\(error), \(copy)")
       }
     }
   }

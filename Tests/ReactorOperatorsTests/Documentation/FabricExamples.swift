@@ -56,10 +56,10 @@ struct AuthenticatedFabricAPI: Sendable {
 
 @MainActor
 final class ApplicationListModel {
-  let applications: Live<[Application]>
+  let applications: LiveResource<[Application]>
 
   init(_ api: AuthenticatedFabricAPI) {
-    applications = Live(api.applications, "projects")
+    applications = LiveResource(api.applications, "projects")
   }
 }
 

@@ -2,6 +2,7 @@ import AsyncAlgorithms
 import NewsClient
 import ReactorCore
 import ReactorFlux
+import ReactorOperators
 
 /// All that one page of the browser is told, from the moment it looks at a screen.
 ///

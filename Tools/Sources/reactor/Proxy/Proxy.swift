@@ -33,7 +33,7 @@ struct Proxy: Sendable {
       return answer
     }
     let answer: ProxyAnswer
-    switch await cache.begin(target, scope: scope, at: now()) {
+    switch await cache.plan(for: target, scope: scope, at: now()) {
     case .answer(let stored): answer = ProxyAnswer(stored)
     case .answerAndSend(let stored, let exchange):
       answer = ProxyAnswer(stored)
@@ -61,9 +61,9 @@ struct Proxy: Sendable {
     sent.head = exchange.request
     do {
       let response = try await upstream.send(sent, interim: interim)
-      return ProxyAnswer(await cache.finish(exchange, response.head, body: response.body.data, at: now()))
+      return ProxyAnswer(await cache.receive(response.head, body: response.body.data, for: exchange, at: now()))
     } catch {
-      return cache.standIn(exchange, at: now(), always: isStaleOnDisconnect).map(ProxyAnswer.init)
+      return cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect).map(ProxyAnswer.init)
         ?? ProxyAnswer(failure: error)
     }
   }

@@ -23,7 +23,7 @@ enum Store {
   }
 
   /// What of the store at a path cannot be read. A damaged database is left as it is: opening it would set it aside.
-  static func verify(_ argument: StoreArgument) async throws -> [StoreDefect] {
+  static func verify(_ argument: StoreArgument) async throws -> [RecordDefect] {
     switch argument.kind {
     case .directory: try await FilePersistence(directory: argument.directory).verify()
     case .database: try await SQLitePersistence.verify(path: argument.path)

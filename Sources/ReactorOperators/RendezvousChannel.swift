@@ -2,7 +2,7 @@ import ReactorCore
 import Synchronization
 
 /// Hands elements from one task to another, each when it is asked for, until either side or a third ends it.
-final class Handover<Element: Sendable>: Sendable {
+final class RendezvousChannel<Element: Sendable>: Sendable {
   private typealias Reader = CheckedContinuation<Element?, any Error>
   private typealias Giver = CheckedContinuation<Bool, Never>
 

@@ -1,11 +1,10 @@
-/// Who is inside of each ``KeyGate``, and who waits: decides who may enter, without waiting itself.
+/// Who is inside of each ``KeyedAsyncLock``, and who waits: decides who may enter, without waiting itself.
 ///
 /// Who holds nothing waits in order of arrival. Who is awaited by a holder waits for other holders alone, never behind those that
 /// queue: they may be waiting for that very holder. With a thousand waiters a change takes as long as with one, except for a
 /// cancellation, which looks for its waiter, and for what is awaited from inside.
-struct KeyGateTable: Sendable {
-  typealias Waiter = KeyGateWaiter
-  typealias End = Waiter.End
+struct KeyedAsyncLockTable: Sendable {
+  typealias End = LockWaiter.End
 
   var gates: [ObjectIdentifier: KeyGateState] = [:]
 
@@ -19,7 +18,7 @@ struct KeyGateTable: Sendable {
   }
 
   /// Queues `waiter`, unless it can enter by now or would wait for ever.
-  mutating func wait(_ waiter: Waiter) -> [End] {
+  mutating func wait(_ waiter: LockWaiter) -> [End] {
     if enter(waiter.gate, waiter.key, waiter.owner) { return Self.admit([waiter]) }
     let family = waiter.owner.family
     if family.isInside, let keys = circle(closedBy: waiter, family) {
@@ -30,7 +29,7 @@ struct KeyGateTable: Sendable {
   }
 
   /// Takes `waiter` out, if it still waits.
-  mutating func cancel(_ waiter: Waiter) -> [End] {
+  mutating func cancel(_ waiter: LockWaiter) -> [End] {
     guard let admitted = gates[waiter.gate]?.remove(waiter) else { return [] }
     return [(waiter, .failure(CancellationError()))] + Self.admit(admitted)
   }
@@ -49,11 +48,11 @@ struct KeyGateTable: Sendable {
     return ends
   }
 
-  private static func admit(_ waiters: [Waiter]) -> [End] { waiters.map { ($0, .success(())) } }
+  private static func admit(_ waiters: [LockWaiter]) -> [End] { waiters.map { ($0, .success(())) } }
 
   /// The keys of a circle of waits that `waiter` would close: it waits for somebody inside, who awaits another waiter, and so on
   /// to one that waits for a holder that awaits `waiter`.
-  private func circle(closedBy waiter: Waiter, _ family: LockOwner.Family) -> [RecordKey]? {
+  private func circle(closedBy waiter: LockWaiter, _ family: LockOwner.Family) -> [RecordKey]? {
     let others = gates.values.flatMap(\.awaitedInside).map { ($0, $0.owner.family) }
     var seen: Set<ObjectIdentifier> = []
     var open = blockers(of: waiter, family).map { (holder: $0, path: [waiter.key].compactMap(\.self)) }
@@ -70,21 +69,20 @@ struct KeyGateTable: Sendable {
     return nil
   }
 
-  private func blockers(of waiter: Waiter, _ family: LockOwner.Family) -> [LockOwner] {
+  private func blockers(of waiter: LockWaiter, _ family: LockOwner.Family) -> [LockOwner] {
     gates[waiter.gate]?.blockers(of: waiter.key, family) ?? []
   }
 }
 
 /// One gate of the table.
 struct KeyGateState: Sendable {
-  typealias Waiter = KeyGateWaiter
 
   private struct Place: Sendable {
     /// Inside: one that came from outside, and what it awaits.
     var owners: [LockOwner] = []
     /// Awaited by somebody inside of a gate.
-    var nested: [Waiter] = []
-    var queue: ArraySlice<Waiter> = []
+    var nested: [LockWaiter] = []
+    var queue: ArraySlice<LockWaiter> = []
     var isEmpty: Bool { owners.isEmpty && nested.isEmpty && queue.isEmpty }
   }
 
@@ -92,9 +90,9 @@ struct KeyGateState: Sendable {
   /// Inside for every key.
   private var whole: [LockOwner] = []
   /// As ``Place/nested``, for every key.
-  private var nestedWhole: [Waiter] = []
+  private var nestedWhole: [LockWaiter] = []
   /// Who came after one that waits to be inside for every key, or while one was.
-  private var later: ArraySlice<Waiter> = []
+  private var later: ArraySlice<LockWaiter> = []
 
   private var isOpen: Bool { whole.isEmpty && nestedWhole.isEmpty && later.isEmpty }
 
@@ -106,7 +104,7 @@ struct KeyGateState: Sendable {
   }
 
   /// - Returns: those that are inside now.
-  mutating func leave(_ key: RecordKey?, _ owner: LockOwner) -> [Waiter] {
+  mutating func leave(_ key: RecordKey?, _ owner: LockOwner) -> [LockWaiter] {
     owner.isInside = false
     if let key {
       places[key]?.owners.removeAll { $0 === owner }
@@ -116,7 +114,7 @@ struct KeyGateState: Sendable {
     return advance(key)
   }
 
-  mutating func append(_ waiter: Waiter, isAwaitedInside: Bool) {
+  mutating func append(_ waiter: LockWaiter, isAwaitedInside: Bool) {
     switch (waiter.key, isAwaitedInside) {
     case (let key?, true): places[key, default: Place()].nested.append(waiter)
     case (nil, true): nestedWhole.append(waiter)
@@ -126,12 +124,12 @@ struct KeyGateState: Sendable {
   }
 
   /// - Returns: those that are inside now that `waiter` waits no longer; `nil` where it did not wait.
-  mutating func remove(_ waiter: Waiter) -> [Waiter]? {
+  mutating func remove(_ waiter: LockWaiter) -> [LockWaiter]? {
     guard take(waiter) else { return nil }
     return advance(waiter.key)
   }
 
-  private mutating func take(_ waiter: Waiter) -> Bool {
+  private mutating func take(_ waiter: LockWaiter) -> Bool {
     if let index = later.firstIndex(where: { $0 === waiter }) {
       later.remove(at: index)
     } else if let index = nestedWhole.firstIndex(where: { $0 === waiter }) {
@@ -152,14 +150,14 @@ struct KeyGateState: Sendable {
     return (owners + whole).filter { !family.members.contains(ObjectIdentifier($0)) }
   }
 
-  var waiters: [Waiter] { awaitedInside + places.values.flatMap(\.queue) + later }
-  var awaitedInside: [Waiter] { nestedWhole + places.values.flatMap(\.nested) }
+  var waiters: [LockWaiter] { awaitedInside + places.values.flatMap(\.queue) + later }
+  var awaitedInside: [LockWaiter] { nestedWhole + places.values.flatMap(\.nested) }
 }
 
 extension KeyGateState {
   /// Somebody holds or waits for `key` no longer: lets in who may enter now.
-  private mutating func advance(_ key: RecordKey?) -> [Waiter] {
-    var admitted: [Waiter] = []
+  private mutating func advance(_ key: RecordKey?) -> [LockWaiter] {
+    var admitted: [LockWaiter] = []
     // Who leaves one key leaves the others as they were.
     for key in key.map({ [$0] }) ?? Array(places.keys) { advance(key, &admitted) }
     let waiting = nestedWhole
@@ -176,7 +174,7 @@ extension KeyGateState {
     return admitted
   }
 
-  private mutating func advance(_ key: RecordKey, _ admitted: inout [Waiter]) {
+  private mutating func advance(_ key: RecordKey, _ admitted: inout [LockWaiter]) {
     guard let nested = places[key]?.nested else { return }
     let waiting = nested.filter { !admit($0, &admitted) }
     places[key]?.nested = waiting
@@ -190,7 +188,7 @@ extension KeyGateState {
   }
 
   /// Lets one in that somebody inside awaits, if it may enter.
-  private mutating func admit(_ waiter: Waiter, _ admitted: inout [Waiter]) -> Bool {
+  private mutating func admit(_ waiter: LockWaiter, _ admitted: inout [LockWaiter]) -> Bool {
     guard isPassed(waiter.key, by: waiter.owner.family) else { return false }
     add(waiter.key, waiter.owner, &admitted, waiter)
     return true
@@ -201,7 +199,7 @@ extension KeyGateState {
   }
 
   private mutating func add(
-    _ key: RecordKey?, _ owner: LockOwner, _ admitted: inout [Waiter], _ waiter: Waiter
+    _ key: RecordKey?, _ owner: LockOwner, _ admitted: inout [LockWaiter], _ waiter: LockWaiter
   ) {
     add(key, owner)
     admitted.append(waiter)

@@ -9,13 +9,13 @@ extension Reactor {
   ///
   /// It fails as `fetch(_:policy:)` does; a cancelled task gets `ReactorError.cancelled`. To follow what others change too,
   /// iterate `states(for:policy:)`.
-  public func fetches(_ resource: Resource, policy: FetchPolicy = .cacheFirst) -> Fetches<Model> {
-    Fetches(reactor: self, resource: resource, policy: policy)
+  public func fetches(_ resource: Resource, policy: FetchPolicy = .cacheFirst) -> FetchSequence<Model> {
+    FetchSequence(reactor: self, resource: resource, policy: policy)
   }
 }
 
 /// A fetch as a sequence of one model; see `Reactor.fetches(_:policy:)`. It keeps its reactor alive.
-public struct Fetches<Model: Sendable>: AsyncSequence, Sendable {
+public struct FetchSequence<Model: Sendable>: AsyncSequence, Sendable {
   public typealias Element = Model
   public typealias Failure = ReactorError
 
@@ -27,7 +27,7 @@ public struct Fetches<Model: Sendable>: AsyncSequence, Sendable {
 
   public struct Iterator: AsyncIteratorProtocol {
     /// `nil` once it has begun.
-    var fetch: Fetches?
+    var fetch: FetchSequence?
 
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(ReactorError) -> Model? {
       guard let fetch = fetch.take() else { return nil }

@@ -3,7 +3,7 @@ public import Observation
 /// The state of a resource for a screen: `Observable`, so that SwiftUI, AppKit, UIKit and `Observations` follow it as it is.
 ///
 /// ```swift
-/// @State private var articles = Live(api.articles, "articles")
+/// @State private var articles = LiveResource(api.articles, "articles")
 ///
 /// var body: some View {
 ///   List(articles.value ?? []) { Text($0.title) }
@@ -16,7 +16,7 @@ public import Observation
 /// released. Who reads ``value`` alone is told only of other values, not of requests that come and go. It never keeps itself alive;
 /// when it is gone the subscription is, and a request that nobody else waits for is cancelled.
 @MainActor
-public final class Live<Model: Sendable>: Observable {
+public final class LiveResource<Model: Sendable>: Observable {
   // What a read needs is inlined where it is read: a view reads often, and knows its model.
   @usableFromInline let registrar = ObservationRegistrar()
   @usableFromInline let paths = LivePaths<Model>()
@@ -83,7 +83,7 @@ public final class Live<Model: Sendable>: Observable {
   }
 }
 
-extension Live {
+extension LiveResource {
   @inlinable func follow() {
     if !isFollowing { beginToFollow() }
   }
@@ -131,10 +131,10 @@ extension Live {
 /// Each key path costs far more to make than to use.
 @MainActor @usableFromInline
 struct LivePaths<Model: Sendable> {
-  @usableFromInline let state: KeyPath<Live<Model>, LoadState<Model>>
-  @usableFromInline let value: KeyPath<Live<Model>, Model?>
-  @usableFromInline let error: KeyPath<Live<Model>, ReactorError?>
-  @usableFromInline let isLoading: KeyPath<Live<Model>, Bool>
+  @usableFromInline let state: KeyPath<LiveResource<Model>, LoadState<Model>>
+  @usableFromInline let value: KeyPath<LiveResource<Model>, Model?>
+  @usableFromInline let error: KeyPath<LiveResource<Model>, ReactorError?>
+  @usableFromInline let isLoading: KeyPath<LiveResource<Model>, Bool>
 
   init() {
     state = \.state
@@ -144,7 +144,7 @@ struct LivePaths<Model: Sendable> {
   }
 }
 
-/// What a ``Live`` follows: the states of a resource, or any other.
+/// What a ``LiveResource`` follows: the states of a resource, or any other.
 struct LiveStates<Model: Sendable>: Sendable {
   typealias Sink = @Sendable (LoadState<Model>) async -> Void
 
@@ -184,7 +184,7 @@ struct LiveStates<Model: Sendable>: Sendable {
   }
 }
 
-/// A subscription of a ``Live``; it ends with this object.
+/// A subscription of a ``LiveResource``; it ends with this object.
 final class LiveFollowing<Model: Sendable>: Sendable {
   private let task: Task<Void, Never>
   private let subscription: Subscription<Model>?
