@@ -18,7 +18,7 @@ import Testing
   private func api(user: String = "ada") -> AuthenticatedFabricAPI {
     AuthenticatedFabricAPI(
       user: user, token: AccessToken(access: "token of \(user)", refresh: "refresh of \(user)"),
-      backend: Backend(baseURL: Bench.url, transport: transport, reachability: AlwaysReachable()), persistence: disk,
+      backend: Backend(baseURL: Bench.url, transport: transport, reachability: .always), persistence: disk,
       configuration: .scripted(clock))
   }
 
@@ -42,7 +42,7 @@ import Testing
     "materializeToLoadState", "loadStates()", "ignoringLoadingAndFailuresAfterSuccess()", "startWith(_:)",
     "startWithNil()", "ignoringErrors(replacement:)", "failRandomly(with:probability:using:)",
     "repeated(on:throttle:clock:)", "repeatWith", "reloadPeriodically(every:while:",
-    "continuingInBackground(named:timeoutError:", "SystemPowerSaving().updates", "attemptMap", "skipRepeats",
+    "continuingInBackground(named:timeoutError:", "SystemPowerSaving.updates", "attemptMap", "skipRepeats",
     "combineLatest",
     "timer", "flatMap(.Latest)", "observeOn(UIScheduler())", "AnyProperty", "MutableProperty", "<~",
     "the authenticated API", "the view model",
