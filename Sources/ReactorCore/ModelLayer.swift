@@ -96,6 +96,15 @@ public final class ModelLayer: Sendable {
     core.events.observe(for: owner, body)
   }
 
+  /// Sends a request that may change something on the server, whose response has no model; see ``Reactor/send(_:)``.
+  ///
+  /// ```swift
+  /// try await layer.send(Resource("posts/\(id)", method: .delete))
+  /// ```
+  ///
+  /// - Throws: what ``Reactor/send(_:)`` does.
+  public func send(_ resource: Resource) async throws(ReactorError) { try await reactor(Void.self).send(resource) }
+
   /// Signs the user out: the backend's middlewares forget the credential, and then ``removeAll()`` forgets what is stored.
   ///
   /// A refresh under way is dropped, callers that wait get ``ReactorError/cancelled``, and open streams show nothing. From

@@ -38,7 +38,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - persistence: `nil` keeps models in memory only.
-  ///   - reachability: says whether there is connectivity. ``AlwaysReachable`` tries every request.
+  ///   - reachability: says whether there is connectivity. ``Reachability/always`` tries every request.
   public convenience init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
     reachability: any Reachability = SystemReachability(), configuration: ReactorConfiguration = .init()
@@ -62,8 +62,9 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// The model, as `policy` says.
   ///
-  /// Concurrent fetches of one key share one request. A resource that is not read-only is always requested, by itself; it is never
-  /// stored, and when the server has accepted it, what is stored for its URL is invalidated.
+  /// Concurrent fetches of one key share one request. A resource that is not read-only is sent and not fetched: ``send(_:)``.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for a resource that may change something.
   public func fetch(_ resource: Resource, policy: FetchPolicy) async throws(ReactorError) -> Model {
     if let model = engine.hit(resource, policy) { return model.model(as: Model.self) }
     return try await engine.missed(resource, policy).model(as: Model.self)
@@ -76,6 +77,28 @@ public final class Reactor<Model: Sendable>: Sendable {
     _ resource: Resource, policy: FetchPolicy = .cacheFirst
   ) async throws(ReactorError) -> ModelResponse<Model> {
     ModelResponse(try await engine.answer(resource, policy))
+  }
+
+  /// Sends a request that may change something on the server, and returns the model of its response.
+  ///
+  /// ```swift
+  /// let created = try await posts.send(Resource("posts", method: .post, json: draft))
+  /// ```
+  ///
+  /// It is requested by itself each time, and its response is never stored. When the server has accepted it, what is
+  /// stored for its URL, and for those that the response names, is invalidated (RFC 9111 §4.4). A caller that is cancelled
+  /// gets ``ReactorError/cancelled`` at once; the server may have carried it out all the same, and then what is stored
+  /// is invalidated too.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for a resource that only reads: fetch it.
+  public func send(_ resource: Resource) async throws(ReactorError) -> Model {
+    try await engine.send(resource).model.model(as: Model.self)
+  }
+
+  /// Sends a request as ``send(_:)`` does, and returns its model with the status, the header fields and the links of the
+  /// response.
+  public func sendResponse(_ resource: Resource) async throws(ReactorError) -> ModelResponse<Model> {
+    ModelResponse(try await engine.response(toSending: resource))
   }
 
   /// The model that memory has, fresh or stale; asks nobody, and never suspends.

@@ -31,6 +31,21 @@ extension PersistenceConformance.Check {
         }
       }
     },
+    Self("two variants of one URL are both found, each by its own request, and both go with it") { subject in
+      let key = RecordKey(method: .get, url: Samples.urls[0], scope: .shared)
+      let cache = HTTPCache(persistence: subject.persistence)
+      for language in ["de", "fr"] {
+        let variant = Variant(response: [.vary: "Accept-Language"], request: [.acceptLanguage: language])
+        try await cache.store(Samples.record(for: key, body: Data(language.utf8), variant: variant), for: key)
+      }
+      for language in ["de", "fr"] {
+        let found = try await cache.lookUp(key, for: [.acceptLanguage: language])
+        subject.expect(found?.body == Data(language.utf8), "the variant \(language) is not found")
+      }
+      try await cache.remove(key)
+      let left = try await subject.persistence.entries(in: nil, url: nil).count
+      subject.expect(left == 0, "\(left) records of a URL are left after its removal")
+    },
     Self("the entries of a URL are all its variants, by all methods and in all scopes, and nothing else") { subject in
       for url in Samples.urls {
         for scope in ["alice", "bob"] as [Scope] {

@@ -233,7 +233,7 @@ struct SignOutRaceTests {
       authentication = AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url])
       layer = ModelLayer(
         backend: Backend(
-          baseURL: Bench.url, transport: transport, authentication: authentication, reachability: AlwaysReachable()),
+          baseURL: Bench.url, transport: transport, authentication: authentication, reachability: .always),
         persistence: disk, scope: "ada")
     }
   }
@@ -287,7 +287,7 @@ struct SignOutRaceTests {
       backend: Backend(
         baseURL: Bench.url, transport: transport,
         authentication: AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url]),
-        reachability: AlwaysReachable()), persistence: disk, scope: "ada")
+        reachability: .always), persistence: disk, scope: "ada")
     let notes = layer.reactor(Note.self)
     let caller = Task { await error { try await notes.fetch("note") } }
     try await authenticator.gate.waitForArrival()

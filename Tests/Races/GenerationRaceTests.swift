@@ -248,7 +248,7 @@ struct GenerationRaceTests {
     let fetching = Task { try await notes.fetch("note").text }
     try await answered.waitForArrival()
     // The server has accepted it, and what is stored for its URL is being looked up.
-    let putting = Task { try await notes.fetch(Resource("note", method: .put)).text }
+    let putting = Task { try await notes.send(Resource("note", method: .put)).text }
     try await listed.reached()
     bench.clock.advance(by: .seconds(1))
     answered.open()

@@ -147,11 +147,13 @@ struct RetryRaceTests {
     let bench = bench()
     bench.transport.answer("/v1/search", with: busy, .json(Note(1, "one").json))
     var search = Resource("search", method: .post, body: Data("{}".utf8))
-    #expect(await error { try await bench.notes.fetch(search) }?.status == 503)
+    #expect(await error { try await bench.notes.send(search) }?.status == 503)
     bench.transport.answer("/v1/search", with: busy, .json(Note(1, "one").json))
     search.isReadOnly = isReadOnly
     if isReadOnly == nil { search.idempotencyKey = "4711" }
-    let caller = Task { [search] in try await bench.notes.fetch(search).text }
+    let caller = Task { [search] in
+      isReadOnly == true ? try await bench.notes.fetch(search).text : try await bench.notes.send(search).text
+    }
     try await bench.clock.waitForSleepers()
     bench.clock.advance(by: .seconds(5))
     #expect(try await caller.value == "one")

@@ -62,7 +62,7 @@ struct ConnectivityRaceTests {
   private final class Flicker: Reachability {
     private let isAsked = Atomic<Bool>(false)
     var isReachable: Bool { isAsked.exchange(true, ordering: .relaxed) }
-    var changes: AsyncStream<Bool> { AlwaysReachable().changes }
+    var changes: AsyncStream<Bool> { FixedReachability.always.changes }
   }
 
   @Test func `what comes back between the look and the pause is seen`() async throws {
@@ -188,7 +188,7 @@ struct ObjectEndTests {
 
   @Test func `a transport that keeps its progress closure holds no generation`() async throws {
     let keeper = Keeper()
-    let notes = ModelLayer(baseURL: Bench.url, transport: keeper, reachability: AlwaysReachable()).reactor(Note.self)
+    let notes = ModelLayer(baseURL: Bench.url, transport: keeper, reachability: .always).reactor(Note.self)
     _ = try await notes.fetch("note")
     // The task that ran the flight ends after its callers have their answer.
     for _ in 0..<10_000 where notes.engine.core.generations.activeKeys > 0 { await Task.yield() }

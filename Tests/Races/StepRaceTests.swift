@@ -43,7 +43,7 @@ struct StepRaceTests {
     let notes = bench.notes
     let reactor = saving { snapshot, resource in
       guard snapshot.record == nil else { return }
-      _ = try await notes.fetch(Resource(resource.path, method: .put))
+      _ = try await notes.send(Resource(resource.path, method: .put))
     }
     try await reactor.save(Note(1, "mine"), for: "draft")
     #expect(bench.transport.requestCount == 1)

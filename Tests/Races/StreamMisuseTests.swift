@@ -46,7 +46,7 @@ struct StreamMisuseTests {
       defer { next.change { $0 += 1 } }
       throw Asking(ended[next.value]) { _ = holder.value?.cached("note") }
     }
-    let notes = ModelLayer(baseURL: Bench.url, transport: transport, reachability: AlwaysReachable()).reactor(Note.self)
+    let notes = ModelLayer(baseURL: Bench.url, transport: transport, reachability: .always).reactor(Note.self)
     holder.change { $0 = notes }
     // It keeps what is known of the key, the error too.
     let silent = notes.states(for: "note", policy: .cacheOnly).subscribe()

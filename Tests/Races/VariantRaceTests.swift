@@ -93,7 +93,7 @@ struct VariantsAtOnceTests {
     #expect(try await notes.fetch(Self.english).text == "en 1")
     bench.clock.advance(by: .seconds(1))
     if isPut {
-      _ = try await notes.fetch(Resource("note", method: .put, headers: [.acceptLanguage: "none"]))
+      _ = try await notes.send(Resource("note", method: .put, headers: [.acceptLanguage: "none"]))
     } else {
       await notes.invalidate(Self.german)
     }

@@ -108,7 +108,7 @@ struct OfflineTests {
     layer.isOffline = true
     let notes = layer.reactor(Note.self)
     await #expect(throws: ReactorError.self) { try await notes.fetch("note") }
-    await #expect(throws: ReactorError.self) { try await notes.fetch(Resource("note", method: .post)) }
+    await #expect(throws: ReactorError.self) { try await notes.send(Resource("note", method: .post)) }
     #expect(transport.requestCount == 0)
     layer.isOffline = false
     #expect(try await notes.fetch("note").id == 1)

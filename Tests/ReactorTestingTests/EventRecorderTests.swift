@@ -15,7 +15,7 @@ import Testing
     configuration.keepUnusedFor = .never
     configuration.retry = .never
     layer = ModelLayer(
-      baseURL: Bench.url, transport: transport, reachability: AlwaysReachable(), configuration: configuration)
+      baseURL: Bench.url, transport: transport, reachability: .always, configuration: configuration)
     transport.answer("/v1/numbers", with: .json("[1, 2]"))
   }
 

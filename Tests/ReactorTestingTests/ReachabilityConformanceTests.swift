@@ -16,8 +16,8 @@ import Testing
   }
 
   @Test func `those that never change pass`() async {
-    await ReachabilityConformance(AlwaysReachable()).run()
-    await ReachabilityConformance(NeverReachable()).run()
+    await ReachabilityConformance(.always).run()
+    await ReachabilityConformance(.never).run()
   }
 
   @Test(arguments: BrokenReachability.Fault.allCases)

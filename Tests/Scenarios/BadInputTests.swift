@@ -131,8 +131,16 @@ struct BadInputTests {
   @Test func `a model that nothing can parse is an error before a request is sent`() async throws {
     struct Neither: Sendable {}
     let bench = Bench(except: [.ownSteps])
-    for resource in ["note", Resource("note", method: .post)] {
-      let failure = try #require(await error { try await bench.layer.reactor(Neither.self).fetch(resource) })
+    let reactor = bench.layer.reactor(Neither.self)
+    for isRead in [true, false] {
+      let failure = try #require(
+        await error {
+          if isRead {
+            try await reactor.fetch("note")
+          } else {
+            try await reactor.send(Resource("note", method: .post))
+          }
+        })
       guard case .parser(let parserError) = failure else { return #expect(Bool(false), "\(failure)") }
       #expect(parserError.reason == .unsupported)
       #expect(parserError.expected.contains("Neither is neither Codable nor Mappable"))
@@ -149,7 +157,7 @@ struct BadInputTests {
     bench.transport.answer("/v1/gone", with: .response(.noContent), .response(.noContent))
     #expect(try await bench.layer.reactor(String.self).fetch("text") == "é")
     #expect(try await bench.layer.reactor(Data.self).fetch("bytes") == Data([0xE9]))
-    try await bench.layer.reactor(Void.self).fetch(Resource("gone", method: .delete))
+    try await bench.layer.reactor(Void.self).send(Resource("gone", method: .delete))
     #expect(try await bench.layer.reactor(Note?.self).fetch("gone") == nil)
     let later = bench.restarted().layer
     #expect(try await later.reactor(String.self).fetch("text", policy: .cacheOnly) == "é")
@@ -171,7 +179,7 @@ struct BadInputTests {
       var configuration = ReactorConfiguration()
       configuration.retry = .never
       let layer = ModelLayer(
-        baseURL: try #require(URL(string: url)), reachability: AlwaysReachable(), configuration: configuration)
+        baseURL: try #require(URL(string: url)), reachability: .always, configuration: configuration)
       let notes = layer.reactor(Note.self)
       let failure = await error { try await notes.fetch("note") }
       #expect(failure?.isNetwork == true, "\(url): \(String(describing: failure))")

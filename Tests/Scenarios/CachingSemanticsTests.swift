@@ -82,7 +82,7 @@ struct CachingSemanticsTests {
     bench.transport.answer(
       "/v1/note",
       with: .json(Note(1, "new").json, status: status, fields: [.location: "list", .contentLocation: "/v1/note"]))
-    _ = try? await bench.notes.fetch(Resource("note", method: .post))
+    _ = try? await bench.notes.send(Resource("note", method: .post))
     let requests = bench.transport.requestCount
     for path in ["note", "list", "other"] {
       bench.transport.answer("/v1/\(path)", with: .json(Note(1, "anew").json))
@@ -143,7 +143,7 @@ struct CachingSemanticsTests {
     _ = try await bench.notes.fetch(list)
     bench.transport.answer(
       "/v1/note", with: .json(Note(1, "new").json, status: .created, fields: [.location: "list?token=s3cret"]))
-    _ = try await bench.notes.fetch(Resource("note", method: .post))
+    _ = try await bench.notes.send(Resource("note", method: .post))
     bench.transport.answer("/v1/list", with: .json(Note(1, "anew").json))
     #expect(try await bench.notes.fetch(list).text == "anew")
   }

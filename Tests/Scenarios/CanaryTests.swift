@@ -78,7 +78,7 @@ struct CanaryTests {
         transport: CassetteRecorder(transport, to: folder.appending(path: "cassette.json"), secrets: secrets),
         authentication: AuthenticationMiddleware(TokenAuthenticator(), credential: "c4nary", origins: [Bench.url]),
         logging: LoggingMiddleware(clock: clock) { [told] exchange in told.change { $0 += "\(exchange)\n" } },
-        reachability: AlwaysReachable()),
+        reachability: .always),
       persistence: store, configuration: configuration)
   }
 
@@ -97,7 +97,7 @@ struct CanaryTests {
         tell((error as any Error).localizedDescription)
       }
     }
-    _ = try? await notes.fetch(Resource("note?\(query)", method: .post, headers: headers, body: Data("{c4nary}".utf8)))
+    _ = try? await notes.send(Resource("note?\(query)", method: .post, headers: headers, body: Data("{c4nary}".utf8)))
   }
 
   /// The same requests through a proxy that shares the store.

@@ -182,7 +182,7 @@ struct FlowTests {
     }
     let transport = ScriptedTransport { request, _ in .json(Note(1, request.headerFields[.userAgent] ?? "").json) }
     let backend = Backend(
-      baseURL: Bench.url, transport: transport, middlewares: [Stamp()], reachability: AlwaysReachable())
+      baseURL: Bench.url, transport: transport, middlewares: [Stamp()], reachability: .always)
     let notes = Reactor(flow: ReactorFlow<Note>(backend: backend))
     #expect(try await notes.fetch("note").text == "news/1")
   }

@@ -97,8 +97,8 @@ struct InvariantTests {
     _ = try await bench.notes.fetch("note")
     bench.transport.answer("/v1/note", with: .json(Note(1, "written").json))
     let post = Resource("note", method: .post, body: Data("{}".utf8))
-    #expect(try await bench.notes.fetch(post).text == "written")
-    #expect(try await bench.notes.fetch(post).text == "written")
+    #expect(try await bench.notes.send(post).text == "written")
+    #expect(try await bench.notes.send(post).text == "written")
     #expect(bench.transport.requestCount == 3)
     #expect(bench.notes.cached(post) == nil)
     // The GET's copy is stale now, in memory and on disk.
@@ -111,7 +111,7 @@ struct InvariantTests {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "read").json), .response(.badRequest))
     _ = try await bench.notes.fetch("note")
-    let refused = await error { try await bench.notes.fetch(Resource("note", method: .delete)) }
+    let refused = await error { try await bench.notes.send(Resource("note", method: .delete)) }
     #expect(refused?.status == 400)
     #expect(try await bench.notes.fetch("note").text == "read")
     #expect(bench.transport.requestCount == 2)
@@ -137,7 +137,7 @@ struct InvariantTests {
       return .json("[\(Note(n, "v\(n)").json),\(Note(n, "v\(n)").json)]")
     }
     let layer = ModelLayer(
-      baseURL: Bench.url, transport: transport, persistence: MemoryPersistence(), reachability: AlwaysReachable())
+      baseURL: Bench.url, transport: transport, persistence: MemoryPersistence(), reachability: .always)
     let reactor = layer.reactor([Note].self)
     try await withThrowingTaskGroup { group in
       for _ in 0..<8 {

@@ -59,7 +59,7 @@ import Testing
   @Test func `of a request that changes something has its status and its header fields`() async throws {
     bench.transport.answer(
       "/v1/notes", with: .json(Note(7, "new").json, status: .created, headers: [.location: "/v1/notes/7"]))
-    let response = try await bench.notes.fetchResponse(Resource("notes", method: .post, json: Note(0, "new")))
+    let response = try await bench.notes.sendResponse(Resource("notes", method: .post, json: Note(0, "new")))
     #expect(response.status == .created)
     #expect(response.headers[.location] == "/v1/notes/7")
     #expect(response.origin == .network)

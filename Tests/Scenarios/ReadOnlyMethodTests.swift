@@ -47,7 +47,7 @@ struct ReadOnlyMethodTests {
         configuration.freshFor = .seconds(60)
         configuration.retry = .never
         let layer = ModelLayer(
-          baseURL: Bench.url, transport: server, persistence: disk, reachability: AlwaysReachable(),
+          baseURL: Bench.url, transport: server, persistence: disk, reachability: .always,
           configuration: configuration)
         let notes = layer.reactor(Note.self)
         for _ in 0..<2 {

@@ -58,7 +58,7 @@ private struct Heeding: Persistence {
     configuration.keepUnusedFor = .never
     return ModelLayer(
       baseURL: Bench.url, transport: Following(script: script, limit: limit), persistence: persistence,
-      reachability: AlwaysReachable(), configuration: configuration)
+      reachability: .always, configuration: configuration)
   }
 
   private static let paths = ["note", "there", "named", "other"]
@@ -98,7 +98,7 @@ private struct Heeding: Persistence {
     try await store(notes)
     script.answer("/v1/note", with: redirect(303, to: "there", naming: "named"))
     script.answer("/v1/there", with: last)
-    _ = try? await notes.fetch(Resource("note", method: .post))
+    _ = try? await notes.send(Resource("note", method: .post))
     #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
   }
 
@@ -107,7 +107,7 @@ private struct Heeding: Persistence {
     try await store(notes)
     script.answer("/v1/note", with: redirect(308, to: "there"))
     script.answer("/v1/there", with: .json(Note(1, "new").json, fields: [.contentLocation: "named"]))
-    _ = try await notes.fetch(Resource("note", method: .put))
+    _ = try await notes.send(Resource("note", method: .put))
     #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
   }
 
@@ -116,7 +116,7 @@ private struct Heeding: Persistence {
     try await store(notes)
     script.answer("/v1/note", with: redirect(307, to: "there"))
     script.answer("/v1/there", with: redirect(307, to: "named"))
-    await #expect(throws: ReactorError.self) { try await notes.fetch(Resource("note", method: .put)) }
+    await #expect(throws: ReactorError.self) { try await notes.send(Resource("note", method: .put)) }
     #expect(try await stale(notes) == [["note", "there", "named"], ["note", "there", "named"]])
   }
 
@@ -126,7 +126,7 @@ private struct Heeding: Persistence {
     let gate = Gate()
     script.answer("/v1/note", with: redirect(303, to: "there"))
     script.answer("/v1/there", with: .json(Note(1, "new").json).held(at: gate))
-    let task = Task { try await notes.fetch(Resource("note", method: .post)) }
+    let task = Task { try await notes.send(Resource("note", method: .post)) }
     try await gate.waitForArrival()
     task.cancel()
     await #expect(throws: ReactorError.self) { try await task.value }
@@ -142,7 +142,7 @@ private struct Heeding: Persistence {
     script.answer("/v1/note", with: redirect(307, to: "https://elsewhere.example/moved", naming: "there"))
     let names: HTTPFields = [.location: "https://api.example.com/v1/named", .contentLocation: "/v1/other"]
     script.answer("/moved", with: .json(Note(1, "new").json, fields: names))
-    _ = try await notes.fetch(Resource("note", method: .put))
+    _ = try await notes.send(Resource("note", method: .put))
     #expect(try await stale(notes) == [["note", "there"], ["note", "there"]])
   }
 
@@ -150,7 +150,7 @@ private struct Heeding: Persistence {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: .json("", status: .created, fields: [.location: "named"]))
-    await #expect(throws: ReactorError.self) { try await notes.fetch(Resource("note", method: .post)) }
+    await #expect(throws: ReactorError.self) { try await notes.send(Resource("note", method: .post)) }
     #expect(try await stale(notes) == [["note", "named"], ["note", "named"]])
   }
 
@@ -161,7 +161,7 @@ private struct Heeding: Persistence {
     script.answer("/v1/there", with: .response(.notFound))
     var resource = Resource("note")
     resource.isReadOnly = false
-    await #expect(throws: ReactorError.self) { try await notes.fetch(resource) }
+    await #expect(throws: ReactorError.self) { try await notes.send(resource) }
     #expect(try await stale(notes) == [["note"], ["note"]])
   }
 
@@ -169,7 +169,7 @@ private struct Heeding: Persistence {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: .response(.conflict, fields: [.location: "named"]))
-    await #expect(throws: ReactorError.self) { try await notes.fetch(Resource("note", method: .put)) }
+    await #expect(throws: ReactorError.self) { try await notes.send(Resource("note", method: .put)) }
     script.answer("/v1/note", with: .json(Note(1, "note").json))
     #expect(try await notes.fetch("note").text == "note")
     #expect(script.requestCount == Self.paths.count + 1)

@@ -60,7 +60,7 @@ struct RemovedValueTests {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "made").json).held(at: gate))
     let notes = bench.notes
-    let task = Task { try await notes.fetch(Resource("note", method: .post)).text }
+    let task = Task { try await notes.send(Resource("note", method: .post)).text }
     try await gate.waitForArrival()
     try await bench.layer.removeAll()
     gate.open()

@@ -20,7 +20,7 @@ struct LayerTests {
     german.identityHeaders = [.acceptLanguage]
     _ = try await bench.notes.fetch(german)
     bench.transport.answer("/v1/note", with: .json(Note(1, "posted").json), .json(Note(1, "after").json))
-    _ = try await bench.notes.fetch(Resource("note", method: .post))
+    _ = try await bench.notes.send(Resource("note", method: .post))
     #expect(try await bench.notes.fetch(german).text == "after")
   }
 

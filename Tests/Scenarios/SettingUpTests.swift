@@ -32,7 +32,7 @@ import Testing
     let (transport, disk) = (ScriptedTransport(), MemoryPersistence())
     transport.answer("/v1/note", with: .json(Note(1, "one").json))
     let notes = Reactor<Note>(
-      baseURL: Bench.url, transport: transport, persistence: disk, reachability: AlwaysReachable())
+      baseURL: Bench.url, transport: transport, persistence: disk, reachability: .always)
     _ = try await notes.fetch("note")
     #expect(try await disk.entries(in: nil, url: nil).count == 1)
     try await notes.removeAll()
@@ -56,7 +56,7 @@ import Testing
 
   @Test func `a reactor says that there is no connectivity by the reachability that it was given`() async throws {
     let transport = ScriptedTransport()
-    let notes = Reactor<Note>(baseURL: Bench.url, transport: transport, reachability: NeverReachable())
+    let notes = Reactor<Note>(baseURL: Bench.url, transport: transport, reachability: .never)
     #expect(await error { try await notes.fetch("note") }?.isNoConnectivity == true)
     #expect(transport.requests.isEmpty)
   }
@@ -74,7 +74,7 @@ import Testing
     states = nil
     try await reachability.waitUntilNobodyListens()
     let stored = Reactor(
-      flow: .persisted(in: MemoryPersistence(), reachability: NeverReachable()) { _ in Note(1, "a") })
+      flow: .persisted(in: MemoryPersistence(), reachability: .never) { _ in Note(1, "a") })
     #expect(await error { try await stored.fetch("note") }?.isNoConnectivity == true)
   }
 }

@@ -90,7 +90,7 @@ struct UnchangedValueTests {
     let bench = Bench(transport: ScriptedTransport { _, _ in .json(Note(1, "\(tick.next())").json) })
     var states = bench.notes.states(for: "note").makeAsyncIterator()
     #expect(await states.first { $0.fetchStatus == .idle }?.value?.text == "1")
-    _ = try await bench.notes.fetch(Resource("note", method: .post))
+    _ = try await bench.notes.send(Resource("note", method: .post))
     let refreshed = try #require(await states.first { $0.fetchStatus == .idle })
     #expect(refreshed.value?.text == "3" && !refreshed.isStale)
     #expect(bench.transport.requestCount == 3)

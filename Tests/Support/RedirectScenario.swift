@@ -87,7 +87,7 @@ public struct RedirectScenario: Sendable {
     } body: { server in
       let notes = try reactor(server)
       #expect(try await notes.fetch("note").text == "one")
-      #expect(try await notes.fetch(Resource("note", method: .post)).text == "one")
+      #expect(try await notes.send(Resource("note", method: .post)).text == "one")
       #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
     }
   }
@@ -107,7 +107,7 @@ public struct RedirectScenario: Sendable {
         isGone.change { $0 = false }
         for path in ["note", "there"] { _ = try await notes.fetch(Resource(path)) }
         isGone.change { $0 = method == .post }
-        _ = try? await notes.fetch(Resource("note", method: method))
+        _ = try? await notes.send(Resource("note", method: method))
         let count = server.received.count
         for path in ["note", "there"] { _ = try? await notes.fetch(Resource(path)) }
         #expect(server.received.count == count + 2, "\(method)")
@@ -123,7 +123,7 @@ public struct RedirectScenario: Sendable {
     configuration.retry = .never
     let url = try #require(URL(string: server.url))
     return ModelLayer(
-      baseURL: url, transport: transport, persistence: persistence, reachability: AlwaysReachable(),
+      baseURL: url, transport: transport, persistence: persistence, reachability: .always,
       configuration: configuration
     ).reactor()
   }

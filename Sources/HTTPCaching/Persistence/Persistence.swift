@@ -5,6 +5,9 @@ import Synchronization
 /// A conformer is called concurrently; calls for one key come one after the other from one `ModelLayer`, but other
 /// layers and other processes may use the same place. Every conformer passes the suite
 /// `PersistenceConformance` of ReactorTesting.
+///
+/// A store of bytes writes ``Record/encoded()`` and reads ``Record/init(encoded:)``. It keeps the record's
+/// ``Record/Head/identity`` as it is, and refuses a record whose identity is not the key's.
 public protocol Persistence: Sendable {
   /// The record saved last under `key`, whole; `nil` where there is none.
   ///

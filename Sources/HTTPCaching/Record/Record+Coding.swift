@@ -1,5 +1,19 @@
-package import Foundation
+public import Foundation
 import HTTPTypes
+
+extension Record {
+  /// Returns the whole record as bytes, for a ``Persistence`` that stores bytes: what ``init(encoded:)`` reads.
+  ///
+  /// The bytes begin with a magic number, a format's number and checksums. They hold the list of the URL's other
+  /// variants too, which no property tells. Every later release reads what this one wrote.
+  public func encoded() -> Data { Data(RecordCodec.encodeHead(of: self)) + body }
+
+  /// Reads what ``encoded()`` wrote.
+  ///
+  /// - Throws: ``RecordError/truncated`` and ``RecordError/corrupt(_:)`` for bytes that are damaged or not a record's;
+  ///   ``RecordError/newerFormat(_:)`` for those of a newer release, which a store leaves where they are.
+  public init(encoded: Data) throws(RecordError) { self = try RecordCodec.decode([UInt8](encoded)) }
+}
 
 /// A record as bytes: a prefix of 48, the head, the body as it is.
 ///

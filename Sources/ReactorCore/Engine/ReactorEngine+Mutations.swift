@@ -5,9 +5,12 @@ import Synchronization
 extension ReactorEngine {
   /// A request that may change something on the server: never coalesced, stored or served. When the server has
   /// accepted it, what is stored for its URL is invalidated (RFC 9111 §4.4).
-  func send(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> CachedModel {
+  func send(_ resource: Resource) async throws(ReactorError) -> CachedModel {
+    guard !resource.readsOnly else {
+      throw .invalidResource(
+        "\(resource.method.rawValue) only reads; use fetch(_:), or set isReadOnly to false if it changes something")
+    }
     let key = try flow.key(resource)
-    guard policy != .cacheOnly else { throw .notCached }
     guard flow.isReachable else { throw .noConnectivity }
     let wait = LockOwner.wait()
     defer { wait?.end() }

@@ -106,8 +106,7 @@ extension ReactorEngine {
 
   /// What is to be had where memory did not answer.
   @usableFromInline func missed(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> AnyModel {
-    guard resource.readsOnly else { return try await send(resource, policy).model }
-    return try await fetch(resource, policy).model
+    try await read(resource, policy).model
   }
 
   /// What memory has, fresh or not.
@@ -156,10 +155,29 @@ extension ReactorEngine {
   func answer(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> EngineAnswer {
     let key = try flow.key(resource)
     let known = state.withLock { $0.memory.entries[key]?.copy }
-    let copy = resource.readsOnly ? try await fetch(resource, policy) : try await send(resource, policy)
+    let copy = try await read(resource, policy)
+    return try answer(copy, origin: copy === known ? .memory : copy.origin, to: resource)
+  }
+
+  /// The same of a request that may change something.
+  func response(toSending resource: Resource) async throws(ReactorError) -> EngineAnswer {
+    try answer(try await send(resource), origin: .network, to: resource)
+  }
+
+  private func read(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> CachedModel {
+    guard resource.readsOnly else {
+      throw .invalidResource(
+        "\(resource.method.rawValue) may change something; use send(_:), or set isReadOnly if it only reads")
+    }
+    return try await fetch(resource, policy)
+  }
+
+  private func answer(
+    _ copy: CachedModel, origin: Origin, to resource: Resource
+  ) throws(ReactorError) -> EngineAnswer {
     let now = now
     return EngineAnswer(
-      copy: copy, origin: copy === known ? .memory : copy.origin,
+      copy: copy, origin: origin,
       isFresh: standing(copy, for: resource, at: now)?.isFresh == true, date: now, resource: resource,
       url: try core.backend?.request(for: resource).absoluteURL,
       secretQueryItems: flow.configuration.secretQueryItems)

@@ -285,7 +285,7 @@ extension RetryMiddleware {
   init(_ configuration: ReactorConfiguration, _ reachability: any Reachability) {
     self.init(
       configuration.retry, clock: configuration.clock, now: configuration.now,
-      reachability: configuration.checksReachability ? reachability : AlwaysReachable())
+      reachability: configuration.checksReachability ? reachability : .always)
   }
 }
 

@@ -1,5 +1,5 @@
-public import Foundation
-public import HTTPTypes
+import Foundation
+import HTTPTypes
 import Synchronization
 
 /// Sends a request that failed again, as a ``RetryPolicy`` says.
@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// When the task is cancelled, a wait ends at once. While there is no connectivity, a retry that is due waits for it, for as long as the
 /// policy says; never for a loopback host.
-public struct RetryMiddleware: TransportMiddleware {
+struct RetryMiddleware: TransportMiddleware {
   private let policy: RetryPolicy
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
@@ -19,9 +19,9 @@ public struct RetryMiddleware: TransportMiddleware {
   /// - Parameters:
   ///   - clock: what waits.
   ///   - now: the wall clock, by which a date in `Retry-After` is understood.
-  public init(
+  init(
     _ policy: RetryPolicy = RetryPolicy(), clock: any Clock<Duration> = ContinuousClock(),
-    now: @escaping @Sendable () -> Date = { Date() }, reachability: any Reachability = AlwaysReachable()
+    now: @escaping @Sendable () -> Date = { Date() }, reachability: any Reachability = .always
   ) {
     self.policy = policy
     self.clock = clock
@@ -30,7 +30,7 @@ public struct RetryMiddleware: TransportMiddleware {
     generator = SplitMix64(seed: policy.seed ?? .random(in: 0 ... .max))
   }
 
-  public func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
     try await attempts(request) { try await next(request, body) }
   }
 

@@ -66,7 +66,7 @@ struct Guide {
     try await layer.signOut()
 
     let post = try Resource("stories", method: .post, json: Story(id: 2, title: "New"))
-    let created = try await layer.reactor(Story.self).fetch(post)
+    let created = try await layer.reactor(Story.self).send(post)
     return created
   }
 
@@ -128,7 +128,7 @@ struct Guide {
     changed.removeFirst()
     try await stories.save(changed, for: "stories")
     do {
-      _ = try await layer.reactor(Void.self).fetch(Resource("stories/\(shown[0].id)", method: .delete))
+      try await layer.send(Resource("stories/\(shown[0].id)", method: .delete))
     } catch {
       await stories.invalidate("stories")
       throw error

@@ -98,7 +98,7 @@ struct Migration {
   }
 
   func reachability() -> (Backend, ReactorConfiguration) {
-    let backend = Backend(baseURL: api, reachability: NeverReachable())
+    let backend = Backend(baseURL: api, reachability: .never)
     var configuration = ReactorConfiguration()
     configuration.checksReachability = false
     return (backend, configuration)
@@ -144,7 +144,7 @@ struct Migration {
   func connection() -> ModelLayer {
     let backend = Backend(
       baseURL: api, transport: URLSessionTransport(), middlewares: [NoMultipleChoices()],
-      reachability: AlwaysReachable())
+      reachability: .always)
     let layer = ModelLayer(backend: backend)
     return layer
   }

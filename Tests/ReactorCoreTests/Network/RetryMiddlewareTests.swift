@@ -1,9 +1,10 @@
 import Foundation
 import HTTPTypes
-import ReactorCore
 import ReactorTesting
 import TestSupport
 import Testing
+
+@testable import ReactorCore
 
 @Suite(.timeLimit(.minutes(1))) struct `A retry middleware` {
   private let clock = TestClock()
@@ -164,7 +165,7 @@ import Testing
   @Test func `fails at once where nothing will tell of connectivity`() async throws {
     transport.answer("/notes", with: .failure(URLError(.networkConnectionLost)))
     let retry = RetryMiddleware(
-      RetryPolicy(firstDelay: .zero), clock: clock, now: clock.wallClock, reachability: NeverReachable())
+      RetryPolicy(firstDelay: .zero), clock: clock, now: clock.wallClock, reachability: .never)
     let backend = Backend(baseURL: Bench.url, transport: transport, middlewares: [retry])
     await #expect(throws: URLError.self) { try await backend.send(request, body: nil) }
     try await checkNothingWaits()

@@ -20,7 +20,7 @@ import Testing
       // Not asked, since the host is this machine.
       let backend = Backend(
         baseURL: url, authentication: AuthenticationMiddleware(TokenAuthenticator(), credential: "1", origins: [url]),
-        userAgent: "Newsroom/1.0", reachability: NeverReachable())
+        userAgent: "Newsroom/1.0", reachability: .never)
       let layer = ModelLayer(backend: backend, configuration: configuration)
       #expect(try await layer.reactor(Note.self).fetch("note").text == "one")
       #expect(server.received.map { $0["Authorization"] } == ["Bearer 1", "Bearer 1", "Bearer 2"])

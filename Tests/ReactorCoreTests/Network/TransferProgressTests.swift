@@ -70,7 +70,7 @@ import Testing
         return (HTTPResponse(status: .ok), Data("1".utf8))
       }
     }
-    let layer = ModelLayer(baseURL: Bench.url, transport: Slow(), reachability: AlwaysReachable())
+    let layer = ModelLayer(baseURL: Bench.url, transport: Slow(), reachability: .always)
     let told = Shared<[Int64]>([])
     let token = layer.observeEvents { event in
       if case .progress(let progress) = event.kind { told.change { $0.append(progress.received) } }
@@ -106,7 +106,7 @@ import Testing
     var configuration = ReactorConfiguration()
     configuration.retry.firstDelay = .zero
     let layer = ModelLayer(
-      baseURL: Bench.url, transport: transport, reachability: AlwaysReachable(), configuration: configuration)
+      baseURL: Bench.url, transport: transport, reachability: .always, configuration: configuration)
     reactor.change { $0 = layer.reactor() }
     #expect(try await reactor.value?.fetch("number") == 1)
     // Between the attempts, it stays where the first one has come to.

@@ -29,7 +29,7 @@ struct FabricAuthenticator: Authenticator {
   }
 
   func refresh(_ token: AccessToken) async throws -> AccessToken {
-    try await tokens.fetch(Resource("oauth/token", method: .post, json: ["refresh_token": token.refresh]))
+    try await tokens.send(Resource("oauth/token", method: .post, json: ["refresh_token": token.refresh]))
   }
 }
 

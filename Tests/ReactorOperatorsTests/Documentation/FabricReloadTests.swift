@@ -11,7 +11,7 @@ import Testing
   private let transport = ScriptedTransport { _, _ in .json("[]") }
 
   private func fabric() -> Fabric {
-    let backend = Backend(baseURL: Bench.url, transport: transport, reachability: AlwaysReachable())
+    let backend = Backend(baseURL: Bench.url, transport: transport, reachability: .always)
     let api = AuthenticatedFabricAPI(
       user: "ada", token: AccessToken(access: "token", refresh: ""), backend: backend, persistence: MemoryPersistence(),
       configuration: .scripted(clock))

@@ -24,7 +24,10 @@ struct Desk: Sendable {
 
   init<Model: Paper>(_ kind: Place.Kind, _ reactor: Reactor<Model>) {
     self.kind = kind
-    fetch = { try await reactor.fetch($0, policy: $1).document }
+    fetch = { resource, policy in
+      resource.isReadOnly == nil
+        ? try await reactor.send(resource).document : try await reactor.fetch(resource, policy: policy).document
+    }
     save = { try await reactor.save(Model($0), for: $1) }
     invalidate = { await reactor.invalidate($0) }
     remove = { try await reactor.remove($0) }

@@ -11,6 +11,6 @@ struct NewsAuthenticator: Authenticator {
   }
 
   func refresh(_ credential: Credential) async throws -> Credential {
-    try await credentials.fetch(.refresh(credential.refresh))
+    try await credentials.send(.refresh(credential.refresh))
   }
 }

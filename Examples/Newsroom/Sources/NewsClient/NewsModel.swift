@@ -30,7 +30,7 @@ public struct NewsModel: Sendable {
   public func setKept(_ isKept: Bool, _ article: ArticleSummary) async throws {
     try await change(isKept, article)
     do {
-      _ = try await readingList.fetch(isKept ? .keep(article.id) : .drop(article.id))
+      _ = try await readingList.send(isKept ? .keep(article.id) : .drop(article.id))
     } catch {
       try await change(!isKept, article)
       throw error
@@ -51,7 +51,7 @@ public struct NewsModel: Sendable {
     changed.latency = change.latency ?? changed.latency
     try await dials.save(changed, for: .dials)
     do {
-      _ = try await dials.fetch(.change(change))
+      _ = try await dials.send(.change(change))
     } catch {
       await dials.invalidate(.dials)
       throw error

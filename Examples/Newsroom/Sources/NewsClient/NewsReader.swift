@@ -52,7 +52,7 @@ public final class NewsReader {
   public func signIn(name: String, password: String) async {
     let credentials = guest.credentials
     await dispatcher.dispatch(.signedIn) {
-      let credential = try await credentials.fetch(.signIn(name: name, password: password))
+      let credential = try await credentials.send(.signIn(name: name, password: password))
       try await self.begin(credential)
       return credential.user
     }
@@ -85,7 +85,7 @@ public final class NewsReader {
     following?.cancel()
     dispatcher.dispatch(.signedOut)
     // The API forgets the tokens, if it can be reached; they expire anyway.
-    _ = try? await user.layer.reactor(Void.self).fetch(.signOut)
+    try? await user.layer.send(.signOut)
     try await user.layer.signOut()
   }
 }

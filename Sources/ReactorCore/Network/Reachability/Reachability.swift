@@ -11,28 +11,24 @@ public protocol Reachability: Sendable {
   var changes: AsyncStream<Bool> { get }
 }
 
-/// Always reachable: every request is tried.
-public struct AlwaysReachable: Reachability {
-  public init() {}
-  public var isReachable: Bool { true }
+/// Reachability that never changes: ``Reachability/always`` and ``Reachability/never``.
+public struct FixedReachability: Reachability {
+  public let isReachable: Bool
+
   public var changes: AsyncStream<Bool> {
     AsyncStream { continuation in
-      continuation.yield(true)
+      continuation.yield(isReachable)
       continuation.finish()
     }
   }
 }
 
-/// Never reachable: a program's own switch to offline.
-public struct NeverReachable: Reachability {
-  public init() {}
-  public var isReachable: Bool { false }
-  public var changes: AsyncStream<Bool> {
-    AsyncStream { continuation in
-      continuation.yield(false)
-      continuation.finish()
-    }
-  }
+extension Reachability where Self == FixedReachability {
+  /// Every request is tried.
+  public static var always: FixedReachability { FixedReachability(isReachable: true) }
+
+  /// Nothing is reachable: a program's own switch to offline.
+  public static var never: FixedReachability { FixedReachability(isReachable: false) }
 }
 
 /// Whether this machine has a way to a network, as the operating system tells.

@@ -29,7 +29,7 @@ struct DemoWalk {
     configuration.now = { [clock] in clock.now }
     self.configuration = configuration
     layer = try ModelLayer(
-      baseURL: server.url, sqlite: Self.store, in: directory, reachability: AlwaysReachable(),
+      baseURL: server.url, sqlite: Self.store, in: directory, reachability: .always,
       configuration: configuration)
     token = layer.observeEvents { [log] in log.add($0) }
   }

@@ -1,0 +1,9 @@
+import DictionaryPersistence
+import ReactorTesting
+import Testing
+
+@Suite struct `A persistence of somebody else` {
+  @Test func `keeps the contract`() async throws {
+    try await PersistenceConformance { DictionaryPersistence() }.run()
+  }
+}
