@@ -163,7 +163,10 @@ import Testing
     bench.transport.answer("/v1/notes", with: answer, answer)
     for method in [HTTPRequest.Method.get, .post] {
       let resource = Resource("notes", method: method, query: ["token": "SECRET"])
-      let error = try #require(await error { try await bench.notes.fetch(resource) })
+      let error = try #require(
+        await error {
+          method == .get ? try await bench.notes.fetch(resource) : try await bench.notes.send(resource)
+        })
       #expect("\(error)" == "\(method.rawValue) api.example.com/v1/notes: \(words)")
       #expect(error.request == "\(method.rawValue) api.example.com/v1/notes")
     }
