@@ -83,7 +83,11 @@ struct Fetch: Sendable {
 
   private func fetched(by reactor: Reactor<Data>) async -> Result<Data, ReactorError> {
     do throws(ReactorError) {
-      return .success(try await reactor.fetch(resource, policy: policy))
+      guard !resource.method.readsOnly else {
+        return .success(try await reactor.fetch(resource, policy: policy))
+      }
+      guard policy != .cacheOnly else { throw .notCached }
+      return .success(try await reactor.send(resource))
     } catch {
       return .failure(error)
     }
