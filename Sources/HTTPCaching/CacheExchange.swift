@@ -3,24 +3,26 @@ public import HTTPTypes
 
 /// A request that is to be sent for a client, and what is done with its answer: see ``HTTPCache/plan(for:scope:at:)``.
 public struct CacheExchange: Sendable {
-  /// What is to be sent: the client's request, with the stored validators where there are some.
+  /// The request to send: the client's request, with the stored validators where there are some.
   public let request: HTTPRequest
-  /// What the persistence threw when it was asked; the request is sent as if nothing were stored.
+  /// The error that the persistence threw when it was asked; the request is sent as if nothing were
+  /// stored.
   public let failure: (any Error)?
   let client: HTTPRequest
   let key: RecordKey
   let stored: Record?
-  /// What was stored when the exchange began, used or not.
+  /// The stored head when the exchange began, used or not.
   let found: Record.Head?
   let sentAt: Date
-  /// Whether ``request`` carries the stored validators, in place of the client's own conditions.
+  /// A Boolean value that indicates whether ``request`` carries the stored validators, in place of
+  /// the client's own conditions.
   let sendsValidators: Bool
 }
 
 extension CacheExchange {
-  /// Whether nothing has come between the exchange's beginning and its answer that the answer must not
-  /// undo. No clock decides while what was found is still there: it may be from before the clock was set
-  /// back, and would count as newer for as long as that.
+  /// Returns whether nothing has come between the exchange's beginning and its answer that the
+  /// answer must not undo. No clock decides while what was found is still there: it may be from
+  /// before the clock was set back, and would count as newer for as long as that.
   ///
   /// - Parameters:
   ///   - current: what is stored now.
@@ -34,15 +36,16 @@ extension CacheExchange {
   }
 }
 
-/// What ``HTTPCache`` gives a client.
+/// The answer that ``HTTPCache`` gives a client.
 public struct CacheAnswer: Sendable {
-  /// Where it is from.
+  /// The source of an answer.
   public enum Source: Sendable, Hashable {
-    /// What is stored, without a word to the server.
+    /// The stored response; the server was not asked.
     case stored
-    /// What is stored, which the server has confirmed (304).
+    /// The stored response, which the server has confirmed (304).
     case validated
-    /// What is stored, though it is stale, since the server did not give a better answer (RFC 5861 §4).
+    /// The stored response, though it is stale, since the server did not give a better answer (RFC
+    /// 5861 §4).
     case stale
     /// The server's response.
     case network
@@ -53,8 +56,8 @@ public struct CacheAnswer: Sendable {
   public var response: HTTPResponse
   public var body: Data
   public var source: Source
-  /// Whether the response is stored now.
+  /// A Boolean value that indicates whether the response is stored now.
   public var isStored = false
-  /// What the persistence threw. The answer is whole all the same.
+  /// The error that the persistence threw. The answer is whole all the same.
   public var failure: (any Error)?
 }

@@ -3,7 +3,7 @@ public import HTTPTypes
 
 /// The cache as a proxy uses it: a client's request, and what there is to send for it.
 extension HTTPCache {
-  /// What is to be done with a client's request.
+  /// The next step for a client's request.
   public enum Plan: Sendable {
     case answer(CacheAnswer)
     /// The answer, and a request to be sent behind it, for what is stored (RFC 5861 §3).
@@ -167,7 +167,8 @@ extension HTTPCache {
     answer.isStored = isPersistent
   }
 
-  /// Whether the answer to a POST is that of a later GET: it says so, and for how long (RFC 9110 §9.3.3).
+  /// Returns whether the answer to a POST is that of a later GET: it says so, and for how long (RFC
+  /// 9110 §9.3.3).
   private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheExchange) -> Bool {
     guard exchange.client.method == .post, head.status == .ok, let location = head.fields[.contentLocation],
       let url = URL(string: exchange.key.url), let origin = WebOrigin(url),

@@ -17,7 +17,7 @@ public struct HTTPCache: Sendable {
   /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`, `auth`, `client_secret`, `key`,
   /// `password`, `secret`, `sig`, `signature` and `token`.
   public static let defaultSecretQueryItems: Set<String> = SecretQuery.defaultNames
-  /// How many variants of one key are stored beside the first; the oldest goes first.
+  /// The number of variants of one key that are stored beside the first; the oldest goes first.
   static let variantLimit = 16
 
   /// - Parameters:
@@ -36,7 +36,7 @@ public struct HTTPCache: Sendable {
     digests = SecretDigests(of: persistence)
   }
 
-  /// Whether it keeps anything.
+  /// A Boolean value that indicates whether it keeps anything.
   public var isPersistent: Bool { persistence != nil }
 
   /// The record of `key` that answers a request with these fields; `nil` where there is none.

@@ -67,7 +67,7 @@ public final class LiveResource<Model: Sendable>: Observable {
     return latest.error
   }
 
-  /// Whether it is being fetched, with a value to show or without.
+  /// A Boolean value that indicates whether it is being fetched, with a value to show or without.
   @inlinable public var isLoading: Bool {
     follow()
     registrar.access(self, keyPath: paths.isLoading)
@@ -151,7 +151,7 @@ struct LiveStates<Model: Sendable>: Sendable {
   /// Subscribes; what it returns ends the subscription with its life.
   let follow: @Sendable (@escaping Sink) -> LiveFollowing<Model>
   let refresh: @Sendable () async -> Void
-  /// Whether a state may be overtaken by one with a higher revision.
+  /// A Boolean value that indicates whether a state may be overtaken by one with a higher revision.
   let areRevised: Bool
 
   init(_ states: LoadStates<Model>) {

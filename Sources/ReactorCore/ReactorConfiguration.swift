@@ -16,25 +16,30 @@ public struct ReactorConfiguration: Sendable {
   /// What the server's `stale-if-error` says goes before.
   public var staleIfError: Duration = .zero
 
-  /// Whether open streams request a value anew when it becomes stale. Default: `false`. One request, however many watch; where
-  /// it fails, the next invalidation or reconnection asks again. ``FetchPolicy/cacheOnly`` never asks.
+  /// A Boolean value that indicates whether open streams request a value anew when it becomes
+  /// stale. Default: `false`. One request, however many watch; where it fails, the next
+  /// invalidation or reconnection asks again. ``FetchPolicy/cacheOnly`` never asks.
   public var revalidatesWhenStale: Bool = false
 
   /// By how much intervals of polling are stretched while power is saved. Default: 4. From 1 to 1,000; what is outside counts as
   /// the nearer end.
   public var pollingFactorInLowPower: Int = 4
 
-  /// Whether power is to be saved; followed only while somebody polls. Default: what the system says.
+  /// A Boolean value that indicates whether power is to be saved; followed only while somebody
+  /// polls. Default: what the system says.
   public var powerSaving: any PowerSaving = SystemPowerSaving()
 
-  /// Whether a fetch returns only when its record is saved. Default: `true`.
+  /// A Boolean value that indicates whether a fetch returns only when its record is saved. Default:
+  /// `true`.
   public var waitsForSave: Bool = true
 
-  /// Whether a fetch whose record cannot be saved fails with ``ReactorError/persistence(_:)``. Default: `false`: it
-  /// succeeds, and the failure is an event. (Reactor 1.x: `true`.) Needs ``waitsForSave``.
+  /// A Boolean value that indicates whether a fetch whose record cannot be saved fails with
+  /// ``ReactorError/persistence(_:)``. Default: `false`: it succeeds, and the failure is an event.
+  /// (Reactor 1.x: `true`.) Needs ``waitsForSave``.
   public var failsWhenSaveFails: Bool = false
 
-  /// Whether connectivity is looked at before a request. Default: `true`. A loopback host is never asked about.
+  /// A Boolean value that indicates whether connectivity is looked at before a request. Default:
+  /// `true`. A loopback host is never asked about.
   public var checksReachability: Bool = true
 
   /// How often a request that failed is sent again. Default: ``RetryPolicy``'s, two more attempts after half a second or so. A network

@@ -42,7 +42,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   let core: LayerContext
   /// Declares what is persisted stale.
   var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
-  /// Whether ``saveToPersistence`` saves at all.
+  /// A Boolean value that indicates whether ``saveToPersistence`` saves at all.
   var isPersistent: Bool
   /// Lets the steps use a model that is in memory instead of parsing its bytes again. Not with a step that was replaced: it may
   /// make another model of the bytes.
@@ -103,7 +103,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     try core.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
   }
 
-  /// Whether a request can be tried now.
+  /// A Boolean value that indicates whether a request can be tried now.
   var isReachable: Bool {
     guard !core.isOffline.load(ordering: .relaxed) else { return false }
     guard configuration.checksReachability, let reachability = core.reachability else { return true }
@@ -118,7 +118,8 @@ public struct FetchContext<Model: Sendable>: Sendable {
   public var stale: Snapshot<Model>?
   /// To be told how far the transfer has come; streams show it.
   public var progress: @Sendable (TransferProgress) -> Void
-  /// Whether persistence was asked in this flight; then ``stale`` is what it had, and it need not be asked again.
+  /// A Boolean value that indicates whether persistence was asked in this flight; then ``stale`` is
+  /// what it had, and it need not be asked again.
   var hasAskedPersistence = false
   /// To be told of each request that is about to be sent.
   var sends: @Sendable () -> Void = {}

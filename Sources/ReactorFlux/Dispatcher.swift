@@ -49,7 +49,8 @@
   private var queue: [(action: AnyAction, depth: Int)] = []
   /// In the present run, those that were handled included.
   private var queued = 0
-  /// Whether the present run has dropped an action, and so reported it.
+  /// A Boolean value that indicates whether the present run has dropped an action, and so reported
+  /// it.
   private var hasDropped = false
   /// Whose handlers are running.
   private var handling: HandlerTable?

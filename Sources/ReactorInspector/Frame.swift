@@ -12,7 +12,8 @@ struct Frame: Sendable, Encodable {
 
   /// Milliseconds since 1970.
   let now: Double
-  /// Whether all that was told before is over, as when a layer has come or gone.
+  /// A Boolean value that indicates whether all that was told before is over, as when a layer has
+  /// come or gone.
   let isFirst: Bool
   let isOffline: Bool
   let layers: Int

@@ -18,7 +18,7 @@ struct KeyRow: Sendable, Hashable, Encodable {
   var observers = 0
   var waiters = 0
   var phase: String?
-  /// Whether the latest attempt failed.
+  /// A Boolean value that indicates whether the latest attempt failed.
   var hasFailed = false
   /// Milliseconds since 1970 of the latest event.
   var seen: Double?

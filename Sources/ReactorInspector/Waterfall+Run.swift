@@ -23,7 +23,7 @@ extension Waterfall.Run {
   static let gap = 1_000.0
 
   var isRunning: Bool { bars.contains { $0.end == nil } }
-  /// Whether the network was asked in it, or something saved.
+  /// A Boolean value that indicates whether the network was asked in it, or something saved.
   var hasAsked: Bool { bars.contains { $0.lane == .network || $0.lane == .save } }
   /// Milliseconds since 1970 of the end of its last step.
   var latest: Double { start + (bars.map { $0.end ?? $0.start }.max() ?? 0) }

@@ -9,7 +9,7 @@ public protocol AppActivity: Sendable {
   var becameActive: AsyncStream<Void> { get }
 }
 
-/// When the app becomes active, as the operating system tells.
+/// The moments at which the app becomes active, as the operating system tells.
 ///
 /// - On Apple platforms: the notification of `UIApplication`, `NSApplication` or `WKApplication`.
 /// - Elsewhere, where programs do not become active: never. Its stream only ends with its reader.

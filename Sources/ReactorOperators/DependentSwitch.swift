@@ -1,7 +1,7 @@
 import ReactorCore
 
-/// Which dependent sequence runs, and what is shown of it. Guarded by the lock of ``DependentFollower``, which does what is
-/// returned after it has unlocked.
+/// Decides which dependent sequence runs, and what is shown of it. Guarded by the lock of
+/// ``DependentFollower``, which does what is returned after it has unlocked.
 struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   enum Action {
     case begin(Inner, TaskHandle)
@@ -26,7 +26,7 @@ struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   /// The latest of the sequence that runs.
   private var inner: LoadState<Value>?
   private var follower = ValueFollower()
-  /// What is shown while the outer sequence has no value.
+  /// The state that is shown while the outer sequence has no value.
   private var absent: LoadState<Value>?
   private var hasOuterEnded = false
   private var isCancelled = false

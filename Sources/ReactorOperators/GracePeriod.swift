@@ -16,7 +16,7 @@ public final class GracePeriod: BackgroundTime {
   private struct State {
     var isOver = false
     var nextID = 0
-    /// What to call when they expire.
+    /// The functions to call when they expire.
     var activities: [Int: @Sendable () -> Void] = [:]
     /// They finish when no activity runs: then it is over.
     var waiters: [AsyncStream<Never>.Continuation] = []
@@ -36,10 +36,11 @@ public final class GracePeriod: BackgroundTime {
   /// - Parameter clock: what the time of ``end(within:)`` passes on.
   public init(clock: any Clock<Duration> = ContinuousClock()) { self.clock = clock }
 
-  /// How many activities run: begun, and neither ended nor expired.
+  /// The number of activities that run: begun, and neither ended nor expired.
   public var activityCount: Int { state.withLock(\.activities.count) }
 
-  /// Where ``end(within:)`` has nothing left to wait for, the activity expires before this method returns.
+  /// If ``end(within:)`` has nothing left to wait for, the activity expires before this method
+  /// returns.
   public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> BackgroundActivity {
     let id: Int? = state.withLock { state in
       if state.isOver { return nil }

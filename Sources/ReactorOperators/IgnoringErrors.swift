@@ -69,7 +69,7 @@ where Base.Element == LoadState<Value> {
   public struct Iterator: AsyncIteratorProtocol {
     var base: Base.AsyncIterator
     private var follower = ValueFollower()
-    /// Whether there was a value, and it was not removed.
+    /// A Boolean value that indicates whether there was a value, and it was not removed.
     private var hasValue = false
 
     init(base: Base.AsyncIterator) { self.base = base }

@@ -63,7 +63,7 @@ where Base.Element == LoadState<Value> {
 
 extension MappedValues: Sendable where Base: Sendable {}
 
-/// What a load state says of the value, after those before it in its sequence.
+/// The change of the value that a load state tells, after those before it in its sequence.
 enum ValueChange {
   /// Another value.
   case new

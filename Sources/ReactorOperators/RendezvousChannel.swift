@@ -12,18 +12,18 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
     /// Waits for a reader.
     var giver: Giver?
     var hasEnded = false
-    /// What the next reader is told after the end.
+    /// The result that the next reader gets after the end.
     var failure: (any Error)?
     var onEnd: (@Sendable () -> Void)?
 
-    /// What the reader is told now, or who has to give.
+    /// The result for the reader now, or the writer that has to go on.
     mutating func read(_ reader: Reader) -> (Result<Element?, any Error>?, Giver?) {
       if hasEnded { return (failure.take().map { .failure($0) } ?? .success(nil), nil) }
       self.reader = reader
       return (nil, giver.take())
     }
 
-    /// Who has to be told, and what to do then.
+    /// The continuation to resume, and the next step.
     mutating func end(_ error: (any Error)?) -> (Reader?, Giver?, (@Sendable () -> Void)?) {
       if hasEnded { return (nil, nil, nil) }
       hasEnded = true

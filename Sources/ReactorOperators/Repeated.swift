@@ -36,7 +36,8 @@ where Signals.Failure == Never {
   let base: Base
   let signals: Signals
   let isWanted: @Sendable (Signals.Element) -> Bool
-  /// Whether a signal asks for one run; otherwise it holds until the next signal.
+  /// A Boolean value that indicates whether a signal asks for one run; otherwise it holds until the
+  /// next signal.
   let isEvent: Bool
   let interval: Duration
   let clock: any Clock<Duration>
@@ -131,7 +132,7 @@ extension AsyncSequence {
   }
 }
 
-/// Whether another run is wanted, as a sequence says; it is followed from the beginning to the end of this object's life.
+/// Follows a sequence that says whether another run is wanted, for as long as this object lives.
 final class TriggerState: Sendable {
   private let state = TriggerStorage()
   private let task: Task<Void, Never>
@@ -151,10 +152,10 @@ final class TriggerState: Sendable {
 
   deinit { task.cancel() }
 
-  /// Whether one is wanted now.
+  /// A Boolean value that indicates whether one is wanted now.
   var isWanted: Bool { state.isWanted }
 
-  /// What was wanted until now is done.
+  /// Marks the run that was wanted until now as done.
   func clear() { state.set(false) }
 
   /// Returns once a run is wanted; `false` where none will be: the sequence has ended, or the task is cancelled.
@@ -168,7 +169,7 @@ private final class TriggerStorage: Sendable {
     var isCancelled = false
     var waiter: CheckedContinuation<Bool, Never>?
 
-    /// What a waiter is told now; `nil`: to wait.
+    /// The result for a waiter now; `nil`: it waits.
     var answer: Bool? {
       if isCancelled { return false }
       if isWanted { return true }

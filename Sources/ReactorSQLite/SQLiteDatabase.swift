@@ -125,8 +125,8 @@
       return try self.connections(at: date, takingNotice: takingNotice)
     }
 
-    /// Whether the connections on which `error` was thrown have made way for others, since their file is another's now, or
-    /// damaged.
+    /// Returns whether the connections on which `error` was thrown have made way for others, since
+    /// their file is another's now, or damaged.
     ///
     /// - Parameter isFirst: whether it is the first try. An error of the disk is told as damage too (SQLite's unix VFS makes
     ///   `EIO` of a read `SQLITE_IOERR_CORRUPTFS`): only what is damaged on new connections as well is set aside.

@@ -35,7 +35,7 @@
       self.count = max(1, count)
     }
 
-    /// Whether a step is due: always while the limit is exceeded.
+    /// Returns whether a step is due: always while the limit is exceeded.
     ///
     /// - Parameter steps: how many were made since the batch.
     /// - Parameter added: how many records the batch may have added.

@@ -58,8 +58,8 @@
       guard try writer.writeWithoutTransaction(isIntact) else { throw SQLiteDamage.foreignSchema }
     }
 
-    /// Whether every table and column is there. The statements are run: one that is only prepared trusts what the
-    /// connection knew before.
+    /// Returns whether every table and column is there. The statements are run: one that is only
+    /// prepared trusts what the connection knew before.
     static func isIntact(_ db: Database) throws -> Bool {
       do {
         _ = try Row.fetchOne(

@@ -80,7 +80,7 @@
       UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
     }
 
-    /// Whether there is a row.
+    /// Returns whether there is a row.
     private func step() throws -> Bool {
       let code = sqlite3_step(handle)
       guard code != SQLITE_ROW else { return true }

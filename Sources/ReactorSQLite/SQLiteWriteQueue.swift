@@ -114,7 +114,7 @@
   }
 
   extension SQLiteWriteQueue.State {
-    /// Whether there was nobody at work.
+    /// Returns whether there was nobody at work.
     fileprivate mutating func begin() -> Bool {
       guard !isBusy else { return false }
       isBusy = true

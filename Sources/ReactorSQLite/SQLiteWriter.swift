@@ -10,7 +10,7 @@
       /// How many records it may add, and how many bytes it writes.
       var added = 0
       var size = 0
-      /// Whether it waits for other processes.
+      /// A Boolean value that indicates whether it waits for other processes.
       var waits = true
       var body: @Sendable (Database) throws -> Void
     }

@@ -14,7 +14,7 @@ extension FaultyPersistence {
     /// - Throws: `CancellationError`.
     public func reached() async throws { try await arrival.wait(endsWhenCancelled: true) }
 
-    /// Whether the call has come.
+    /// A Boolean value that indicates whether the call has come.
     public var isReached: Bool { arrival.isOpen }
 
     /// Lets the call go on; one that comes later does not wait.

@@ -22,7 +22,7 @@ public final class Gate: Sendable {
 
   public init(isOpen: Bool = false) { state = Mutex(State(isOpen: isOpen)) }
 
-  /// Whether tasks pass without stopping.
+  /// A Boolean value that indicates whether tasks pass without stopping.
   public var isOpen: Bool { state.withLock { $0.isOpen } }
   /// How many tasks stand at the gate now.
   public var waitingCount: Int { state.withLock { $0.waiters.count } }

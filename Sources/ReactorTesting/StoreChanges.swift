@@ -13,7 +13,7 @@ import ReactorFlux
     before = (store as? any Snapshotting)?.anySnapshot
   }
 
-  /// Whether it emitted a change, or is another than before.
+  /// A Boolean value that indicates whether it emitted a change, or is another than before.
   var hasChanged: Bool { !emitted.isEmpty || hasOtherSnapshot }
 
   var details: String {

@@ -21,7 +21,7 @@ final class FileLimit: Sendable {
   private struct Usage {
     /// Of all records, at least; `nil` before they were counted.
     var total: Amount?
-    /// What was saved since.
+    /// The amount that was saved since.
     var added = Amount()
     var isCounting = false
   }
@@ -40,8 +40,8 @@ final class FileLimit: Sendable {
     var size: Int
     var used: FileTime
 
-    /// Whether it is evicted before `other`: the least recently used first, and before them all, the
-    /// furthest first, what was used later than `ahead`.
+    /// Returns whether it is evicted before `other`: the least recently used first, and before them
+    /// all, the furthest first, what was used later than `ahead`.
     func precedes(_ other: File, ahead: Int) -> Bool {
       let (own, others) = (used.seconds > ahead, other.used.seconds > ahead)
       guard own == others else { return own }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What the files and directories of a ``FilePersistence`` are called.
+/// The names of the files and directories of a ``FilePersistence``.
 ///
 /// `<root>/<SHA-256 of the scope's name>.scope/<bucket>/<XXH64 of the key's URL>-<the key's digest>.record`,
 /// and beside it, while it is written, `.<process>-<run>-<number>.temporary`. The bucket is the
@@ -113,7 +113,7 @@ final class FileNames: Sendable {
 
   static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".") && name.hasSuffix(".temporary") }
 
-  /// Whether whoever was writing this temporary file has ended.
+  /// Returns whether whoever was writing this temporary file has ended.
   static func isAbandoned(_ name: String) -> Bool {
     let parts = name.dropFirst().split(separator: "-")
     guard parts.count == 3, let process = Int32(parts[0]) else { return false }

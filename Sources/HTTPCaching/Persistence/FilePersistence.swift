@@ -15,7 +15,7 @@ import Synchronization
 /// Opening does nothing. Failed calls of the system throw ``FilePersistenceError``. Cancellation stops `entries` alone:
 /// the others are short. No method works on the caller's executor.
 public final class FilePersistence: Persistence {
-  /// What an acknowledged save survives.
+  /// The events that an acknowledged save survives.
   public enum Synchronization: Sendable, Hashable {
     /// The end of the process at any instruction. A power cut may take the latest saves (a record that it left half
     /// written is seen and is a miss).

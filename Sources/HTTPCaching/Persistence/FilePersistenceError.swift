@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// What was stored before is as it was.
 public struct FilePersistenceError: Error, Sendable, Hashable {
-  /// What was tried.
+  /// The call that was tried.
   public let operation: Operation
   /// On what file or directory. Its name holds digests alone.
   public let path: String
@@ -32,7 +32,7 @@ extension FilePersistenceError: CustomStringConvertible, LocalizedError {
 
   public var errorDescription: String? { description }
 
-  /// What to do about it.
+  /// The remedy.
   private var advice: String? {
     switch FileSystem.Cause(code) {
     case .full: "free some space, or give FilePersistence another directory"

@@ -11,8 +11,8 @@ import Foundation
 #endif
 
 /// The POSIX calls that a store of files needs: an interrupted one is made again, a failed one is thrown.
-package struct FileSystem: Sendable {
-  /// What a test makes of a call.
+struct FileSystem: Sendable {
+  /// The result that a test forces on a call.
   enum Fault {
     case error(Int32)
     /// Reads and writes at most so many bytes.
@@ -23,7 +23,7 @@ package struct FileSystem: Sendable {
   var fault: (@Sendable (FilePersistenceError.Operation, String) -> Fault?)?
 
   /// The file for reading; `nil` where there is none.
-  package func open(_ path: String) throws(FilePersistenceError) -> OpenFile? {
+  func open(_ path: String) throws(FilePersistenceError) -> OpenFile? {
     do {
       // Without O_NONBLOCK, opening a FIFO that somebody put there would wait for a writer.
       let descriptor = try call(.open, path) { _ in Int(openFile(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) }
@@ -107,7 +107,7 @@ package struct FileSystem: Sendable {
   }
 
   /// The names in the directory that begin with `prefix`, `.` and `..` left out; none where there is no directory.
-  package func list(_ path: String, prefix: String = "") throws(FilePersistenceError) -> [String] {
+  func list(_ path: String, prefix: String = "") throws(FilePersistenceError) -> [String] {
     var stream: DirectoryStream?
     let isThere = try unlessAbsent { () throws(FilePersistenceError) in
       _ = try call(.list, path) { _ in
@@ -169,7 +169,7 @@ package struct FileSystem: Sendable {
 }
 
 /// A file's descriptor, closed with it.
-package struct OpenFile: ~Copyable {
+struct OpenFile: ~Copyable {
   /// Less than zero once it is closed.
   fileprivate var descriptor: Int32
   let path: String
@@ -197,7 +197,7 @@ package struct OpenFile: ~Copyable {
   }
 
   /// The next `count` bytes, or those that are left.
-  package func read(_ count: Int) throws(FilePersistenceError) -> [UInt8] {
+  func read(_ count: Int) throws(FilePersistenceError) -> [UInt8] {
     var result: Result<Int, FilePersistenceError> = .success(0)
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       do throws(FilePersistenceError) {
@@ -245,7 +245,7 @@ package struct OpenFile: ~Copyable {
   }
 }
 
-/// What the system knows of a file.
+/// A file's size, kind and time, as the system tells them.
 struct FileStatus {
   var size: Int
   var isRegular: Bool
@@ -269,7 +269,7 @@ extension FileStatus {
 extension FileSystem {
   static var processID: Int32 { getpid() }
 
-  /// Whether there is no such process: one of another user counts as there.
+  /// Returns whether there is no such process: one of another user counts as there.
   static func isGone(process: Int32) -> Bool { process > 0 && kill(process, 0) != 0 && errno == ESRCH }
 
   static func text(of code: Int32) -> String { String(cString: strerror(code)) }
@@ -279,7 +279,7 @@ extension FileSystem {
   static let isTooLarge = EFBIG
   static let isInvalid = EINVAL
 
-  /// What an `errno` means for whoever chose the directory.
+  /// The meaning of an `errno` for whoever chose the directory.
   enum Cause {
     case full, denied, notADirectory, tooLarge, invalid, other
 

@@ -98,7 +98,7 @@ public final class MemoryPersistence: Persistence {
 public struct RecordDefect: Sendable, Hashable, CustomStringConvertible {
   /// The file, or the record's key in it.
   public var place: String
-  /// What was seen, and nothing of what is stored.
+  /// The defect that was seen. It holds nothing of what is stored.
   public var reason: String
 
   public init(place: String, reason: String) {

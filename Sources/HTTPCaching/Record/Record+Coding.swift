@@ -25,7 +25,7 @@ package enum RecordCodec {
   static let prefixLength = 48
   private static let magic = UInt64(littleEndian: 0x0A44_5243_5452_5889)  // 89 'X' 'R' 'T' 'C' 'R' 'D' 0A
 
-  /// Where the parts are, and what the body's checksum must be.
+  /// The places of the parts, and what the body's checksum must be.
   package struct Layout: Equatable {
     var headLength: Int
     var bodyLength: Int
@@ -253,8 +253,8 @@ struct RecordReader {
 
   mutating func content() throws(RecordError) -> ArraySlice<UInt8> { bytes[try take(count())] }
 
-  /// What is not UTF-8 is repaired: a checksum has said that these are the bytes of a string, and checking each string
-  /// again would take half of the time of reading a head.
+  /// Bytes that are not UTF-8 are repaired: a checksum has said that these are the bytes of a
+  /// string, and checking each string again would take half of the time of reading a head.
   mutating func string() throws(RecordError) -> String {
     let range = try take(count())
     return bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }

@@ -24,15 +24,15 @@ public struct Record: Sendable, Hashable {
     public var status: HTTPResponse.Status
     /// The response's fields, without those that are secret or belong to the connection.
     public var fields: HTTPFields
-    /// When the request was sent (RFC 9111 §4.2.3, *request_time*).
+    /// The time at which the request was sent (RFC 9111 §4.2.3, *request_time*).
     public var requestedAt: Date
-    /// When the response was received (RFC 9111 §4.2.3, *response_time*).
+    /// The time at which the response was received (RFC 9111 §4.2.3, *response_time*).
     public var receivedAt: Date
-    /// When it was declared stale; `nil` for never.
+    /// The time at which it was declared stale; `nil` for never.
     public var invalidatedAt: Date?
     /// The model's name, where the body was encoded from a local model and not received; else `nil`.
     public var localModel: String?
-    /// What the request's fields were that the response varies on; `nil` where it does not vary.
+    /// The request's fields that the response varies on, digested; `nil` where it does not vary.
     public var variant: Variant?
     /// The digests of the other variants that are stored beside this one, oldest first; none where ``variant`` is `nil`.
     var otherVariants: [String] = []
@@ -54,7 +54,8 @@ public struct Record: Sendable, Hashable {
 }
 
 extension Record.Head {
-  /// Whether both tell of one exchange, so that a model made from the one is the model of the other.
+  /// Returns whether both tell of one exchange, so that a model made from the one is the model of
+  /// the other.
   package func isSameExchange(as other: Record.Head) -> Bool {
     receivedAt == other.receivedAt && requestedAt == other.requestedAt && identity == other.identity
       && localModel == other.localModel && variant == other.variant
@@ -83,15 +84,16 @@ public struct Variant: Sendable, Hashable {
     digest = Self.digest(of: self.names, in: request)
   }
 
-  /// Whether any request is answered by it: not where the response varies on what no request shows (`Vary: *`).
+  /// A Boolean value that indicates whether any request is answered by it: not where the response
+  /// varies on what no request shows (`Vary: *`).
   public var isMatchable: Bool { names != ["*"] }
 
-  /// Whether a request with these fields is answered by this variant.
+  /// Returns whether a request with these fields is answered by this variant.
   public func matches(_ request: HTTPFields) -> Bool {
     isMatchable && digest == Self.digest(of: names, in: request)
   }
 
-  /// What ``digest`` is for a request with these fields.
+  /// Returns the ``digest`` for a request with these fields.
   func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
 
   /// Lines and the white space around their elements make no difference (RFC 9111 §4.1); nor does the case of languages and codings
@@ -119,9 +121,10 @@ public struct RecordEntry: Sendable, Hashable {
   public var key: RecordKey
   /// Bytes that the record takes in the store.
   public var size: Int
-  /// When the response was received, or the local value was saved.
+  /// The time at which the response was received, or the local value was saved.
   public var fetchedAt: Date
-  /// When the record was last loaded or saved; `nil` where the store does not keep that.
+  /// The time at which the record was last loaded or saved; `nil` where the store does not keep
+  /// that.
   public var lastUsedAt: Date?
   /// ``Record/Head/freshUntil``.
   public var freshUntil: Date?
@@ -160,7 +163,8 @@ extension RecordError: CustomStringConvertible {
 }
 
 extension Record {
-  /// Whether it was made for `key`. Compared byte by byte: two names that are equal as text may differ in their bytes.
+  /// Returns whether it was made for `key`. Compared byte by byte: two names that are equal as text
+  /// may differ in their bytes.
   package func belongs(to key: RecordKey) -> Bool {
     var (own, wanted) = (head.identity, key.identity)
     return own.withUTF8 { own in

@@ -2,7 +2,8 @@ public import Foundation
 public import HTTPTypes
 import Synchronization
 
-/// Under what a record is stored: the method, the URL, the body's digest, the identity fields' digests and the scope.
+/// The key under which a record is stored: the method, the URL, the body's digest, the identity
+/// fields' digests and the scope.
 ///
 /// It holds no model type, so two types over one URL share the record. The encoding is stable and carries a version: a
 /// key made by one release finds the record of another, or finds nothing.
@@ -17,7 +18,7 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   public var method: HTTPRequest.Method { storage.method }
   /// The absolute URL, with the values of secret query items digested.
   public var url: String { storage.url }
-  /// Whether ``url`` is this, without making it.
+  /// Returns whether ``url`` is this, without making it.
   package func isOf(url: String) -> Bool { storage.isOf(url: url) }
   /// The method and the URL.
   public var description: String { "\(storage.method.rawValue) \(storage.url)" }
@@ -100,7 +101,7 @@ extension RecordKey {
     let scope: Scope
     let method: HTTPRequest.Method
     let identity: String
-    /// Where the URL stands in ``identity``, in bytes.
+    /// The place of the URL in ``identity``, in bytes.
     private let urlStart: UInt32
     private let urlEnd: UInt32
     let hash: Int
@@ -156,7 +157,8 @@ extension RecordKey {
     }
   }
 
-  /// What the identity spells: a version, the scope with its length (it may hold any character), then a line each.
+  /// The parts that the identity spells: a version, the scope with its length (it may hold any
+  /// character), then a line each.
   private struct Parts {
     static let version = "reactor-key/1"
 

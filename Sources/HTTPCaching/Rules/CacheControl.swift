@@ -19,10 +19,12 @@ struct CacheControl: Sendable, Hashable {
   var staleWhileRevalidate: Duration?
   /// RFC 5861 §4
   var staleIfError: Duration?
-  /// Whether there is one that says that the response may be stored: `public` or `private` (§5.2.2.7, §5.2.2.9).
+  /// A Boolean value that indicates whether there is one that says that the response may be stored:
+  /// `public` or `private` (§5.2.2.7, §5.2.2.9).
   var isStorable = false
-  /// Whether a shared cache may not use it stale: `proxy-revalidate`, `s-maxage` (§5.2.2.8, §5.2.2.10). Nothing else of them counts
-  /// for a private cache.
+  /// A Boolean value that indicates whether a shared cache may not use it stale:
+  /// `proxy-revalidate`, `s-maxage` (§5.2.2.8, §5.2.2.10). Nothing else of them counts for a
+  /// private cache.
   var isSharedMustRevalidate = false
 
   init(_ fields: HTTPFields) {
@@ -63,7 +65,8 @@ struct CacheControl: Sendable, Hashable {
   }
 }
 
-/// What a request asks of caches (RFC 9111 §5.2.1; §5.4 for `Pragma`). A number that is none is zero.
+/// The directives of a request for caches (RFC 9111 §5.2.1; §5.4 for `Pragma`). A number that is
+/// none is zero.
 package struct RequestCacheControl: Sendable, Hashable {
   /// §5.2.1.1, in seconds.
   var maxAge: Double?
@@ -100,7 +103,7 @@ package struct RequestCacheControl: Sendable, Hashable {
 
 /// A count of seconds in a field (RFC 9111 §1.2.2).
 enum DeltaSeconds {
-  /// What a greater number counts as.
+  /// The limit that a greater number counts as.
   static let greatest: Int64 = 1 << 31
 
   /// The number; what overflows is ``greatest``, and what is no number is `nil`.

@@ -1,7 +1,8 @@
 import Foundation
 import HTTPTypes
 
-/// What a private cache does with a client's request (RFC 9111 §4): request, stored head and time in, decision out.
+/// The decision of a private cache on a client's request (RFC 9111 §4): request, stored head and
+/// time in, decision out.
 enum CacheDecision: Hashable, Sendable {
   /// Answer from what is stored.
   case use
@@ -49,7 +50,8 @@ enum CacheDecision: Hashable, Sendable {
 }
 
 extension CacheDecision {
-  /// Whether what is stored is the answer to a request that got none, or 500, 502, 503 or 504 (RFC 9111 §4.2.4, RFC 5861 §4).
+  /// Returns whether what is stored is the answer to a request that got none, or 500, 502, 503 or
+  /// 504 (RFC 9111 §4.2.4, RFC 5861 §4).
   ///
   /// - Parameter always: whether any stale response will do that the server does not forbid.
   static func allowsStale(_ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool) -> Bool {
@@ -61,7 +63,7 @@ extension CacheDecision {
 }
 
 extension Record.Head {
-  /// How it stands by its own word alone; `nil` where it may not be kept.
+  /// Returns its status by its own word alone; `nil` where it may not be kept.
   func standing(at now: Date) -> CopyStatus? {
     var standing = Freshness(self, usesHeuristics: true).standing(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
     // Harmless for a private cache, and kind to what says it means one that several share (§4.2.4).

@@ -5,13 +5,13 @@ struct FieldElement {
   /// Without the white space around it; never empty.
   let bytes: UnsafeBufferPointer<UInt8>
 
-  /// What is before the first `=`, or all.
+  /// The text before the first `=`, or all.
   var name: UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(rebasing: bytes.prefix { $0 != UInt8(ascii: "=") })
   }
 
-  /// What is after the first `=`, without the quotes of a quoted string; `nil` where there is none. A backslash stays: no
-  /// argument that is read here has a reason for one.
+  /// The text after the first `=`, without the quotes of a quoted string; `nil` where there is
+  /// none. A backslash stays: no argument that is read here has a reason for one.
   var argument: UnsafeBufferPointer<UInt8>? {
     guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")) else { return nil }
     let argument = bytes[(equals + 1)...]
@@ -21,7 +21,8 @@ struct FieldElement {
     return UnsafeBufferPointer(rebasing: argument.dropFirst().dropLast())
   }
 
-  /// Whether ``name`` is this one, in lower case, whatever case it is written in (RFC 9111 §5.2).
+  /// Returns whether ``name`` is this one, in lower case, whatever case it is written in (RFC 9111
+  /// §5.2).
   func isNamed(_ name: StaticString) -> Bool {
     let own = self.name
     guard own.count == name.utf8CodeUnitCount else { return false }

@@ -1,13 +1,14 @@
 public import Foundation
 import HTTPTypes
 
-/// What decides whether a copy is fresh: when it was fetched, and what the response said. One rule for every tier.
+/// The facts that decide whether a copy is fresh: when it was fetched, and what the response said.
+/// One rule for every tier.
 package struct Freshness: Sendable, Hashable {
   /// The moment from which the copy's age counts.
   package var since: Date
   /// Seconds that the response says it is fresh for (RFC 9111 §4.2.1); `nil` where it says nothing.
   var lifetime: Double?
-  /// When it was declared stale, whatever its lifetime.
+  /// The time at which it was declared stale, whatever its lifetime.
   package var invalidatedAt: Date?
   /// RFC 9111 §5.2.2.5: to be kept by nobody.
   package var isNoStore = false
@@ -59,7 +60,7 @@ package struct Freshness: Sendable, Hashable {
     return Double((first ?? nil) ?? 0)
   }
 
-  /// How the copy stands at `now`; `nil` where it may not be kept at all.
+  /// Returns the copy's status at `now`; `nil` where it may not be kept at all.
   ///
   /// - Parameters:
   ///   - setBack: seconds by which the wall clock was set back since, as far as this process has seen it.
@@ -110,10 +111,10 @@ extension Freshness {
   }
 }
 
-/// How a copy stands at one moment.
+/// The status of a copy at one moment.
 package struct CopyStatus: Sendable, Hashable {
   package var isFresh: Bool
-  /// Whether it may be used though the server was not asked.
+  /// A Boolean value that indicates whether it may be used though the server was not asked.
   package var allowsStale: Bool
   /// Within the window that the server gave (RFC 5861 §3).
   package var isWithinStaleWhileRevalidate: Bool
@@ -123,11 +124,11 @@ package struct CopyStatus: Sendable, Hashable {
   package var age = 0.0
   /// In seconds.
   package var lifetime = 0.0
-  /// Whether it was declared stale.
+  /// A Boolean value that indicates whether it was declared stale.
   package var isInvalid = false
 }
 
-/// How long a response that says nothing of it may be taken for fresh (RFC 9111 §4.2.2).
+/// The time for which a response that says nothing of it may be taken for fresh (RFC 9111 §4.2.2).
 enum Heuristic {
   /// A tenth of the time since it was last changed, a week at most; `nil` where that is not known, or the response may not be
   /// reused without a word of its own.

@@ -2,20 +2,23 @@ import Foundation
 package import HTTPTypes
 import HTTPTypesFoundation
 
-/// Which URLs' records an unsafe request makes stale, beside its target's (RFC 9111 §4.4).
+/// The URLs whose records an unsafe request makes stale, beside its target's (RFC 9111 §4.4).
 package enum Invalidation {
   /// Methods that ask for nothing to be changed (RFC 9110 §9.2.1); any other may change something, an unknown one too.
   static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }
 
-  /// Whether the server has done what an unsafe request asks for, so that what is stored for its target is stale.
+  /// Returns whether the server has done what an unsafe request asks for, so that what is stored
+  /// for its target is stale.
   static func isCaused(by method: HTTPRequest.Method, _ response: HTTPResponse) -> Bool {
     !isSafe(method) && isAcceptance(response)
   }
 
-  /// Whether a server answers so when it has done what it was asked for: a redirect is no refusal.
+  /// Returns whether a server answers so when it has done what it was asked for: a redirect is no
+  /// refusal.
   package static func isAcceptance(_ response: HTTPResponse) -> Bool { (200...399).contains(response.status.code) }
 
-  /// What `Location` and `Content-Location` name of the target's origin, as keys may spell it.
+  /// Returns the URLs that `Location` and `Content-Location` name of the target's origin, as keys
+  /// may spell it.
   package static func relatedURLs(in response: HTTPResponse, to method: HTTPRequest.Method, _ target: String)
     -> [String]
   {

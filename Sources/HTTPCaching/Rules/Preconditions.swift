@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// A client's own conditions, evaluated by a cache on what it has stored (RFC 9111 §4.3.2).
 enum Precondition {
-  /// Whether 304 is the answer.
+  /// Returns whether 304 is the answer.
   static func isNotModified(_ request: HTTPFields, _ stored: Record.Head) -> Bool {
     guard stored.status == .ok else { return false }
     // It goes before If-Modified-Since (RFC 9110 §13.1.3).
@@ -15,7 +15,8 @@ enum Precondition {
     return isMatched
   }
 
-  /// Whether `If-Range` lets a part be the answer (RFC 9110 §13.1.5): compared strongly, or no such field.
+  /// Returns whether `If-Range` lets a part be the answer (RFC 9110 §13.1.5): compared strongly, or
+  /// no such field.
   static func allowsRange(_ request: HTTPFields, _ stored: Record.Head) -> Bool {
     guard request.contains(.ifRange) else { return true }
     guard let condition = request.singleLatin1(.ifRange) else { return false }
@@ -29,7 +30,7 @@ enum Precondition {
     return date == modified && sent.timeIntervalSince(modified) >= 1
   }
 
-  /// What is no entity tag is compared as it is.
+  /// Text that is no entity tag is compared as it is.
   private static func matches(_ condition: String, _ stored: String?) -> Bool {
     if condition == "*" { return true }
     guard let stored else { return false }
@@ -48,7 +49,7 @@ enum Precondition {
 
 /// A validator that stands for one state of a resource (RFC 9110 §8.8.3).
 struct EntityTag: Hashable, Sendable {
-  /// What is between the quotes.
+  /// The text between the quotes.
   var opaque: String
   var isWeak: Bool
 
@@ -95,7 +96,7 @@ enum ByteRange: Hashable, Sendable {
     }
   }
 
-  /// Which bytes of a body of so many are meant; `nil` where there are none (§15.5.17).
+  /// Returns the bytes of a body of so many that are meant; `nil` where there are none (§15.5.17).
   func resolved(count: Int) -> Range<Int>? {
     switch self {
     case .bytes(let first, let last):

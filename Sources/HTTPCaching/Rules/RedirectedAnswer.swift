@@ -63,7 +63,7 @@ package enum RedirectedAnswer {
   /// One response on the way.
   private struct Step {
     let freshness: Freshness
-    /// When it was received, in seconds.
+    /// The time at which it was received, in seconds.
     let age: Double
     let isSharedMustRevalidate: Bool
     let isLimiting: Bool

@@ -2,13 +2,16 @@ package import Foundation
 package import HTTPTypes
 
 extension Record.Head {
-  /// Whether its body is a whole model: a success, and no part of one (RFC 9110 §15.3.7).
+  /// A Boolean value that indicates whether its body is a whole model: a success, and no part of
+  /// one (RFC 9110 §15.3.7).
   package var isModel: Bool { status.kind == .successful && status != .partialContent }
 
-  /// Whether a model layer stores it: a success that does not forbid it (RFC 9111 §3), or a local value.
+  /// A Boolean value that indicates whether a model layer stores it: a success that does not forbid
+  /// it (RFC 9111 §3), or a local value.
   var isStorable: Bool { localModel != nil || (isModel && !CacheControl(fields).forbidsStoring(status)) }
 
-  /// Whether a private cache may store the answer to a request for all of a resource (RFC 9111 §3).
+  /// Returns whether a private cache may store the answer to a request for all of a resource (RFC
+  /// 9111 §3).
   ///
   /// - Parameter request: the fields of the request.
   func isStorable(for request: RequestCacheControl) -> Bool {
@@ -21,8 +24,8 @@ extension Record.Head {
 }
 
 extension CacheControl {
-  /// Whether a response with this status may be stored by nobody: §5.2.2.5, and §5.2.2.3, which overrules it where the status
-  /// is understood.
+  /// Returns whether a response with this status may be stored by nobody: §5.2.2.5, and §5.2.2.3,
+  /// which overrules it where the status is understood.
   func forbidsStoring(_ status: HTTPResponse.Status) -> Bool {
     isMustUnderstand ? !Self.understood.contains(status.code) : isNoStore
   }
@@ -32,7 +35,7 @@ extension CacheControl {
     Array(200...205) + [300, 301, 302, 303, 307, 308] + Array(400...417) + [421, 422, 426] + Array(500...505))
 }
 
-/// Which fields of a response are stored, and which of them a later answer renews.
+/// The fields of a response that are stored, and which of them a later answer renews.
 package enum StoredFields {
   /// The response's fields without those that belong to the connection (RFC 9111 §3.1), and without secrets.
   static func of(_ fields: HTTPFields, keepsCookies: Bool) -> HTTPFields {
@@ -42,9 +45,10 @@ package enum StoredFields {
     return fields.filter { !always.contains($0.name) && !named.contains($0.name) }
   }
 
-  /// Whether a 304's validators are those of what is stored, as far as it has any (RFC 9111 §4.3.4): otherwise it confirms
-  /// another representation, and updates nothing. Compared weakly, as the server did (RFC 9110 §13.1.2): some weaken the tag of
-  /// a response that they compress, and not that of its 304.
+  /// Returns whether a 304's validators are those of what is stored, as far as it has any (RFC 9111
+  /// §4.3.4): otherwise it confirms another representation, and updates nothing. Compared weakly,
+  /// as the server did (RFC 9110 §13.1.2): some weaken the tag of a response that they compress,
+  /// and not that of its 304.
   static func confirm(_ fields: HTTPFields, _ stored: Record.Head) -> Bool {
     if fields.contains(.eTag), stored.fields.contains(.eTag) {
       guard let tag = fields.singleLatin1(.eTag), let own = stored.fields.singleLatin1(.eTag) else { return false }
@@ -56,7 +60,7 @@ package enum StoredFields {
     return date == own
   }
 
-  /// What describes the stored bytes (§3.2).
+  /// The fields that describe the stored bytes (§3.2).
   static let ofBody: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
 
   /// The fields that hold secrets: no record, event, description or cassette has them.
@@ -73,7 +77,7 @@ package enum StoredFields {
 }
 
 extension HTTPCache {
-  /// What a response says about the stored record.
+  /// The result of judging a response beside the stored record.
   package enum Judgement: Sendable {
     /// 304: the stored record is good, and has this head now (RFC 9111 §4.3.4).
     case notModified(Record.Head)

@@ -59,7 +59,7 @@ enum Hex {
 struct PortableSHA256 {
   private var state = SIMD8<UInt32>(
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
-  /// What does not fill a block yet; a vector, so that nothing is allocated.
+  /// The bytes that do not fill a block yet; a vector, so that nothing is allocated.
   private var block = SIMD64<UInt8>()
   private var filled = 0
   private var count: UInt64 = 0

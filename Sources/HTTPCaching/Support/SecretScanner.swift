@@ -15,9 +15,10 @@ package struct SecretScanner {
   /// A character of the decoded text.
   private struct Token {
     let byte: UInt8
-    /// How often the character was percent-encoded. More than ``deepest`` counts as that.
+    /// The number of times that the character was percent-encoded. More than ``deepest`` counts as
+    /// that.
     let depth: UInt8
-    /// Where the character begins in the text as written.
+    /// The place where the character begins in the text as written.
     let start: Int
   }
 

@@ -1,7 +1,8 @@
 package import HTTPTypes
 
 extension String {
-  /// Whether the bytes are the same: strings that look alike in Unicode are equal, and are other requests.
+  /// Returns whether the bytes are the same: strings that look alike in Unicode are equal, and are
+  /// other requests.
   package func hasSameBytes(as other: String) -> Bool {
     let (own, others) = (utf8, other.utf8)
     guard own.count == others.count else { return false }
@@ -52,7 +53,7 @@ package enum PercentEncoding {
   private static let queryItemBytes = table { isUnreserved($0) || "!$'()*,:@/?".utf8.contains($0) }
   private static let lineBytes = table { $0 >= 0x20 && $0 != 0x7f }
 
-  /// Which bytes stay, by their number.
+  /// The bytes that stay, by their number.
   private static func table(_ isAllowed: (UInt8) -> Bool) -> [Bool] { (UInt8.min...UInt8.max).map(isAllowed) }
 
   private static func isUnreserved(_ byte: UInt8) -> Bool {

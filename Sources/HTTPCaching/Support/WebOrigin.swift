@@ -27,7 +27,8 @@ package struct WebOrigin: Hashable, Sendable {
     return port.map { "\(host):\($0)" } ?? host
   }
 
-  /// Whether the host is this machine, for which reachability says nothing.
+  /// A Boolean value that indicates whether the host is this machine, for which reachability says
+  /// nothing.
   package var isLoopback: Bool {
     let name = host.hasSuffix(".") ? String(host.dropLast()) : host
     if name == "localhost" || name.hasSuffix(".localhost") || name == "::1" { return true }

@@ -8,13 +8,15 @@ final class KeyState: MemoryEntry {
   let key: RecordKey
   var use = MemoryUse()
   // Beside each other: apart, each of them takes eight bytes.
-  /// Whether readers are still to be told of ``copy``.
+  /// A Boolean value that indicates whether readers are still to be told of ``copy``.
   var needsPublishing = false
-  /// Whether ``wakeup`` is to be looked at, because what it was set by has changed.
+  /// A Boolean value that indicates whether ``wakeup`` is to be looked at, because what it was set
+  /// by has changed.
   var wakeupIsOutdated = false
-  /// Whether it was removed, and nobody has brought it back.
+  /// A Boolean value that indicates whether it was removed, and nobody has brought it back.
   var isForgotten = false
-  /// Whether a flight was under way when ``wakeup`` was looked at last.
+  /// A Boolean value that indicates whether a flight was under way when ``wakeup`` was looked at
+  /// last.
   var hadFlight = false
   private var hasChanged = false
   private var publishedStatus = FetchStatus.idle
@@ -161,7 +163,8 @@ final class KeyState: MemoryEntry {
     }
   }
 
-  /// Whether streams would see another state than the one that was published last.
+  /// A Boolean value that indicates whether streams would see another state than the one that was
+  /// published last.
   var hasNews: Bool { hasChanged || publishedStatus != fetchStatus || !changed.isEmpty }
 
   typealias Delivery = (CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)
@@ -281,10 +284,11 @@ final class Flight {
   var tasks: [TaskHandle] = []
   var priority: TaskPriority?
   var progress: TransferProgress?
-  /// Whether another reactor has stored a newer record since it began.
+  /// A Boolean value that indicates whether another reactor has stored a newer record since it
+  /// began.
   var wasStoredMeanwhile = false
-  /// Whether another reactor has written locally since it began. Its answer is still good for its waiters, but not for one
-  /// that asks later.
+  /// A Boolean value that indicates whether another reactor has written locally since it began. Its
+  /// answer is still good for its waiters, but not for one that asks later.
   var isBeforeWrite = false
   /// Copies that another variant has displaced since it began (RFC 9111 §4.1): its waiters may still be content with them.
   private(set) var variants: [CachedModel] = []

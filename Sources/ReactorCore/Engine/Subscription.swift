@@ -56,13 +56,15 @@ final class Subscriber {
   let since: Duration
   /// Of the task that began it: what is asked for by itself is asked at it, whoever causes that.
   let priority: TaskPriority
-  /// Whether its policy lets it show what the key has.
+  /// A Boolean value that indicates whether its policy lets it show what the key has.
   var showsValue: Bool
-  /// Whether the copy has come since it subscribed; one that was there comes, to it, from memory.
+  /// A Boolean value that indicates whether the copy has come since it subscribed; one that was
+  /// there comes, to it, from memory.
   var sawItArrive = false
   /// Its latest copy, where the key's is another variant (RFC 9111 §4.1).
   var ownVariant: CachedModel?
-  /// Whether it was told that nothing is cached, which concerns no other stream.
+  /// A Boolean value that indicates whether it was told that nothing is cached, which concerns no
+  /// other stream.
   var isNotCached = false
   /// Of the latest change that concerned it alone.
   var revision: UInt64 = 0
@@ -94,7 +96,7 @@ struct KeySnapshot: Sendable {
   var origin: Origin?
   var revision: UInt64
   var valueRevision: UInt64
-  /// Whether it was removed, and nobody asks.
+  /// A Boolean value that indicates whether it was removed, and nobody asks.
   var isRemoved: Bool
 }
 

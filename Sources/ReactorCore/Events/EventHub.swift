@@ -70,7 +70,8 @@ final class EventHub: Sendable {
     let isReached = Atomic<Bool>(false)
   }
 
-  /// Whether anyone listens; one atomic load, so that without a listener no event is made.
+  /// A Boolean value that indicates whether anyone listens; one atomic load, so that without a
+  /// listener no event is made.
   var hasObservers: Bool { shared.isListening.load(ordering: .relaxed) }
 
   func observe(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken { shared.observe(body) }

@@ -39,7 +39,8 @@ extension ModelLayer {
     core.livingMembers.reduce(false) { $1.refetch(key) || $0 }
   }
 
-  /// Whether requests fail as without connectivity, those to a loopback host too. Streams pause, and go on when it is off.
+  /// A Boolean value that indicates whether requests fail as without connectivity, those to a
+  /// loopback host too. Streams pause, and go on when it is off.
   package var isOffline: Bool {
     get { core.isOffline.load(ordering: .relaxed) }
     set {

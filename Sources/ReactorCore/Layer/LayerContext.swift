@@ -10,14 +10,15 @@ final class LayerContext: Sendable {
   let scope: Scope
   let configuration: ReactorConfiguration
   let keys: RecordKeys
-  /// Whether the backend is this machine, for which reachability says nothing.
+  /// A Boolean value that indicates whether the backend is this machine, for which reachability
+  /// says nothing.
   let isLoopback: Bool
   let events: EventHub
   let generations = Generations()
   let gate = KeyedAsyncLock()
   /// Which keys have changed, for an inspector.
   let changes = KeyChanges()
-  /// Whether the layer does as if there were no connectivity.
+  /// A Boolean value that indicates whether the layer does as if there were no connectivity.
   let isOffline = Atomic<Bool>(false)
   private let members = Mutex<[WeakMember]>([])
 

@@ -71,33 +71,35 @@ final class CachedModel: Sendable {
       key, model, fetchedAt: fetchedAt, exchange, origin: origin, freshness: freshness, cost: cost, lead: lead)
   }
 
-  /// Whether it holds the very model of `other`, however fresh they are. A 304 confirms one, and is no new value.
+  /// Returns whether it holds the very model of `other`, however fresh they are. A 304 confirms
+  /// one, and is no new value.
   func isSameValue(as other: CachedModel?) -> Bool { other.map { model.isSame(as: $0.model) } ?? false }
 
   /// What a flow's step is given: the model without the bytes.
   var snapshot: Snapshot<AnyModel> { Snapshot(model: model, fetchedAt: fetchedAt, head: head) }
 
-  /// Whether a resource with these header fields is answered by it (RFC 9111 §4.1).
+  /// Returns whether a resource with these header fields is answered by it (RFC 9111 §4.1).
   func isSelected(by resource: Resource) -> Bool { head?.variant?.matches(resource.headers) ?? true }
 
-  /// Whether it may be shown outside of the stream that it arrived in.
+  /// Returns whether it may be shown outside of the stream that it arrived in.
   func isVisible(to resource: Resource) -> Bool { !freshness.isNoStore && isSelected(by: resource) }
 
-  /// Whether no resource is answered by both this copy and a record of `variant`, as far as that is known.
+  /// Returns whether no resource is answered by both this copy and a record of `variant`, as far as
+  /// that is known.
   func isAnotherVariant(than variant: Variant?) -> Bool {
     guard let own = head?.variant, let variant, own.isMatchable, own.names == variant.names else { return false }
     return own != variant
   }
 
-  /// Whether it is known to be another variant than the one that `resource` asks for. With `Vary: *` it never is: whoever
-  /// waits or watches while it arrives may have it.
+  /// Returns whether it is known to be another variant than the one that `resource` asks for. With
+  /// `Vary: *` it never is: whoever waits or watches while it arrives may have it.
   func isAnotherVariant(for resource: Resource) -> Bool {
     head?.variant?.names != ["*"] && !isSelected(by: resource)
   }
 }
 
 extension Snapshot {
-  /// Whether a resource with these header fields is answered by it (RFC 9111 §4.1).
+  /// Returns whether a resource with these header fields is answered by it (RFC 9111 §4.1).
   func isSelected(by resource: Resource) -> Bool { head?.variant?.matches(resource.headers) ?? true }
 }
 
@@ -141,7 +143,8 @@ struct FreshnessRule: Sendable {
   /// The model of a box that ``box`` gave.
   init(in box: any AnyObject & Sendable) { self.box = box }
 
-  /// Whether both are one model: not an equal one, but the one that was parsed, written or loaded once.
+  /// Returns whether both are one model: not an equal one, but the one that was parsed, written or
+  /// loaded once.
   func isSame(as other: AnyModel) -> Bool { box === other.box }
 
   /// The model of the reactor that it belongs to.

@@ -61,7 +61,7 @@ struct FlightMachine: Sendable {
 
   init(id: UInt64) { self.id = id }
 
-  /// Whether it waits for connectivity.
+  /// A Boolean value that indicates whether it waits for connectivity.
   var isPaused: Bool {
     if case .paused = request { true } else { false }
   }
@@ -75,7 +75,7 @@ struct FlightMachine: Sendable {
     }
   }
 
-  /// Whether a background revalidation is under way.
+  /// A Boolean value that indicates whether a background revalidation is under way.
   var hasBackgroundWaiter: Bool { waiters.contains(Self.background) }
 
   /// How the copy at hand stands for a resource.
@@ -247,7 +247,7 @@ extension FlightMachine {
 
   private func hasLoaded(_ waiter: Waiter) -> Bool { fieldsLoaded.contains(waiter.resource.headers) }
 
-  /// Whether a load of its own would help the waiter.
+  /// Returns whether a load of its own would help the waiter.
   private func wantsLoad(_ waiter: Waiter) -> Bool {
     guard !hasLoaded(waiter) else { return false }
     return switch waiter.waitsFor {

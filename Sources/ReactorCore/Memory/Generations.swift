@@ -67,7 +67,7 @@ final class Generations: Sendable {
       if !isFenced { latest.store(sent, ordering: .relaxed) }
     }
 
-    /// Whether what this began may still be used; if so, nothing older may be from now on.
+    /// Returns whether what this began may still be used; if so, nothing older may be from now on.
     func commit() -> Bool { generations.commit(key, number, isChange: isChange) }
 
     /// It is on disk: nothing that was begun before may be put there any more.
@@ -77,7 +77,7 @@ final class Generations: Sendable {
     /// changed; 0 where there was none since somebody first held a ticket.
     var latestOnDisk: Generation { generations.latestOnDisk(key) }
 
-    /// Whether something that was begun later is on disk already.
+    /// A Boolean value that indicates whether something that was begun later is on disk already.
     var isOutrunOnDisk: Bool { latestOnDisk > number }
   }
 

@@ -150,11 +150,11 @@ extension ModelMemory {
 /// What the memory keeps for one key. Guarded by the lock of the reactor that the memory belongs to.
 protocol MemoryEntry: AnyObject {
   var key: RecordKey { get }
-  /// Whether there is a model to evict.
+  /// A Boolean value that indicates whether there is a model to evict.
   var holdsModel: Bool { get }
   /// Bytes of payload.
   var cost: Int { get }
-  /// Whether somebody observes it, or waits for it: then it stays.
+  /// A Boolean value that indicates whether somebody observes it, or waits for it: then it stays.
   var isPinned: Bool { get }
   /// What readers find; `nil` where there is no model.
   var copy: CachedModel? { get }
@@ -169,9 +169,9 @@ struct MemoryUse {
   var order: UInt64 = 0
   /// The clock's time of the last use that was timed.
   var usedAt: Duration = .zero
-  /// Whether it was looked up since that time was set.
+  /// A Boolean value that indicates whether it was looked up since that time was set.
   var wasTouched = false
-  /// Whether the memory counts it among what may be removed.
+  /// A Boolean value that indicates whether the memory counts it among what may be removed.
   var isUnused = false
 }
 

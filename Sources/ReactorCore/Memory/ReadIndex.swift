@@ -80,7 +80,7 @@ final class ReadIndex: Sendable {
     return last
   }
 
-  /// Whether one of `resources` was read since the last call.
+  /// Returns whether one of `resources` was read since the last call.
   func takeTouch(of resources: some Sequence<Resource>) -> Bool {
     var wasTouched = false
     for resource in resources {
@@ -112,9 +112,10 @@ struct ReadSlot: Sendable {
   let copy: CachedModel
   /// Counts up at each use.
   var order: UInt64
-  /// Whether the copy answers the resource, whose header fields may ask for another variant (RFC 9111 §4.1).
+  /// A Boolean value that indicates whether the copy answers the resource, whose header fields may
+  /// ask for another variant (RFC 9111 §4.1).
   let isSelected: Bool
-  /// Whether it was read since somebody asked.
+  /// A Boolean value that indicates whether it was read since somebody asked.
   var wasTouched = false
 
   init(copy: CachedModel, isSelected: Bool, order: UInt64) {

@@ -51,7 +51,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   /// What a request that begins now goes by.
   var look: Look { Look(usable: refresh == nil ? held : nil, version: version, failed: failure?.number ?? 0) }
 
-  /// Whether nobody has signed out since.
+  /// Returns whether nobody has signed out since.
   func permits(_ held: Held) -> Bool { held.version >= signedOut }
 
   /// A waiter needs another credential.

@@ -109,7 +109,8 @@ final class RedirectTrail: Sendable {
   struct Hop: Sendable {
     let request: HTTPRequest
     let response: HTTPResponse
-    /// Whether the response led to another request; else it is the answer.
+    /// A Boolean value that indicates whether the response led to another request; else it is the
+    /// answer.
     let isFollowed: Bool
   }
 

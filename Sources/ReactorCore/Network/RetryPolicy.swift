@@ -75,7 +75,7 @@ extension RetryPolicy {
     return min(grown, longest)
   }
 
-  /// Whether a second request does what the first did.
+  /// Returns whether a second request does what the first did.
   private static func isRepeatable(_ request: HTTPRequest, isReadOnly: Bool?) -> Bool {
     if let key = HTTPField.Name("Idempotency-Key"), request.headerFields.contains(key) { return true }
     switch request.method {

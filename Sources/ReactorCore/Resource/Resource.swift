@@ -96,8 +96,9 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
     get { box.fields.freshFor }
     set { change { $0.freshFor = newValue } }
   }
-  /// Whether requesting it changes nothing on the server, so that it may be coalesced, stored and served.
-  /// Default: `nil`, which means that `GET` and `HEAD` are and others are not. Set it for a search by `POST`.
+  /// A Boolean value that indicates whether requesting it changes nothing on the server, so that it
+  /// may be coalesced, stored and served. Default: `nil`, which means that `GET` and `HEAD` are and
+  /// others are not. Set it for a search by `POST`.
   public var isReadOnly: Bool? {
     get { box.fields.isReadOnly }
     set { change { $0.isReadOnly = newValue } }
@@ -175,7 +176,8 @@ extension Resource {
     var isReadOnly: Bool?
     var idempotencyKey: String?
 
-    /// Whether the bytes are the same too: strings that look alike in Unicode are equal, and are other requests.
+    /// Returns whether the bytes are the same too: strings that look alike in Unicode are equal,
+    /// and are other requests.
     func hasSameBytes(as other: Fields) -> Bool {
       path.hasSameBytes(as: other.path) && query.hasSameBytes(as: other.query)
         && headers.map(\.name).allSatisfy { name in

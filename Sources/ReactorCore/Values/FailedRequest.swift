@@ -73,14 +73,15 @@ extension HTTPResponse {
     return headerFields[.contentLength].flatMap { Int($0) }
   }
 
-  /// Whether the announced length is none, which makes the response unusable (RFC 9112 §6.3). The same number several times is one.
+  /// A Boolean value that indicates whether the announced length is none, which makes the response
+  /// unusable (RFC 9112 §6.3). The same number several times is one.
   package var hasInvalidLength: Bool {
     guard headerFields[.transferEncoding] == nil, let field = headerFields[.contentLength] else { return false }
     let lengths = Set(field.filter { $0 != " " }.split(separator: ",", omittingEmptySubsequences: false))
     return lengths.count != 1 || lengths.contains { $0.isEmpty || !$0.utf8.allSatisfy { (48...57).contains($0) } }
   }
 
-  /// Whether the body is not what went over the wire.
+  /// A Boolean value that indicates whether the body is not what went over the wire.
   package var isCoded: Bool { contentCodings.contains { $0 != "identity" } }
 
   /// In the order in which they were applied, in lower case (RFC 9110 §8.4).

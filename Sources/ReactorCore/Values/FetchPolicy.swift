@@ -35,7 +35,7 @@ enum FetchDecision: Sendable, Hashable {
     }
   }
 
-  /// Whether the copy stands in for `error`.
+  /// Returns whether the copy stands in for `error`.
   static func servesStale(_ copy: CopyStatus?, on error: ReactorError, under policy: FetchPolicy) -> Bool {
     guard let copy, copy.allowsStale, error.isNetworkFailure else { return false }
     return switch policy {
@@ -47,7 +47,7 @@ enum FetchDecision: Sendable, Hashable {
 }
 
 extension FetchPolicy {
-  /// Whether memory and persistence are asked before the network.
+  /// A Boolean value that indicates whether memory and persistence are asked before the network.
   var asksStoreFirst: Bool {
     switch self {
     case .cacheFirst, .cacheOnly, .staleWhileRevalidate: true

@@ -13,7 +13,7 @@ public struct LoadState<Value> {
   public var origin: Origin?
   /// When ``value`` was fetched, or written locally.
   public var fetchedAt: Date?
-  /// Whether ``value`` was stale when this state was made.
+  /// A Boolean value that indicates whether ``value`` was stale when this state was made.
   public var isStale: Bool
   /// Of the request under way.
   public var progress: TransferProgress?
@@ -23,7 +23,8 @@ public struct LoadState<Value> {
   /// the same one, whatever sequences they are from. 0: not known, as in a state that was made by hand.
   public var valueRevision: UInt64
 
-  /// Whether the value was removed, as at sign-out, and nobody has asked for it or written it since.
+  /// A Boolean value that indicates whether the value was removed, as at sign-out, and nobody has
+  /// asked for it or written it since.
   public var isRemoved = false
 
   public init(

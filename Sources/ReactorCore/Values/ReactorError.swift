@@ -119,8 +119,9 @@ extension HTTPResponse.Status {
 }
 
 extension ReactorError {
-  /// Whether *the network failed*, so that a stored copy may stand in: no connectivity, timed out, the transport's error, and
-  /// 500, 502, 503, 504 (RFC 5861 §4). Never a cancellation, a parser's error or another status.
+  /// A Boolean value that indicates whether *the network failed*, so that a stored copy may stand
+  /// in: no connectivity, timed out, the transport's error, and 500, 502, 503, 504 (RFC 5861 §4).
+  /// Never a cancellation, a parser's error or another status.
   var isNetworkFailure: Bool {
     switch self {
     case .noConnectivity, .timedOut, .network: true

@@ -29,7 +29,7 @@ public struct Snapshot<Model: Sendable>: Sendable {
     self.head = head
   }
 
-  /// Whether this program wrote it.
+  /// A Boolean value that indicates whether this program wrote it.
   var isLocal: Bool { head?.isLocalWrite ?? false }
 
   /// By what its freshness is judged. A step that says "unchanged" has given it a new ``fetchedAt``; then that counts.

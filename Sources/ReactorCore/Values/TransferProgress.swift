@@ -66,7 +66,8 @@ public struct TransferProgress: Sendable, Hashable {
 }
 
 extension TransferProgress {
-  /// Whether it is in the midst of a body, and a twentieth of the whole further than what was known before.
+  /// Returns whether it is in the midst of a body, and a twentieth of the whole further than what
+  /// was known before.
   func isWorthTelling(after other: TransferProgress?) -> Bool {
     let isWithin =
       switch stage {

@@ -51,7 +51,7 @@ public final class EventRecorder: Sendable {
     var nextID = 0
     var waiters: [Waiter] = []
     var token: EventToken?
-    /// Whether all events were seen: the rules hold for no less.
+    /// A Boolean value that indicates whether all events were seen: the rules hold for no less.
     var isWhole = true
   }
 

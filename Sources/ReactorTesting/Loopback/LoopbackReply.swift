@@ -13,7 +13,7 @@ extension LoopbackServer {
     }
 
     var steps: [Step]
-    /// Whether the connection takes another request after this one.
+    /// A Boolean value that indicates whether the connection takes another request after this one.
     var keepsAlive: Bool
 
     /// A status with its body and `Content-Length`, in one write.

@@ -31,7 +31,7 @@ public final class SimulatedNetwork: Transport {
   /// Sets who answers. Without: 404 for all.
   public func serve(_ server: @escaping Server) { state.withLock { $0.server = server } }
 
-  /// Whether nothing gets through.
+  /// A Boolean value that indicates whether nothing gets through.
   public var isDown: Bool {
     get { state.withLock { $0.isDown } }
     set { state.withLock { $0.isDown = newValue } }

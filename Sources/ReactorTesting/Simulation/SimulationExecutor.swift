@@ -21,7 +21,8 @@ final class SimulationExecutor: TaskExecutor {
     }
   }
 
-  /// Whether a job came from another thread, so that the order is not the seed's alone.
+  /// A Boolean value that indicates whether a job came from another thread, so that the order is
+  /// not the seed's alone.
   var hasStranger: Bool { state.withLock { $0.hasStranger } }
 
   /// From here on, jobs are expected from this thread alone.

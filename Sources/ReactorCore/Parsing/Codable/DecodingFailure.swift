@@ -6,7 +6,7 @@ struct DecodingFailure {
   /// From the value that was decoded.
   var path: JSONPath
   var expected: String
-  /// Whether the kind of what was found belongs in the message.
+  /// A Boolean value that indicates whether the kind of what was found belongs in the message.
   var namesFound = false
   /// The offset of the value, where it is known.
   var offset: Int?

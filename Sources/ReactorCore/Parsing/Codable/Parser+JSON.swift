@@ -37,7 +37,7 @@ extension Parser where Model: Decodable {
 struct JSONDecoding: Sendable {
   let path: JSONPath
   let decoder: JSONDecoder
-  /// Whether the scanner reads the bytes before the decoder does.
+  /// A Boolean value that indicates whether the scanner reads the bytes before the decoder does.
   let isStrict: Bool
 
   func whole<Model: Decodable>(_ type: Model.Type, in data: Data) throws(ParserError) -> Parsed<Model> {

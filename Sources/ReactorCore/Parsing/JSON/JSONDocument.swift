@@ -9,7 +9,8 @@ struct JSONDocument {
   let elements: [Range<Int>]
   /// The coding paths of the members that stand again, each once.
   let duplicates: [String]
-  /// Whether the names in a decoder's coding paths are converted ones.
+  /// A Boolean value that indicates whether the names in a decoder's coding paths are converted
+  /// ones.
   var hasConvertedNames = false
 
   /// - Throws: ``ParserError`` where `data` is no JSON, or has no value at `path`.

@@ -14,7 +14,7 @@ enum JSONText {
     return unescape(content, replacingLoneSurrogates: true) ?? ""
   }
 
-  /// Whether the string that `token` means equals `name`, as Swift compares strings.
+  /// Returns whether the string that `token` means equals `name`, as Swift compares strings.
   static func equals(_ token: JSONToken, _ name: String, in bytes: UnsafeRawBufferPointer) -> Bool {
     guard token.isASCII, !token.isComplex else { return lossyString(token, in: bytes) == name }
     let content = bytes[(token.start + 1)..<(token.end - 1)]

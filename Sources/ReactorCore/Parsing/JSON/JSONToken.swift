@@ -22,7 +22,7 @@ struct JSONToken {
     self.isASCII = isASCII
   }
 
-  /// Whether a value begins here.
+  /// A Boolean value that indicates whether a value begins here.
   var beginsValue: Bool { kind != .key && kind != .endObject && kind != .endArray }
 }
 
