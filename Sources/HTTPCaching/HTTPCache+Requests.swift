@@ -5,10 +5,10 @@ public import HTTPTypes
 extension HTTPCache {
   /// The next step for a client's request.
   public enum Plan: Sendable {
-    case answer(CacheAnswer)
+    case answer(CacheResponse)
     /// The answer, and a request to be sent behind it, for what is stored (RFC 5861 §3).
-    case answerAndSend(CacheAnswer, CacheExchange)
-    case send(CacheExchange)
+    case answerAndSend(CacheResponse, CacheRequest)
+    case send(CacheRequest)
   }
 
   /// Looks up what is stored for a request, and decides (RFC 9111 §4). It never throws: what cannot be read is not there.
@@ -27,10 +27,10 @@ extension HTTPCache {
     let found = stored?.head
     if let record = stored, record.head.localModel != nil || !isServable(record, to: request) { stored = nil }
     let decision = CacheDecision(request, stored: stored?.head, at: now)
-    func exchange(validates: Bool) -> CacheExchange {
+    func exchange(validates: Bool) -> CacheRequest {
       let record = validates ? stored : nil
       let validating = Self.validating(request, record?.head)
-      return CacheExchange(
+      return CacheRequest(
         request: validating ?? request, failure: failure, client: request, key: key,
         stored: record, found: found, sentAt: now, sendsValidators: validating != nil)
     }
@@ -41,7 +41,7 @@ extension HTTPCache {
       return .answerAndSend(
         answer(stored, to: request, at: now, source: .stored), exchange(validates: true))
     case (.gatewayTimeout, _):
-      return .answer(CacheAnswer(response: HTTPResponse(status: .gatewayTimeout), body: Data(), source: .none))
+      return .answer(CacheResponse(response: HTTPResponse(status: .gatewayTimeout), body: Data(), source: .none))
     case (.ask(let validates), _): return .send(exchange(validates: validates))
     case (.use, nil), (.useAndRevalidate, nil): return .send(exchange(validates: false))
     }
@@ -49,12 +49,12 @@ extension HTTPCache {
 
   /// Stores, updates or invalidates by the server's answer, and gives what the client gets.
   public func receive(
-    _ response: HTTPResponse, body: Data, for exchange: CacheExchange, at now: Date
-  ) async -> CacheAnswer {
+    _ response: HTTPResponse, body: Data, for exchange: CacheRequest, at now: Date
+  ) async -> CacheResponse {
     if [500, 502, 503, 504].contains(response.status.code), let answer = staleAnswer(for: exchange, at: now) {
       return answer
     }
-    var answer = CacheAnswer(response: response, body: body, source: .network)
+    var answer = CacheResponse(response: response, body: body, source: .network)
     var storable = response
     storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems, digests: digests)
     do {
@@ -66,8 +66,8 @@ extension HTTPCache {
       case (.notModified(let head), let stored?):
         let record = Record(head: head, body: stored.body)
         answer = self.answer(record, to: exchange.client, at: now, source: .validated)
-        answer.takeSecrets(of: response)
-        answer.isStored = try await keep(record, of: exchange)
+        answer.removeSecrets(of: response)
+        answer.isStored = try await store(record, of: exchange)
       case (.received(let record), _): try await apply(record, exchange, response, &answer, now)
       case (.notModified, nil): break
       }
@@ -81,7 +81,7 @@ extension HTTPCache {
   ///
   /// - Parameter always: whether any stale answer will do that the server does not forbid, and not only one that it
   ///   allows (RFC 9111 §4.2.4, RFC 5861 §4).
-  public func staleAnswer(for exchange: CacheExchange, at now: Date, always: Bool = false) -> CacheAnswer? {
+  public func staleAnswer(for exchange: CacheRequest, at now: Date, always: Bool = false) -> CacheResponse? {
     guard let stored = exchange.stored,
       CacheDecision.allowsStale(stored.head, for: exchange.client, at: now, always: always)
     else { return nil }
@@ -103,7 +103,7 @@ extension HTTPCache {
   }
 
   private func apply(
-    _ record: Record, _ exchange: CacheExchange, _ response: HTTPResponse, _ answer: inout CacheAnswer, _ now: Date
+    _ record: Record, _ exchange: CacheRequest, _ response: HTTPResponse, _ answer: inout CacheResponse, _ now: Date
   ) async throws {
     switch exchange.client.method {
     case .get: try await receiveGet(record, exchange, &answer, now)
@@ -113,27 +113,27 @@ extension HTTPCache {
   }
 
   private func receiveGet(
-    _ record: Record, _ exchange: CacheExchange, _ answer: inout CacheAnswer, _ now: Date
+    _ record: Record, _ exchange: CacheRequest, _ answer: inout CacheResponse, _ now: Date
   ) async throws {
     // The client's own condition or range was sent on: a 304 or 206 is for it alone.
     guard record.head.status != .notModified, record.head.status != .partialContent else { return }
     // What is stored is older than a success; an error that may not be stored says nothing of it.
     let isStorable = record.head.isStorable(for: RequestCacheControl(exchange.client.headerFields))
     if isStorable || record.head.status.kind == .successful {
-      answer.isStored = try await keep(record, of: exchange)
+      answer.isStored = try await store(record, of: exchange)
     }
     // What came whole in answer to the stored validators is still to be held against the client's own conditions.
     guard exchange.sendsValidators, record.head.status == .ok else { return }
     var own = self.answer(record, to: exchange.client, at: now, source: .network)
     own.isStored = answer.isStored
-    own.takeSecrets(of: answer.response)
+    own.removeSecrets(of: answer.response)
     if own.response.status == .ok { return }
     own.response.headerFields[.age] = record.head.fields[.age]
     answer = own
   }
 
   /// An answer to HEAD confirms what is stored, or says that it is another now (RFC 9111 §4.3.5).
-  private func receiveHead(_ head: Record.Head, _ exchange: CacheExchange, _ now: Date) async throws {
+  private func receiveHead(_ head: Record.Head, _ exchange: CacheRequest, _ now: Date) async throws {
     guard head.status == .ok, let stored = exchange.stored, stored.head.status == .ok else { return }
     let length = head.fields[.contentLength]
     guard StoredFields.confirm(head.fields, stored.head), length == nil || length == "\(stored.body.count)" else {
@@ -141,11 +141,11 @@ extension HTTPCache {
     }
     let updated = stored.head.updated(
       by: head.fields, exchange.client.headerFields, head.requestedAt, head.receivedAt)
-    _ = try await keep(Record(head: updated, body: stored.body), of: exchange)
+    _ = try await store(Record(head: updated, body: stored.body), of: exchange)
   }
 
   private func receiveUnsafe(
-    _ record: Record, _ exchange: CacheExchange, _ response: HTTPResponse, _ answer: inout CacheAnswer, _ now: Date
+    _ record: Record, _ exchange: CacheRequest, _ response: HTTPResponse, _ answer: inout CacheResponse, _ now: Date
   ) async throws {
     let method = exchange.client.method
     guard Invalidation.isCaused(by: method, response) else { return }
@@ -169,7 +169,7 @@ extension HTTPCache {
 
   /// Returns whether the answer to a POST is that of a later GET: it says so, and for how long (RFC
   /// 9110 §9.3.3).
-  private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheExchange) -> Bool {
+  private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheRequest) -> Bool {
     guard exchange.client.method == .post, head.status == .ok, let location = head.fields[.contentLocation],
       let url = URL(string: exchange.key.url), let origin = WebOrigin(url),
       Invalidation.url(location, from: url, of: origin) == Invalidation.url(exchange.key.url, from: url, of: origin)
@@ -184,7 +184,7 @@ extension HTTPCache {
   /// stale or removed, since the exchange began. An answer that may not be stored removes the stored one.
   ///
   /// - Returns: whether it is stored.
-  private func keep(_ record: Record, of exchange: CacheExchange) async throws -> Bool {
+  private func store(_ record: Record, of exchange: CacheRequest) async throws -> Bool {
     let fields = exchange.client.headerFields
     let current = try? await lookUp(exchange.key, for: fields)
     guard exchange.isUndisturbed(by: current?.head, until: record.head.receivedAt) else { return false }
@@ -205,10 +205,10 @@ extension HTTPCache {
   }
 
   /// The stored answer, with the secrets that the client's own request holds where the server's answer had them.
-  private func answer(_ record: Record, to request: HTTPRequest, at now: Date, source: CacheAnswer.Source)
-    -> CacheAnswer
+  private func answer(_ record: Record, to request: HTTPRequest, at now: Date, source: CacheResponse.Source)
+    -> CacheResponse
   {
-    var answer = CacheAnswer(record, for: request, at: now, source: source)
+    var answer = CacheResponse(record, for: request, at: now, source: source)
     let fields = answer.response.headerFields
     answer.response.headerFields = restored(fields, for: request) ?? fields
     return answer
@@ -223,15 +223,15 @@ extension HTTPCache {
   }
 }
 
-extension CacheAnswer {
+extension CacheResponse {
   fileprivate init(_ record: Record, for request: HTTPRequest, at now: Date, source: Source) {
-    let age = record.head.standing(at: now)?.age ?? 0
-    (response, body) = StoredAnswer.make(record, for: request, age: age)
+    let age = record.head.copyStatus(at: now)?.age ?? 0
+    (response, body) = StoredResponse.make(record, for: request, age: age)
     self.source = source
   }
 
   /// The cookies and URLs of the server's own answer are the client's, whether they are stored or not.
-  fileprivate mutating func takeSecrets(of response: HTTPResponse) {
+  fileprivate mutating func removeSecrets(of response: HTTPResponse) {
     for name in [.setCookie] + SecretQuery.urlFields where response.headerFields.contains(name) {
       self.response.headerFields[fields: name] = response.headerFields[fields: name]
     }

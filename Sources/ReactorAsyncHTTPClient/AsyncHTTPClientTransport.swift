@@ -74,7 +74,7 @@
       _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> (HTTPResponse, Data) {
       do {
-        return try await TransferReport.telling(progress, bodySize: body?.count ?? 0) { report in
+        return try await TransferReport.reporting(progress, bodySize: body?.count ?? 0) { report in
           try await withDeadline(timeout, clock) {
             try await Redirect.following(request, body: body, limit: maximumRedirects) { request, body in
               try await exchange(request, body: body, report: report)

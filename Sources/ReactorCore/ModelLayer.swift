@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// One user, one layer: what one scope stored is never served to another. Sign out with ``signOut()``.
 public final class ModelLayer: Sendable {
-  let core: LayerContext
+  let layer: LayerContext
   private let backend: Backend
   private let reactors = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
@@ -30,10 +30,10 @@ public final class ModelLayer: Sendable {
     configuration: ReactorConfiguration = .init()
   ) {
     self.backend = backend
-    core = LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
+    layer = LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
   }
 
-  public var scope: Scope { core.scope }
+  public var scope: Scope { layer.scope }
 
   /// The layer's reactor of this model type: the same one at each call.
   public func reactor<Model: Sendable>(_ model: Model.Type = Model.self) -> Reactor<Model> {
@@ -64,13 +64,13 @@ public final class ModelLayer: Sendable {
     _ model: Model.Type = Model.self, parser: Parser<Model>? = nil, configuration: ReactorConfiguration? = nil
   ) -> ReactorFlow<Model> {
     ReactorFlow(
-      core: core, backend: backend, parser: parser, configuration: configuration ?? core.configuration)
+      layer: layer, backend: backend, parser: parser, configuration: configuration ?? layer.configuration)
   }
 
   /// What happens, as a sequence. It holds at most 1,024 events for a slow reader; what is lost beyond that is told by one
   /// ``ReactorEvent/Kind/dropped(_:)``. Observation begins with the iterator and ends with it. The sequence ends when the
   /// layer and its reactors are gone.
-  public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: core.events) }
+  public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: layer.events) }
 
   /// Calls `body` with every event, in order, one call at a time. Its call is over before whoever caused the event goes on,
   /// unless another thread is in a call of it. A slow observer holds nobody for long: a task of the layer's delivers what
@@ -80,7 +80,7 @@ public final class ModelLayer: Sendable {
   /// Ends when the token is cancelled or released, so keep the token. To observe for as long as an object lives, without a
   /// token, call ``observeEvents(for:_:)``.
   public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
-    core.events.observe(body)
+    layer.events.observe(body)
   }
 
   /// Calls `body` with every event for as long as `owner` lives, which it does not keep alive; see ``observeEvents(_:)``.
@@ -93,7 +93,7 @@ public final class ModelLayer: Sendable {
   public func observeEvents<Owner: AnyObject & Sendable>(
     for owner: Owner, _ body: @escaping @Sendable (Owner, ReactorEvent) -> Void
   ) {
-    core.events.observe(for: owner, body)
+    layer.events.observe(for: owner, body)
   }
 
   /// Sends a request that may change something on the server, whose response has no model; see ``Reactor/send(_:)``.
@@ -132,5 +132,5 @@ public final class ModelLayer: Sendable {
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is. ``ReactorError/deadlock(keys:)``
   ///   where a step of a flow calls it and would wait for ever.
-  public func removeAll() async throws(ReactorError) { try await core.removeAll() }
+  public func removeAll() async throws(ReactorError) { try await layer.removeAll() }
 }

@@ -32,7 +32,7 @@ public struct ModelResponse<Model: Sendable>: Sendable {
   private let url: String?
   private let secretQueryItems: Set<String>
 
-  init(_ answer: EngineAnswer) {
+  init(_ answer: EngineResponse) {
     model = answer.copy.model.model(as: Model.self)
     let head = answer.copy.head.flatMap { $0.localModel == nil ? $0 : nil }
     status = head?.status

@@ -76,7 +76,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   public func fetchResponse(
     _ resource: Resource, policy: FetchPolicy = .cacheFirst
   ) async throws(ReactorError) -> ModelResponse<Model> {
-    ModelResponse(try await engine.answer(resource, policy))
+    ModelResponse(try await engine.response(to: resource, policy))
   }
 
   /// Sends a request that may change something on the server, and returns the model of its response.
@@ -160,20 +160,20 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// Reactors that share its layer forget too. With persistence, all that the store has in this scope is deleted.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is.
-  public func removeAll() async throws(ReactorError) { try await engine.core.removeAll() }
+  public func removeAll() async throws(ReactorError) { try await engine.layer.removeAll() }
 
   /// What happens in this reactor and those that share its layer; see ``ModelLayer/events``.
-  public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.core.events) }
+  public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.layer.events) }
 
   /// Calls `body` with every event, in order; see ``ModelLayer/observeEvents(_:)``.
   public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
-    engine.core.events.observe(body)
+    engine.layer.events.observe(body)
   }
 
   /// Calls `body` with every event for as long as `owner` lives; see ``ModelLayer/observeEvents(for:_:)``.
   public func observeEvents<Owner: AnyObject & Sendable>(
     for owner: Owner, _ body: @escaping @Sendable (Owner, ReactorEvent) -> Void
   ) {
-    engine.core.events.observe(for: owner, body)
+    engine.layer.events.observe(for: owner, body)
   }
 }

@@ -39,7 +39,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   public var configuration: ReactorConfiguration
 
   /// What it shares with the other reactors of a layer; a flow of closures has one of its own.
-  let core: LayerContext
+  let layer: LayerContext
   /// Declares what is persisted stale.
   var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
   /// A Boolean value that indicates whether ``saveToPersistence`` saves at all.
@@ -63,7 +63,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     self.saveToPersistence = saveToPersistence
     self.removeFromPersistence = removeFromPersistence
     self.configuration = configuration
-    core = LayerContext(backend: nil, persistence: nil, reachability: reachability, configuration: configuration)
+    layer = LayerContext(backend: nil, persistence: nil, reachability: reachability, configuration: configuration)
     isPersistent = true
   }
 
@@ -83,7 +83,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   }
 
   init(
-    core: LayerContext, configuration: ReactorConfiguration,
+    layer: LayerContext, configuration: ReactorConfiguration,
     network: @escaping @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>,
     loadFromPersistence: @escaping @Sendable (Resource) async throws -> Snapshot<Model>?,
     saveToPersistence: @escaping @Sendable (Snapshot<Model>, Resource) async throws -> Void,
@@ -94,20 +94,20 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     self.saveToPersistence = saveToPersistence
     self.removeFromPersistence = removeFromPersistence
     self.configuration = configuration
-    self.core = core
-    isPersistent = core.cache.isPersistent
+    self.layer = layer
+    isPersistent = layer.cache.isPersistent
   }
 
   /// Under what `resource` is known. Without a base URL, the path stands for itself.
   func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
-    try core.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
+    try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
   }
 
   /// A Boolean value that indicates whether a request can be tried now.
   var isReachable: Bool {
-    guard !core.isOffline.load(ordering: .relaxed) else { return false }
-    guard configuration.checksReachability, let reachability = core.reachability else { return true }
-    return core.isLoopback || reachability.isReachable
+    guard !layer.isOffline.load(ordering: .relaxed) else { return false }
+    guard configuration.checksReachability, let reachability = layer.reachability else { return true }
+    return layer.isLoopback || reachability.isReachable
   }
 }
 

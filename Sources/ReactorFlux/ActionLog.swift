@@ -36,7 +36,7 @@ extension Dispatcher {
       isReplaying = true
       for action in log.actions {
         action.base.handle(in: self)
-        run.tellChanges()
+        run.notifyChanges()
       }
       isReplaying = false
     }

@@ -25,7 +25,7 @@
   }
 
   /// Calls those that were there before, each unless it has ended meanwhile.
-  func tell(_ store: any Store, _ error: (any Error)?) {
+  func notify(_ store: any Store, _ error: (any Error)?) {
     var hasEnded = false
     for observer in observers {
       if let owner = observer.owner, !observer.token.isCancelled {

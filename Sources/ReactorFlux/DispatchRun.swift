@@ -9,8 +9,8 @@
   private var changed: [any Store] = []
   /// Stores whose observers are being told.
   private var told: [any Store] = []
-  /// How often ``tellChanges()`` had something to tell.
-  private(set) var tellings = 0
+  /// How often ``notifyChanges()`` had something to tell.
+  private(set) var notifications = 0
   /// `nil` for a store that has none.
   weak var dispatcher: Dispatcher?
 
@@ -20,19 +20,19 @@
     guard !isBusy else { return }
     isBusy = true
     if let dispatcher { return dispatcher.finish() }
-    tellChanges()
+    notifyChanges()
     isBusy = false
   }
 
   /// Calls the observers of what has changed, and then of what they have changed.
-  func tellChanges() {
+  func notifyChanges() {
     guard !changed.isEmpty else { return }
-    tellings += 1
+    notifications += 1
     while !changed.isEmpty {
       // Swapped and not replaced, so that both keep their room. A store that is released with `told` may change another.
       swap(&changed, &told)
       for store in told {
-        if let error = store.context.tell(store) { onFailure(error) }
+        if let error = store.context.notify(store) { onFailure(error) }
       }
       told.removeAll(keepingCapacity: true)
     }

@@ -127,7 +127,7 @@ extension Dispatcher {
   /// An action whose payload's type is not known here, as from a log.
   public func dispatch(_ action: AnyAction) {
     guard !run.isBusy else { return enqueue(action) }
-    takePosted()
+    consumePosted()
     start(action)
   }
 
@@ -187,7 +187,7 @@ extension Dispatcher {
 
   /// Tells what has changed, and does the same for each action that was queued meanwhile.
   @usableFromInline func finish() {
-    run.tellChanges()
+    run.notifyChanges()
     if !queue.isEmpty { runQueue() }
     run.isBusy = false
   }
@@ -206,7 +206,7 @@ extension Dispatcher {
       for (action, depth) in actions {
         self.depth = depth
         pass(action)
-        run.tellChanges()
+        run.notifyChanges()
       }
     }
     depth = 0
@@ -259,7 +259,7 @@ extension Dispatcher {
   ///
   /// From any isolation, without waiting. The dispatcher lives until it is done.
   public nonisolated func post<Payload>(_ action: Action<Payload>) {
-    if posted.append(AnyAction(action)) { Task { @MainActor in takePosted() } }
+    if posted.append(AnyAction(action)) { Task { @MainActor in consumePosted() } }
   }
 
   public nonisolated func post<Payload>(_ event: Event<Payload>, _ payload: Payload) { post(Action(event, payload)) }
@@ -269,7 +269,7 @@ extension Dispatcher {
   public nonisolated func post<Payload>(_ event: Event<Payload>, error: any Error) { post(Action(event, error: error)) }
 
   /// Those that are posted meanwhile come later: they must not overtake the rest of these.
-  private func takePosted() {
+  private func consumePosted() {
     for action in posted.take() { run.isBusy ? enqueue(action) : start(action) }
   }
 }

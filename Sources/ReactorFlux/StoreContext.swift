@@ -8,7 +8,7 @@
   private var pendingError: (any Error)?
   /// How often the observers were called in the run's telling of that number.
   private var rounds = 0
-  private var telling = 0
+  private var notification = 0
 
   public init() {}
 
@@ -29,18 +29,18 @@
   /// Tells the observers of what is pending.
   ///
   /// - Returns: why it did not.
-  func tell(_ store: any Store) -> FluxError? {
+  func notify(_ store: any Store) -> FluxError? {
     let error = pendingError
     isPending = false
     pendingError = nil
-    if telling != run.tellings { (telling, rounds) = (run.tellings, 0) }
+    if notification != run.notifications { (notification, rounds) = (run.notifications, 0) }
     rounds += 1
     guard rounds <= Dispatcher.maximumDepth else {
       // Once, since who is told may change the store.
       return rounds == Dispatcher.maximumDepth + 1 ? .changesWithoutEnd(store: typeName(type(of: store))) : nil
     }
-    observers.tell(store, error)
-    run.observers.tell(store, error)
+    observers.notify(store, error)
+    run.observers.notify(store, error)
     return nil
   }
 }

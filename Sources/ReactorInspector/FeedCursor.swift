@@ -19,7 +19,7 @@ struct FeedCursor: Sendable {
   var isOffline = false
 
   /// Removes and gives at most `limit` of those whose rows it is to be told of.
-  mutating func takePending(_ limit: Int) -> [Subject] {
+  mutating func consumePending(_ limit: Int) -> [Subject] {
     var taken = Array(first.suffix(limit).reversed())
     first.removeLast(taken.count)
     taken += pending.prefix(limit - taken.count)

@@ -97,10 +97,10 @@ extension Recorder {
   func frame(_ cursor: inout FeedCursor) -> Frame? {
     let (layers, revision) = layers()
     let isFirst = cursor.revision != revision
-    if isFirst { begin(&cursor, layers, revision) } else { take(&cursor, layers) }
+    if isFirst { begin(&cursor, layers, revision) } else { consume(&cursor, layers) }
     let isOffline = layers.contains { $0.layer.isOffline }
     let news = news(&cursor)
-    let batch = cursor.takePending(Frame.rows)
+    let batch = cursor.consumePending(Frame.rows)
     guard isFirst || !batch.isEmpty || !news.events.isEmpty || !news.actions.isEmpty || isOffline != cursor.isOffline
     else { return nil }
     cursor.isOffline = isOffline
@@ -124,10 +124,10 @@ extension Recorder {
     cursor.first = known.sorted { $0.key.url > $1.key.url }
   }
 
-  private func take(_ cursor: inout FeedCursor, _ layers: Layers) {
+  private func consume(_ cursor: inout FeedCursor, _ layers: Layers) {
     for (id, layer) in layers {
       guard let watch = cursor.watches[id] else { continue }
-      let changed = watch.take() ?? layer.keys
+      let changed = watch.consume() ?? layer.keys
       cursor.pending.formUnion(changed.map { Subject(layer: id, key: $0) })
     }
   }

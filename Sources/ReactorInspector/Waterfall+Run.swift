@@ -46,7 +46,7 @@ extension Waterfall.Run {
   }
 
   /// Ends every open step as it is.
-  mutating func settle(at time: Double) {
+  mutating func close(at time: Double) {
     for index in bars.indices where bars[index].end == nil {
       let outcome = bars[index].outcome
       close(index, at: time, outcome == .running ? .ok : outcome, bars[index].label)

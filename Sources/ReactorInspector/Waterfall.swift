@@ -92,7 +92,7 @@ extension Waterfall {
     let follows = runs.last.map { event.at - $0.latest <= Run.gap && !$0.hasAsked } ?? false
     if !isRunning && !follows { begin(event, at: event.at) }
     change(event) { run in
-      run.settle(at: event.at)
+      run.close(at: event.at)
       run.append(lane, event.at, nil, outcome, label)
     }
   }

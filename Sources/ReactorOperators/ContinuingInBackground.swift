@@ -56,7 +56,7 @@ where Base.Element: Sendable {
       let activity = sequence.backgroundTime.begin(sequence.name) { [elements, error = sequence.timeoutError] in
         elements.end(throwing: error)
       }
-      let task = spawn(on: nil, for: LockOwner.current) { [elements, base = sequence.base] in await elements.give(base)
+      let task = spawn(on: nil, for: LockOwner.current) { [elements, base = sequence.base] in await elements.send(base)
       }
       elements.whenEnded {
         task.cancel()

@@ -119,7 +119,7 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
     await withTaskCancellationHandler {
       while true {
         switch state.withLock({ $0.next() }) {
-        case .give(let state): return state
+        case .yield(let state): return state
         case .end: return nil
         case .wait: await untilChanged()
         }

@@ -10,7 +10,7 @@ struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   }
 
   enum Next {
-    case give(LoadState<Value>)
+    case yield(LoadState<Value>)
     case wait
     case end
   }
@@ -124,7 +124,7 @@ extension DependentSwitch {
     if isCancelled { return .end }
     guard given == revision else {
       given = revision
-      return .give(shown)
+      return .yield(shown)
     }
     return hasEnded ? .end : .wait
   }

@@ -37,20 +37,20 @@ public struct LoadStatesOfSequence<Base: AsyncSequence>: AsyncSequence {
     }
 
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      guard let latest else { return give(LoadState(fetchStatus: .fetching)) }
+      guard let latest else { return yield(LoadState(fetchStatus: .fetching)) }
       do {
-        if let value = try await base?.next(isolation: actor) { return give(LoadState(value: value)) }
+        if let value = try await base?.next(isolation: actor) { return yield(LoadState(value: value)) }
         base = nil
         return nil
       } catch {
         base = nil
         if Task.isCancelled { return nil }
         let error = ReactorError(error) { .network($0) }
-        return give(LoadState(value: latest.value, error: error, valueRevision: latest.valueRevision))
+        return yield(LoadState(value: latest.value, error: error, valueRevision: latest.valueRevision))
       }
     }
 
-    private mutating func give(_ state: Element) -> Element {
+    private mutating func yield(_ state: Element) -> Element {
       var state = state
       state.revision = revisions.next()
       if state.value != nil, state.error == nil { state.valueRevision = ValueRevision.next() }

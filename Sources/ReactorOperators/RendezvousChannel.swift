@@ -50,7 +50,7 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
   }
 
   /// Gives what `sequence` has, and ends with it. Returns after the end as soon as the sequence lets it.
-  func give<Sequence: AsyncSequence>(_ sequence: Sequence) async where Sequence.Element == Element {
+  func send<Sequence: AsyncSequence>(_ sequence: Sequence) async where Sequence.Element == Element {
     do {
       guard !state.withLock(\.hasEnded) else { return }
       var iterator = sequence.makeAsyncIterator()

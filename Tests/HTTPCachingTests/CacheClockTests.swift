@@ -15,7 +15,7 @@ private struct CachedServer {
   init(_ persistence: any Persistence = MemoryPersistence()) { self.persistence = persistence }
 
   struct Outcome {
-    var source: CacheAnswer.Source
+    var source: CacheResponse.Source
     var isStored: Bool
     var body: String
   }
@@ -47,7 +47,7 @@ private struct CachedServer {
     await request(.get, path, scope: scope, fields: fields, maximumAge: maximumAge)
   }
 
-  private func outcome(_ answer: CacheAnswer) -> Outcome {
+  private func outcome(_ answer: CacheResponse) -> Outcome {
     Outcome(source: answer.source, isStored: answer.isStored, body: String(decoding: answer.body, as: UTF8.self))
   }
 }

@@ -191,8 +191,8 @@ struct ObjectEndTests {
     let notes = ModelLayer(baseURL: Bench.url, transport: keeper, reachability: .always).reactor(Note.self)
     _ = try await notes.fetch("note")
     // The task that ran the flight ends after its callers have their answer.
-    for _ in 0..<10_000 where notes.engine.core.generations.activeKeys > 0 { await Task.yield() }
-    #expect(notes.engine.core.generations.activeKeys == 0)
+    for _ in 0..<10_000 where notes.engine.layer.generations.activeKeys > 0 { await Task.yield() }
+    #expect(notes.engine.layer.generations.activeKeys == 0)
     #expect(keeper.kept.value.count == 1)
   }
 }

@@ -119,10 +119,10 @@ struct LiveTests {
     for number in 0...KeyChanges.limit {
       changes.note(RecordKey(method: .get, url: "https://a.example/\(number)"))
     }
-    #expect(watch.take() == nil)
-    #expect(watch.take() == [])
+    #expect(watch.consume() == nil)
+    #expect(watch.consume() == [])
     changes.note(RecordKey(method: .get, url: "https://a.example/"))
-    #expect(watch.take()?.count == 1)
+    #expect(watch.consume()?.count == 1)
   }
 
   @Test func `leaves nothing of a reader who has gone`() async throws {

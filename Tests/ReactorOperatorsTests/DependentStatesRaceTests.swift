@@ -45,7 +45,7 @@ struct DependentStatesRaceTests {
       case .cancel? = machine.begin("new").first
     else { return #expect(Bool(false), "the old one is not cancelled") }
     #expect(machine.receive(.loaded(1, 1), from: old).isEmpty)
-    guard case .give(let switched) = machine.next() else { return #expect(Bool(false), "nothing to give") }
+    guard case .yield(let switched) = machine.next() else { return #expect(Bool(false), "nothing to give") }
     #expect(switched.value == nil && switched.fetchStatus == .fetching)
     guard case .begin("new", let new)? = machine.endInner().first else {
       return #expect(Bool(false), "the new one does not begin")
@@ -53,7 +53,7 @@ struct DependentStatesRaceTests {
     #expect(machine.receive(.loaded(1, 2), from: old).isEmpty)
     guard case .wait = machine.next() else { return #expect(Bool(false), "there is something to give") }
     _ = machine.receive(.loaded(2, 1), from: new)
-    guard case .give(let state) = machine.next() else { return #expect(Bool(false), "nothing to give") }
+    guard case .yield(let state) = machine.next() else { return #expect(Bool(false), "nothing to give") }
     #expect(state.value == 2 && state.revision > switched.revision)
   }
 

@@ -101,7 +101,7 @@ struct CanaryTests {
   }
 
   /// The same requests through a proxy that shares the store.
-  private func proxy(_ cache: HTTPCache, _ query: String) async -> CacheAnswer? {
+  private func proxy(_ cache: HTTPCache, _ query: String) async -> CacheResponse? {
     let request = HTTPRequest(
       method: .get, scheme: "https", authority: "api.example.com", path: "/v1/proxied?\(query)",
       headerFields: [.authorization: "Bearer c4nary", .cookie: "id=c4nary"])

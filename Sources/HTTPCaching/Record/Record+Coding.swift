@@ -224,7 +224,7 @@ struct RecordReader {
   var isAtEnd: Bool { offset == end }
 
   mutating func word() throws(RecordError) -> UInt64 {
-    let range = try take(8)
+    let range = try read(8)
     return bytes.withUnsafeBytes {
       UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: range.lowerBound, as: UInt64.self))
     }
@@ -251,12 +251,12 @@ struct RecordReader {
     return count
   }
 
-  mutating func content() throws(RecordError) -> ArraySlice<UInt8> { bytes[try take(count())] }
+  mutating func content() throws(RecordError) -> ArraySlice<UInt8> { bytes[try read(count())] }
 
   /// Bytes that are not UTF-8 are repaired: a checksum has said that these are the bytes of a
   /// string, and checking each string again would take half of the time of reading a head.
   mutating func string() throws(RecordError) -> String {
-    let range = try take(count())
+    let range = try read(count())
     return bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }
   }
 
@@ -264,7 +264,7 @@ struct RecordReader {
   /// `nil`, and nothing is read.
   mutating func asciiString() throws(RecordError) -> String? {
     let start = offset
-    let range = try take(count())
+    let range = try read(count())
     let text = bytes.withUnsafeBufferPointer { bytes -> String? in
       let content = UnsafeBufferPointer(rebasing: bytes[range])
       // In a loop of its own: a closure for each byte takes four times as long.
@@ -282,7 +282,7 @@ struct RecordReader {
     try count(limit: 1) == 0 ? nil : body(&self)
   }
 
-  private mutating func take(_ count: Int) throws(RecordError) -> Range<Int> {
+  private mutating func read(_ count: Int) throws(RecordError) -> Range<Int> {
     guard count <= end - offset else { throw .truncated }
     defer { offset += count }
     return offset..<offset + count

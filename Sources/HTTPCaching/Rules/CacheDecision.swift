@@ -26,25 +26,25 @@ enum CacheDecision: Hashable, Sendable {
       self = wishes.isOnlyIfCached ? .gatewayTimeout : .ask(validates: false)
       return
     }
-    guard let stored, !wishes.isNoCache, !wishes.isNoStore, let standing = stored.standing(at: now) else {
+    guard let stored, !wishes.isNoCache, !wishes.isNoStore, let status = stored.copyStatus(at: now) else {
       self = wishes.isNoStore && !wishes.isOnlyIfCached ? .ask(validates: false) : asking
       return
     }
-    self = Self.decide(standing, wishes, isImmutable: CacheControl(stored.fields).isImmutable) ?? asking
+    self = Self.decide(status, wishes, isImmutable: CacheControl(stored.fields).isImmutable) ?? asking
   }
 
   /// - Returns: `nil` where the server is to be asked.
   private static func decide(
-    _ standing: CopyStatus, _ wishes: RequestCacheControl, isImmutable: Bool
+    _ status: CopyStatus, _ wishes: RequestCacheControl, isImmutable: Bool
   ) -> CacheDecision? {
-    let rest = standing.lifetime - standing.age
+    let rest = status.lifetime - status.age
     // What is immutable is not asked for again while it is fresh (RFC 8246 §2.1).
-    let isYoung = standing.age <= wishes.maxAge ?? .infinity || (isImmutable && standing.isFresh)
+    let isYoung = status.age <= wishes.maxAge ?? .infinity || (isImmutable && status.isFresh)
     guard isYoung, rest >= wishes.minFresh ?? -.infinity else { return nil }
-    if standing.isFresh { return .use }
-    guard standing.allowsStale, !standing.isInvalid else { return nil }
+    if status.isFresh { return .use }
+    guard status.allowsStale, !status.isInvalid else { return nil }
     if let maxStale = wishes.maxStale, -rest <= maxStale { return .use }
-    let isOpen = standing.isWithinStaleWhileRevalidate && wishes.maxAge == nil && wishes.minFresh == nil
+    let isOpen = status.isWithinStaleWhileRevalidate && wishes.maxAge == nil && wishes.minFresh == nil
     return isOpen && !wishes.isOnlyIfCached ? .useAndRevalidate : nil
   }
 }
@@ -55,19 +55,19 @@ extension CacheDecision {
   ///
   /// - Parameter always: whether any stale response will do that the server does not forbid.
   static func allowsStale(_ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool) -> Bool {
-    guard let standing = stored.standing(at: now), standing.allowsStale, !standing.isInvalid else { return false }
+    guard let status = stored.copyStatus(at: now), status.allowsStale, !status.isInvalid else { return false }
     let wishes = RequestCacheControl(request.headerFields)
     guard !wishes.isNoCache, !wishes.isNoStore, wishes.maxAge == nil, wishes.minFresh == nil else { return false }
-    return standing.isFresh || standing.isWithinStaleIfError || always
+    return status.isFresh || status.isWithinStaleIfError || always
   }
 }
 
 extension Record.Head {
   /// Returns its status by its own word alone; `nil` where it may not be kept.
-  func standing(at now: Date) -> CopyStatus? {
-    var standing = Freshness(self, usesHeuristics: true).standing(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
+  func copyStatus(at now: Date) -> CopyStatus? {
+    var status = Freshness(self, usesHeuristics: true).status(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
     // Harmless for a private cache, and kind to what says it means one that several share (§4.2.4).
-    if standing?.isFresh == false, CacheControl(fields).isSharedMustRevalidate { standing?.allowsStale = false }
-    return standing
+    if status?.isFresh == false, CacheControl(fields).isSharedMustRevalidate { status?.allowsStale = false }
+    return status
   }
 }

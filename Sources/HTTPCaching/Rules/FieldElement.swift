@@ -51,14 +51,14 @@ extension HTTPFields {
       } else if isQuoted, byte == UInt8(ascii: "\\") {
         isEscaped = true
       } else if !isQuoted, byte == UInt8(ascii: ",") {
-        give(line[start..<index], body)
+        yield(line[start..<index], body)
         start = index + 1
       }
     }
-    give(line[start...], body)
+    yield(line[start...], body)
   }
 
-  private static func give(_ element: Slice<UnsafeBufferPointer<UInt8>>, _ body: (FieldElement) -> Void) {
+  private static func yield(_ element: Slice<UnsafeBufferPointer<UInt8>>, _ body: (FieldElement) -> Void) {
     let bytes = element.trimmingFieldWhitespace()
     if !bytes.isEmpty { body(FieldElement(bytes: UnsafeBufferPointer(rebasing: bytes))) }
   }

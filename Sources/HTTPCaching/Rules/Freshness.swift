@@ -67,7 +67,7 @@ package struct Freshness: Sendable, Hashable {
   ///   - freshFor: the resource's own word in seconds, which goes before the response's.
   ///   - fallback: the configuration's, in seconds, where neither says anything.
   ///   - staleIfError: the configuration's window in seconds.
-  package func standing(
+  package func status(
     at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double, staleIfError: Double
   ) -> CopyStatus? {
     guard !isNoStore else { return nil }
@@ -91,7 +91,7 @@ package struct Freshness: Sendable, Hashable {
 
 extension Freshness {
   /// Seconds from `now` until the copy is stale; `nil` where it is, or may not be kept. The parameters are those of
-  /// ``standing(at:setBack:freshFor:fallback:staleIfError:)``.
+  /// ``status(at:setBack:freshFor:fallback:staleIfError:)``.
   package func rest(at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double) -> Double? {
     let age = now.timeIntervalSince(since) + setBack
     let lifetime = lifetime(freshFor: freshFor, fallback: fallback)

@@ -116,7 +116,7 @@ enum ByteRange: Hashable, Sendable {
 }
 
 /// A response made of a stored record (RFC 9111 §4): with `Age`, and where the request says so 304, or a part of the body.
-enum StoredAnswer {
+enum StoredResponse {
   /// - Parameter age: in seconds.
   static func make(_ record: Record, for request: HTTPRequest, age: Double) -> (HTTPResponse, Data) {
     var response = HTTPResponse(status: record.head.status, headerFields: record.head.fields)

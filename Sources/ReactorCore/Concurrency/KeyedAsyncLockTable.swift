@@ -125,11 +125,11 @@ struct KeyGateState: Sendable {
 
   /// - Returns: those that are inside now that `waiter` waits no longer; `nil` where it did not wait.
   mutating func remove(_ waiter: LockWaiter) -> [LockWaiter]? {
-    guard take(waiter) else { return nil }
+    guard removeFromQueues(waiter) else { return nil }
     return advance(waiter.key)
   }
 
-  private mutating func take(_ waiter: LockWaiter) -> Bool {
+  private mutating func removeFromQueues(_ waiter: LockWaiter) -> Bool {
     if let index = later.firstIndex(where: { $0 === waiter }) {
       later.remove(at: index)
     } else if let index = nestedWhole.firstIndex(where: { $0 === waiter }) {

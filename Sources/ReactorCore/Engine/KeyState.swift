@@ -64,7 +64,7 @@ final class KeyState: MemoryEntry {
     [copy as any Sendable, error as any Sendable, flight?.machine as any Sendable, flight?.variants as any Sendable]
   }
 
-  func takeReplaced() -> [any Sendable] {
+  func consumeReplaced() -> [any Sendable] {
     defer { replaced = [] }
     return replaced
   }
@@ -140,7 +140,7 @@ final class KeyState: MemoryEntry {
     if new != nil { isForgotten = false }
     wakeupIsOutdated = true
     if isNewValue { hasNewValue = true }
-    if let copy, let new, let flight, copy.isAnotherVariant(than: new.head?.variant), let earlier = flight.keep(copy) {
+    if let copy, let new, let flight, copy.isAnotherVariant(than: new.head?.variant), let earlier = flight.store(copy) {
       replaced.append(earlier)
     }
     for subscriber in subscribers.values {
@@ -189,7 +189,7 @@ final class KeyState: MemoryEntry {
     var due: [Delivery] = []
     for id in ids.filter({ subscribers[$0]?.continuation != nil }).sorted() {
       guard let subscriber = subscribers[id], let continuation = subscriber.continuation,
-        let snapshot = take(for: subscriber)
+        let snapshot = undelivered(to: subscriber)
       else { continue }
       subscriber.continuation = nil
       due.append((continuation, snapshot))
@@ -197,15 +197,15 @@ final class KeyState: MemoryEntry {
     return due
   }
 
-  /// What a subscriber has not been given yet; `nil` if it has it.
-  func take(for subscriber: Subscriber) -> KeySnapshot? {
-    subscriber.delivered == revision(for: subscriber) ? nil : give(to: subscriber)
+  /// The revision that a subscriber has not been given yet, and is given now; `nil` if it has the latest.
+  func undelivered(to subscriber: Subscriber) -> KeySnapshot? {
+    subscriber.delivered == revision(for: subscriber) ? nil : snapshotAsDelivered(to: subscriber)
   }
 
   private func revision(for subscriber: Subscriber) -> UInt64 { max(revision, subscriber.revision) }
 
-  /// What a subscriber may know now, which counts as given.
-  func give(to subscriber: Subscriber) -> KeySnapshot {
+  /// The state that a subscriber may know now, which counts as delivered.
+  func snapshotAsDelivered(to subscriber: Subscriber) -> KeySnapshot {
     subscriber.delivered = revision(for: subscriber)
     return snapshot(for: subscriber)
   }
@@ -255,9 +255,9 @@ final class KeyState: MemoryEntry {
   }
 
   /// Keeps `copy` for the waiters of the flight and for the streams that it answers, beside the key's copy, which is newer.
-  func keepAside(_ copy: CachedModel) {
+  func storeAside(_ copy: CachedModel) {
     guard let flight, !flight.variants.contains(where: { $0 === copy }) else { return }
-    if let earlier = flight.keep(copy) { replaced.append(earlier) }
+    if let earlier = flight.store(copy) { replaced.append(earlier) }
   }
 
   /// The newest copy that is held for `resource`, by a stream too.
@@ -303,7 +303,7 @@ final class Flight {
   /// Keeps a copy that another variant displaces, in place of an earlier one of the same variant.
   ///
   /// - Returns: the earlier one, to be released after the lock.
-  func keep(_ displaced: CachedModel) -> CachedModel? {
+  func store(_ displaced: CachedModel) -> CachedModel? {
     let index = variants.firstIndex { $0.head?.variant == displaced.head?.variant }
     variants.append(displaced)
     return index.map { variants.remove(at: $0) }

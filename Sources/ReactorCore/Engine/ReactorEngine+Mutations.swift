@@ -14,13 +14,13 @@ extension ReactorEngine {
     guard flow.isReachable else { throw .noConnectivity }
     let wait = LockOwner.wait()
     defer { wait?.end() }
-    let outcome = await OneShot<Entry.Outcome>.value(
+    let outcome = await OneShot<KeyState.Outcome>.value(
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) { await self.exchange(resource, key) }
     return try outcome.get()
   }
 
-  private func exchange(_ resource: Resource, _ key: RecordKey) async -> Entry.Outcome {
+  private func exchange(_ resource: Resource, _ key: RecordKey) async -> KeyState.Outcome {
     var context = FetchContext<AnyModel>()
     let trail = RedirectTrail()
     context.trail = trail
@@ -43,7 +43,7 @@ extension ReactorEngine {
       default: await invalidate(changed(by: trail, key, isAccepted: false, nil))
       }
       append(key, .failed(error))
-      core.events.deliver()
+      layer.events.deliver()
       return .failure(error)
     }
   }
@@ -62,7 +62,7 @@ extension ReactorEngine {
     for url in urls {
       let other = RecordKey(
         method: .get, url: url, scope: key.scope, secretQueryItems: flow.configuration.secretQueryItems,
-        digests: core.cache.digests)
+        digests: layer.cache.digests)
       if !keys.contains(other) { keys.append(other) }
     }
     return keys
@@ -77,14 +77,14 @@ extension ReactorEngine {
   }
 
   private func invalidateURL(of key: RecordKey) async {
-    var keys = Set([RecordKey.get(key)] + core.keys(of: key.url))
-    if let stored = try? await core.cache.keys(of: key.url, in: core.scope) { keys.formUnion(stored) }
+    var keys = Set([RecordKey.get(key)] + layer.keys(of: key.url))
+    if let stored = try? await layer.cache.keys(of: key.url, in: layer.scope) { keys.formUnion(stored) }
     // In an order that is the same in each run.
     for key in keys.sorted(by: { $0.identity < $1.identity }) {
-      let ticket = core.generations.beginInvalidation(key)
+      let ticket = layer.generations.beginInvalidation(key)
       // Not before: what has been committed until the fence is from before this.
       let date = now
-      core.announce(.invalidated(key, date))
+      layer.announce(.invalidated(key, date))
       await invalidateOnDisk(ticket, date)
     }
   }

@@ -85,6 +85,13 @@ final class Subscriber {
     self.priority = priority
     self.showsValue = showsValue
   }
+
+  /// The stream as a waiter of a flight.
+  ///
+  /// - Parameter policy: `nil`: its own.
+  func waiter(_ id: FlightMachine.WaiterID, _ policy: FetchPolicy? = nil) -> FlightMachine.Waiter {
+    FlightMachine.Waiter(id: id, kind: .stream, resource: resource, policy: policy ?? self.policy, wait: wait)
+  }
 }
 
 /// What one stream may know of a key at one revision; a ``LoadState`` is made of it outside the lock.

@@ -46,7 +46,7 @@ final class EventHub: Sendable {
       lost = (count, ReactorEvent(key: event.key, model: event.model, kind: .dropped(count)))
     }
 
-    mutating func takeBatch() -> Batch {
+    mutating func nextBatch() -> Batch {
       if let told = lost.told {
         queue.append(told)
         lost = (0, nil)
@@ -59,7 +59,7 @@ final class EventHub: Sendable {
   fileprivate struct Observer {
     let ending: Ending
     /// Tells it, unless it has left.
-    let tell: @Sendable (ReactorEvent) -> Void
+    let notify: @Sendable (ReactorEvent) -> Void
     /// Called when the hub is gone.
     let end: @Sendable () -> Void
   }
@@ -100,7 +100,7 @@ final class EventHub: Sendable {
       shared.state.withLock { state in
         guard !state.isDelivering, !state.queue.isEmpty else { return nil }
         state.isDelivering = true
-        return state.takeBatch()
+        return state.nextBatch()
       })
   }
 
@@ -113,7 +113,7 @@ final class EventHub: Sendable {
   /// less than ``append(_:)`` and ``deliver()`` where nothing else is under way.
   ///
   /// - Returns: `nil` where somebody else delivers it, or nobody listens.
-  func takeTurn(elsePutDown event: @autoclosure () -> ReactorEvent) -> Turn? {
+  func beginTurn(orEnqueue event: @autoclosure () -> ReactorEvent) -> Turn? {
     shared.state.withLock { state in
       guard !state.observers.isEmpty else { return nil }
       guard !state.isDelivering, state.queue.isEmpty else {
@@ -170,13 +170,13 @@ final class EventHub: Sendable {
   }
 
   private static func call(_ observers: [Observer], _ event: ReactorEvent) {
-    for index in observers.indices { observers[index].tell(event) }
+    for index in observers.indices { observers[index].notify(event) }
   }
 
   /// What came meanwhile; `nil` where nothing did: then nobody delivers any more.
   private func finish() -> Batch? {
     shared.state.withLock { state in
-      guard state.queue.isEmpty else { return state.takeBatch() }
+      guard state.queue.isEmpty else { return state.nextBatch() }
       state.isDelivering = false
       return nil
     }
@@ -191,7 +191,7 @@ extension EventHub.Shared {
     let ending = EventHub.Ending()
     add(
       EventHub.Observer(
-        ending: ending, tell: { if !ending.isReached.load(ordering: .acquiring) { body($0) } }, end: end))
+        ending: ending, notify: { if !ending.isReached.load(ordering: .acquiring) { body($0) } }, end: end))
     // A token is often kept by what its observer calls: it keeps neither.
     return EventToken { [self] in
       ending.isReached.store(true, ordering: .releasing)
@@ -204,11 +204,11 @@ extension EventHub.Shared {
   ) {
     let ending = EventHub.Ending()
     // It keeps what keeps it, until one of them is gone: the owner, or the hub.
-    let tell: @Sendable (ReactorEvent) -> Void = { [self, weak owner] event in
+    let notify: @Sendable (ReactorEvent) -> Void = { [self, weak owner] event in
       guard let owner else { return remove(ending) }
       body(owner, event)
     }
-    add(EventHub.Observer(ending: ending, tell: tell, end: {}))
+    add(EventHub.Observer(ending: ending, notify: notify, end: {}))
   }
 
   private func add(_ observer: EventHub.Observer) {

@@ -21,7 +21,7 @@ struct ReactorEvents: AsyncSequence, Sendable {
       of: ReactorEvent.self, bufferingPolicy: .bufferingOldest(Self.capacity))
     let token = events.observe {
       switch continuation.yield($0) {
-      case .enqueued: gaps.keep()
+      case .enqueued: gaps.countEnqueued()
       case .dropped(let event): gaps.lose(event)
       default: break
       }
@@ -48,7 +48,7 @@ struct ReactorEvents: AsyncSequence, Sendable {
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> ReactorEvent? {
       // A gap is always behind what was kept before it, so it is there before the end is.
-      if let event = gaps.take(after: taken) { return event }
+      if let event = gaps.next(after: taken) { return event }
       taken += 1
       return await stream.next(isolation: actor)
     }
@@ -66,7 +66,7 @@ private final class EventGaps: Sendable {
 
   private let state = Mutex<(kept: Int, gaps: [Gap])>((0, []))
 
-  func keep() { state.withLock { $0.kept += 1 } }
+  func countEnqueued() { state.withLock { $0.kept += 1 } }
 
   func lose(_ event: ReactorEvent) {
     state.withLock { state in
@@ -78,7 +78,7 @@ private final class EventGaps: Sendable {
   }
 
   /// Tells of the gap that lies behind the first `taken` events that were kept.
-  func take(after taken: Int) -> ReactorEvent? {
+  func next(after taken: Int) -> ReactorEvent? {
     let gap = state.withLock { state -> Gap? in
       guard let first = state.gaps.first, first.start <= taken else { return nil }
       return state.gaps.removeFirst()

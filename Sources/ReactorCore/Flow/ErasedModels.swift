@@ -26,7 +26,7 @@ extension ReactorFlow {
   /// The same steps, of models whose type only the reactor knows.
   var erased: ReactorFlow<AnyModel> {
     var erased = ReactorFlow<AnyModel>(
-      core: core, configuration: configuration,
+      layer: layer, configuration: configuration,
       network: { [network] resource, context in
         var typed = FetchContext<Model>(stale: context.stale?.typed(as: Model.self), progress: context.progress)
         typed.hasAskedPersistence = context.hasAskedPersistence

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The steps of a flow over a backend, an ``HTTPCache`` and a parser.
 struct HTTPFlow<Model: Sendable>: Sendable {
-  let core: LayerContext
+  let layer: LayerContext
   let backend: Backend
   let retry: RetryMiddleware
   let parser: Parser<Model>
@@ -18,7 +18,7 @@ struct HTTPFlow<Model: Sendable>: Sendable {
   func load(_ resource: Resource) async throws -> Snapshot<Model>? {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
-    guard var record = try await core.cache.lookUp(key, for: resource.headers) else { return nil }
+    guard var record = try await layer.cache.lookUp(key, for: resource.headers) else { return nil }
     if let stored = record.head.localModel, !Self.modelName.matches(stored) { return nil }
     // A proxy on the same store keeps errors too.
     guard record.head.isModel else { return nil }
@@ -67,17 +67,17 @@ struct HTTPFlow<Model: Sendable>: Sendable {
   func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
     let key = try key(resource)
     if let record = snapshot.record {
-      try await core.cache.store(record, for: key)
+      try await layer.cache.store(record, for: key)
     } else if snapshot.head == nil {
       let record = try Self.local(snapshot, key, parser)
-      try await core.cache.store(record, for: key)
+      try await layer.cache.store(record, for: key)
       snapshot.receipt?.saved(record.body.count)
     }
   }
 
-  func remove(_ resource: Resource) async throws { try await core.cache.remove(try key(resource)) }
+  func remove(_ resource: Resource) async throws { try await layer.cache.remove(try key(resource)) }
 
-  func invalidate(_ key: RecordKey, at date: Date) async throws { try await core.cache.invalidate(key, at: date) }
+  func invalidate(_ key: RecordKey, at date: Date) async throws { try await layer.cache.invalidate(key, at: date) }
 }
 
 extension HTTPFlow {
@@ -87,11 +87,11 @@ extension HTTPFlow {
   private func storedRecord(
     _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> Record? {
-    guard resource.readsOnly, !core.generations.isBeingRemoved(key) else { return nil }
+    guard resource.readsOnly, !layer.generations.isBeingRemoved(key) else { return nil }
     if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }
     guard !context.hasAskedPersistence else { return nil }
     do {
-      let record = try await core.cache.lookUp(key, for: resource.headers)
+      let record = try await layer.cache.lookUp(key, for: resource.headers)
       return record?.head.localModel == nil ? record : nil
     } catch is CancellationError {
       throw CancellationError()
@@ -144,8 +144,8 @@ extension HTTPFlow {
   }
 
   func emit(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
-    core.events.append(ReactorEvent(key: key, model: name, kind: kind()))
-    core.events.deliver()
+    layer.events.append(ReactorEvent(key: key, model: name, kind: kind()))
+    layer.events.deliver()
   }
 }
 
@@ -165,21 +165,21 @@ extension ReactorFlow {
     configuration: ReactorConfiguration = .init()
   ) {
     self.init(
-      core: LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration),
+      layer: LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration),
       backend: backend, parser: parser, configuration: configuration)
   }
 
-  init(core: LayerContext, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
+  init(layer: LayerContext, backend: Backend, parser: Parser<Model>?, configuration: ReactorConfiguration) {
     let decoded = DecodedModelLookup()
     let secret = configuration.secretQueryItems
     let flow = HTTPFlow(
-      core: core, backend: backend, retry: RetryMiddleware(configuration, backend.reachability),
+      layer: layer, backend: backend, retry: RetryMiddleware(configuration, backend.reachability),
       parser: parser ?? .automatic(configuration), configuration: configuration, decoded: decoded,
       key: { resource throws(ReactorError) in
-        try core.keys.key(resource, secretQueryItems: secret)
+        try layer.keys.key(resource, secretQueryItems: secret)
       })
     self.init(
-      core: core, configuration: configuration,
+      layer: layer, configuration: configuration,
       network: { try await flow.network($0, $1) }, loadFromPersistence: { try await flow.load($0) },
       saveToPersistence: { try await flow.save($0, $1) }, removeFromPersistence: { try await flow.remove($0) })
     self.decoded = decoded
@@ -197,27 +197,27 @@ extension ReactorFlow {
     configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
     network: @escaping @Sendable (Resource) async throws -> Model
   ) -> ReactorFlow {
-    let core = LayerContext(
+    let layer = LayerContext(
       backend: nil, persistence: persistence, reachability: reachability, scope: scope, configuration: configuration)
     let store = TypedStore<Model>(
-      cache: core.cache, parser: parser ?? .automatic(configuration),
+      cache: layer.cache, parser: parser ?? .automatic(configuration),
       key: { resource throws(ReactorError) in
-        try core.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
+        try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
       })
     var flow = ReactorFlow(
-      core: core, configuration: configuration,
+      layer: layer, configuration: configuration,
       network: { resource, _ in
         try store.fetched(try await network(resource), resource, at: configuration.now())
       },
       loadFromPersistence: { try await store.load($0) }, saveToPersistence: { try await store.save($0, $1) },
       removeFromPersistence: { try await store.remove($0) })
-    flow.invalidateInPersistence = { try await core.cache.invalidate($0, at: $1) }
+    flow.invalidateInPersistence = { try await layer.cache.invalidate($0, at: $1) }
     return flow
   }
 }
 
 /// The attempt that was answered.
-struct HTTPFlowExchange: Sendable {
+struct HTTPFlowResponse: Sendable {
   let response: HTTPResponse
   let body: Data
   /// The answer's age is computed from it (RFC 9111 §4.2.3).
@@ -231,13 +231,13 @@ extension HTTPFlow {
   /// Sends a request, as often as the configuration says.
   func exchange(
     _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
-  ) async throws -> HTTPFlowExchange {
+  ) async throws -> HTTPFlowResponse {
     let (_, exchange) = try await retry.attempts(
       request, isReadOnly: resource.isReadOnly, observe: { emit(key, .init($0)) }
     ) {
       // Who is gone by now, as after an invalidation, asks nobody.
       try Task.checkCancellation()
-      guard !core.isOffline.load(ordering: .relaxed) else { throw ReactorError.noConnectivity }
+      guard !layer.isOffline.load(ordering: .relaxed) else { throw ReactorError.noConnectivity }
       context.sends()
       emit(key, .request(isConditional: isConditional))
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
@@ -250,7 +250,7 @@ extension HTTPFlow {
       }
       emit(
         key, .response(status: response.status.code, bytes: body.count, duration: started.duration(to: .now)))
-      let exchange = HTTPFlowExchange(
+      let exchange = HTTPFlowResponse(
         response: response, body: body, requestedAt: requestedAt, receivedAt: configuration.now(),
         redirects: trail.redirects)
       return (response, exchange)
@@ -262,16 +262,16 @@ extension HTTPFlow {
   ///
   /// - Parameter stored: whose validators were sent; `nil` where none were.
   func judge(
-    _ exchange: HTTPFlowExchange, _ resource: Resource, _ key: RecordKey, stored: Record.Head?
+    _ exchange: HTTPFlowResponse, _ resource: Resource, _ key: RecordKey, stored: Record.Head?
   ) -> HTTPCache.Judgement {
     var response = exchange.response
-    response.headerFields = RedirectedAnswer.fields(
+    response.headerFields = RedirectedResponse.fields(
       of: response, after: exchange.redirects, receivedAt: exchange.receivedAt,
       fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds)
     // Of what may change something nothing is stored, and its names are looked up as they are.
     if resource.readsOnly {
       response.headerFields = SecretQuery.redact(
-        response.headerFields, names: configuration.secretQueryItems, digests: core.cache.digests)
+        response.headerFields, names: configuration.secretQueryItems, digests: layer.cache.digests)
     }
     // Another URL's 304 says nothing of what is stored for this one.
     return HTTPCache.judge(

@@ -6,8 +6,8 @@ final class CachedModel: Sendable {
   let key: RecordKey
   let model: AnyModel
   let fetchedAt: Date
-  var head: Record.Head? { exchange?.head }
-  private let exchange: Exchange?
+  var head: Record.Head? { headBox?.head }
+  private let headBox: HeadBox?
   let origin: Origin
   let freshness: Freshness
   /// Bytes of payload that it was made from.
@@ -19,26 +19,26 @@ final class CachedModel: Sendable {
     _ snapshot: Snapshot<AnyModel>, of key: RecordKey, origin: Origin, cost: Int? = nil, lead: Double = -.infinity
   ) {
     self.init(
-      key, snapshot.model, fetchedAt: snapshot.fetchedAt, snapshot.head.map(Exchange.init),
+      key, snapshot.model, fetchedAt: snapshot.fetchedAt, snapshot.head.map(HeadBox.init),
       origin: snapshot.isLocal && origin == .persistence ? .local : origin, freshness: snapshot.freshness,
       cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead)
   }
 
   /// By reference, since it is large, and a model that no server has sent has none.
-  private final class Exchange: Sendable {
+  private final class HeadBox: Sendable {
     let head: Record.Head
 
     init(head: Record.Head) { self.head = head }
   }
 
   private init(
-    _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ exchange: Exchange?, origin: Origin, freshness: Freshness,
+    _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ headBox: HeadBox?, origin: Origin, freshness: Freshness,
     cost: Int, lead: Double
   ) {
     self.key = key
     self.model = model
     self.fetchedAt = fetchedAt
-    self.exchange = exchange
+    self.headBox = headBox
     self.origin = origin
     self.freshness = freshness
     self.cost = cost
@@ -68,7 +68,7 @@ final class CachedModel: Sendable {
     var freshness = freshness
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
     return CachedModel(
-      key, model, fetchedAt: fetchedAt, exchange, origin: origin, freshness: freshness, cost: cost, lead: lead)
+      key, model, fetchedAt: fetchedAt, headBox, origin: origin, freshness: freshness, cost: cost, lead: lead)
   }
 
   /// Returns whether it holds the very model of `other`, however fresh they are. A 304 confirms
@@ -111,14 +111,14 @@ struct FreshnessRule: Sendable {
   let staleIfError: Double
   let steps: ClockSteps
 
-  /// How a copy stands for `resource`; `nil` where it may not be kept, or is another variant.
-  func standing(_ copy: CachedModel, for resource: Resource, at now: Date) -> CopyStatus? {
-    copy.isSelected(by: resource) ? standing(ofSelected: copy, for: resource, at: now) : nil
+  /// The status of a copy for `resource`; `nil` where it may not be kept, or is another variant.
+  func status(of copy: CachedModel, for resource: Resource, at now: Date) -> CopyStatus? {
+    copy.isSelected(by: resource) ? status(ofSelected: copy, for: resource, at: now) : nil
   }
 
   /// The same of a copy that is known to answer the resource.
-  func standing(ofSelected copy: CachedModel, for resource: Resource, at now: Date) -> CopyStatus? {
-    copy.freshness.standing(
+  func status(ofSelected copy: CachedModel, for resource: Resource, at now: Date) -> CopyStatus? {
+    copy.freshness.status(
       at: now, setBack: steps.setBack(since: copy.lead), freshFor: resource.freshFor?.inSeconds, fallback: fallback,
       staleIfError: staleIfError)
   }

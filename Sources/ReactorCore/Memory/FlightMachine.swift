@@ -26,6 +26,11 @@ struct FlightMachine: Sendable {
       self.policy = policy
       self.wait = wait
     }
+
+    /// The layer itself, which revalidates for nobody who waits.
+    static func background(_ resource: Resource, _ policy: FetchPolicy) -> Waiter {
+      Waiter(id: FlightMachine.background, kind: .background, resource: resource, policy: policy)
+    }
   }
 
   fileprivate enum Stage: Sendable {
@@ -78,7 +83,7 @@ struct FlightMachine: Sendable {
   /// A Boolean value that indicates whether a background revalidation is under way.
   var hasBackgroundWaiter: Bool { waiters.contains(Self.background) }
 
-  /// How the copy at hand stands for a resource.
+  /// The status of the copy at hand for a resource.
   typealias CopyStatuses = (Resource) -> CopyStatus?
 
   mutating func join(_ waiter: Waiter, copy: CopyStatuses) -> [Action] {
@@ -89,7 +94,7 @@ struct FlightMachine: Sendable {
     if !waiter.policy.asksStoreFirst {
       ask(for: waiter, isNew: true, copy: copy, into: &actions)
     } else if hasLoaded(waiter) {
-      settle(waiter, copy: copy, into: &actions)
+      decide(for: waiter, copy: copy, into: &actions)
     } else {
       load(for: waiter, into: &actions)
     }
@@ -115,7 +120,7 @@ struct FlightMachine: Sendable {
     }
     for waiter in waiting where hasLoaded(waiter) {
       switch waiter.waitsFor {
-      case .persistence: settle(waiter, copy: copy, into: &actions)
+      case .persistence: decide(for: waiter, copy: copy, into: &actions)
       case .fallback(let error): fall(waiter, error, copy: copy, into: &actions)
       case .network:
         if isPaused { showWhilePaused(waiter, copy: copy, into: &actions) }
@@ -178,12 +183,10 @@ struct FlightMachine: Sendable {
 
 extension FlightMachine {
   /// Persistence was asked for `waiter`; what does its policy make of the copy?
-  private mutating func settle(_ waiter: Waiter, copy: CopyStatuses, into actions: inout [Action]) {
-    let standing = copy(waiter.resource)
-    var decision = FetchDecision(waiter.policy, copy: standing)
+  private mutating func decide(for waiter: Waiter, copy: CopyStatuses, into actions: inout [Action]) {
+    switch FetchDecision(waiter.policy, copy(waiter.resource)) {
     // The layer is there to ask the network: a copy that may be served stale is no answer to it.
-    if waiter.kind == .background, decision == .useAndRevalidate { decision = .ask }
-    switch decision {
+    case .useAndRevalidate where waiter.kind == .background: ask(for: waiter, isNew: false, copy: copy, into: &actions)
     case .use: resolve(waiter, .use(waiter), into: &actions)
     case .notCached: resolve(waiter, .fail(waiter, .notCached), into: &actions)
     case .ask: ask(for: waiter, isNew: false, copy: copy, into: &actions)
@@ -226,7 +229,7 @@ extension FlightMachine {
 
   private mutating func fall(_ waiter: Waiter, _ error: ReactorError, copy: CopyStatuses, into actions: inout [Action])
   {
-    if FetchDecision.servesStale(copy(waiter.resource), on: error, under: waiter.policy) {
+    if waiter.policy.servesStale(copy(waiter.resource), on: error) {
       resolve(waiter, .use(waiter), into: &actions)
     } else if waiter.policy == .networkFirst, error.isNetworkFailure, !hasLoaded(waiter) {
       waiters.update(waiter.id) { $0.waitsFor = .fallback(error) }
@@ -238,7 +241,7 @@ extension FlightMachine {
 
   /// A stream that waits for connectivity shows meanwhile what stands in for the network's failure.
   private mutating func showWhilePaused(_ waiter: Waiter, copy: CopyStatuses, into actions: inout [Action]) {
-    if FetchDecision.servesStale(copy(waiter.resource), on: .noConnectivity, under: waiter.policy) {
+    if waiter.policy.servesStale(copy(waiter.resource), on: .noConnectivity) {
       actions.append(.use(waiter))
     } else if waiter.policy == .networkFirst {
       load(for: waiter, into: &actions)

@@ -6,7 +6,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   /// In an order that is the same in each run, for what comes of looking through all.
   var entriesInOrder: [Entry] { entries.values.sorted { $0.key.identity < $1.key.identity } }
   let hits: ReadIndex
-  /// Those that nobody observes or waits for; kept up to date by ``settle(_:)``. However many are observed, only these are
+  /// Those that nobody observes or waits for; kept up to date by ``updateUse(of:)``. However many are observed, only these are
   /// looked through.
   private var unused: [RecordKey: Entry] = [:]
   /// Removed while the lock is held, to be released after it.
@@ -50,7 +50,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   }
 
   /// The entries that were removed, for the caller to release once it holds no lock.
-  mutating func takeRemoved() -> [Entry] {
+  mutating func consumeRemoved() -> [Entry] {
     guard !removed.isEmpty else { return [] }
     defer { removed = [] }
     return removed
@@ -61,7 +61,7 @@ struct ModelMemory<Entry: MemoryEntry> {
     entry.use.order = hits.nextOrder()
     entry.use.usedAt = time
     entry.use.wasTouched = false
-    _ = hits.takeTouch(of: entry.use.aliases)
+    _ = hits.consumeTouch(of: entry.use.aliases)
   }
 
   /// Lets readers find what `entry` holds now. To be called at each change of it.
@@ -70,7 +70,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   }
 
   /// To be called after each change of `entry`: somebody may observe it now, or nobody any more.
-  mutating func settle(_ entry: Entry) {
+  mutating func updateUse(of entry: Entry) {
     guard entry.use.isUnused == entry.isPinned, entries[entry.key] === entry else { return }
     entry.use.isUnused.toggle()
     unused[entry.key] = entry.use.isUnused ? entry : nil
@@ -133,7 +133,7 @@ extension ModelMemory {
       let due = entry.use.usedAt.saturatingAdd(keepUnusedFor)
       if due > time {
         next = min(next ?? due, due)
-      } else if hits.takeTouch(of: entry.use.aliases) || entry.use.wasTouched {
+      } else if hits.consumeTouch(of: entry.use.aliases) || entry.use.wasTouched {
         entry.use.wasTouched = false
         entry.use.usedAt = time
         next = min(next ?? .never, time.saturatingAdd(keepUnusedFor))

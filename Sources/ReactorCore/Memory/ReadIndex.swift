@@ -21,7 +21,7 @@ final class ReadIndex: Sendable {
   deinit {
     // A resource may outlive its reactor by far, and is not to keep the model.
     for shard in shards {
-      for resource in shard.hits.withLock({ Array($0.keys) }) { tell(resource, nil) }
+      for resource in shard.hits.withLock({ Array($0.keys) }) { updateSlot(of: resource, nil) }
     }
   }
 
@@ -53,11 +53,11 @@ final class ReadIndex: Sendable {
       if hits[resource]?.copy === copy { return }
       hits[resource] = ReadSlot(copy: copy, isSelected: isSelected, order: hits[resource]?.order ?? 0)
     }
-    tell(resource, copy, isSelected: isSelected)
+    updateSlot(of: resource, copy, isSelected: isSelected)
   }
 
   /// Another memory's hit stays: what it knows of its use would be lost, and its model might be let go of under this one's lock.
-  private func tell(_ resource: Resource, _ copy: CachedModel?, isSelected: Bool = false) {
+  private func updateSlot(of resource: Resource, _ copy: CachedModel?, isSelected: Bool = false) {
     let old = resource.withKnownHit { known -> InlineSlot? in
       guard known == nil || known?.table == id else { return nil }
       let old = known
@@ -81,7 +81,7 @@ final class ReadIndex: Sendable {
   }
 
   /// Returns whether one of `resources` was read since the last call.
-  func takeTouch(of resources: some Sequence<Resource>) -> Bool {
+  func consumeTouch(of resources: some Sequence<Resource>) -> Bool {
     var wasTouched = false
     for resource in resources {
       forEachHit(of: resource) { hit in
@@ -161,9 +161,8 @@ final class MemoryReader: Sendable {
     // Before the lock is taken: the clock is its user's.
     let now = rule.steps.now()
     return table.model(for: resource) { copy in
-      guard FetchDecision(policy, copy: rule.standing(ofSelected: copy, for: resource, at: now)) == .use else {
-        return false
-      }
+      let status = rule.status(ofSelected: copy, for: resource, at: now)
+      guard case .use = FetchDecision(policy, status) else { return false }
       note(copy.key)
       return true
     }

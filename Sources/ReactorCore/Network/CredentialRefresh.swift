@@ -89,7 +89,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     switch result {
     case .success(let credential):
       guard number > version else { return [] }
-      return settle(credential, number: number, endsRefresh: !isCurrent)
+      return conclude(credential, number: number, endsRefresh: !isCurrent)
     case .failure(let error):
       guard isCurrent, let waiters = refresh.take()?.waiters else { return [] }
       failure = (number, error)
@@ -100,7 +100,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   /// Somebody has signed in: those who wait for a refresh go on with this credential.
   mutating func signIn(_ credential: Credential) -> [Action] {
     lastNumber += 1
-    return settle(credential, number: lastNumber, endsRefresh: true)
+    return conclude(credential, number: lastNumber, endsRefresh: true)
   }
 
   /// Nothing is signed from now on, and what a refresh under way brings is dropped.
@@ -112,7 +112,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     return [.cancelRefresh, .resume(waiters, .failure(ReactorError.cancelled))]
   }
 
-  private mutating func settle(_ credential: Credential, number: UInt64, endsRefresh: Bool) -> [Action] {
+  private mutating func conclude(_ credential: Credential, number: UInt64, endsRefresh: Bool) -> [Action] {
     let held = Held(credential: credential, version: number)
     (self.held, version, failure) = (held, number, nil)
     guard let waiters = refresh.take()?.waiters else { return [] }

@@ -4,7 +4,7 @@ public import HTTPTypes
 /// Tells of each exchange when it is over; put innermost, of each attempt.
 public struct LoggingMiddleware: TransportMiddleware {
   /// What may be said of an exchange: no header field, no body, and of the URL neither the query nor a fragment.
-  public struct Exchange: Sendable, Hashable, CustomStringConvertible {
+  public struct Entry: Sendable, Hashable, CustomStringConvertible {
     public let method: HTTPRequest.Method
     /// `?…` stands for a query.
     public let url: String
@@ -28,13 +28,13 @@ public struct LoggingMiddleware: TransportMiddleware {
   }
 
   private let elapsed: @Sendable () -> Duration
-  private let sink: @Sendable (Exchange) -> Void
+  private let sink: @Sendable (Entry) -> Void
 
   /// - Parameters:
   ///   - clock: what measures.
   ///   - sink: called once for each exchange, on the task of the request. It must be quick.
   public init(
-    clock: any Clock<Duration> = ContinuousClock(), _ sink: @escaping @Sendable (Exchange) -> Void
+    clock: any Clock<Duration> = ContinuousClock(), _ sink: @escaping @Sendable (Entry) -> Void
   ) {
     elapsed = Self.stopwatch(clock)
     self.sink = sink
@@ -44,19 +44,19 @@ public struct LoggingMiddleware: TransportMiddleware {
     let start = elapsed()
     do {
       let answer = try await next(request, body)
-      tell(request, body, .response(status: answer.0.status.code, bytes: answer.1.count), since: start)
+      log(request, body, .response(status: answer.0.status.code, bytes: answer.1.count), since: start)
       return answer
     } catch {
-      tell(request, body, .failure(ReactorError(error, wrap: ReactorError.network).reason), since: start)
+      log(request, body, .failure(ReactorError(error, wrap: ReactorError.network).reason), since: start)
       throw error
     }
   }
 
-  private func tell(_ request: HTTPRequest, _ body: Data?, _ outcome: Exchange.Outcome, since start: Duration) {
+  private func log(_ request: HTTPRequest, _ body: Data?, _ outcome: Entry.Outcome, since start: Duration) {
     let path = request.path ?? ""
     let visible = path.prefix { $0 != "?" && $0 != "#" }
     sink(
-      Exchange(
+      Entry(
         method: request.method,
         url: SecretQuery.redact(
           text: "\(request.scheme ?? "")://\(request.authority ?? "")\(visible)", isURL: true, with: "…")

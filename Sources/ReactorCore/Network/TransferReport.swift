@@ -14,15 +14,15 @@ package final class TransferReport: Sendable {
   }
 
   private let state: Mutex<State>
-  private let tell: @Sendable (TransferProgress) -> Void
+  private let report: @Sendable (TransferProgress) -> Void
 
-  private init(bodySize: Int, _ tell: @escaping @Sendable (TransferProgress) -> Void) {
+  private init(bodySize: Int, _ report: @escaping @Sendable (TransferProgress) -> Void) {
     state = Mutex(State(progress: TransferProgress(toSend: Int64(bodySize))))
-    self.tell = tell
+    self.report = report
   }
 
   /// Runs `work`, and tells `progress` what it reports; at the end of a success, that all has come.
-  package static func telling<Value: Sendable>(
+  package static func reporting<Value: Sendable>(
     _ progress: @escaping @Sendable (TransferProgress) -> Void, bodySize: Int,
     _ work: (TransferReport) async throws -> Value
   ) async throws -> Value {
@@ -73,12 +73,12 @@ package final class TransferReport: Sendable {
       state.isTelling = true
       return true
     }
-    if isMine { tellAll() }
+    if isMine { reportAll() }
   }
 
   /// Calls the caller's closure, outside the lock, until nothing has changed while it ran.
-  private func tellAll() {
-    while let progress = next() { tell(progress) }
+  private func reportAll() {
+    while let progress = next() { report(progress) }
   }
 
   private func next() -> TransferProgress? {

@@ -46,9 +46,9 @@ private struct WebLinkScanner {
   mutating func links() -> [WebLink] {
     var links: [WebLink] = []
     while true {
-      _ = take { Self.isSpace($0) || $0 == UInt8(ascii: ",") }
+      _ = consume { Self.isSpace($0) || $0 == UInt8(ascii: ",") }
       guard skip("<") else { return links }
-      let target = take { $0 != UInt8(ascii: ">") }
+      let target = consume { $0 != UInt8(ascii: ">") }
       guard skip(">") else { return links }
       links.append(WebLink(target: Self.trimmed(target), parameters: parameters()))
       guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return links }
@@ -60,12 +60,12 @@ private struct WebLinkScanner {
     skipSpace()
     while skip(";") {
       skipSpace()
-      let name = take { !Self.isSpace($0) && !"=;,".utf8.contains($0) }
+      let name = consume { !Self.isSpace($0) && !"=;,".utf8.contains($0) }
       skipSpace()
       var value = ""
       if skip("=") {
         skipSpace()
-        value = skip("\"") ? quoted() : Self.trimmed(take { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") })
+        value = skip("\"") ? quoted() : Self.trimmed(consume { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") })
       }
       if !name.isEmpty {
         parameters.append(WebLink.Parameter(name: String(decoding: name, as: UTF8.self).lowercased(), value: value))
@@ -84,7 +84,7 @@ private struct WebLinkScanner {
     return String(decoding: value, as: UTF8.self)
   }
 
-  private mutating func take(_ belongs: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+  private mutating func consume(_ belongs: (UInt8) -> Bool) -> ArraySlice<UInt8> {
     let taken = rest.prefix(while: belongs)
     rest = rest[taken.endIndex...]
     return taken
@@ -96,7 +96,7 @@ private struct WebLinkScanner {
     return true
   }
 
-  private mutating func skipSpace() { _ = take(Self.isSpace) }
+  private mutating func skipSpace() { _ = consume(Self.isSpace) }
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 

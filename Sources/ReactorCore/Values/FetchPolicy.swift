@@ -11,42 +11,55 @@ public enum FetchPolicy: Sendable, Hashable, CaseIterable {
   case cacheFirst, networkOnly, networkFirst, cacheOnly, staleWhileRevalidate
 }
 
-/// What a policy makes of a copy: the table of ``FetchPolicy``, as pure functions.
-enum FetchDecision: Sendable, Hashable {
+/// The decision of a policy on a copy: the table of ``FetchPolicy``, as pure functions.
+enum FetchDecision<Copy> {
   /// Return the copy.
-  case use
+  case use(Copy)
   /// Return the copy, and ask the network in the background.
-  case useAndRevalidate
+  case useAndRevalidate(Copy)
   /// Ask the network.
   case ask
   /// Neither is allowed: ``ReactorError/notCached``.
   case notCached
 
-  /// - Parameter copy: how the best copy at hand stands; `nil` where there is none.
-  init(_ policy: FetchPolicy, copy: CopyStatus?) {
+  /// - Parameter copy: the best copy at hand with its status; `nil` where there is none.
+  init(_ policy: FetchPolicy, _ copy: (copy: Copy, status: CopyStatus)?) {
     switch (policy, copy) {
     case (.networkOnly, _), (.networkFirst, _): self = .ask
     case (.cacheOnly, nil): self = .notCached
-    case (.cacheOnly, _?): self = .use
+    case (.cacheOnly, (let copy, _)?): self = .use(copy)
     case (_, nil): self = .ask
-    case (_, let copy?) where copy.isFresh: self = .use
-    case (.cacheFirst, let copy?) where !copy.isWithinStaleWhileRevalidate: self = .ask
-    case (_, let copy?): self = copy.allowsStale ? .useAndRevalidate : .ask
+    case (_, (let copy, let status)?) where status.isFresh: self = .use(copy)
+    case (.cacheFirst, (_, let status)?) where !status.isWithinStaleWhileRevalidate: self = .ask
+    case (_, (let copy, let status)?): self = status.allowsStale ? .useAndRevalidate(copy) : .ask
     }
   }
 
-  /// Returns whether the copy stands in for `error`.
-  static func servesStale(_ copy: CopyStatus?, on error: ReactorError, under policy: FetchPolicy) -> Bool {
-    guard let copy, copy.allowsStale, error.isNetworkFailure else { return false }
-    return switch policy {
-    case .cacheFirst: copy.isFresh || copy.isWithinStaleIfError
+  /// A Boolean value that indicates whether somebody has to be asked.
+  var needsFlight: Bool {
+    if case .use = self { false } else { true }
+  }
+}
+
+extension FetchDecision: Sendable where Copy: Sendable {}
+extension FetchDecision: Equatable where Copy: Equatable {}
+
+extension FetchDecision where Copy == CopyStatus {
+  init(_ policy: FetchPolicy, _ status: CopyStatus?) { self.init(policy, status.map { ($0, $0) }) }
+
+}
+
+extension FetchPolicy {
+  /// Returns whether a copy of this status is the answer where the network has failed with `error`.
+  func servesStale(_ status: CopyStatus?, on error: ReactorError) -> Bool {
+    guard let status, status.allowsStale, error.isNetworkFailure else { return false }
+    return switch self {
+    case .cacheFirst: status.isFresh || status.isWithinStaleIfError
     case .networkFirst: true
     case .networkOnly, .cacheOnly, .staleWhileRevalidate: false
     }
   }
-}
 
-extension FetchPolicy {
   /// A Boolean value that indicates whether memory and persistence are asked before the network.
   var asksStoreFirst: Bool {
     switch self {

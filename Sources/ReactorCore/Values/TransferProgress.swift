@@ -68,7 +68,7 @@ public struct TransferProgress: Sendable, Hashable {
 extension TransferProgress {
   /// Returns whether it is in the midst of a body, and a twentieth of the whole further than what
   /// was known before.
-  func isWorthTelling(after other: TransferProgress?) -> Bool {
+  func isWorthReporting(after other: TransferProgress?) -> Bool {
     let isWithin =
       switch stage {
       case .connecting, .waiting: false

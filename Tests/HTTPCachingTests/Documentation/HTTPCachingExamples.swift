@@ -18,7 +18,7 @@ struct CachingClient: Sendable {
     self.send = send
   }
 
-  func response(to request: HTTPRequest) async throws -> CacheAnswer {
+  func response(to request: HTTPRequest) async throws -> CacheResponse {
     switch await cache.plan(for: request, at: Date()) {
     case .answer(let answer): return answer
     case .answerAndSend(let answer, let exchange):
@@ -28,7 +28,7 @@ struct CachingClient: Sendable {
     }
   }
 
-  @discardableResult private func complete(_ exchange: CacheExchange) async throws -> CacheAnswer {
+  @discardableResult private func complete(_ exchange: CacheRequest) async throws -> CacheResponse {
     do {
       let (response, body) = try await send(exchange.request)
       return await cache.receive(response, body: body, for: exchange, at: Date())
@@ -50,7 +50,7 @@ struct CachingClient: Sendable {
         requests.withLock { $0 += 1 }
         return (HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=60"]), Data("[1]".utf8))
       }
-      for source in [CacheAnswer.Source.network, .stored, .stored] {
+      for source in [CacheResponse.Source.network, .stored, .stored] {
         let answer = try await client.response(to: Self.request)
         #expect(answer.body == Data("[1]".utf8) && answer.source == source)
       }

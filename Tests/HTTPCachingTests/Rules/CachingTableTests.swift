@@ -77,8 +77,8 @@ import Testing
   @Test(arguments: rows("Stored", "Request", "Answer", "Body"))
   func `a client's own conditions get what their row says`(row: [String]) throws {
     let record = Record(head: CachingExample.head(row[2]), body: Data("0123456789".utf8))
-    let age = record.head.standing(at: CachingExample.time.addingTimeInterval(7))?.age
-    let (response, body) = StoredAnswer.make(record, for: CachingExample.request(row[3]), age: try #require(age))
+    let age = record.head.copyStatus(at: CachingExample.time.addingTimeInterval(7))?.age
+    let (response, body) = StoredResponse.make(record, for: CachingExample.request(row[3]), age: try #require(age))
     let expected = CachingExample.head(row[4])
     #expect(response.status == expected.status)
     #expect(response.headerFields == expected.fields)

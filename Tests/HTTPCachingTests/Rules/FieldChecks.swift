@@ -19,14 +19,14 @@ enum FieldChecks {
       identity: "", status: .ok, fields: StoredFields.of(fields, keepsCookies: false),
       requestedAt: time, receivedAt: time)
     head.variant = Variant(response: fields, request: own)
-    let standing = head.standing(at: now)
-    if let standing, !(standing.lifetime >= 0 && standing.lifetime <= 1e12) { return "lifetime \(standing.lifetime)" }
-    if let standing, !(standing.age >= 0) { return "age \(standing.age)" }
+    let status = head.copyStatus(at: now)
+    if let status, !(status.lifetime >= 0 && status.lifetime <= 1e12) { return "lifetime \(status.lifetime)" }
+    if let status, !(status.age >= 0) { return "age \(status.age)" }
     if head.fields.contains(.connection) { return "a field of the connection is stored" }
     if let variant = head.variant, variant.isMatchable, !variant.matches(own) { return "no match for its own request" }
     let isUsed = CacheDecision(request, stored: head, at: now) == .use
-    if isUsed, standing == nil || CacheControl(head.fields).isNoCache { return "used against the server's word" }
-    let (response, part) = StoredAnswer.make(Record(head: head, body: body), for: request, age: standing?.age ?? 0)
+    if isUsed, status == nil || CacheControl(head.fields).isNoCache { return "used against the server's word" }
+    let (response, part) = StoredResponse.make(Record(head: head, body: body), for: request, age: status?.age ?? 0)
     if response.status == .ok, part != body { return "another body" }
     if response.status == .partialContent, part.isEmpty || body.range(of: part) == nil { return "no part of the body" }
     _ = (
@@ -56,7 +56,7 @@ enum FieldChecks {
     }
     let stored = freshness(
       answer,
-      RedirectedAnswer.fields(
+      RedirectedResponse.fields(
         of: answer, after: [redirect], receivedAt: time, fallback: 300,
         staleIfError: 0))
     for step in [freshness(redirect, own), freshness(answer, fields)] {

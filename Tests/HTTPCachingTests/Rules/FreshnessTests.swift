@@ -25,7 +25,7 @@ extension Freshness {
   fileprivate func at(
     _ age: Double, freshFor: Duration? = nil, fallback: Duration = .seconds(100), staleIfError: Duration = .zero
   ) -> CopyStatus? {
-    standing(
+    status(
       at: Date(timeIntervalSince1970: 1_000 + age), freshFor: freshFor?.inSeconds, fallback: fallback.inSeconds,
       staleIfError: staleIfError.inSeconds)
   }
@@ -85,8 +85,8 @@ extension Freshness {
   ])
   func `while its age is below its lifetime`(`case`: Case) {
     let freshness = freshness(`case`.cacheControl, invalidatedAt: `case`.invalidatedAt)
-    let standing = freshness.at(`case`.age, freshFor: `case`.freshFor, fallback: `case`.fallback)
-    #expect(standing?.isFresh == `case`.isFresh)
+    let status = freshness.at(`case`.age, freshFor: `case`.freshFor, fallback: `case`.fallback)
+    #expect(status?.isFresh == `case`.isFresh)
   }
 
   @Test(arguments: [

@@ -221,7 +221,7 @@ extension EventHub {
 
   @Test func `an event whose turn was taken comes before what is put down after it, whoever delivers`() throws {
     let token = hub.observe { [told] in told.add($0) }
-    let turn = try #require(hub.takeTurn(elsePutDown: numbered(1)))
+    let turn = try #require(hub.beginTurn(orEnqueue: numbered(1)))
     hub.emit(numbered(2))
     #expect(told.numbers == [])
     hub.deliver(numbered(1), in: turn)
@@ -232,7 +232,7 @@ extension EventHub {
   @Test func `an event that finds others waiting waits behind them`() {
     let token = hub.observe { [told] in told.add($0) }
     hub.append(numbered(3))
-    #expect(hub.takeTurn(elsePutDown: numbered(4)) == nil)
+    #expect(hub.beginTurn(orEnqueue: numbered(4)) == nil)
     hub.deliver()
     #expect(told.numbers == [3, 4])
     token.cancel()
@@ -241,9 +241,9 @@ extension EventHub {
   @Test func `an event that comes while another is delivered waits behind it`() throws {
     let token = hub.observe { [hub, told] event in
       told.add(event)
-      if told.numbers == [1] { #expect(hub.takeTurn(elsePutDown: numbered(2)) == nil) }
+      if told.numbers == [1] { #expect(hub.beginTurn(orEnqueue: numbered(2)) == nil) }
     }
-    let turn = try #require(hub.takeTurn(elsePutDown: numbered(1)))
+    let turn = try #require(hub.beginTurn(orEnqueue: numbered(1)))
     hub.deliver(numbered(1), in: turn)
     #expect(told.numbers == [1, 2])
     token.cancel()
@@ -256,7 +256,7 @@ extension EventHub {
       wasMade = true
       return numbered(1)
     }
-    #expect(hub.takeTurn(elsePutDown: made()) == nil)
+    #expect(hub.beginTurn(orEnqueue: made()) == nil)
     #expect(!wasMade)
   }
 

@@ -7,7 +7,7 @@ import HTTPTypes
 enum CopyAtHand: String, Sendable, CaseIterable {
   case none, fresh, stale, withinStaleIfError, mayNotStandIn, withinStaleWhileRevalidate
 
-  var standing: CopyStatus? {
+  var status: CopyStatus? {
     switch self {
     case .none: nil
     case .fresh:
@@ -51,7 +51,7 @@ struct FlightProbe {
   mutating func join(
     _ id: UInt64, _ policy: FetchPolicy, _ kind: FlightMachine.Waiter.Kind = .caller
   ) -> [String] {
-    let copy = copy.standing
+    let copy = copy.status
     return flight.join(FlightMachine.Waiter(id: id, kind: kind, resource: "notes", policy: policy)) { _ in copy }.map(
       \.text)
   }
@@ -60,7 +60,7 @@ struct FlightProbe {
 
   mutating func loaded(_ copy: CopyAtHand) -> [String] {
     self.copy = copy
-    return flight.loaded { _ in copy.standing }.map(\.text)
+    return flight.loaded { _ in copy.status }.map(\.text)
   }
 
   mutating func succeeded() -> [String] {
@@ -69,19 +69,19 @@ struct FlightProbe {
   }
 
   mutating func failed(_ error: ReactorError = .timedOut) -> [String] {
-    let copy = copy.standing
+    let copy = copy.status
     return flight.failed(error) { _ in copy }.map(\.text)
   }
 
   mutating func unreachable() -> [String] {
-    let copy = copy.standing
+    let copy = copy.status
     return flight.unreachable { _ in copy }.map(\.text)
   }
 
   mutating func reconnected() -> [String] { flight.reconnected().map(\.text) }
 
   mutating func restarted(id: UInt64) -> [String] {
-    let copy = copy.standing
+    let copy = copy.status
     let (flight, actions) = flight.restarted(id: id) { _ in copy }
     self.flight = flight
     return actions.map(\.text)

@@ -83,14 +83,14 @@ private struct FlightWalk {
   }
 
   mutating func step() {
-    let copy = CopyAtHand.allCases.randomElement(using: &random)?.standing
+    let copy = CopyAtHand.allCases.randomElement(using: &random)?.status
     let event = Event.allCases.filter(isPossible).randomElement(using: &random) ?? .join
     // With a disk, memory has what was loaded of it.
     let known = loads.subtracting(event == .loaded ? [] : loading.map { [$0] } ?? [])
     let actions = perform(event) { [disk] resource in
       guard let disk else { return copy }
       let language = Self.language(of: resource)
-      return known.contains(language) ? disk[language].standing : nil
+      return known.contains(language) ? disk[language].status : nil
     }
     story.append(
       "\(event) → \(actions.map(\.text).joined(separator: ", ")); waiters \(flight.waiters.inOrder.map(\.id))")
@@ -192,7 +192,7 @@ private struct FlightWalk {
   /// Whether persistence has what the waiter's policy is content with.
   private func isOnDisk(for waiter: FlightMachine.Waiter) -> Bool {
     guard let disk, waiter.policy.asksStoreFirst else { return false }
-    return FetchDecision(waiter.policy, copy: disk[Self.language(of: waiter.resource)].standing) == .use
+    return !FetchDecision(waiter.policy, disk[Self.language(of: waiter.resource)].status).needsFlight
   }
 
   private mutating func resolve(_ waiter: FlightMachine.Waiter) {

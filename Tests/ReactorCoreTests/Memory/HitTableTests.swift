@@ -61,8 +61,8 @@ import Testing
     let use = first.lastUse(of: [resource])
     second.set(copy(2), for: resource)
     #expect(first.lastUse(of: [resource]) == use)
-    #expect(first.takeTouch(of: [resource]))
-    #expect(!first.takeTouch(of: [resource]))
+    #expect(first.consumeTouch(of: [resource]))
+    #expect(!first.consumeTouch(of: [resource]))
     #expect(model(first) == 1)
     #expect(model(second) == 2)
     second.set(nil, for: resource)
@@ -71,7 +71,7 @@ import Testing
     second.set(copy(3), for: resource)
     #expect(model(first) == nil)
     #expect(model(second) == 3)
-    #expect(second.takeTouch(of: [resource]))
+    #expect(second.consumeTouch(of: [resource]))
   }
 
   @Test func `is free while the model of a reactor that is gone asks with it as it goes`() async throws {

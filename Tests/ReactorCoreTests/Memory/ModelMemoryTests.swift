@@ -39,7 +39,7 @@ extension ModelMemory<Held> {
     insert(held, as: Resource(name))
     if holdsModel { account(models: 1, bytes: cost) }
     touch(held, at: time)
-    settle(held)
+    updateUse(of: held)
     return held
   }
 
@@ -190,12 +190,12 @@ extension [RecordKey] {
     let observed = (0..<count).map { memory.add("\($0)") }
     for held in observed {
       held.isPinned = true
-      memory.settle(held)
+      memory.updateUse(of: held)
     }
     let looks = observed.map(\.looks).reduce(0, +)
     for number in 0..<100 {
       memory.touch(observed[number], at: .zero)
-      memory.settle(observed[number])
+      memory.updateUse(of: observed[number])
       #expect(memory.trim() == [])
       // What nobody observes leaves at once, and is all that is looked at.
       memory.add("unused\(number)")
@@ -203,7 +203,7 @@ extension [RecordKey] {
     }
     #expect(observed.map(\.looks).reduce(0, +) - looks <= 200)
     observed[7].isPinned = false
-    memory.settle(observed[7])
+    memory.updateUse(of: observed[7])
     #expect(memory.trim().names == ["7"])
   }
 
@@ -223,7 +223,7 @@ extension [RecordKey] {
           memory.touch(held, at: .seconds(time))
         case 2:
           held.isPinned.toggle()
-          memory.settle(held)
+          memory.updateUse(of: held)
         default:
           memory.account(models: held.holdsModel ? -1 : 0, bytes: held.holdsModel ? -held.cost : 0)
           (held.cost, held.holdsModel) = (0, false)

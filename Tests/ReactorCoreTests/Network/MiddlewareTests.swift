@@ -64,7 +64,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct `A logging middleware` {
   private let clock = TestClock()
   private let transport = ScriptedTransport()
-  private let told = Shared<[LoggingMiddleware.Exchange]>([])
+  private let told = Shared<[LoggingMiddleware.Entry]>([])
 
   private func send(_ path: String, body: Data? = nil) async throws {
     var request = HTTPRequest(method: .post, scheme: "https", authority: "api.example.com", path: path)

@@ -49,14 +49,14 @@ import Testing
   }
 
   @Test func `is told within a body alone, and by a twentieth at least`() {
-    #expect(!TransferProgress(stage: .connecting).isWorthTelling(after: nil))
-    #expect(!TransferProgress(stage: .waiting, sent: 5, toSend: 5).isWorthTelling(after: nil))
-    #expect(!receiving(0, of: 100).isWorthTelling(after: nil))
-    #expect(receiving(50, of: 100).isWorthTelling(after: receiving(0, of: 100)))
-    #expect(!receiving(51, of: 100).isWorthTelling(after: receiving(50, of: 100)))
-    #expect(!receiving(100, of: 100).isWorthTelling(after: receiving(50, of: 100)))
-    #expect(receiving(1 << 20, of: nil).isWorthTelling(after: receiving(1, of: nil)))
-    #expect(TransferProgress(stage: .sending, sent: 50, toSend: 100).isWorthTelling(after: nil))
+    #expect(!TransferProgress(stage: .connecting).isWorthReporting(after: nil))
+    #expect(!TransferProgress(stage: .waiting, sent: 5, toSend: 5).isWorthReporting(after: nil))
+    #expect(!receiving(0, of: 100).isWorthReporting(after: nil))
+    #expect(receiving(50, of: 100).isWorthReporting(after: receiving(0, of: 100)))
+    #expect(!receiving(51, of: 100).isWorthReporting(after: receiving(50, of: 100)))
+    #expect(!receiving(100, of: 100).isWorthReporting(after: receiving(50, of: 100)))
+    #expect(receiving(1 << 20, of: nil).isWorthReporting(after: receiving(1, of: nil)))
+    #expect(TransferProgress(stage: .sending, sent: 50, toSend: 100).isWorthReporting(after: nil))
   }
 
   @Test func `is among the events of a flight`() async throws {

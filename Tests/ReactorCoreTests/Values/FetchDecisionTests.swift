@@ -8,12 +8,12 @@ import Testing
   struct Cell: Sendable, CustomTestStringConvertible {
     let policy: FetchPolicy
     let copy: CopyAtHand
-    let decision: FetchDecision
+    let decision: FetchDecision<CopyAtHand>
     var testDescription: String { "\(policy), \(copy): \(decision)" }
   }
 
   @Test(arguments: cells) func `is as the table says`(cell: Cell) {
-    #expect(FetchDecision(cell.policy, copy: cell.copy.standing) == cell.decision)
+    #expect(FetchDecision(cell.policy, cell.copy.status.map { (cell.copy, $0) }) == cell.decision)
   }
 
   @Test func `is tried in every cell of the table`() {
@@ -22,16 +22,21 @@ import Testing
 
   /// In the order of ``CopyAtHand``: none, fresh, stale, within stale-if-error, may not stand in, within
   /// stale-while-revalidate.
-  private static let rows: [(FetchPolicy, [FetchDecision])] = [
-    (.cacheFirst, [.ask, .use, .ask, .ask, .ask, .useAndRevalidate]),
-    (.networkOnly, [.ask, .ask, .ask, .ask, .ask, .ask]),
-    (.networkFirst, [.ask, .ask, .ask, .ask, .ask, .ask]),
-    (.cacheOnly, [.notCached, .use, .use, .use, .use, .use]),
-    (.staleWhileRevalidate, [.ask, .use, .useAndRevalidate, .useAndRevalidate, .ask, .useAndRevalidate]),
+  private static let rows: [(FetchPolicy, [@Sendable (CopyAtHand) -> FetchDecision<CopyAtHand>])] = [
+    (.cacheFirst, [ask, use, ask, ask, ask, useAndRevalidate]),
+    (.networkOnly, [ask, ask, ask, ask, ask, ask]),
+    (.networkFirst, [ask, ask, ask, ask, ask, ask]),
+    (.cacheOnly, [notCached, use, use, use, use, use]),
+    (.staleWhileRevalidate, [ask, use, useAndRevalidate, useAndRevalidate, ask, useAndRevalidate]),
   ]
 
+  private static let use = { @Sendable (copy: CopyAtHand) in FetchDecision.use(copy) }
+  private static let useAndRevalidate = { @Sendable (copy: CopyAtHand) in FetchDecision.useAndRevalidate(copy) }
+  private static let ask = { @Sendable (_: CopyAtHand) in FetchDecision<CopyAtHand>.ask }
+  private static let notCached = { @Sendable (_: CopyAtHand) in FetchDecision<CopyAtHand>.notCached }
+
   static let cells = rows.flatMap { policy, decisions in
-    zip(CopyAtHand.allCases, decisions).map { Cell(policy: policy, copy: $0, decision: $1) }
+    zip(CopyAtHand.allCases, decisions).map { Cell(policy: policy, copy: $0, decision: $1($0)) }
   }
 
   @Test(arguments: zip(FetchPolicy.allCases, [true, false, false, true, true]))
@@ -51,14 +56,14 @@ import Testing
   @Test(arguments: cells) func `as the table says when it fails`(cell: Cell) {
     for error in NetworkFailures.all {
       #expect(
-        FetchDecision.servesStale(cell.copy.standing, on: error, under: cell.policy) == cell.standsIn, "\(error)")
+        cell.policy.servesStale(cell.copy.status, on: error) == cell.standsIn, "\(error)")
     }
   }
 
   @Test(arguments: FetchPolicy.allCases) func `never for another error`(policy: FetchPolicy) {
     for error in NetworkFailures.others {
       for copy in CopyAtHand.allCases {
-        #expect(!FetchDecision.servesStale(copy.standing, on: error, under: policy), "\(error), \(copy)")
+        #expect(!policy.servesStale(copy.status, on: error), "\(error), \(copy)")
       }
     }
   }

@@ -7,11 +7,11 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A `URLSession` and the exchanges on it. Closes the session at the end of its own life, since a session otherwise
+/// A `URLSession` and the transfers on it. Closes the session at the end of its own life, since a session otherwise
 /// keeps itself and its delegate for ever.
 final class URLSessionOwner: Sendable {
   private let session: URLSession
-  private let delegate = URLSessionExchanges()
+  private let delegate = URLSessionTransfers()
 
   init(usesCookies: Bool) {
     let configuration = URLSessionConfiguration.ephemeral
@@ -29,18 +29,18 @@ final class URLSessionOwner: Sendable {
 
   deinit { session.invalidateAndCancel() }
 
-  /// Sends one request and waits for the end of `exchange`.
+  /// Sends one request and waits for the end of `transfer`.
   func perform(
-    _ request: HTTPRequest, body: Data?, exchange: URLSessionExchange
-  ) async throws -> URLSessionExchange.Answer {
+    _ request: HTTPRequest, body: Data?, transfer: URLSessionTransfer
+  ) async throws -> URLSessionTransfer.Output {
     let urlRequest = try URLRequest(request, body: body)
     do {
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-          exchange.start(continuation) { delegate.makeTask(urlRequest, in: session, for: exchange) }
+          transfer.start(continuation) { delegate.makeTask(urlRequest, in: session, for: transfer) }
         }
       } onCancel: {
-        exchange.cancel()
+        transfer.cancel()
       }
     } catch {
       throw URLSessionFailure.mapped(error)
@@ -50,43 +50,43 @@ final class URLSessionOwner: Sendable {
   private static let week: TimeInterval = 7 * 24 * 3600
 }
 
-/// The delegate of the session: finds the exchange of each task. Called on the session's serial queue.
-private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
+/// The delegate of the session: finds the transfer of each task. Called on the session's serial queue.
+private final class URLSessionTransfers: NSObject, URLSessionDataDelegate {
   /// By task identifier, from before the task's start until its completion.
-  private let exchanges = Mutex<[Int: URLSessionExchange]>([:])
+  private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
 
-  func makeTask(_ request: URLRequest, in session: URLSession, for exchange: URLSessionExchange) -> URLSessionTask {
+  func makeTask(_ request: URLRequest, in session: URLSession, for transfer: URLSessionTransfer) -> URLSessionTask {
     let task = session.dataTask(with: request)
-    exchanges.withLock { $0[task.taskIdentifier] = exchange }
+    transfers.withLock { $0[task.taskIdentifier] = transfer }
     return task
   }
 
-  private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
-    exchanges.withLock { $0[task.taskIdentifier] }
+  private func transfer(of task: URLSessionTask) -> URLSessionTransfer? {
+    transfers.withLock { $0[task.taskIdentifier] }
   }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    exchange(of: task)?.sent(totalBytesSent)
+    transfer(of: task)?.sent(totalBytesSent)
   }
 
   func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
-    if let response = (response as? HTTPURLResponse)?.received { exchange(of: dataTask)?.received(response) }
+    if let response = (response as? HTTPURLResponse)?.received { transfer(of: dataTask)?.received(response) }
     completionHandler(.allow)
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    exchange(of: dataTask)?.received(data)
+    transfer(of: dataTask)?.received(data)
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-    exchange?.completed(error, late: (task.response as? HTTPURLResponse)?.received)
+    let transfer = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    transfer?.completed(error, late: (task.response as? HTTPURLResponse)?.received)
   }
 
   /// Not followed here: the redirect is the response, and the transport goes on from it.
@@ -104,7 +104,7 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
       _ session: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      exchange(of: task)?.connectionLost()
+      transfer(of: task)?.connectionLost()
       completionHandler(nil)
     }
 
@@ -113,7 +113,7 @@ private final class URLSessionExchanges: NSObject, URLSessionDataDelegate {
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      exchange(of: task)?.completed(nil, late: (task.response as? HTTPURLResponse)?.received)
+      transfer(of: task)?.completed(nil, late: (task.response as? HTTPURLResponse)?.received)
       completionHandler(.cancelAuthenticationChallenge, nil)
     }
   #endif

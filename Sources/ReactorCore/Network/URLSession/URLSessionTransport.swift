@@ -53,11 +53,11 @@ public struct URLSessionTransport: Transport {
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
-    try await TransferReport.telling(progress, bodySize: body?.count ?? 0) { report in
+    try await TransferReport.reporting(progress, bodySize: body?.count ?? 0) { report in
       try await withDeadline(timeout, clock) {
         try await Redirect.following(request, body: body, limit: maximumRedirects) { request, body in
-          let exchange = URLSessionExchange(method: request.method, maximumSize: maximumResponseSize, report: report)
-          return try await session.perform(request, body: body, exchange: exchange)
+          let transfer = URLSessionTransfer(method: request.method, maximumSize: maximumResponseSize, report: report)
+          return try await session.perform(request, body: body, transfer: transfer)
         }
       }
     }

@@ -55,7 +55,7 @@ struct Proxy: Sendable {
   }
 
   private func send(
-    _ exchange: CacheExchange, _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
+    _ exchange: CacheRequest, _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
   ) async -> ProxyAnswer {
     var sent = request
     sent.head = exchange.request

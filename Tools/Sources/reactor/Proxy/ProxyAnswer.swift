@@ -11,7 +11,7 @@ struct ProxyAnswer: Sendable {
   /// What went wrong on the way; the answer is whole all the same.
   var failure: (any Error)?
 
-  init(_ answer: CacheAnswer) {
+  init(_ answer: CacheResponse) {
     response = answer.response
     body = answer.body
     source = "\(answer.source)"

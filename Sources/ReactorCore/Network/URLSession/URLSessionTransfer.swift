@@ -8,14 +8,14 @@ import Synchronization
 
 /// One task of a `URLSession`: collects its response and ends it once, whoever is first: the platform, a limit or
 /// the caller.
-final class URLSessionExchange: Sendable {
-  typealias Answer = (HTTPResponse, Data)
+final class URLSessionTransfer: Sendable {
+  typealias Output = (HTTPResponse, Data)
 
   private struct State {
     /// Waits from ``start(_:makeTask:)`` until the end.
-    var continuation: CheckedContinuation<Answer, any Error>?
+    var continuation: CheckedContinuation<Output, any Error>?
     var task: URLSessionTask?
-    var outcome: Result<Answer, any Error>?
+    var outcome: Result<Output, any Error>?
     var response: HTTPResponse?
     var body = Data()
   }
@@ -32,7 +32,7 @@ final class URLSessionExchange: Sendable {
   }
 
   /// Makes and resumes the task, unless the exchange was cancelled before.
-  func start(_ continuation: CheckedContinuation<Answer, any Error>, makeTask: () -> URLSessionTask) {
+  func start(_ continuation: CheckedContinuation<Output, any Error>, makeTask: () -> URLSessionTask) {
     let isOver = state.withLock { state in
       state.continuation = continuation
       return state.outcome != nil
@@ -96,7 +96,7 @@ final class URLSessionExchange: Sendable {
   private func endTooLarge() { end(.failure(TransportError.responseTooLarge(limit: maximumSize))) }
 
   /// The first end counts.
-  private func end(_ outcome: Result<Answer, any Error>) {
+  private func end(_ outcome: Result<Output, any Error>) {
     let task: URLSessionTask? = state.withLock { state in
       guard state.outcome == nil else { return nil }
       state.outcome = outcome
@@ -108,7 +108,7 @@ final class URLSessionExchange: Sendable {
   }
 
   private func deliver() {
-    let ready = state.withLock { state -> (CheckedContinuation<Answer, any Error>, Result<Answer, any Error>)? in
+    let ready = state.withLock { state -> (CheckedContinuation<Output, any Error>, Result<Output, any Error>)? in
       guard let outcome = state.outcome, let continuation = state.continuation else { return nil }
       state.continuation = nil
       return (continuation, outcome)

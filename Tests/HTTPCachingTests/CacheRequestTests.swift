@@ -15,7 +15,7 @@ private struct Proxy {
   ///   - answer: `nil` where the server hangs up.
   func exchange(
     _ request: String = "", age: Double = 0, answer: String? = nil, body: String = ""
-  ) async throws -> (sent: HTTPRequest?, answer: CacheAnswer?) {
+  ) async throws -> (sent: HTTPRequest?, answer: CacheResponse?) {
     let now = Self.time.addingTimeInterval(age)
     switch await cache.plan(for: CachingExample.request(request), at: now) {
     case .answer(let answer): return (nil, answer)
@@ -29,7 +29,7 @@ private struct Proxy {
   }
 }
 
-extension CacheAnswer {
+extension CacheResponse {
   fileprivate var text: String { "\(response.status.code) \(source) \(String(decoding: body, as: UTF8.self))" }
 }
 
@@ -194,7 +194,7 @@ extension CacheAnswer {
     func request(_ secret: String, _ method: HTTPRequest.Method = .get) -> HTTPRequest {
       HTTPRequest(method: method, scheme: "https", authority: "h", path: "/me?access_token=\(secret)")
     }
-    func send(_ request: HTTPRequest, _ fields: HTTPFields) async -> CacheAnswer? {
+    func send(_ request: HTTPRequest, _ fields: HTTPFields) async -> CacheResponse? {
       guard case .send(let exchange) = await cache.plan(for: request, at: Proxy.time) else { return nil }
       return await cache.receive(
         HTTPResponse(status: .ok, headerFields: fields), body: Data("a".utf8), for: exchange, at: Proxy.time)
@@ -275,7 +275,7 @@ extension CacheAnswer {
   }
 
   /// A GET is sent, and is answered after what else happens.
-  private func overtaken(by other: () async throws -> Void, status: Int) async throws -> CacheAnswer {
+  private func overtaken(by other: () async throws -> Void, status: Int) async throws -> CacheResponse {
     let now = Proxy.time.addingTimeInterval(61)
     guard case .send(let exchange) = await proxy.cache.plan(for: CachingExample.request(""), at: now) else {
       throw CancellationError()

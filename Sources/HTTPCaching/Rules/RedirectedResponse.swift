@@ -3,7 +3,7 @@ package import HTTPTypes
 
 /// An answer that came over redirects, as it is stored for the URL that was asked for: good for as long as each step of the way
 /// there is (RFC 9111 §4.2).
-package enum RedirectedAnswer {
+package enum RedirectedResponse {
   /// The answer's fields without its validators, which are another URL's (RFC 9110 §8.8); with all that the steps vary on, and a
   /// `Cache-Control` and an `Age` that say what is left of the shortest of them.
   ///

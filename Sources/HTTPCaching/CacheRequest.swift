@@ -1,8 +1,8 @@
-public import Foundation
+import Foundation
 public import HTTPTypes
 
 /// A request that is to be sent for a client, and what is done with its answer: see ``HTTPCache/plan(for:scope:at:)``.
-public struct CacheExchange: Sendable {
+public struct CacheRequest: Sendable {
   /// The request to send: the client's request, with the stored validators where there are some.
   public let request: HTTPRequest
   /// The error that the persistence threw when it was asked; the request is sent as if nothing were
@@ -19,7 +19,7 @@ public struct CacheExchange: Sendable {
   let sendsValidators: Bool
 }
 
-extension CacheExchange {
+extension CacheRequest {
   /// Returns whether nothing has come between the exchange's beginning and its answer that the
   /// answer must not undo. No clock decides while what was found is still there: it may be from
   /// before the clock was set back, and would count as newer for as long as that.
@@ -34,30 +34,4 @@ extension CacheExchange {
     if let found, found.isSameExchange(as: current) { return found.invalidatedAt == current.invalidatedAt }
     return current.invalidatedAt == nil && current.receivedAt <= receivedAt
   }
-}
-
-/// The answer that ``HTTPCache`` gives a client.
-public struct CacheAnswer: Sendable {
-  /// The source of an answer.
-  public enum Source: Sendable, Hashable {
-    /// The stored response; the server was not asked.
-    case stored
-    /// The stored response, which the server has confirmed (304).
-    case validated
-    /// The stored response, though it is stale, since the server did not give a better answer (RFC
-    /// 5861 §4).
-    case stale
-    /// The server's response.
-    case network
-    /// Nothing is stored, and the client wants nothing else: 504 (RFC 9111 §5.2.1.7).
-    case none
-  }
-
-  public var response: HTTPResponse
-  public var body: Data
-  public var source: Source
-  /// A Boolean value that indicates whether the response is stored now.
-  public var isStored = false
-  /// The error that the persistence threw. The answer is whole all the same.
-  public var failure: (any Error)?
 }

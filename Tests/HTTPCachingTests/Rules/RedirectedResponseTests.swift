@@ -133,7 +133,7 @@ import Testing
       let head = CachingExample.head(text)
       return HTTPResponse(status: head.status, headerFields: head.fields)
     }
-    return RedirectedAnswer.fields(
+    return RedirectedResponse.fields(
       of: responses[responses.count - 1], after: responses.dropLast(), receivedAt: CachingExample.time,
       fallback: fallback, staleIfError: 30)
   }

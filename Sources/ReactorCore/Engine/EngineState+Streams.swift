@@ -1,0 +1,256 @@
+import Foundation
+
+extension EngineState {
+  /// What memory knows now, as a stream with this policy would show it first.
+  mutating func snapshot(
+    of key: RecordKey, as resource: Resource, _ policy: FetchPolicy, at now: Date
+  ) -> KeySnapshot? {
+    memory.entry(of: key, as: resource).map { entry in
+      entry.snapshot(for: subscriber(resource, policy, entry, now))
+    }
+  }
+
+  /// Begins a stream: it joins a flight as the policy says.
+  ///
+  /// - Parameter polling: `nil`: none.
+  mutating func subscribe(
+    _ id: FlightMachine.WaiterID, _ key: RecordKey, as resource: Resource, _ policy: FetchPolicy, polling: Duration?,
+    at now: Date
+  ) {
+    // One date decides whether it is stale now, and when it will be.
+    let now = date ?? now
+    let entry = entry(of: key, as: resource)
+    let subscriber = subscriber(resource, policy, entry, now, polling: polling, since: time)
+    entry.addSubscriber(subscriber, for: id)
+    subscriberCount += 1
+    if polling != nil {
+      entry.pollers += 1
+      pollerCount += 1
+    }
+    watch()
+    if let due = due(subscriber, entry), due < entry.wakeup?.at ?? .never { entry.wakeupIsOutdated = true }
+    let status = status(of: entry.copy, for: resource, at: now)
+    if FetchDecision(policy, status).needsFlight {
+      join(subscriber.waiter(id), entry, at: now, priority: subscriber.priority)
+    }
+    publishChanges(of: entry)
+  }
+
+  /// Ends a stream; one that waits gets `nil`.
+  mutating func unsubscribe(_ key: RecordKey, _ id: FlightMachine.WaiterID) {
+    guard let entry = memory.entries[key], let subscriber = entry.removeSubscriber(id) else { return }
+    subscriber.wait?.end()
+    if let continuation = subscriber.continuation { effects.append(.deliver(continuation, nil)) }
+    if let copy = subscriber.ownVariant { effects.append(.release([copy])) }
+    subscriberCount -= 1
+    if subscriber.polling != nil {
+      entry.pollers -= 1
+      pollerCount -= 1
+    }
+    if entry.subscribers.isEmpty || (subscriber.polling != nil && entry.pollers == 0) {
+      entry.wakeupIsOutdated = true
+    }
+    stopWatching()
+    removeWaiter(id, entry)
+    memory.touch(entry, at: time)
+    publishChanges(of: entry)
+  }
+
+  /// What the stream may know now, whether it has seen it or not; `nil` after its end.
+  func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID) -> KeySnapshot? {
+    guard let entry = memory.entries[key], let subscriber = entry.subscribers[id] else { return nil }
+    return entry.snapshotAsDelivered(to: subscriber)
+  }
+
+  /// A stream waits for the next revision that it has not seen; after its end it gets `nil`.
+  mutating func next(
+    _ key: RecordKey, _ id: FlightMachine.WaiterID, _ continuation: CheckedContinuation<KeySnapshot?, Never>
+  ) {
+    guard let entry = memory.entries[key], let subscriber = entry.subscribers[id] else {
+      effects.append(.deliver(continuation, nil))
+      return
+    }
+    if let snapshot = entry.undelivered(to: subscriber) {
+      effects.append(.deliver(continuation, snapshot))
+      return
+    }
+    // Of two that ask at once, which no iterator is made for, the earlier gets the end.
+    if let earlier = subscriber.continuation { effects.append(.deliver(earlier, nil)) }
+    subscriber.continuation = continuation
+  }
+
+  private func subscriber(
+    _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date, polling: Duration? = nil,
+    since: Duration = .zero
+  ) -> Subscriber {
+    let status = status(of: entry.copy, for: resource, at: now)
+    let showsValue =
+      switch policy {
+      case .staleWhileRevalidate, .cacheOnly: status != nil || entry.copy == nil
+      case .cacheFirst: status?.isFresh ?? false
+      case .networkOnly, .networkFirst: false
+      }
+    return Subscriber(
+      resource: resource, policy: policy, polling: polling, since: since, priority: Task.currentPriority,
+      showsValue: showsValue, wait: LockOwner.wait())
+  }
+}
+
+extension EngineState {
+  /// Joins each stream of `entry` that is not a waiter yet and whose copy is not fresh.
+  ///
+  /// - Parameters:
+  ///   - isStored: whether a newer record has just been stored, so that reading it is enough under every policy.
+  ///   - retriesFailures: whether a fresh copy is asked for too where the last request for a newer one failed.
+  mutating func refresh(
+    _ entry: Entry, isStored: Bool = false, retriesFailures: Bool = false, at now: Date
+  ) {
+    let hasFailed = retriesFailures && entry.error != nil
+    let subscribers = entry.subscribers.filter { isStored || $1.policy != .cacheOnly }
+    for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
+      let isFresh = status(of: entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh == true
+      guard entry.flight?.machine.waiters.contains(id) != true, !isFresh || hasFailed else { continue }
+      // Of what is stored: whoever asked the network for it as well would be the next to store it, and so on.
+      let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
+      join(subscriber.waiter(id, policy), entry, at: now, priority: subscriber.priority)
+    }
+  }
+
+  /// There is connectivity: what is paused goes on and, if there was none before, what is observed is asked for where it
+  /// is stale or its last request failed, but for what was removed.
+  mutating func reconnected(refreshes: Bool, at now: Date) {
+    for entry in memory.entriesInOrder where !entry.subscribers.isEmpty {
+      if entry.flight?.machine.isPaused == true {
+        enqueue(entry.flight?.machine.reconnected() ?? [], for: entry)
+      } else if refreshes, !entry.isForgotten {
+        // A flight that is under way may be a caller's that found no connectivity, or leaves: the streams join it.
+        refresh(entry, retriesFailures: true, at: now)
+      } else {
+        continue
+      }
+      publishChanges(of: entry)
+    }
+  }
+
+  /// Asks the network for `key`, which the layer waits for; `false` where the key is not in memory.
+  mutating func refetch(_ key: RecordKey, at now: Date) -> Bool {
+    guard let entry = memory.entries[key], let resource = entry.use.aliases.last else { return false }
+    guard entry.flight?.machine.hasBackgroundWaiter != true else { return true }
+    join(.background(resource, .networkOnly), entry, at: now)
+    publishChanges(of: entry)
+    return true
+  }
+
+  func keyStatus(of key: RecordKey, at now: Date) -> KeyStatus? {
+    guard let entry = memory.entries[key] else { return nil }
+    let status = entry.use.aliases.last.flatMap { self.status(of: entry.copy, for: $0, at: now) }
+    let condition: KeyStatus.Condition =
+      switch (entry.copy, status) {
+      case (nil, _): entry.error == nil ? .absent : .failed
+      case (_, let status?) where status.isFresh: .fresh
+      case (_, let status): status?.isInvalid == true ? .invalidated : .stale
+      }
+    return KeyStatus(
+      key: entry.key, model: name, condition: condition, origin: entry.copy?.origin,
+      fetchedAt: entry.copy?.fetchedAt, age: status?.age, lifetime: status?.lifetime, bytes: entry.cost,
+      observers: entry.subscribers.count, waiters: entry.continuations.count, phase: entry.flight?.machine.phase,
+      error: entry.error)
+  }
+}
+
+extension EngineState {
+  /// Follows the system's state while there are streams whom it concerns.
+  private mutating func watch() {
+    if reachabilityWatcher == nil, configuration.checksReachability, layer.reachability != nil {
+      let watcher = TaskHandle(priority: nil)
+      reachabilityWatcher = watcher
+      effects.append(.watchReachability(watcher))
+    }
+    if powerWatcher == nil, pollerCount > 0 {
+      let watcher = TaskHandle(priority: nil)
+      powerWatcher = watcher
+      effects.append(.watchPower(watcher))
+    }
+  }
+
+  /// Stops what the last stream needed.
+  private mutating func stopWatching() {
+    if subscriberCount == 0, let watcher = reachabilityWatcher.take() { effects.append(.cancel([watcher])) }
+    if pollerCount == 0, let watcher = powerWatcher.take() { effects.append(.cancel([watcher])) }
+  }
+
+  mutating func savePower(_ isOn: Bool, _ watcher: TaskHandle) {
+    // One that was stopped may be late.
+    guard powerWatcher === watcher, isSavingPower != isOn else { return }
+    isSavingPower = isOn
+    for entry in memory.entriesInOrder where entry.pollers > 0 {
+      entry.wakeupIsOutdated = true
+      setWakeup(entry)
+    }
+  }
+
+  /// Sets, moves or ends the wait of `entry`.
+  mutating func setWakeup(_ entry: Entry) {
+    let hasFlight = entry.flight != nil
+    if hasFlight != entry.hadFlight { entry.wakeupIsOutdated = true }
+    entry.hadFlight = hasFlight
+    guard entry.wakeupIsOutdated else { return }
+    entry.wakeupIsOutdated = false
+    let due = earliestDue(entry)
+    guard due != entry.wakeup?.at else { return }
+    if let wakeup = entry.wakeup.take() { effects.append(.cancel([wakeup.task])) }
+    guard let due else { return }
+    let task = TaskHandle(priority: nil)
+    entry.wakeup = Wakeup(task: task, at: due)
+    effects.append(.wakeUp(task, entry.key, at: due))
+  }
+
+  private func earliestDue(_ entry: Entry) -> Duration? {
+    var earliest: Duration?
+    for subscriber in entry.subscribers.values {
+      if let due = due(subscriber, entry) { earliest = min(earliest ?? due, due) }
+    }
+    return earliest
+  }
+
+  /// The clock's time at which the stream wants its key asked for; `nil`: never by itself. What was removed is left alone.
+  private func due(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
+    guard !entry.isForgotten else { return nil }
+    let (poll, staleness) = (poll(subscriber, entry), staleness(subscriber, entry))
+    guard let poll, let staleness else { return poll ?? staleness }
+    return min(poll, staleness)
+  }
+
+  /// An interval after the latest attempt; where that was longer ago when the stream subscribed, after the subscription. While a
+  /// flight is under way there is no next: its end sets it.
+  private func poll(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
+    guard let interval = subscriber.polling, entry.flight == nil else { return nil }
+    let factor = isSavingPower ? max(configuration.pollingFactorInLowPower, 1) : 1
+    let wait = min(interval, ReactorEngine.longest) * min(factor, 1_000)
+    if let attemptedAt = entry.attemptedAt, attemptedAt + wait > subscriber.since { return attemptedAt + wait }
+    return subscriber.since + wait
+  }
+
+  private func staleness(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
+    guard let date, subscriber.policy != .cacheOnly, let copy = entry.copy(for: subscriber),
+      let rest = rule.rest(copy, for: subscriber.resource, at: date), rest < ReactorEngine.longest.inSeconds
+    else { return nil }
+    // Up to the next millisecond: a `Date` is too coarse to say that the very moment has come.
+    return time + .milliseconds((rest * 1_000).rounded(.up) + 1)
+  }
+
+  /// What `task` has slept for is due.
+  mutating func wakeUp(_ key: RecordKey, _ task: TaskHandle, at now: Date) {
+    guard let entry = memory.entries[key], entry.wakeup?.task === task else { return }
+    // One date decides whether it is stale now, and when it will be.
+    let now = date ?? now
+    entry.wakeup = nil
+    entry.wakeupIsOutdated = true
+    let due = entry.subscribers.filter { subscriber in poll(subscriber.value, entry).map { $0 <= time } ?? false }
+    for (id, subscriber) in due.sorted(by: { $0.key < $1.key }) {
+      join(subscriber.waiter(id, .networkOnly), entry, at: now, priority: subscriber.priority)
+    }
+    if date != nil { refresh(entry, at: now) }
+    publishChanges(of: entry)
+  }
+}
