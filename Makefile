@@ -112,11 +112,11 @@ consumers: system ## build and run packages that use this one, README.md's code 
 	Tests/Consumers/check
 
 # docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
-doc: swift ## the documentation of HTTPCaching, ReactorCore, ReactorOperators, ReactorFlux and ReactorInspector, in .build/documentation
+doc: swift ## the documentation of each product, in .build/documentation
 	rm -rf .build/documentation .build/symbols
-	swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members --emit-extension-block-symbols
+	swift package --enable-all-traits dump-symbol-graph --minimum-access-level public --skip-synthesized-members --emit-extension-block-symbols
 	docc="$$(command -v docc || xcrun --find docc 2>/dev/null || echo "$$(dirname "$$(command -v swift)")/docc")"; \
-	for module in HTTPCaching ReactorCore ReactorOperators ReactorFlux ReactorInspector; do \
+	for module in $(notdir $(basename $(wildcard Sources/*/*.docc))); do \
 	  mkdir -p .build/symbols/$$module .build/documentation; \
 	  find .build/*/symbolgraph \( -name "$$module.symbols.json" -o -name "$$module@*.symbols.json" \) -exec cp {} .build/symbols/$$module \; ; \
 	  "$$docc" convert Sources/$$module/$$module.docc --output-path .build/documentation/$$module \

@@ -4,7 +4,7 @@
   import NIOPosix
   import ReactorCore
 
-  /// The client's errors in the words of ``ReactorCore/Transport``.
+  /// The client's errors in the words of `Transport`.
   enum AsyncHTTPClientFailure {
     static func mapped(_ error: any Error) -> any Error {
       switch error {

@@ -7,7 +7,7 @@
   import ReactorCore
 
   extension HTTPClientRequest {
-    /// - Throws: ``ReactorCore/ReactorError/invalidResource(_:)`` for what has no address. The client knows other schemes too, to
+    /// - Throws: `ReactorError/invalidResource(_:)` for what has no address. The client knows other schemes too, to
     ///   sockets of this machine; they are refused.
     init(_ request: HTTPRequest, body: Data?, report: TransferReport) throws(ReactorError) {
       guard let scheme = request.scheme?.lowercased(), scheme == "http" || scheme == "https",
@@ -27,7 +27,7 @@
   extension HTTPClientResponse {
     /// Status and fields, in their order and with their duplicates.
     ///
-    /// - Throws: ``ReactorCore/TransportError/tooManyFields(limit:)``: SwiftNIO stops HTTP/1.1 at 256 in its later releases, and
+    /// - Throws: `TransportError/tooManyFields(limit:)`: SwiftNIO stops HTTP/1.1 at 256 in its later releases, and
     ///   not in all that this package may be resolved with.
     func converted() throws -> HTTPResponse {
       guard (0...999).contains(status.code) else { throw HTTPParserError.invalidStatus }

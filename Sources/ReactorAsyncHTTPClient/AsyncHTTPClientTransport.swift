@@ -19,8 +19,8 @@
   /// Bodies in gzip and deflate are decoded within the limit; the response then has neither `Content-Encoding` nor
   /// `Content-Length`. Fields that occur several times come as they were sent. A request's body is copied piece by piece as it goes out.
   ///
-  /// It throws `CancellationError`, ``ReactorCore/ReactorError/timedOut``,
-  /// ``ReactorCore/ReactorError/invalidResource(_:)``, ``ReactorCore/TransportError``, and for the rest the client's
+  /// It throws `CancellationError`, `ReactorError/timedOut`,
+  /// `ReactorError/invalidResource(_:)`, `TransportError`, and for the rest the client's
   /// errors: a body that ends early is one, never a short success.
   public struct AsyncHTTPClientTransport: Transport {
     private let client: HTTPClient

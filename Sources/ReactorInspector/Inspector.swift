@@ -66,12 +66,12 @@ public final class Inspector: Sendable {
   ///
   /// The body of the live feed goes on until its reader ends it: by cancelling the task that iterates, or releasing the iterator.
   public func respond(to request: HTTPRequest) async -> (response: HTTPResponse, body: InspectorBody) {
-    await answer(admission.decision(request)).message
+    await response(to: admission.decision(request)).message
   }
 
-  private func answer(_ decision: Admission.Decision) async -> Answer {
+  private func response(to decision: Admission.Decision) async -> InspectorResponse {
     switch decision {
-    case .page: Page.answer(path: admission.path, token: admission.token)
+    case .page: Page.response(path: admission.path, token: admission.token)
     case .live: .live(LiveFeed(recorder: recorder, clock: clock))
     case .key(let id):
       recorder.detail(id).map { .json($0) } ?? .text(.notFound, "nothing is known of this key any more")
@@ -85,7 +85,7 @@ public final class Inspector: Sendable {
     }
   }
 
-  private func perform(_ action: Admission.Action, _ id: String) async -> Answer {
+  private func perform(_ action: Admission.Action, _ id: String) async -> InspectorResponse {
     guard let (subject, layer) = recorder.subject(id) else {
       return .text(.notFound, "nothing is known of this key any more")
     }
@@ -102,7 +102,7 @@ public final class Inspector: Sendable {
     return .text(.noContent, "")
   }
 
-  private func goOffline(_ isOn: Bool) -> Answer {
+  private func goOffline(_ isOn: Bool) -> InspectorResponse {
     for (_, layer) in recorder.layers().layers { layer.isOffline = isOn }
     return .text(.noContent, "")
   }

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// The page: one file, with a nonce for its style and script, so that nothing else in it is one.
 enum Page {
-  static func answer(path: String, token: String) -> Answer {
+  static func response(path: String, token: String) -> InspectorResponse {
     let nonce = Inspector.random()
     let html = source.replacingOccurrences(of: "{{nonce}}", with: nonce)
       .replacingOccurrences(of: "{{token}}", with: token)
@@ -14,7 +14,7 @@ enum Page {
     ]
     var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
     if let name = HTTPField.Name("Content-Security-Policy") { fields[name] = policy.joined(separator: "; ") }
-    return Answer(fields: fields, content: .whole(Data(html.utf8)))
+    return InspectorResponse(fields: fields, content: .whole(Data(html.utf8)))
   }
 
   private static var source: String { String(decoding: PackageResources.inspector_html, as: UTF8.self) }

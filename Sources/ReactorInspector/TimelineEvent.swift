@@ -1,6 +1,6 @@
 import ReactorCore
 
-/// A ``ReactorCore/ReactorEvent`` as it is kept: small, stamped on arrival, and without anything of a response's body.
+/// A `ReactorEvent` as it is kept: small, stamped on arrival, and without anything of a response's body.
 struct TimelineEvent: Sendable, Hashable {
   enum Name: String, Sendable, Encodable, CaseIterable {
     case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale, joined, request, response,

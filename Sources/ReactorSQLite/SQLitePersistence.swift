@@ -17,7 +17,7 @@
   /// largest batch of saves wrote. With records of 1 KB, the files stay under twice the limit and 8 MiB (200,000 saves
   /// under 50 MiB: 92 MiB); larger records take less.
   ///
-  /// **A record that cannot be read** throws ``ReactorCore/RecordError`` from `load`, harms no other, and stays until
+  /// **A record that cannot be read** throws `RecordError` from `load`, harms no other, and stays until
   /// something is saved under its key. **A database that cannot be used** (it is damaged, no database at all, or a
   /// newer release's) is renamed, `records.sqlite` to `records.sqlite.corrupt-20261121T161500Z`, whenever that is
   /// found; the store begins anew, the next `load` says so once (``SQLitePersistenceError/setAside(path:as:reason:)``),
@@ -88,7 +88,7 @@
       self.now = now
     }
 
-    /// - Throws: ``ReactorCore/RecordError``, ``SQLitePersistenceError``.
+    /// - Throws: `RecordError`, ``SQLitePersistenceError``.
     @concurrent public func load(_ key: RecordKey) async throws -> HTTPCaching.Record? {
       let date = now()
       let stored = try outward(.load) { try database.read(.load, at: date) { try $0.load(key.digest) } }
@@ -101,7 +101,7 @@
       return record
     }
 
-    /// - Throws: ``ReactorCore/RecordError/wrongKey``, ``SQLitePersistenceError``.
+    /// - Throws: `RecordError/wrongKey`, ``SQLitePersistenceError``.
     @concurrent public func save(_ record: HTTPCaching.Record, for key: RecordKey) async throws {
       guard record.belongs(to: key) else { throw RecordError.wrongKey }
       let change = SQLiteRows.Change(record, for: key, at: now())

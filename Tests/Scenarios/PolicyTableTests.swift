@@ -119,7 +119,7 @@ struct PolicyTableTests {
     }
   }
 
-  @Test func `no-store reaches its parties, and nobody after them`() async throws {
+  @Test func `no-store reaches its waiters, and nobody after them`() async throws {
     let bench = Bench()
     bench.transport.answer(
       "/v1/note", with: .json(Note(1, "one").json, fields: [.cacheControl: "no-store"]),

@@ -25,6 +25,14 @@ import Testing
       "../../ReactorOperatorsTests/Documentation/FabricExamples.swift"
     ),
     (
+      "Sources/ReactorSQLite/ReactorSQLite.docc/ReactorSQLite.md",
+      "../../ReactorSQLiteTests/Documentation/SQLiteExamples.swift"
+    ),
+    (
+      "Sources/ReactorAsyncHTTPClient/ReactorAsyncHTTPClient.docc/ReactorAsyncHTTPClient.md",
+      "../../ReactorAsyncHTTPClientTests/Documentation/AsyncHTTPClientExamples.swift"
+    ),
+    (
       "Sources/ReactorOperators/ReactorOperators.docc/BuildingFabric.md",
       "../../ReactorOperatorsTests/Documentation/FabricExamples.swift"
     ),

@@ -49,14 +49,14 @@ import Testing
   struct Cell: Sendable, CustomTestStringConvertible {
     let policy: FetchPolicy
     let copy: CopyAtHand
-    let standsIn: Bool
-    var testDescription: String { "\(policy), \(copy): \(standsIn)" }
+    let servesStale: Bool
+    var testDescription: String { "\(policy), \(copy): \(servesStale)" }
   }
 
   @Test(arguments: cells) func `as the table says when it fails`(cell: Cell) {
     for error in NetworkFailures.all {
       #expect(
-        cell.policy.servesStale(cell.copy.status, on: error) == cell.standsIn, "\(error)")
+        cell.policy.servesStale(cell.copy.status, on: error) == cell.servesStale, "\(error)")
     }
   }
 
@@ -77,7 +77,7 @@ import Testing
   ]
 
   static let cells = rows.flatMap { policy, answers in
-    zip(CopyAtHand.allCases, answers).map { Cell(policy: policy, copy: $0, standsIn: $1) }
+    zip(CopyAtHand.allCases, answers).map { Cell(policy: policy, copy: $0, servesStale: $1) }
   }
 }
 

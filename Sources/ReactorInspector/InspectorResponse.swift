@@ -2,26 +2,26 @@ import Foundation
 import HTTPTypes
 
 /// What is answered to a request.
-struct Answer: Sendable {
+struct InspectorResponse: Sendable {
   var status: HTTPResponse.Status = .ok
   var fields: HTTPFields = [:]
   let content: InspectorBody.Content
 
-  static func text(_ status: HTTPResponse.Status, _ text: String, _ fields: HTTPFields = [:]) -> Answer {
+  static func text(_ status: HTTPResponse.Status, _ text: String, _ fields: HTTPFields = [:]) -> InspectorResponse {
     var fields = fields
     if !text.isEmpty { fields[.contentType] = "text/plain; charset=utf-8" }
-    return Answer(status: status, fields: fields, content: .whole(Data(text.utf8)))
+    return InspectorResponse(status: status, fields: fields, content: .whole(Data(text.utf8)))
   }
 
-  static func json(_ value: some Encodable) -> Answer {
+  static func json(_ value: some Encodable) -> InspectorResponse {
     guard let data = try? JSONEncoder().encode(value) else {
       return .text(.internalServerError, "it cannot be encoded")
     }
-    return Answer(fields: [.contentType: "application/json"], content: .whole(data))
+    return InspectorResponse(fields: [.contentType: "application/json"], content: .whole(data))
   }
 
-  static func live(_ feed: LiveFeed) -> Answer {
-    Answer(fields: [.contentType: "text/event-stream"], content: .live(feed))
+  static func live(_ feed: LiveFeed) -> InspectorResponse {
+    InspectorResponse(fields: [.contentType: "text/event-stream"], content: .live(feed))
   }
 
   /// With the fields that every answer has.

@@ -9,7 +9,7 @@ import Testing
 
 @MainActor
 @Suite("A live model", .timeLimit(.minutes(1)))
-struct LiveTests {
+struct LiveResourceTests {
   /// Returns once `isMet`; `change` is what it looks at.
   private func wait<Model: Sendable>(_ live: LiveResource<Model>, until isMet: (LoadState<Model>) -> Bool) async {
     while !isMet(live.state) {

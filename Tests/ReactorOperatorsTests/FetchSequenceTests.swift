@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("Operators: one fetch as a sequence", .timeLimit(.minutes(1)))
-struct FetchesTests {
+struct FetchSequenceTests {
   @Test func `each iteration fetches once and ends, and nothing happens before`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
