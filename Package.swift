@@ -105,11 +105,20 @@ let package = Package(
         path: "Tests/\(name)", swiftSettings: settings)
     } + [
       .testTarget(
-        name: "Simulation", dependencies: ["ReactorCore", "ReactorTesting", "TestSupport", "Simulate"] + httpTypes,
+        name: "Simulation", dependencies: ["ReactorCore", "ReactorTesting"] + httpTypes,
         path: "Tests/Simulation", swiftSettings: settings),
+      // Suites that run after all others: they need both processors, kill processes, fail disks, damage files, run
+      // programs or measure memory.
+      .testTarget(
+        name: "Destructive",
+        dependencies: [
+          "HTTPCaching", "ReactorCore", "ReactorSQLite", "ReactorAsyncHTTPClient", "ReactorTesting", "TestSupport",
+          "StoreWriter", "Simulate", .target(name: "CFaultVFS", condition: .when(traits: ["SQLite"])),
+        ] + sqlite + asyncHTTPClient + http2Server + httpTypes,
+        swiftSettings: settings),
       .testTarget(
         name: "HTTPCachingTests",
-        dependencies: ["HTTPCaching", "ReactorTesting", "TestSupport", "StoreWriter"] + httpTypes,
+        dependencies: ["HTTPCaching", "ReactorTesting", "TestSupport"] + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorOperatorsTests",
@@ -119,7 +128,7 @@ let package = Package(
         ] + httpTypes, swiftSettings: settings),
       .testTarget(
         name: "ReactorCoreTests",
-        dependencies: ["ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter"] + httpTypes,
+        dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
         swiftSettings: settings),
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(
@@ -132,13 +141,12 @@ let package = Package(
         swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",
-        dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting", "TestSupport", "StoreWriter"] + sqlite
-          + httpTypes + [.target(name: "CFaultVFS", condition: .when(traits: ["SQLite"]))],
+        dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting", "TestSupport"] + sqlite + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorAsyncHTTPClientTests",
         dependencies: ["ReactorAsyncHTTPClient", "ReactorCore", "ReactorTesting", "TestSupport"] + asyncHTTPClient
-          + http2Server + httpTypes,
+          + httpTypes,
         swiftSettings: settings),
     ],
   swiftLanguageModes: [.v6]

@@ -1,8 +1,6 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
-import ReactorTesting
-import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `A file as a body` {
@@ -25,13 +23,4 @@ import Testing
       return reason.contains("all")
     }
   }
-
-  #if os(Linux)
-    @Test func `goes out by URLSession`() async {
-      await #expect(processExitsWith: .success) {
-        let growth = try await FileUpload.growth(sendingBy: URLSessionTransport())
-        #expect(growth < 3 * FileUpload.size, "\(growth) bytes")
-      }
-    }
-  #endif
 }

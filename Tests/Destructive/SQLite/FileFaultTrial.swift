@@ -78,7 +78,8 @@
         if try await persistence.load(users) != nil { faults.append("what was removed is there") }
         if try isFound(Self.older, beside: full) { faults.append("what was removed may be in what was set aside") }
       }
-      if try permissions(URL(filePath: full)) != 0o600 { faults.append("others may read it") }
+      let permissions = try attribute(.posixPermissions, of: URL(filePath: full)) as? Int
+      if permissions != 0o600 { faults.append("others may read it") }
       return faults
     }
 
@@ -112,10 +113,9 @@
 
     /// Whether a file of the database holds just these bytes.
     private func isFound(_ bytes: Data, beside path: String) throws -> Bool {
-      let names = try neighbours(path).filter { $0.hasPrefix((path as NSString).lastPathComponent) }
-      let directory = (path as NSString).deletingLastPathComponent
-      return try names.contains { name in
-        try Data(contentsOf: URL(filePath: "\(directory)/\(name)")) == bytes
+      let file = URL(filePath: path)
+      return try files(in: file.deletingLastPathComponent()).contains { other in
+        try other.lastPathComponent.hasPrefix(file.lastPathComponent) && Data(contentsOf: other) == bytes
       }
     }
   }

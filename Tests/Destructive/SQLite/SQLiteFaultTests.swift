@@ -126,11 +126,4 @@
       }
     }
   }
-
-  /// The names of what was set aside beside the database.
-  func setAside(_ path: String) -> [String] {
-    let directory = (path as NSString).deletingLastPathComponent
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-    return names.filter { $0.contains(".corrupt-") }
-  }
 #endif

@@ -87,4 +87,15 @@
       }
     }
   }
+
+  /// Calls `body` with a client, and shuts it down.
+  private func withClient(
+    _ configuration: HTTPClient.Configuration, _ body: (HTTPClient) async throws -> Void
+  ) async throws {
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(client)) } catch { result = .failure(error) }
+    try await client.shutdown()
+    try result.get()
+  }
 #endif

@@ -1,0 +1,19 @@
+#if os(macOS) || os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  /// Real processes: one process alone would hide what differs between two.
+  @Suite(.timeLimit(.minutes(1))) struct `A restart` {
+    @Test func `keeps local writes and typed records of every kind of model type`() async throws {
+      try await withTemporaryDirectory { directory in
+        let (writer, path) = (try Program("StoreWriter"), directory.path(percentEncoded: false))
+        let written = try await writer.output("models", path, "write").split(separator: "\n")
+        let read = try await writer.output("models", path, "read").split(separator: "\n")
+        #expect(written.count >= 16)
+        #expect(written.filter { !$0.hasSuffix(" kept") } == [])
+        #expect(read == written)
+      }
+    }
+  }
+#endif
