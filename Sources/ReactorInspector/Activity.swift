@@ -1,3 +1,5 @@
+import ReactorCore
+
 /// How much happens: in all, and second by second for the last two minutes.
 struct Activity: Sendable {
   struct Counts: Sendable, Hashable, Encodable {

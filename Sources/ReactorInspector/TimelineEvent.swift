@@ -2,12 +2,7 @@ import ReactorCore
 
 /// A `ReactorEvent` as it is kept: small, stamped on arrival, and without anything of a response's body.
 struct TimelineEvent: Sendable, Hashable {
-  enum Name: String, Sendable, Encodable, CaseIterable {
-    case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale, joined, request, response,
-      retry
-    case notModified, parsed, pruned, duplicateMembers, saved, saveFailed, notEncoded, paused, superseded, cancelled
-    case savedLocally, invalidated, removed, evicted, failed, dropped
-  }
+  typealias Name = ReactorEvent.Kind.Name
 
   /// Counts up over all keys.
   var number: UInt64 = 0
@@ -31,38 +26,22 @@ struct TimelineEvent: Sendable, Hashable {
 extension TimelineEvent {
   /// `nil` for what is no step: progress.
   init?(_ event: ReactorEvent, at: Double) {
+    if case .progress = event.kind { return nil }
     self.at = at
     model = event.model
+    name = event.kind.name
     switch event.kind {
-    case .memoryHit: name = .memoryHit
-    case .memoryMiss: name = .memoryMiss
-    case .persistenceHit(let isFresh): (name, flag) = (.persistenceHit, isFresh)
-    case .persistenceMiss: name = .persistenceMiss
-    case .loadFailed(let error): (name, reason) = (.loadFailed, Reason.text(error))
-    case .servedStale: name = .servedStale
-    case .joined: name = .joined
-    case .request(let isConditional): (name, flag) = (.request, isConditional)
+    case .persistenceHit(let isFresh): flag = isFresh
+    case .request(let isConditional): flag = isConditional
     case .response(let status, let bytes, let duration):
-      (name, self.status, count, self.duration) = (.response, status, bytes, duration.milliseconds)
-    case .progress: return nil
+      (self.status, count, self.duration) = (status, bytes, duration.milliseconds)
     case .retry(let attempt, let delay, let reason):
-      (name, count, duration, self.reason) = (.retry, attempt, delay.milliseconds, reason)
-    case .notModified(let bytes): (name, count) = (.notModified, bytes)
-    case .parsed(let bytes, let duration): (name, count, self.duration) = (.parsed, bytes, duration.milliseconds)
-    case .pruned(_, let pruned): (name, count) = (.pruned, pruned)
-    case .duplicateMembers(let names): (name, count) = (.duplicateMembers, names.count)
-    case .saved(let bytes): (name, count) = (.saved, bytes)
-    case .saveFailed(let error): (name, reason) = (.saveFailed, Reason.text(error))
-    case .notEncoded: name = .notEncoded
-    case .paused: name = .paused
-    case .superseded: name = .superseded
-    case .cancelled: name = .cancelled
-    case .savedLocally: name = .savedLocally
-    case .invalidated: name = .invalidated
-    case .removed: name = .removed
-    case .evicted: name = .evicted
-    case .failed(let error): (name, reason) = (.failed, Reason.text(error))
-    case .dropped(let count): (name, self.count) = (.dropped, count)
+      (count, duration, self.reason) = (attempt, delay.milliseconds, reason)
+    case .parsed(let bytes, let duration): (count, self.duration) = (bytes, duration.milliseconds)
+    case .duplicateMembers(let names): count = names.count
+    case .notModified(let number), .pruned(_, let number), .saved(let number), .dropped(let number): count = number
+    case .loadFailed(let error), .saveFailed(let error), .failed(let error): reason = Reason.text(error)
+    default: break
     }
   }
 }
@@ -73,7 +52,7 @@ extension TimelineEvent: Encodable {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(number, forKey: .number)
     try container.encode(at.rounded(toTenths: ()), forKey: .at)
-    try container.encode(name, forKey: .name)
+    try container.encode(name.rawValue, forKey: .name)
     try container.encode(model, forKey: .model)
     if flag { try container.encode(flag, forKey: .flag) }
     if status != 0 { try container.encode(status, forKey: .status) }

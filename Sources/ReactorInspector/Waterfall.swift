@@ -1,3 +1,5 @@
+import ReactorCore
+
 /// The timeline of one key: what was done for it, step by step, as bars.
 ///
 /// ```
@@ -58,7 +60,8 @@ struct Waterfall {
     case .notEncoded: save(.failed, "in memory only", event)
     case .failed: finish(.failed, event.reason ?? "", event)
     case .cancelled, .superseded, .removed: finish(.cancelled, event.name.rawValue, event)
-    case .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .invalidated, .evicted, .dropped:
+    case .progress, .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .invalidated,
+      .evicted, .dropped:
       break
     }
   }

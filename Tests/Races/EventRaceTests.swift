@@ -17,11 +17,13 @@ struct EventRaceTests {
   }
 
   /// What an observer is told, in order, where `change` happens during its first call.
-  private func events(during change: @escaping @Sendable () async throws -> Void) async throws -> [String] {
-    let told = Shared<[String]>([])
+  private func events(during change: @escaping @Sendable () async throws -> Void) async throws
+    -> [ReactorEvent.Kind.Name]
+  {
+    let told = Shared<[ReactorEvent.Kind.Name]>([])
     let executor = executor
     let token = reactor.observeEvents { event in
-      told.change { $0.append("\(event.kind)") }
+      told.change { $0.append(event.kind.name) }
       if told.value.count == 1 { executor.run() }
     }
     let task = Task(executorPreference: executor) { try await change() }
@@ -40,7 +42,7 @@ struct EventRaceTests {
       #expect(try await reactor.fetch("a") == "1")
       try await reactor.remove("a")
     }
-    #expect(events == ["invalidated", "memory hit", "removed"])
+    #expect(events == [.invalidated, .memoryHit, .removed])
   }
 
   @Test func `nothing is hit after a removal that was not told yet`() async throws {
@@ -50,7 +52,7 @@ struct EventRaceTests {
       try await reactor.remove("a")
       #expect(try await reactor.fetch("a") == "a")
     }
-    #expect(events.prefix(3) == ["invalidated", "removed", "memory miss"])
+    #expect(events.prefix(3) == [.invalidated, .removed, .memoryMiss])
   }
 
   /// From outside of the executor, which has to run for it.

@@ -15,7 +15,7 @@ struct FlightRaceTests {
     let stays = Task { try await notes.fetch("note").text }
     try await gate.waitForArrival()
     let leaves = Task { await error { try await notes.fetch("note") } }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     leaves.cancel()
     #expect(await leaves.value?.isCancelled == true)
     #expect(bench.transport.cancellationCount == 0)
@@ -33,7 +33,7 @@ struct FlightRaceTests {
     let first = Task { await error { try await notes.fetch("note") } }
     try await gate.waitForArrival()
     let second = Task { try await notes.fetch("note").text }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     first.cancel()
     #expect(await first.value?.isCancelled == true)
     gate.open()
@@ -47,12 +47,12 @@ struct FlightRaceTests {
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json).held(at: gate))
     let notes = bench.notes
     let callers = (0..<3).map { _ in Task { await error { try await notes.fetch("note") } } }
-    await bench.log.wait(for: "joined", count: 2)
+    try await bench.log.wait(for: .joined, count: 2)
     try await gate.waitForArrival()
     for caller in callers { caller.cancel() }
     for caller in callers { #expect(await caller.value?.isCancelled == true) }
     try await bench.transport.waitForCancellations()
-    #expect(bench.log.count("cancelled, nobody waits") == 1)
+    #expect(bench.log.count(.cancelled) == 1)
     #expect(gate.waitingCount == 0)
   }
 
@@ -68,7 +68,7 @@ struct FlightRaceTests {
     go.open()
     #expect(await caller.value?.isCancelled == true)
     #expect(bench.transport.requestCount == 0)
-    #expect(bench.log.lines.isEmpty)
+    #expect(bench.log.events.isEmpty)
   }
 
   @Test func `a fetch after a cancelled flight begins another`() async throws {
@@ -84,7 +84,7 @@ struct FlightRaceTests {
     _ = await first.value
     #expect(try await notes.fetch("note").text == "second")
     gate.open()
-    await bench.log.wait(for: "response", count: 2)
+    try await bench.log.wait(for: .response, count: 2)
     // The answer of the cancelled flight, begun earlier, overwrites nothing.
     #expect(notes.cached("note")?.text == "second")
     #expect(try await bench.restarted().notes.fetch("note").text == "second")
@@ -135,7 +135,7 @@ struct FlightRaceTests {
     // A second one, while that is under way, begins no other.
     #expect(try await notes.fetch("note", policy: .staleWhileRevalidate).text == "one")
     gate.open()
-    await bench.log.wait(for: "saved", count: 2)
+    try await bench.log.wait(for: .saved, count: 2)
     // It is saved before it is shown.
     var states = notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()
     #expect(await states.first { $0.value?.text == "two" } != nil)
@@ -168,7 +168,7 @@ struct FlightRaceTests {
     let first = Task { try await notes.fetch("note").text }
     try await gate.waitForArrival()
     let second = Task { try await notes.fetchFromNetwork("note").text }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     gate.open()
     #expect(try await first.value == "one")
     #expect(try await second.value == "one")
@@ -188,7 +188,7 @@ struct FlightRaceTests {
     let low = Task(priority: .background) { try await notes.fetch("note").id }
     try await transport.waitForRequests()
     let high = Task(priority: .high) { try await notes.fetch("note").id }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     go.open()
     #expect(try await low.value >= Int(TaskPriority.high.rawValue))
     #expect(try await high.value >= Int(TaskPriority.high.rawValue))

@@ -19,7 +19,7 @@ struct GenerationRaceTests {
     // Who waited gets what is newest.
     #expect(try await caller.value == "written")
     gate.open()
-    await bench.log.wait(for: "response")
+    try await bench.log.wait(for: .response)
     #expect(notes.cached("note")?.text == "written")
     #expect(try await bench.restarted().notes.fetch("note").text == "written")
   }
@@ -61,7 +61,7 @@ struct GenerationRaceTests {
     await notes.invalidate("note")
     #expect(try await caller.value == "after")
     gate.open()
-    await bench.log.wait(for: "response", count: 2)
+    try await bench.log.wait(for: .response, count: 2)
     #expect(notes.cached("note")?.text == "after")
     #expect(try await bench.restarted().notes.fetch("note").text == "after")
     #expect(bench.transport.requestCount == 2)
@@ -111,7 +111,7 @@ struct GenerationRaceTests {
     let removal = Task { try await notes.remove("note") }
     try await hold.reached()
     let caller = Task { try await notes.fetch("note").text }
-    await bench.log.wait(for: "memory miss", count: 2)
+    try await bench.log.wait(for: .memoryMiss, count: 2)
     hold.open()
     try await removal.value
     #expect(try await caller.value == "new")
@@ -199,9 +199,9 @@ struct GenerationRaceTests {
     let fetching = Task { await error { try await notes.fetch("note") } }
     try await gate.reached()
     let removal = Task { try await notes.remove("note") }
-    await bench.log.wait(for: "removed")
+    try await bench.log.wait(for: .removed)
     let invalidation = Task { await notes.invalidate("note") }
-    await bench.log.wait(for: "invalidated")
+    try await bench.log.wait(for: .invalidated)
     gate.open()
     try await removal.value
     await invalidation.value
@@ -221,9 +221,9 @@ struct GenerationRaceTests {
     let fetching = Task { try await notes.fetch("note").text }
     try await gate.reached()
     let writing = Task { try await notes.save(Note(1, "mine"), for: "note") }
-    await bench.log.wait(for: "saved locally")
+    try await bench.log.wait(for: .savedLocally)
     let invalidation = Task { await notes.invalidate("note") }
-    await bench.log.wait(for: "invalidated")
+    try await bench.log.wait(for: .invalidated)
     gate.open()
     try await writing.value
     await invalidation.value
@@ -254,7 +254,7 @@ struct GenerationRaceTests {
     answered.open()
     try await saved.reached()
     listed.open()
-    await bench.log.wait(for: "superseded")
+    try await bench.log.wait(for: .superseded)
     saved.open()
     #expect(try await fetching.value == "after")
     #expect(try await putting.value == "put")
@@ -310,9 +310,9 @@ struct GenerationRaceTests {
     let fetching = Task { try await notes.fetch("note").text }
     try await fetched.reached()
     let first = Task { try await notes.save(Note(1, "first"), for: "note") }
-    await bench.log.wait(for: "saved locally")
+    try await bench.log.wait(for: .savedLocally)
     let second = Task { await error { try await notes.save(Note(1, "second"), for: "note") } }
-    await bench.log.wait(for: "saved locally", count: 2)
+    try await bench.log.wait(for: .savedLocally, count: 2)
     fetched.open()
     try await written.reached()
     written.open()
@@ -336,7 +336,7 @@ struct GenerationRaceTests {
     looking.open()
     #expect(try await fetching.value == "one")
     #expect(bench.transport.requests.count == 1)
-    #expect(bench.log.lines.count { $0.hasPrefix("request") } == 1)
+    #expect(bench.log.count(.request) == 1)
     try await bench.waitUntilNothingWaits()
   }
 }

@@ -23,16 +23,17 @@ struct RetryRaceTests {
     let first = Task { try await bench.notes.fetch("note").text }
     try await bench.clock.waitForSleepers()
     let second = Task { try await bench.notes.fetchFromNetwork("note").text }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     #expect(bench.transport.requestCount == 1)
     bench.clock.advance(by: .seconds(5))
     #expect(try await first.value == "one")
     #expect(try await second.value == "one")
     #expect(bench.transport.requestCount == 2)
-    #expect(bench.log.count("retry, attempt 2 in 5000.0 ms, status 503") == 1)
-    #expect(bench.log.count("request") == 2)
-    #expect(bench.log.count("response 503") == 1)
-    #expect(bench.log.count("failed") == 0)
+    #expect(
+      bench.log.kinds.count { if case .retry(attempt: 2, after: .seconds(5), _) = $0 { true } else { false } } == 1)
+    #expect(bench.log.count(.request) == 2)
+    #expect(bench.log.kinds.count { if case .response(status: 503, _, _) = $0 { true } else { false } } == 1)
+    #expect(bench.log.count(.failed) == 0)
     try await bench.waitUntilNothingWaits()
   }
 
@@ -42,7 +43,7 @@ struct RetryRaceTests {
     let first = Task { await error { try await bench.notes.fetch("note") } }
     try await bench.clock.waitForSleepers()
     let second = Task { await error { try await bench.notes.fetch("note") } }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     first.cancel()
     #expect(await first.value?.isCancelled == true)
     #expect(bench.clock.sleeperCount == 1)
@@ -73,7 +74,7 @@ struct RetryRaceTests {
     if isOffline {
       bench.reachability.set(false)
       bench.clock.advance(by: .seconds(5))
-      await bench.log.wait(for: "paused")
+      try await bench.log.wait(for: .paused)
     }
     try await bench.layer.removeAll()
     #expect(await caller.value?.isCancelled == true)
@@ -90,7 +91,7 @@ struct RetryRaceTests {
     try await bench.clock.waitForSleepers()
     bench.reachability.set(false)
     bench.clock.advance(by: .seconds(5))
-    await bench.log.wait(for: "paused")
+    try await bench.log.wait(for: .paused)
     #expect(bench.transport.requestCount == 1)
     bench.reachability.set(true)
     #expect(try await caller.value == "one")
@@ -104,7 +105,7 @@ struct RetryRaceTests {
     try await bench.clock.waitForSleepers()
     bench.reachability.set(false)
     bench.clock.advance(by: .milliseconds(500))
-    await bench.log.wait(for: "paused")
+    try await bench.log.wait(for: .paused)
     try await bench.clock.waitForSleepers()
     bench.clock.advance(by: .seconds(30))
     guard case .network(let cause) = await caller.value else { return #expect(Bool(false)) }

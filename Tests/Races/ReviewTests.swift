@@ -26,7 +26,7 @@ struct VariantRaceTests {
     let first = Task { try await notes.fetch(Self.english).text }
     try await gate.waitForArrival()
     let second = Task { try await notes.fetch(Self.german).text }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     gate.open()
     #expect(try await first.value == "en")
     #expect(try await second.value == "de")

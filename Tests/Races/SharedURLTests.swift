@@ -83,7 +83,7 @@ struct SharedURLTests {
     try await bench.clock.waitForSleepers(count: 2)
     for number in 2...4 {
       bench.clock.advance(by: .milliseconds(50))
-      if number < 4 { await bench.log.wait(for: "response", count: number + 1) }
+      if number < 4 { try await bench.log.wait(for: .response, count: number + 1) }
       if number < 4 { try await bench.clock.waitForSleepers(count: 2) }
     }
     #expect(try await fetching.value == "title")
@@ -128,7 +128,7 @@ struct StoredElsewhereTests {
     #expect(try await bench.layer.reactor(Title.self).fetchFromNetwork("note").text == "two")
     #expect(try await bench.notes.fetch("note").text == "one")
     #expect(bench.transport.requestCount == 2)
-    #expect(bench.log.count("saved") == 1)
+    #expect(bench.log.count(.saved) == 1)
   }
 
   @Test func `a 304 for what is in memory alone leaves another type's copy fresh`() async throws {
@@ -142,7 +142,7 @@ struct StoredElsewhereTests {
     try await bench.persistence?.removeAll(in: nil)
     bench.clock.advance(by: .seconds(1))
     #expect(try await titles.fetchFromNetwork("note").text == "one")
-    #expect(bench.log.count("304 not modified") == 1)
+    #expect(bench.log.count(.notModified) == 1)
     #expect(try await bench.notes.fetch("note").text == "one")
     #expect(bench.transport.requestCount == 2)
   }
@@ -157,7 +157,7 @@ struct StoredElsewhereTests {
     try await bench.notes.remove("note")
     // It is told of a newer record, reads that, and cannot.
     _ = try await bench.notes.fetch("note")
-    await bench.log.wait(for: "load failed")
+    try await bench.log.wait(for: .loadFailed)
     #expect(stream.latest()?.error?.isNotCached == (policy == .cacheOnly ? true : nil))
   }
 }

@@ -78,7 +78,7 @@ struct StepRaceTests {
     let write = Task { try await reactor.save(Note(1, "mine"), for: "a") }
     try await start.waitForArrival()
     let signOut = Task { try await bench.layer.removeAll() }
-    await bench.log.wait(for: "removed")
+    try await bench.log.wait(for: .removed)
     start.open()
     try await write.value
     try await signOut.value
@@ -97,10 +97,10 @@ struct StepRaceTests {
     let write = Task { try await reactor.save(Note(1, "mine"), for: "a") }
     try await start.waitForArrival()
     let signOut = Task { try await bench.layer.removeAll() }
-    await bench.log.wait(for: "removed")
+    try await bench.log.wait(for: .removed)
     // Its load queues behind the sign-out. It holds nothing.
     let stranger = Task { try await notes.fetch("other").text }
-    await bench.log.wait(for: "memory miss")
+    try await bench.log.wait(for: .memoryMiss)
     start.open()
     try await write.value
     try await signOut.value
@@ -119,7 +119,7 @@ struct StepRaceTests {
     // The step's own write of "b" stands at the disk.
     try await second.reached()
     let newer = Task { try await notes.save(Note(2, "newer"), for: "b") }
-    await bench.log.wait(for: "saved locally", count: 3)
+    try await bench.log.wait(for: .savedLocally, count: 3)
     second.open()
     try await write.value
     try await newer.value
@@ -135,7 +135,7 @@ struct StepRaceTests {
     let reactor = loading("a") { try await notes.save(Note(2, "step's"), for: "b") }
     bench.transport.answer("/v1/a", with: .json(Note(1, "a").json))
     let fetch = Task { try await reactor.fetch("a").text }
-    await bench.log.wait(for: "saved locally", count: 2)
+    try await bench.log.wait(for: .savedLocally, count: 2)
     hold.open()
     try await older.value
     #expect(try await fetch.value == "a")
@@ -151,7 +151,7 @@ struct StepRaceTests {
     let saving = Task { try? await notes.fetch("b") }
     try await save.reached()
     let fetch = Task { try await reactor.fetch("a") }
-    await bench.log.wait(for: "removed")
+    try await bench.log.wait(for: .removed)
     let error = await #expect(throws: ReactorError.self) { try await fetch.value }
     #expect(error.map { "\($0)" } == "cancelled")
     #expect(faulty.calls(.removeAll) == 0)
@@ -223,9 +223,9 @@ struct StepRaceTests {
       }
     }
     switch operation {
-    case "save": await bench.log.wait(for: "saved locally", count: 2)
-    case "fetch": await bench.log.wait(for: "parsed")
-    default: await bench.log.wait(for: "removed")
+    case "save": try await bench.log.wait(for: .savedLocally, count: 2)
+    case "fetch": try await bench.log.wait(for: .parsed)
+    default: try await bench.log.wait(for: .removed)
     }
     waiting.cancel()
     let error = await #expect(throws: ReactorError.self) { try await waiting.value }
@@ -236,7 +236,7 @@ struct StepRaceTests {
     let restarted = bench.restarted().notes
     switch operation {
     case "save":
-      await bench.log.wait(for: "saved ", count: 3)
+      try await bench.log.wait(for: .saved)
       #expect(try await restarted.fetch("a", policy: .cacheOnly).text == "newer")
     case "remove", "removeAll":
       try await layer.reactor(Note.self).remove("b")

@@ -44,7 +44,7 @@ struct VariantsAtOnceTests {
     let english = Task { try await notes.fetch(Self.english, policy: policy).text }
     try await gate.reached()
     let german = Task { try await notes.fetch(Self.german, policy: policy).text }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     gate.open()
     #expect(try await english.value == "en 1")
     #expect(try await german.value == "de 1")
@@ -63,7 +63,7 @@ struct VariantsAtOnceTests {
     let english = Task { try await notes.fetch(Self.english).text }
     try await gate.reached()
     let german = Task { try await notes.fetch(Self.german).text }
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     bench.reachability.set(false)
     gate.open()
     looking.open()
@@ -124,7 +124,7 @@ struct VariantsAtOnceTests {
     let bench = try await stored(on: disk)
     disk.fail(.save, with: RecordError.truncated)
     await bench.notes.invalidate(Self.english)
-    #expect(bench.log.count("save failed") == 1)
+    #expect(bench.log.count(.saveFailed) == 1)
     bench.clock.advance(by: .seconds(1))
     #expect(try await bench.notes.fetch(Self.english).text == "en 2")
     #expect(try await bench.notes.fetch(Self.german).text == "de 2")

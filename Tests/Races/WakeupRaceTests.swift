@@ -55,7 +55,7 @@ struct WakeupRaceTests {
     bench.reachability.set(false)
     bench.reachability.set(true)
     // The stream joins the request, so that it does not end with its caller.
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     caller.cancel()
     #expect(await error { try await caller.value }?.isCancelled == true)
     #expect(bench.transport.requestCount == 2)
@@ -110,7 +110,7 @@ struct WakeupRaceTests {
     try await gate.waitForArrival()
     try await bench.clock.waitForSleepers()
     bench.clock.advance(by: .seconds(2))
-    await bench.log.wait(for: "joined")
+    try await bench.log.wait(for: .joined)
     caller.cancel()
     _ = await caller.result
     gate.open()

@@ -56,9 +56,9 @@
       configuration.retry.firstDelay = .zero
       let url = try #require(URL(string: "http://127.0.0.1:\(LoopbackServer.unusedPort())"))
       let layer = ModelLayer(baseURL: url, transport: AsyncHTTPClientTransport(), configuration: configuration)
-      let log = EventLog(layer)
+      let log = EventRecorder(layer)
       #expect(await error { try await layer.reactor(Note.self).fetch("note") } != nil)
-      #expect(log.count("retry, attempt ") == 2)
+      #expect(log.count(.retry) == 2)
     }
 
     @Test func `a body in chunks reaches the test server whole`() async throws {

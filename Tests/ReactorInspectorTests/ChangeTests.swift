@@ -27,7 +27,7 @@ struct ChangeTests {
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).id == 1)
 
     #expect(await inspector.post("/inspector/refetch?key=\(id)").status == .noContent)
-    await bench.log.wait(for: "saved", count: 2)
+    try await bench.log.wait(for: .saved, count: 2)
     do {
       var states = bench.notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()
       #expect(await states.first { $0.value?.id == 2 } != nil)
@@ -88,7 +88,7 @@ struct OfflineTests {
     // What the system says of connectivity changes nothing.
     bench.reachability.set(false)
     bench.reachability.set(true)
-    await bench.log.wait(for: "paused", count: 2)
+    try await bench.log.wait(for: .paused, count: 2)
     #expect(bench.transport.requestCount == 0)
 
     #expect(await inspector.post("/inspector/offline?on=false").status == .noContent)
@@ -118,7 +118,7 @@ struct OfflineTests {
     let bench = Bench { $0.retry = RetryPolicy(attempts: 2) }
     bench.transport.answer("/v1/note", with: .response(.serviceUnavailable), .json(Note(1, "one").json))
     let fetch = Task { try await bench.notes.fetch("note") }
-    await bench.log.wait(for: "retry")
+    try await bench.log.wait(for: .retry)
     bench.layer.isOffline = true
     try await bench.clock.waitForSleepers()
     bench.clock.advance(by: .seconds(60))

@@ -1,3 +1,4 @@
+import ReactorCore
 import Testing
 
 @testable import ReactorInspector

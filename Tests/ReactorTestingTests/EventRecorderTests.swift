@@ -24,9 +24,9 @@ import Testing
     let numbers = layer.reactor([Int].self)
     _ = try await numbers.fetch("numbers")
     _ = try await numbers.fetch("numbers")
-    #expect(recorder.lines.first == "memory miss")
-    #expect(recorder.lines.last == "memory hit")
-    #expect(recorder.count("memory") == 2)
+    #expect(recorder.names.first == .memoryMiss)
+    #expect(recorder.names.last == .memoryHit)
+    #expect(recorder.count(.memoryMiss) == 1 && recorder.count(.memoryHit) == 1)
     #expect(recorder.events.map(\.model).allSatisfy { $0 == "Array<Int>" })
   }
 
@@ -35,18 +35,18 @@ import Testing
     let gate = Gate()
     transport.answer("/v1/numbers", with: ScriptedTransport.Answer.json("[1]").held(at: gate))
     let fetch = Task { try await layer.reactor([Int].self).fetch("numbers") }
-    try await recorder.wait(for: "request")
-    #expect(recorder.count("response") == 0)
-    let response = Task { try await recorder.wait(for: "response 200") }
+    try await recorder.wait(for: .request)
+    #expect(recorder.count(.response) == 0)
+    let response = Task { try await recorder.wait(for: .response) }
     gate.open()
     try await response.value
     #expect(try await fetch.value == [1])
-    try await recorder.wait(for: "memory miss")
+    try await recorder.wait(for: .memoryMiss)
   }
 
   @Test func `ends a wait in vain when it is cancelled`() async throws {
     let recorder = EventRecorder(layer)
-    let wait = Task { try await recorder.wait(for: "removed") }
+    let wait = Task { try await recorder.wait(for: .removed) }
     wait.cancel()
     await #expect(throws: CancellationError.self) { try await wait.value }
   }
@@ -59,7 +59,7 @@ import Testing
       // Too late: what memory has was not seen to come.
       let recorder = EventRecorder(layer)
       _ = try await numbers.fetch("numbers")
-      #expect(recorder.lines == ["memory hit"])
+      #expect(recorder.names == [.memoryHit])
     } matching: { issue in
       issues.withLock { $0.append("\(issue.comments)") }
       return true

@@ -143,7 +143,7 @@ struct CanaryTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let store = FilePersistence(directory: folder.appending(path: "store"))
     let layer = try layer(store)
-    let log = EventLog(layer)
+    let log = EventRecorder(layer)
     let inspector = Inspector(clock: clock, now: clock.wallClock)
     inspector.show(layer)
     let notes = layer.reactor(Note.self)
@@ -158,7 +158,7 @@ struct CanaryTests {
       }
     }
     tellDump(log.events)
-    tell(log.lines.joined() + log.events.map(\.description).joined())
+    tell(log.events.map(\.description).joined())
     for entry in try await store.entries(in: nil, url: nil) {
       tell("\(entry.key) \(entry.key.url) \(entry.key.identity) \(entry.key.scope)")
       tellDump(entry)

@@ -23,7 +23,7 @@ struct ExecutorTests {
       return executor.jobs - before
     }.value
     #expect(jobs == 0)
-    #expect(bench.log.count("memory hit") == 300)
+    #expect(bench.log.count(.memoryHit) == 300)
   }
 
   @Test @MainActor func `a memory hit lets nothing else run on the main actor in between`() async throws {

@@ -17,10 +17,10 @@ struct FlowTests {
         try await gate.wait()
         return "\(resource.path) \(tick.next())"
       })
-    let log = EventLog(reactor, except: [.ownSteps])
+    let log = EventRecorder(reactor, except: [.ownSteps])
     async let first = reactor.fetch("a")
     async let second = reactor.fetch("a")
-    await log.wait(for: "joined")
+    try await log.wait(for: .joined)
     gate.open()
     #expect(try await first == "a 1")
     #expect(try await second == "a 1")
@@ -154,8 +154,8 @@ struct FlowTests {
     let sessions = bench.layer.reactor(Session.self)
     try await sessions.save(Session(), for: "session")
     #expect(sessions.cached("session") == Session())
-    #expect(bench.log.count("in memory only") == 1)
-    #expect(bench.log.count("saved") == 1)  // "saved locally", and no record
+    #expect(bench.log.count(.notEncoded) == 1)
+    #expect(bench.log.count(.savedLocally) == 1 && bench.log.count(.saved) == 0)
     #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
   }
 

@@ -13,9 +13,9 @@ struct MemoryTests {
     _ = try await bench.notes.fetch("note")
     try await bench.clock.waitForSleepers()
     bench.clock.advance(by: .seconds(299))
-    #expect(bench.log.count("evicted") == 0)
+    #expect(bench.log.count(.evicted) == 0)
     bench.clock.advance(by: .seconds(1))
-    await bench.log.wait(for: "evicted")
+    try await bench.log.wait(for: .evicted)
     #expect(bench.notes.cached("note") == nil)
     #expect(try await bench.notes.fetch("note", policy: .cacheOnly).text == "one")
   }
@@ -33,9 +33,9 @@ struct MemoryTests {
     states = nil
     try await bench.clock.waitForSleepers()
     bench.clock.advance(by: .seconds(299))
-    #expect(bench.log.count("evicted") == 0)
+    #expect(bench.log.count(.evicted) == 0)
     bench.clock.advance(by: .seconds(1))
-    await bench.log.wait(for: "evicted")
+    try await bench.log.wait(for: .evicted)
     try await bench.clock.waitUntilNobodySleeps()
   }
 
@@ -125,11 +125,11 @@ struct ModelLayerTests {
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     var events = bench.layer.events.makeAsyncIterator()
     _ = try await bench.notes.fetch("note")
-    var lines: [String] = []
-    while lines.last?.hasPrefix("saved") != true, let event = await events.next(isolation: nil) {
-      lines.append(event.kind.description)
+    var names: [ReactorEvent.Kind.Name] = []
+    while names.last != .saved, let event = await events.next(isolation: nil) {
+      names.append(event.kind.name)
       #expect(event.key.description == "GET https://api.example.com/v1/note" && event.model == "Note")
     }
-    #expect(lines.first == "memory miss" && lines.count == 6)
+    #expect(names.first == .memoryMiss && names.count == 6)
   }
 }

@@ -9,8 +9,8 @@ import Testing
 @Suite("Observed events", .timeLimit(.minutes(1)))
 struct ObservedEventsTests {
   private final class Owner: Sendable {
-    let told = Shared<[String]>([])
-    func add(_ event: ReactorEvent) { told.change { $0.append("\(event.kind)") } }
+    let told = Shared<[ReactorEvent.Kind.Name]>([])
+    func add(_ event: ReactorEvent) { told.change { $0.append(event.kind.name) } }
   }
 
   @Test func `an observation with an owner needs no token, and ends with the owner`() async throws {
@@ -20,7 +20,7 @@ struct ObservedEventsTests {
     bench.layer.observeEvents(for: try #require(owner)) { $0.add($1) }
     bench.notes.observeEvents(for: try #require(owner)) { $0.add($1) }
     try await bench.notes.save(Note(1, "one"), for: "note")
-    #expect(told.value.filter { $0 == "saved locally" }.count == 2)
+    #expect(told.value.count { $0 == .savedLocally } == 2)
     weak let weakOwner = owner
     owner = nil
     #expect(weakOwner == nil)
@@ -49,12 +49,12 @@ struct ObservedEventsTests {
     await layer?.reactor(Note.self).invalidate("note")
     let reader = Task {
       var iterator = iterator
-      var kinds: [String] = []
-      while let event = await iterator.next(isolation: nil) { kinds.append("\(event.kind)") }
-      return kinds
+      var names: [ReactorEvent.Kind.Name] = []
+      while let event = await iterator.next(isolation: nil) { names.append(event.kind.name) }
+      return names
     }
     layer = nil
-    #expect(await reader.value == ["invalidated"])
+    #expect(await reader.value == [.invalidated])
   }
 
   @Test func `a local write says how many bytes it has saved`() async throws {
@@ -64,17 +64,18 @@ struct ObservedEventsTests {
     let record = try #require(try await bench.persistence?.entries(in: nil, url: nil).first)
     let bytes = try #require(try await bench.persistence?.load(record.key)?.body.count)
     #expect(bytes > 0)
-    #expect(bench.log.lines.contains("saved \(bytes) bytes"))
+    #expect(bench.log.kinds.count { if case .saved(bytes: bytes) = $0 { true } else { false } } == 1)
   }
 
   @Test func `a typed store says how many bytes it has saved`() async throws {
     let flow = ReactorFlow<Note>.persisted(in: MemoryPersistence()) { _ in Note(1, "one") }
     let reactor = Reactor(flow: flow)
-    let log = EventLog(reactor, except: [.ownSteps])
+    let log = EventRecorder(reactor, except: [.ownSteps])
     _ = try await reactor.fetch("note")
     try await reactor.save(Note(1, "two"), for: "note")
-    #expect(log.count("saved ") == 3)
-    #expect(!log.lines.contains("saved 0 bytes"))
+    let sizes = log.kinds.compactMap { if case .saved(let bytes) = $0 { bytes } else { nil } }
+    #expect(sizes.count == 2 && !sizes.contains(0))
+    #expect(log.count(.savedLocally) == 1)
   }
 
   @Test(arguments: ["save", "remove", "invalidate", "removeAll"])
@@ -100,8 +101,8 @@ struct ObservedEventsTests {
     }
     _ = await task.value
     try await bench.waitUntilNothingWaits()
-    let begun = bench.log.count("request")
-    let ended = bench.log.count("response") + bench.log.count("superseded") + bench.log.count("cancelled")
-    #expect(begun == ended, "\(bench.log.lines)")
+    let begun = bench.log.count(.request)
+    let ended = bench.log.count(.response) + bench.log.count(.superseded) + bench.log.count(.cancelled)
+    #expect(begun == ended, "\(bench.log.names)")
   }
 }

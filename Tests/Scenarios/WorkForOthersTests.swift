@@ -98,7 +98,7 @@ struct WorkForOthersTests {
     faulty.failAlways(.entries, with: Broken())
     faulty.failAlways(.save, with: Broken())
     for number in 0..<2_000 { await bench.notes.invalidate(Resource("note\(number)")) }
-    #expect(bench.log.count("save failed") == 2_000)
+    #expect(bench.log.count(.saveFailed) == 2_000)
     #expect(bench.layer.keys.count <= 100)
   }
 }

@@ -11,7 +11,7 @@ public final class Bench: Sendable {
   public let power: ScriptedPowerSaving
   public let persistence: (any Persistence)?
   public let layer: ModelLayer
-  public let log: EventLog
+  public let log: EventRecorder
   public let notes: Reactor<Note>
 
   /// - Parameters:
@@ -38,7 +38,7 @@ public final class Bench: Sendable {
     layer = ModelLayer(
       baseURL: Self.url, transport: transport, persistence: persistence, reachability: reachability, scope: scope,
       configuration: configuration)
-    log = EventLog(layer, except: exceptions)
+    log = EventRecorder(layer, except: exceptions)
     notes = layer.reactor()
   }
 

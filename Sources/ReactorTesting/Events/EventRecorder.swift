@@ -7,8 +7,8 @@ public import Testing
 /// ```swift
 /// let recorder = EventRecorder(layer)                 // before anything is fetched
 /// _ = try await stories.fetch("stories")
-/// #expect(recorder.lines.first == "memory miss")
-/// try await recorder.wait(for: "saved")
+/// #expect(recorder.names.first == .memoryMiss)
+/// try await recorder.wait(for: .saved)
 /// ```
 ///
 /// For each key and model:
@@ -40,7 +40,7 @@ public final class EventRecorder: Sendable {
 
   fileprivate struct Waiter {
     let id: Int
-    let prefix: String
+    let name: ReactorEvent.Kind.Name
     let count: Int
     let continuation: CheckedContinuation<Void, any Error>
   }
@@ -85,23 +85,25 @@ public final class EventRecorder: Sendable {
 
   /// All, in the order in which they happened.
   public var events: [ReactorEvent] { state.withLock { $0.events } }
-  /// Each event's kind, in words.
-  public var lines: [String] { events.map(\.kind.description) }
+  /// Each event's kind.
+  public var kinds: [ReactorEvent.Kind] { events.map(\.kind) }
+  /// Each event's kind, without its associated values.
+  public var names: [ReactorEvent.Kind.Name] { events.map(\.kind.name) }
 
-  /// How many events begin with `prefix`.
-  public func count(_ prefix: String) -> Int { lines.count { $0.hasPrefix(prefix) } }
+  /// The number of events of this name.
+  public func count(_ name: ReactorEvent.Kind.Name) -> Int { names.count { $0 == name } }
 
-  /// Returns once `count` events that begin with `prefix` have happened, counted from the beginning.
+  /// Returns once `count` events of this name have happened, counted from the beginning.
   ///
   /// - Throws: `CancellationError`, at once when the task is cancelled.
-  public func wait(for prefix: String, count: Int = 1) async throws {
+  public func wait(for name: ReactorEvent.Kind.Name, count: Int = 1) async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
     }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        enter(Waiter(id: id, prefix: prefix, count: count, continuation: continuation))
+        enter(Waiter(id: id, name: name, count: count, continuation: continuation))
       }
     } onCancel: {
       let waiter = state.withLock { state in
@@ -135,7 +137,7 @@ public final class EventRecorder: Sendable {
 
 extension EventRecorder.State {
   fileprivate func isMet(_ waiter: EventRecorder.Waiter) -> Bool {
-    events.count { $0.kind.description.hasPrefix(waiter.prefix) } >= waiter.count
+    events.count { $0.kind.name == waiter.name } >= waiter.count
   }
 
   /// Gives what is wrong with the event, with all that led to it.

@@ -92,7 +92,7 @@ private final class MyReachability: Reachability {
 
     persistence.fail(.save, with: CocoaError(.fileWriteOutOfSpace))
     #expect(try await layer.reactor([NewsStory].self).fetch("stories") == [])
-    try await recorder.wait(for: "save failed")
+    try await recorder.wait(for: .saveFailed)
   }
 
   private func slow(_ persistence: FaultyPersistence, _ clock: TestClock) async throws {
@@ -110,8 +110,8 @@ private final class MyReachability: Reachability {
 
     _ = try await stories.fetch("stories")
     _ = try await stories.fetch("stories")
-    #expect(recorder.count("request") == 1)
-    #expect(recorder.lines.last == "memory hit")
+    #expect(recorder.count(.request) == 1)
+    #expect(recorder.names.last == .memoryHit)
   }
 
   @Test(.disabled("it talks to a server"))

@@ -170,7 +170,7 @@ import Testing
       #expect("\(error)" == "\(method.rawValue) api.example.com/v1/notes: \(words)")
       #expect(error.request == "\(method.rawValue) api.example.com/v1/notes")
     }
-    #expect(bench.log.lines.allSatisfy { !$0.contains("SECRET") })
+    #expect(bench.log.events.allSatisfy { !"\($0)".contains("SECRET") })
   }
 
   @Test func `keep what they carry`() async throws {

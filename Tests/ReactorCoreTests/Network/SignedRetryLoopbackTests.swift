@@ -41,9 +41,9 @@ import Testing
       let nobody = ModelLayer(
         baseURL: try #require(URL(string: "http://127.0.0.1:\(LoopbackServer.unusedPort())")),
         configuration: configuration)
-      let refusals = EventLog(nobody)
+      let refusals = EventRecorder(nobody)
       #expect(await error { try await nobody.reactor(Note.self).fetch("note") } != nil)
-      #expect(refusals.count("retry, attempt ") == 2)
+      #expect(refusals.count(.retry) == 2)
     }
   }
 }

@@ -12,7 +12,7 @@ struct LoadStatesTests {
     let states = bench.notes.states(for: "note")
     #expect(states.current.value == nil && states.current.fetchStatus == .idle)
     #expect(bench.transport.requestCount == 0)
-    #expect(bench.log.lines.isEmpty)
+    #expect(bench.log.events.isEmpty)
   }
 
   @Test func `a stream goes from loading to loaded, and tells where the value is from`() async throws {

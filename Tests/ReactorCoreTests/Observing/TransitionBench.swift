@@ -118,7 +118,7 @@ final class TransitionBench {
     try await gate.waitForArrival(count: requests)
     fails.change { $0 = true }
     gate.letOneThrough()
-    await bench.log.wait(for: "failed")
+    try await bench.log.wait(for: .failed)
     fails.change { $0 = false }
   }
 
