@@ -118,6 +118,25 @@ struct GenerationRaceTests {
     #expect(try await bench.restarted().notes.fetch("note").text == "new")
   }
 
+  @Test func `a request that begins while a removal waits carries no validators of what is being removed`() async throws
+  {
+    let faulty = FaultyPersistence()
+    let bench = Bench(persistence: faulty)
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "old").json, fields: [.eTag: "\"1\""]), .json(Note(1, "new").json))
+    let notes = bench.notes
+    _ = try await notes.fetch("note")
+    let hold = faulty.hold(.remove)
+    let removal = Task { try await notes.remove("note") }
+    try await hold.reached()
+    let caller = Task { try await notes.fetchFromNetwork("note").text }
+    try await bench.transport.waitForRequests(count: 2)
+    #expect(bench.transport.requests.last?.request.headerFields[.ifNoneMatch] == nil)
+    hold.open()
+    try await removal.value
+    #expect(try await caller.value == "new")
+  }
+
   @Test func `a removal leaves open streams with nothing, idle, and not asking`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))

@@ -160,6 +160,21 @@ struct StoredElsewhereTests {
     try await bench.log.wait(for: .loadFailed)
     #expect(stream.latest()?.error?.isNotCached == (policy == .cacheOnly ? true : nil))
   }
+
+  @Test(arguments: [FetchPolicy.cacheFirst, .cacheOnly, .networkFirst])
+  func `a stream that has only an error sees what another reactor stores`(policy: FetchPolicy) async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .response(.internalServerError))
+    var states = bench.notes.states(for: "note", policy: policy).makeAsyncIterator()
+    #expect(await states.first { $0.error != nil && $0.fetchStatus == .idle } != nil)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let requests = bench.transport.requestCount
+    _ = try await bench.layer.reactor(Title.self).fetch("note")
+    let state = await states.first { $0.value != nil && $0.fetchStatus == .idle }
+    #expect(state?.value?.text == "one")
+    #expect(state?.error == nil)
+    #expect(bench.transport.requestCount == requests + 1)
+  }
 }
 
 /// A local write is known to the layer's other reactors.

@@ -169,3 +169,51 @@ struct VariantsAtOnceTests {
     #expect(state?.value?.text == "mine")
   }
 }
+
+/// A flight's answer against the variant that each of its parties asked for (RFC 9111 §4.1).
+@Suite("Races of variants", .timeLimit(.minutes(1)))
+struct VariantRaceTests {
+  private static let english = Resource("note", headers: [.acceptLanguage: "en"])
+  private static let german = Resource("note", headers: [.acceptLanguage: "de"])
+
+  private func answer(_ request: HTTPRequest) -> ScriptedTransport.Answer {
+    .json(
+      Note(1, request.headerFields[.acceptLanguage] ?? "none").json,
+      fields: [.vary: "Accept-Language", .lastModified: "Thu, 01 Jan 2026 00:00:00 GMT"])
+  }
+
+  @Test func `who joins a flight with a header that selects another variant gets that one`() async throws {
+    let gate = Gate()
+    let bench = Bench(transport: ScriptedTransport { request, _ in answer(request).held(at: gate) })
+    let notes = bench.notes
+    let first = Task { try await notes.fetch(Self.english).text }
+    try await gate.waitForArrival()
+    let second = Task { try await notes.fetch(Self.german).text }
+    try await bench.log.wait(for: .joined)
+    gate.open()
+    #expect(try await first.value == "en")
+    #expect(try await second.value == "de")
+    #expect(bench.transport.requestCount == 2)
+    #expect(bench.stillWaiting.isEmpty)
+  }
+
+  @Test func `a stream keeps its own variant when another one is fetched`() async throws {
+    let bench = Bench(transport: ScriptedTransport { request, _ in answer(request) })
+    var states = bench.notes.states(for: Self.english).makeAsyncIterator()
+    #expect(await states.first { $0.value != nil && $0.fetchStatus == .idle }?.value?.text == "en")
+    #expect(try await bench.notes.fetch(Self.german).text == "de")
+    #expect(await states.next()?.value?.text == "en")
+    #expect(bench.notes.cached(Self.english) == nil)
+    try await bench.notes.remove(Self.english)
+    #expect(await states.next()?.value == nil)
+  }
+
+  @Test func `the validators of one variant are not sent for another`() async throws {
+    let transport = ScriptedTransport { request, _ in
+      request.headerFields[.ifModifiedSince] == nil ? answer(request) : .response(.notModified)
+    }
+    let bench = Bench(transport: transport)
+    #expect(try await bench.notes.fetch(Self.english).text == "en")
+    #expect(try await bench.notes.fetch(Self.german).text == "de")
+  }
+}

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -244,5 +245,45 @@ struct WakeupRaceTests {
     #expect(bench.transport.requestCount == 2)
     states = nil
     try await bench.waitUntilNothingWaits()
+  }
+}
+
+/// Connectivity that comes back while a stream is about to wait for it.
+@Suite("Races of connectivity", .timeLimit(.minutes(1)))
+struct ConnectivityRaceTests {
+  /// Unreachable when it is read first, and reachable from then on.
+  private final class Flicker: Reachability {
+    private let isAsked = Atomic<Bool>(false)
+    var isReachable: Bool { isAsked.exchange(true, ordering: .relaxed) }
+    var changes: AsyncStream<Bool> { FixedReachability.always.changes }
+  }
+
+  @Test func `what comes back between the look and the pause is seen`() async throws {
+    let transport = ScriptedTransport { _, _ in .json(Note(1, "one").json) }
+    let layer = ModelLayer(baseURL: Bench.url, transport: transport, reachability: Flicker())
+    var states = layer.reactor(Note.self).states(for: "note").makeAsyncIterator()
+    #expect(await states.first { $0.value != nil }?.value?.text == "one")
+  }
+
+  /// Whose changes are first told when it is back.
+  private final class Late: Reachability {
+    private let isOnline = Atomic<Bool>(false)
+    private let told = AsyncStream.makeStream(of: Bool.self)
+    var isReachable: Bool { isOnline.load(ordering: .relaxed) }
+    var changes: AsyncStream<Bool> { told.stream }
+    func comeBack() {
+      isOnline.store(true, ordering: .relaxed)
+      told.continuation.yield(true)
+    }
+  }
+
+  @Test func `what comes back between the pause and the subscription is seen`() async throws {
+    let reachability = Late()
+    let transport = ScriptedTransport { _, _ in .json(Note(1, "one").json) }
+    let layer = ModelLayer(baseURL: Bench.url, transport: transport, reachability: reachability)
+    var states = layer.reactor(Note.self).states(for: "note").makeAsyncIterator()
+    #expect(await states.first { $0.fetchStatus == .paused } != nil)
+    reachability.comeBack()
+    #expect(await states.first { $0.value != nil }?.value?.text == "one")
   }
 }

@@ -82,6 +82,30 @@ struct FlowTests {
     #expect(asked.next() == 3)
   }
 
+  @Test func `a step over a typed store says unchanged with a new time`() async throws {
+    let clock = TestClock()
+    let calls = Tick()
+    var configuration = ReactorConfiguration()
+    configuration.now = clock.wallClock
+    configuration.clock = clock
+    configuration.keepUnusedFor = .never
+    var flow = ReactorFlow<Note>.persisted(in: MemoryPersistence(), configuration: configuration) { _ in Note(1, "one")
+    }
+    flow.network = { _, context in
+      _ = calls.next()
+      var snapshot = context.stale ?? Snapshot(model: Note(1, "one"), fetchedAt: clock.date)
+      snapshot.fetchedAt = clock.date
+      return snapshot
+    }
+    _ = try await Reactor(flow: flow).fetch("note")
+    clock.advance(by: .seconds(400))
+    let next = Reactor(flow: flow)
+    _ = try await next.fetch("note")
+    #expect(next.states(for: "note").current.isStale == false)
+    _ = try await next.fetch("note")
+    #expect(calls.next() == 3)
+  }
+
   @Test func `a step may throw anything, and it becomes ours`() async throws {
     func failure(_ thrown: any Error) async -> ReactorError? {
       await error { try await Reactor(flow: ReactorFlow { (_: Resource) -> Int in throw thrown }).fetch("a") }
@@ -90,6 +114,24 @@ struct FlowTests {
     #expect(await failure(ReactorError.noConnectivity)?.isNoConnectivity == true)
     guard case .network(let cause)? = await failure(Broken()) else { return #expect(Bool(false)) }
     #expect(cause is Broken)
+  }
+
+  @Test func `a reactor whose step changes the model does not change another's`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    let plain = bench.layer.flow(Note.self)
+    var shouting = plain
+    let load = shouting.loadFromPersistence
+    shouting.loadFromPersistence = { resource in
+      var snapshot = try await load(resource)
+      snapshot?.model.text += "!"
+      return snapshot
+    }
+    _ = try await bench.notes.fetch("note")
+    let quiet = Reactor(flow: plain)
+    let loud = Reactor(flow: shouting)
+    #expect(try await loud.fetch("note").text == "one!")
+    #expect(try await quiet.fetch("note").text == "one")
   }
 
   @Test func `a typed store lies under one's own network step`() async throws {

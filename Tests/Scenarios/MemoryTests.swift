@@ -1,6 +1,7 @@
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -58,6 +59,17 @@ struct MemoryTests {
     _ = states
   }
 
+  @Test func `a copy that is read through another resource of its key counts as used`() async throws {
+    let bench = Bench { $0.memoryLimit.models = 2 }
+    for path in ["a", "b", "c"] { bench.transport.answer("/v1/\(path)", with: .json(Note(1, path).json)) }
+    _ = try await bench.notes.fetch("a")
+    _ = try await bench.notes.fetch("b")
+    _ = try await bench.notes.fetch(Resource("a", headers: [.userAgent: "another"]))
+    _ = try await bench.notes.fetch("c")
+    #expect(bench.notes.cached("a") != nil)
+    #expect(bench.notes.cached("b") == nil)
+  }
+
   @Test func `the limit counts bytes of payload too`() async throws {
     let one = Note(1, String(repeating: "x", count: 1_000))
     let bench = Bench { $0.memoryLimit = MemoryLimit(bytes: 2_500) }
@@ -81,6 +93,31 @@ struct MemoryTests {
     #expect(bench.notes.cached("note")?.text == "two")
     try await bench.notes.remove("note")
     #expect(bench.notes.cached(traced) == nil)
+  }
+
+  /// Stands still, and wakes whoever sleeps at once.
+  private final class Restless: Clock {
+    let sleeps = Atomic<Int>(0)
+    var now: TestClock.Instant { TestClock.Instant() }
+    var minimumResolution: Duration { .zero }
+    func sleep(until deadline: TestClock.Instant, tolerance: Duration?) async throws {
+      sleeps.add(1, ordering: .relaxed)
+      try Task.checkCancellation()
+    }
+  }
+
+  @Test func `what is observed is not looked at again and again to be evicted`() async throws {
+    let clock = Restless()
+    let bench = Bench {
+      $0.clock = clock
+      $0.keepUnusedFor = .zero
+    }
+    bench.transport.answer("/v1/note", with: .json(Note(1, "note").json))
+    var states = bench.notes.states(for: "note").makeAsyncIterator()
+    #expect(await states.first { $0.value != nil && $0.fetchStatus == .idle } != nil)
+    for number in 0..<50 { try await bench.notes.save(Note(number, "other"), for: "note") }
+    let revision = await states.next()?.revision ?? 0
+    #expect(clock.sleeps.load(ordering: .relaxed) <= 3 * Int(revision))
   }
 
   @Test func `a released reactor leaves nothing that sleeps`() async throws {

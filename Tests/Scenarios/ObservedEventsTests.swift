@@ -57,6 +57,19 @@ struct ObservedEventsTests {
     #expect(await reader.value == [.invalidated])
   }
 
+  @Test func `what a slow reader has lost is told after what came before it`() async throws {
+    let bench = Bench()
+    try await bench.notes.save(Note(1, "one"), for: "note")
+    var events = bench.layer.events.makeAsyncIterator()
+    for _ in 0..<10 { _ = try await bench.notes.fetch("note") }
+    for _ in 0..<10 { _ = await events.next(isolation: nil) }
+    for _ in 0..<1_029 { _ = try await bench.notes.fetch("note") }
+    for _ in 0..<1_024 { #expect(await events.next(isolation: nil)?.kind.name == .memoryHit) }
+    guard case .dropped(5) = await events.next(isolation: nil)?.kind else {
+      return #expect(Bool(false), "none was lost")
+    }
+  }
+
   @Test func `a local write says how many bytes it has saved`() async throws {
     let bench = Bench()
     let note = Note(1, "one")
@@ -65,6 +78,14 @@ struct ObservedEventsTests {
     let bytes = try #require(try await bench.persistence?.load(record.key)?.body.count)
     #expect(bytes > 0)
     #expect(bench.log.kinds.count { if case .saved(bytes: bytes) = $0 { true } else { false } } == 1)
+  }
+
+  @Test func `a local value that has no bytes does not count as saved`() async throws {
+    let bench = Bench()
+    let parser = Parser<Note>(parse: { _ in throw Broken() }, encode: { _ in throw Broken() })
+    try await bench.layer.reactor(parser: parser).save(Note(1, "mine"), for: "note")
+    #expect(bench.log.count(.notEncoded) == 1)
+    #expect(bench.log.count(.savedLocally) == 1 && bench.log.count(.saved) == 0)
   }
 
   @Test func `a typed store says how many bytes it has saved`() async throws {

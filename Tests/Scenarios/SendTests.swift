@@ -43,4 +43,15 @@ import Testing
     #expect(bench.transport.requestCount == 3)
     #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
   }
+
+  @Test func `invalidates what only memory has, whatever its identity headers`() async throws {
+    let bench = Bench(persistence: nil)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "before").json))
+    var german = Resource("note", headers: [.acceptLanguage: "de"])
+    german.identityHeaders = [.acceptLanguage]
+    _ = try await bench.notes.fetch(german)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "posted").json), .json(Note(1, "after").json))
+    _ = try await bench.notes.send(Resource("note", method: .post))
+    #expect(try await bench.notes.fetch(german).text == "after")
+  }
 }
