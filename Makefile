@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system swift browser
+.PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system install-system swift browser install-browser
 
 SWIFT_MINIMUM := 6.3
 # CI builds the nested packages in the directory of this one, so that what they share is compiled once; by hand each has its own,
@@ -74,13 +74,15 @@ screenshots: browser ## pictures of the newsroom, into Documentation/Images
 	NEWSROOM="$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
 	  $(PYTHON) $(NEWSROOM)/BrowserTests/screenshots.py Documentation/Images
 
-# Nothing is installed by itself.
 browser: system
 	@missing=""; \
 	[ -x /usr/bin/chromium ] || missing="$$missing chromium"; \
 	[ -x /usr/bin/chromedriver ] || missing="$$missing chromium-driver"; \
 	$(PYTHON) -c 'import selenium' 2>/dev/null || missing="$$missing python3-selenium"; \
-	if [ -n "$$missing" ]; then echo "error: the browser tests need Debian's packages; run: apt-get install$$missing" >&2; exit 1; fi
+	if [ -n "$$missing" ]; then echo "error: the browser tests need Debian's packages$$missing; run: sudo make install-browser" >&2; exit 1; fi
+
+install-browser: ## install Chromium, its driver and Selenium with apt-get, for test-browser; as root
+	apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver python3-selenium
 
 SEEDS ?= 10000
 simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or anywhere
@@ -129,17 +131,16 @@ doc: swift ## the documentation of each product, in .build/documentation
 clean: ## remove what was built
 	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
 
-# What the machine needs. libsqlite3-dev is needed by the trait SQLite on Linux alone; elsewhere the system has it.
+# The trait SQLite needs libsqlite3-dev on Linux; other systems have it. Only a target whose name begins with install- installs anything.
 system: swift
 	@if grep -q '"SQLite"' Package.swift && [ "$$(uname)" = Linux ] && [ ! -e /usr/include/sqlite3.h ]; then \
-	  if ! command -v apt-get >/dev/null; then \
-	    echo "error: the headers of SQLite are missing; install your system's package of them (sqlite-devel, sqlite3-dev)" >&2; exit 1; \
-	  elif [ "$$(id -u)" -ne 0 ]; then \
-	    echo "error: the headers of SQLite are missing; run: sudo apt-get install -y libsqlite3-dev" >&2; exit 1; \
-	  else \
-	    apt-get update && apt-get install -y libsqlite3-dev; \
-	  fi; \
+	  if command -v apt-get >/dev/null; then need="run: sudo make install-system"; \
+	  else need="install your system's package of them (sqlite-devel, sqlite3-dev)"; fi; \
+	  echo "error: the headers of SQLite are missing; $$need" >&2; exit 1; \
 	fi
+
+install-system: ## install SQLite's headers with apt-get, which a build on Linux needs; as root
+	apt-get update && apt-get install -y libsqlite3-dev
 
 swift:
 	@command -v swift >/dev/null || { echo "error: Swift $(SWIFT_MINIMUM) or newer is needed, and there is no swift in PATH; see https://www.swift.org/install" >&2; exit 1; }
