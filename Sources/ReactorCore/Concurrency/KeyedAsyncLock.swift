@@ -43,12 +43,10 @@ final class KeyedAsyncLock: Sendable {
   private func wait(for key: RecordKey?, _ owner: LockOwner) async throws {
     let waiter = LockWaiter(gate: id, key: key, owner: owner)
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        waiter.prepare(continuation)
-        Self.resume(Self.table.withLock { $0.wait(waiter) })
-        // The handler below may have run before there was anybody to take out.
-        if Task.isCancelled { Self.resume(Self.table.withLock { $0.cancel(waiter) }) }
-      }
+      Self.resume(Self.table.withLock { $0.wait(waiter) })
+      // The handler below may have run before there was anybody to take out.
+      if Task.isCancelled { Self.resume(Self.table.withLock { $0.cancel(waiter) }) }
+      try await waiter.result.value.get()
     } onCancel: {
       Self.resume(Self.table.withLock { $0.cancel(waiter) })
     }
@@ -61,7 +59,7 @@ final class KeyedAsyncLock: Sendable {
   }
 
   private static func resume(_ ends: [LockWaiter.End]) {
-    for end in ends { end.waiter.resume(end.result) }
+    for end in ends { end.waiter.result.settle(end.result) }
   }
 }
 
@@ -73,20 +71,12 @@ final class LockWaiter: Sendable {
   /// `nil`: for every key.
   let key: RecordKey?
   let owner: LockOwner
-  private let continuation = Mutex<CheckedContinuation<Void, any Error>?>(nil)
+  let result = OneShot<Result<Void, any Error>>()
 
   init(gate: ObjectIdentifier, key: RecordKey?, owner: LockOwner) {
     self.gate = gate
     self.key = key
     self.owner = owner
-  }
-
-  func prepare(_ continuation: CheckedContinuation<Void, any Error>) {
-    self.continuation.withLock { $0 = continuation }
-  }
-
-  func resume(_ result: Result<Void, any Error>) {
-    continuation.withLock { $0.take() }?.resume(with: result)
   }
 }
 

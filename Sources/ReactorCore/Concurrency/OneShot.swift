@@ -1,16 +1,50 @@
 import Synchronization
 
-/// The one value that a task makes for one waiter: the task's, or that of the waiter's cancellation, whichever comes first.
+/// A value that is set once, for one waiter.
 final class OneShot<Value: Sendable>: Sendable {
-  private struct State {
-    var continuation: CheckedContinuation<Value, Never>?
-    var value: Value?
-    var task: TaskHandle?
+  private enum State {
+    case open
+    case awaited(CheckedContinuation<Value, Never>)
+    case settled(Value)
   }
 
-  private let state = Mutex(State())
+  private let state = Mutex(State.open)
 
-  /// Begins `operation` in a task, and waits for what it returns.
+  var isSettled: Bool {
+    state.withLock { if case .settled = $0 { true } else { false } }
+  }
+
+  /// Sets the value, unless it is set.
+  ///
+  /// - Returns: `true` where this call has set it.
+  @discardableResult func settle(_ value: Value) -> Bool {
+    let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Value, Never>?) in
+      if case .settled = state { return (false, nil) }
+      defer { state = .settled(value) }
+      if case .awaited(let waiter) = state { return (true, waiter) }
+      return (true, nil)
+    }
+    waiter?.resume(returning: value)
+    return isFirst
+  }
+
+  /// Waits until the value is set. Cancellation does not end the wait: its handler settles a value.
+  var value: Value {
+    get async {
+      await withCheckedContinuation { continuation in
+        let value = state.withLock { state -> Value? in
+          if case .settled(let value) = state { return value }
+          state = .awaited(continuation)
+          return nil
+        }
+        if let value { continuation.resume(returning: value) }
+      }
+    }
+  }
+}
+
+extension OneShot {
+  /// Begins `operation` in a task, and waits for its value or for that of the waiter's cancellation, whichever comes first.
   ///
   /// - Parameters:
   ///   - cancelled: what a cancelled waiter gets, at once.
@@ -21,48 +55,14 @@ final class OneShot<Value: Sendable>: Sendable {
     _ operation: @escaping @Sendable @concurrent () async -> Value
   ) async -> Value {
     let shot = OneShot()
+    let task = TaskHandle(priority: Task.currentPriority)
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isOver = shot.wait(continuation)
-        guard !isOver || !endsTask else { return }
-        let task = TaskHandle(priority: Task.currentPriority)
-        if endsTask { shot.cancels(task) }
+      if !endsTask || !shot.isSettled {
         task.attach(spawn(on: executor, priority: task.priority, for: owner) { shot.settle(await operation()) })
       }
+      return await shot.value
     } onCancel: {
-      shot.settle(cancelled)?.cancel()
+      if shot.settle(cancelled), endsTask { task.cancel() }
     }
-  }
-
-  /// - Returns: `true` where the value is there already, which the waiter has got.
-  private func wait(_ continuation: CheckedContinuation<Value, Never>) -> Bool {
-    let value = state.withLock { state in
-      if state.value == nil { state.continuation = continuation }
-      return state.value
-    }
-    if let value { continuation.resume(returning: value) }
-    return value != nil
-  }
-
-  /// From here on, a cancellation of the waiter cancels `task`; one that has come already does so now.
-  private func cancels(_ task: TaskHandle) {
-    let isOver = state.withLock { state in
-      state.task = task
-      return state.value != nil
-    }
-    if isOver { task.cancel() }
-  }
-
-  /// Settles the value, unless it is.
-  ///
-  /// - Returns: the task, where this settled it.
-  @discardableResult private func settle(_ value: Value) -> TaskHandle? {
-    let (continuation, task) = state.withLock { state in
-      guard state.value == nil else { return (nil as CheckedContinuation<Value, Never>?, nil as TaskHandle?) }
-      state.value = value
-      return (state.continuation.take(), state.task)
-    }
-    continuation?.resume(returning: value)
-    return task
   }
 }

@@ -10,7 +10,7 @@ package final class TransferReport: Sendable {
     var hasChanged = true
     var isOver = false
     /// Waits in ``end()`` for the closure.
-    var ending: CheckedContinuation<Void, Never>?
+    var ending: OneShot<Void>?
   }
 
   private let state: Mutex<State>
@@ -82,7 +82,7 @@ package final class TransferReport: Sendable {
   }
 
   private func next() -> TransferProgress? {
-    let (progress, ending) = state.withLock { state -> (TransferProgress?, CheckedContinuation<Void, Never>?) in
+    let (progress, ending) = state.withLock { state -> (TransferProgress?, OneShot<Void>?) in
       if state.hasChanged {
         state.hasChanged = false
         return (state.progress, nil)
@@ -91,19 +91,17 @@ package final class TransferReport: Sendable {
       defer { state.ending = nil }
       return (nil, state.ending)
     }
-    ending?.resume()
+    ending?.settle(())
     return progress
   }
 
   /// Returns once the caller's closure does not run, and will not again.
   private func end() async {
-    await withCheckedContinuation { continuation in
-      let isQuiet = state.withLock { state in
-        state.isOver = true
-        if state.isTelling { state.ending = continuation }
-        return !state.isTelling
-      }
-      if isQuiet { continuation.resume() }
+    let ending = state.withLock { state -> OneShot<Void>? in
+      state.isOver = true
+      if state.isTelling { state.ending = OneShot() }
+      return state.ending
     }
+    await ending?.value
   }
 }

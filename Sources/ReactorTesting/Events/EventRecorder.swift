@@ -38,18 +38,11 @@ public final class EventRecorder: Sendable {
     let model: String
   }
 
-  fileprivate struct Waiter {
-    let id: Int
-    let name: ReactorEvent.Kind.Name
-    let count: Int
-    let continuation: CheckedContinuation<Void, any Error>
-  }
-
   fileprivate struct State {
     var events: [ReactorEvent] = []
     var grammars: [Subject: EventGrammar] = [:]
-    var nextID = 0
-    var waiters: [Waiter] = []
+    /// How many of each there were, for those that wait.
+    var tallies: [ReactorEvent.Kind.Name: Tally] = [:]
     var token: EventToken?
     /// A Boolean value that indicates whether all events were seen: the rules hold for no less.
     var isWhole = true
@@ -97,47 +90,22 @@ public final class EventRecorder: Sendable {
   ///
   /// - Throws: `CancellationError`, at once when the task is cancelled.
   public func wait(for name: ReactorEvent.Kind.Name, count: Int = 1) async throws {
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
-    }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        enter(Waiter(id: id, name: name, count: count, continuation: continuation))
-      }
-    } onCancel: {
-      let waiter = state.withLock { state in
-        state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
-      }
-      waiter?.continuation.resume(throwing: CancellationError())
-    }
-  }
-
-  private func enter(_ waiter: Waiter) {
-    let result: Result<Void, any Error>? = state.withLock { state in
-      if state.isMet(waiter) { return .success(()) }
-      if Task.isCancelled { return .failure(CancellationError()) }
-      state.waiters.append(waiter)
-      return nil
-    }
-    if let result { waiter.continuation.resume(with: result) }
+    try await state.withLock { $0.tally(name) }.wait(for: count)
   }
 
   private func add(_ event: ReactorEvent) {
-    let (problem, met) = state.withLock { state in
-      let problem = state.take(event, exceptions)
-      let met = state.waiters.filter { state.isMet($0) }
-      state.waiters.removeAll { waiter in met.contains { $0.id == waiter.id } }
-      return (problem, met)
-    }
+    let (problem, tally) = state.withLock { ($0.take(event, exceptions), $0.tally(event.kind.name)) }
     if let problem { Issue.record("\(problem)", sourceLocation: location) }
-    for waiter in met { waiter.continuation.resume() }
+    tally.add(1)
   }
 }
 
 extension EventRecorder.State {
-  fileprivate func isMet(_ waiter: EventRecorder.Waiter) -> Bool {
-    events.count { $0.kind.name == waiter.name } >= waiter.count
+  fileprivate mutating func tally(_ name: ReactorEvent.Kind.Name) -> Tally {
+    if let tally = tallies[name] { return tally }
+    let tally = Tally()
+    tallies[name] = tally
+    return tally
   }
 
   /// Gives what is wrong with the event, with all that led to it.

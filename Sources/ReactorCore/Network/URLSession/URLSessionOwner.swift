@@ -36,9 +36,8 @@ final class URLSessionOwner: Sendable {
     let urlRequest = try URLRequest(request, body: body)
     do {
       return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
-          transfer.start(continuation) { delegate.makeTask(urlRequest, in: session, for: transfer) }
-        }
+        transfer.start { delegate.makeTask(urlRequest, in: session, for: transfer) }
+        return try await transfer.outcome.value.get()
       } onCancel: {
         transfer.cancel()
       }

@@ -12,15 +12,15 @@ final class URLSessionTransfer: Sendable {
   typealias Output = (HTTPResponse, Data)
 
   private struct State {
-    /// Waits from ``start(_:makeTask:)`` until the end.
-    var continuation: CheckedContinuation<Output, any Error>?
     var task: URLSessionTask?
-    var outcome: Result<Output, any Error>?
+    var isOver = false
     var response: HTTPResponse?
     var body = Data()
   }
 
   private let state = Mutex(State())
+  /// How the exchange ended.
+  let outcome = OneShot<Result<Output, any Error>>()
   private let method: HTTPRequest.Method
   private let maximumSize: Int
   private let report: TransferReport
@@ -32,20 +32,16 @@ final class URLSessionTransfer: Sendable {
   }
 
   /// Makes and resumes the task, unless the exchange was cancelled before.
-  func start(_ continuation: CheckedContinuation<Output, any Error>, makeTask: () -> URLSessionTask) {
-    let isOver = state.withLock { state in
-      state.continuation = continuation
-      return state.outcome != nil
-    }
-    guard !isOver else { return deliver() }
+  func start(_ makeTask: () -> URLSessionTask) {
+    guard !state.withLock(\.isOver) else { return }
     let task = makeTask()
-    let isOverNow = state.withLock { state in
+    let isOver = state.withLock { state in
       state.task = task
-      return state.outcome != nil
+      return state.isOver
     }
     // Resumed in any case: a task that never was stays in its session's registry.
     task.resume()
-    if isOverNow { task.cancelLater() }
+    if isOver { task.cancelLater() }
   }
 
   func cancel() { end(.failure(CancellationError())) }
@@ -69,7 +65,7 @@ final class URLSessionTransfer: Sendable {
 
   func received(_ data: Data) {
     let (isTooLarge, count) = state.withLock { state -> (Bool, Int?) in
-      guard state.outcome == nil else { return (false, nil) }
+      guard !state.isOver else { return (false, nil) }
       if data.count > maximumSize - state.body.count { return (true, nil) }
       state.body.append(data)
       return (false, state.response?.status.kind == .redirection ? nil : state.body.count)
@@ -97,23 +93,15 @@ final class URLSessionTransfer: Sendable {
 
   /// The first end counts.
   private func end(_ outcome: Result<Output, any Error>) {
-    let task: URLSessionTask? = state.withLock { state in
-      guard state.outcome == nil else { return nil }
-      state.outcome = outcome
+    let (isFirst, task) = state.withLock { state in
+      let isFirst = !state.isOver
+      state.isOver = true
       state.body = Data()
-      return state.task
+      return (isFirst, state.task)
     }
+    guard isFirst else { return }
     if case .failure = outcome { task?.cancelLater() }
-    deliver()
-  }
-
-  private func deliver() {
-    let ready = state.withLock { state -> (CheckedContinuation<Output, any Error>, Result<Output, any Error>)? in
-      guard let outcome = state.outcome, let continuation = state.continuation else { return nil }
-      state.continuation = nil
-      return (continuation, outcome)
-    }
-    ready?.0.resume(with: ready?.1 ?? .failure(CancellationError()))
+    self.outcome.settle(outcome)
   }
 }
 
