@@ -1,5 +1,6 @@
 #if SQLite
   import Foundation
+  import HTTPCaching
 
   /// The files of one database, for their owner alone: `path`, and beside it `-wal` and `-shm`, which SQLite makes with
   /// the same permissions, and `-lock`.
@@ -17,16 +18,12 @@
       self.system = system
     }
 
-    /// Tells one file from another that has its name later.
-    struct Identity: Equatable {
-      var device: dev_t
-      var number: ino_t
-    }
+    typealias Identity = FileStatus.Identity
 
     /// `nil` where there is no file. The file is not opened: closing it would end the locks of every connection of this
     /// process (POSIX locks belong to the process and the file).
     func identity() throws(SQLitePersistenceError) -> Identity? {
-      try system.status(path).map { Identity(device: $0.st_dev, number: $0.st_ino) }
+      try system.status(path)?.identity
     }
 
     /// Makes the file where there is none, before SQLite does; one that is there is made the owner's alone. The lock is held.
@@ -49,14 +46,11 @@
       // Somebody may remove it, and another make and lock a new one; but not for ever.
       for _ in 0..<8 {
         _ = try makeFile(path)
-        let descriptor = try system.call(.open, path, allowing: ENOENT) { Foundation.open(path, O_RDWR | O_CLOEXEC) }
-        guard let descriptor else { continue }
-        defer { close(descriptor) }
-        try system.lock(descriptor, path)
-        var held = stat()
-        try system.call(.inspect, path) { fstat(descriptor, &held) }
-        guard let named = try system.status(path), held.st_ino == named.st_ino else { continue }
-        return try body()
+        guard let file = try system.open(path) else { continue }
+        try system.lock(file, path)
+        guard try system.status(path)?.identity == system.status(file).identity else { continue }
+        // The lock ends with the file.
+        return try withExtendedLifetime(file) { try body() }
       }
       throw SQLitePersistenceError.file(path: path, code: ENOENT)
     }

@@ -15,7 +15,7 @@
       // The database first: what another process finds without it, it takes for the rest of one that is gone.
       try system.rename(path, to: name)
       // What stays in its place is removed before the new one is made.
-      for suffix in Self.suffixes.dropFirst() { _ = try? system.rename(path + suffix, to: name + suffix) }
+      for suffix in Self.suffixes.dropFirst() { try? system.rename(path + suffix, to: name + suffix) }
       // What stays is removed by the next time.
       for old in ((try? setAside()) ?? []).dropLast(Self.keptCount) { try? removeSetAside(old) }
       return .setAside(path: path, as: name, reason: reason)
@@ -30,7 +30,7 @@
     func setAside() throws(SQLitePersistenceError) -> [String] {
       let directory = (path as NSString).deletingLastPathComponent
       let prefix = (path as NSString).lastPathComponent + ".corrupt-"
-      let bases = try system.list(directory).filter { $0.hasPrefix(prefix) }.map { name in
+      let bases = try system.list(directory, prefix: prefix).map { name in
         Self.suffixes.dropFirst().first(where: name.hasSuffix).map { String(name.dropLast($0.count)) } ?? name
       }
       return Set(bases).sorted { $0.compare($1, options: .numeric) == .orderedAscending }

@@ -1,36 +1,37 @@
 #if SQLite
   import Foundation
+  import HTTPCaching
 
   /// The calls of the operating system that ``SQLiteFiles`` needs, and how long to wait for what another process holds.
   /// SQLite makes its own.
   struct SQLiteSystem: Sendable {
+    /// A call that ``FileSystem`` does not make.
     enum Call: Sendable, CaseIterable {
-      case open, create, createDirectory, synchronize, inspect, restrict, resolve, lock, rename, remove, list
+      case restrict, resolve, lock
     }
 
+    var files = FileSystem()
     /// For the lock of ``SQLiteFiles``, and for SQLite's own. SQLite waits itself, in C and in real time: a clock cannot
     /// be put in its place, but tests wait for nothing.
     var lockWait: Duration = .seconds(10)
     /// Asked before each call with its path: the `errno` with which it fails instead. Only tests set it.
     var fault: (@Sendable (Call, String) -> Int32?)?
 
-    /// Makes one call, as often as a signal interrupts it.
-    ///
     /// - Parameter body: returns less than zero for a failure that is in `errno`.
-    /// - Returns: what `body` does; `nil` where it failed with one of the codes in `allowed`.
-    @discardableResult func call(
-      _ call: Call, _ path: String, allowing allowed: Int32..., body: () -> Int32
-    ) throws(SQLitePersistenceError) -> Int32? {
-      while true {
-        var code = fault?(call, path) ?? 0
-        if code == 0 {
-          let result = body()
-          if result >= 0 { return result }
-          code = errno
-        }
-        if allowed.contains(code) { return nil }
-        guard code == EINTR else { throw .file(path: path, code: code) }
-      }
+    /// - Returns: `false` where `body` failed with `allowed`.
+    @discardableResult private func call(
+      _ call: Call, _ path: String, allowing allowed: Int32? = nil, body: () -> Int32
+    ) throws(SQLitePersistenceError) -> Bool {
+      let fault = { self.fault?(call, path).map { FileSystem.Fault.error($0) } }
+      let code = FileSystem.uninterrupted(fault: fault) { _ in Int(body()) }.code
+      guard code == 0 || code == allowed else { throw .file(path: path, code: code) }
+      return code == 0
+    }
+
+    private func typed<Value: ~Copyable>(
+      _ body: () throws(FilePersistenceError) -> Value
+    ) throws(SQLitePersistenceError) -> Value {
+      do { return try body() } catch { throw .file(path: error.path, code: error.code) }
     }
   }
 
@@ -39,96 +40,60 @@
     ///
     /// - Returns: whether there was none.
     func create(_ path: String) throws(SQLitePersistenceError) -> Bool {
-      let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
-      guard let descriptor = try call(.create, path, allowing: EEXIST, body: { Foundation.open(path, flags, 0o600) })
-      else { return false }
-      close(descriptor)
-      return true
+      do throws(SQLitePersistenceError) {
+        _ = try typed { () throws(FilePersistenceError) in try files.create(path) }
+        return true
+      } catch .file(path, EEXIST) {
+        return false
+      }
     }
 
     /// Makes the directory, with those above it; one that is there stays as it is. SQLite synchronises the directory of its files,
     /// and none above it.
     func makeDirectory(_ path: String) throws(SQLitePersistenceError) {
-      let parent = (path as NSString).deletingLastPathComponent
-      let make = { () throws(SQLitePersistenceError) in
-        try call(.createDirectory, path, allowing: EEXIST) { mkdir(path, 0o700) } != nil
-      }
-      let isNew: Bool
-      do throws(SQLitePersistenceError) {
-        isNew = try make()
-      } catch .file(path, ENOENT) where parent != path {
-        try makeDirectory(parent)
-        isNew = try make()
-      }
-      guard isNew else { return }
-      do throws(SQLitePersistenceError) {
-        try synchronize(parent)
+      try typed { () throws(FilePersistenceError) in try files.makeDirectory(path, synchronizes: true) }
+    }
+
+    /// The file for reading and writing; `nil` where there is none.
+    func open(_ path: String) throws(SQLitePersistenceError) -> OpenFile? {
+      try typed { () throws(FilePersistenceError) in try files.open(path, writes: true) }
+    }
+
+    /// The status of a file that a link may lead to; `nil` where there is none.
+    func status(_ path: String) throws(SQLitePersistenceError) -> FileStatus? {
+      try typed { () throws(FilePersistenceError) in try files.inspect(path, followsLink: true) }
+    }
+
+    func status(_ file: borrowing OpenFile) throws(SQLitePersistenceError) -> FileStatus {
+      do { return try file.status() } catch { throw .file(path: error.path, code: error.code) }
+    }
+
+    /// Nothing happens where there is no such file.
+    func rename(_ from: String, to new: String) throws(SQLitePersistenceError) {
+      do {
+        try files.rename(from, to: new)
       } catch {
-        // Whoever tries again must not take it for one that was synchronised.
-        rmdir(path)
-        throw error
+        guard error.code == ENOENT else { throw .file(path: from, code: error.code) }
       }
-    }
-
-    /// Makes what happened to the directory's names survive a power cut, where it may be read and its file system can do that.
-    private func synchronize(_ directory: String) throws(SQLitePersistenceError) {
-      let descriptor = try call(.open, directory, allowing: EACCES) { Foundation.open(directory, O_RDONLY | O_CLOEXEC) }
-      guard let descriptor else { return }
-      defer { close(descriptor) }
-      try call(.synchronize, directory, allowing: EINVAL, ENOTSUP) { fsync(descriptor) }
-    }
-
-    /// `nil` where there is no file.
-    func status(_ path: String) throws(SQLitePersistenceError) -> stat? {
-      var status = stat()
-      return try call(.inspect, path, allowing: ENOENT) { stat(path, &status) } == nil ? nil : status
-    }
-
-    /// Takes the lock of an open file, which ends with it.
-    ///
-    /// - Throws: ``SQLitePersistenceError/file(path:code:)`` with `EWOULDBLOCK` where another holds it for
-    ///   ``lockWait``.
-    func lock(_ descriptor: Int32, _ path: String) throws(SQLitePersistenceError) {
-      let deadline = ContinuousClock.now + lockWait
-      while try call(.lock, path, allowing: EWOULDBLOCK, body: { flock(descriptor, LOCK_EX | LOCK_NB) }) == nil {
-        guard ContinuousClock.now < deadline else { throw .file(path: path, code: EWOULDBLOCK) }
-        // No call of the system waits for this lock for a limited time: SQLite's busy handler looks again and again, too.
-        usleep(2_000)
-      }
-    }
-
-    /// - Returns: whether there was one.
-    @discardableResult func rename(_ from: String, to new: String) throws(SQLitePersistenceError) -> Bool {
-      try call(.rename, from, allowing: ENOENT) { Foundation.rename(from, new) } != nil
     }
 
     func remove(_ path: String) throws(SQLitePersistenceError) {
-      try call(.remove, path, allowing: ENOENT) { unlink(path) }
+      try typed { () throws(FilePersistenceError) in _ = try files.remove(path) }
     }
 
-    /// The names in a directory; none where there is no directory.
-    func list(_ directory: String) throws(SQLitePersistenceError) -> [String] {
-      var names: [String] = []
-      try call(.list, directory, allowing: ENOENT) {
-        guard let stream = opendir(directory) else { return -1 }
-        defer { closedir(stream) }
-        while true {
-          errno = 0
-          guard let entry = readdir(stream) else { return errno == 0 ? 0 : -1 }
-          names.append(
-            withUnsafePointer(to: &entry.pointee.d_name) {
-              String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
-            })
-        }
-      }
-      return names
+    /// The names in a directory that begin with `prefix`; none where there is no directory.
+    func list(_ directory: String, prefix: String) throws(SQLitePersistenceError) -> [String] {
+      try typed { () throws(FilePersistenceError) in try files.list(directory, prefix: prefix) }
     }
 
-    /// Where a link points to: SQLite names its other files after that. `nil` for what is no link.
+    /// The path that a link leads to: SQLite names its other files after that. `nil` for what is no link.
     func target(of path: String) throws(SQLitePersistenceError) -> String? {
-      var status = stat()
-      let isThere = try call(.inspect, path, allowing: ENOENT, ENOTDIR) { lstat(path, &status) } != nil
-      guard isThere, status.st_mode & S_IFMT == S_IFLNK else { return nil }
+      do throws(SQLitePersistenceError) {
+        let status = try typed { () throws(FilePersistenceError) in try files.inspect(path) }
+        guard status?.isLink == true else { return nil }
+      } catch .file(path, ENOTDIR) {
+        return nil
+      }
       var target: String?
       try call(.resolve, path, allowing: ENOENT) {
         guard let resolved = realpath(path, nil) else { return -1 }
@@ -141,10 +106,21 @@
 
     /// Makes a file that is there its owner's alone.
     func restrict(_ path: String) throws(SQLitePersistenceError) {
-      guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o7777 != 0o600 else {
-        return
-      }
+      guard let status = try status(path), status.isRegular, status.permissions != 0o600 else { return }
       try call(.restrict, path) { chmod(path, 0o600) }
+    }
+
+    /// Takes the lock of an open file, which ends with it.
+    ///
+    /// - Throws: ``SQLitePersistenceError/file(path:code:)`` with `EWOULDBLOCK` where another holds it for
+    ///   ``lockWait``.
+    func lock(_ file: borrowing OpenFile, _ path: String) throws(SQLitePersistenceError) {
+      let (descriptor, deadline) = (file.descriptor, ContinuousClock.now + lockWait)
+      while try !call(.lock, path, allowing: EWOULDBLOCK, body: { flock(descriptor, LOCK_EX | LOCK_NB) }) {
+        guard ContinuousClock.now < deadline else { throw .file(path: path, code: EWOULDBLOCK) }
+        // No call of the system waits for this lock for a limited time: SQLite's busy handler looks again and again, too.
+        usleep(2_000)
+      }
     }
   }
 #endif

@@ -10,23 +10,26 @@ import Foundation
   import Glibc
 #endif
 
-/// The POSIX calls that a store of files needs: an interrupted one is made again, a failed one is thrown.
-struct FileSystem: Sendable {
+/// The POSIX calls that a store needs: an interrupted one is made again, a failed one is thrown.
+package struct FileSystem: Sendable {
   /// The result that a test forces on a call.
-  enum Fault {
+  package enum Fault {
     case error(Int32)
     /// Reads and writes at most so many bytes.
     case atMost(Int)
   }
 
   /// Asked before each call; `nil` lets the call happen. Only tests set it.
-  var fault: (@Sendable (FilePersistenceError.Operation, String) -> Fault?)?
+  private let fault: (@Sendable (FilePersistenceError.Operation, String) -> Fault?)?
 
-  /// The file for reading; `nil` where there is none.
-  func open(_ path: String) throws(FilePersistenceError) -> OpenFile? {
+  package init(fault: (@Sendable (FilePersistenceError.Operation, String) -> Fault?)? = nil) { self.fault = fault }
+
+  /// The file for reading, and for writing where `writes`; `nil` where there is none.
+  package func open(_ path: String, writes: Bool = false) throws(FilePersistenceError) -> OpenFile? {
     do {
       // Without O_NONBLOCK, opening a FIFO that somebody put there would wait for a writer.
-      let descriptor = try call(.open, path) { _ in Int(openFile(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) }
+      let flags = (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK
+      let descriptor = try call(.open, path) { _ in Int(openFile(path, flags)) }
       return OpenFile(descriptor: Int32(descriptor), path: path, system: self)
     } catch {
       guard error.code == ENOENT else { throw error }
@@ -35,13 +38,13 @@ struct FileSystem: Sendable {
   }
 
   /// A new file for writing that only its owner may read; a file of that name is an error.
-  func create(_ path: String) throws(FilePersistenceError) -> OpenFile {
+  package func create(_ path: String) throws(FilePersistenceError) -> OpenFile {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
     let descriptor = try call(.create, path) { _ in Int(openFile(path, flags, 0o600)) }
     return OpenFile(descriptor: Int32(descriptor), path: path, system: self)
   }
 
-  func rename(_ from: String, to path: String) throws(FilePersistenceError) {
+  package func rename(_ from: String, to path: String) throws(FilePersistenceError) {
     _ = try call(.rename, path) { _ in Int(renameFile(from, path)) }
   }
 
@@ -57,7 +60,7 @@ struct FileSystem: Sendable {
   }
 
   /// - Returns: whether there was one.
-  @discardableResult func remove(_ path: String) throws(FilePersistenceError) -> Bool {
+  @discardableResult package func remove(_ path: String) throws(FilePersistenceError) -> Bool {
     try unlessAbsent { () throws(FilePersistenceError) in _ = try call(.remove, path) { _ in Int(unlink(path)) } }
   }
 
@@ -70,17 +73,17 @@ struct FileSystem: Sendable {
     }
   }
 
-  /// Makes the directory and those above it, for the owner alone. One that is there stays as it is.
+  /// Makes the directory and those above it, for the owner alone. One that is there, or a link to one, stays as it is.
   ///
   /// - Parameter synchronizes: whether each new directory's name must survive a power cut.
-  func makeDirectory(_ path: String, synchronizes: Bool) throws(FilePersistenceError) {
+  package func makeDirectory(_ path: String, synchronizes: Bool) throws(FilePersistenceError) {
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     do {
       _ = try call(.createDirectory, path) { _ in Int(mkdir(path, 0o700)) }
     } catch {
       switch error.code {
       case EEXIST:
-        guard try inspect(path)?.isDirectory == false else { return }
+        guard try inspect(path, followsLink: true)?.isDirectory == false else { return }
         throw FilePersistenceError(operation: .createDirectory, path: path, code: ENOTDIR)
       case ENOENT where !parent.isEmpty:
         try makeDirectory(parent, synchronizes: synchronizes)
@@ -88,7 +91,22 @@ struct FileSystem: Sendable {
       default: throw error
       }
     }
-    if synchronizes { try synchronizeDirectory(parent.isEmpty ? "/" : parent) }
+    if synchronizes { try synchronizeName(of: path, in: parent.isEmpty ? "/" : parent) }
+  }
+
+  private func synchronizeName(of directory: String, in parent: String) throws(FilePersistenceError) {
+    do {
+      try synchronizeDirectory(parent)
+    } catch {
+      switch (error.operation, error.code) {
+      // The parent may not be read, or its file system synchronises no directory: no later call could do it either.
+      case (.open, EACCES), (.synchronize, EINVAL), (.synchronize, ENOTSUP): return
+      default:
+        // Whoever tries again must not take it for one that was synchronised.
+        try? removeDirectory(directory)
+        throw error
+      }
+    }
   }
 
   /// Makes what happened to the directory's names survive a power cut.
@@ -97,17 +115,17 @@ struct FileSystem: Sendable {
     try directory.synchronize()
   }
 
-  /// `nil` where there is nothing.
-  func inspect(_ path: String) throws(FilePersistenceError) -> FileStatus? {
+  /// The status of a link itself, or of what it leads to where `followsLink`; `nil` where there is nothing.
+  package func inspect(_ path: String, followsLink: Bool = false) throws(FilePersistenceError) -> FileStatus? {
     var status = stat()
     let isThere = try unlessAbsent { () throws(FilePersistenceError) in
-      _ = try call(.inspect, path) { _ in Int(lstat(path, &status)) }
+      _ = try call(.inspect, path) { _ in Int(followsLink ? stat(path, &status) : lstat(path, &status)) }
     }
     return isThere ? FileStatus(status) : nil
   }
 
   /// The names in the directory that begin with `prefix`, `.` and `..` left out; none where there is no directory.
-  func list(_ path: String, prefix: String = "") throws(FilePersistenceError) -> [String] {
+  package func list(_ path: String, prefix: String = "") throws(FilePersistenceError) -> [String] {
     var stream: DirectoryStream?
     let isThere = try unlessAbsent { () throws(FilePersistenceError) in
       _ = try call(.list, path) { _ in
@@ -144,40 +162,51 @@ struct FileSystem: Sendable {
     }
   }
 
-  /// Makes one call, as often as a signal interrupts it.
-  ///
-  /// - Parameter body: gets how many bytes it may move; returns less than zero for a failure that is in `errno`.
   fileprivate func call(
     _ operation: FilePersistenceError.Operation, _ path: String, _ body: (_ atMost: Int) -> Int
   ) throws(FilePersistenceError) -> Int {
+    let (result, code) = Self.uninterrupted(fault: { fault?(operation, path) }, body)
+    guard code == 0 else { throw FilePersistenceError(operation: operation, path: path, code: code) }
+    return result
+  }
+
+  /// Makes one call, as often as a signal interrupts it.
+  ///
+  /// - Parameters:
+  ///   - fault: the result that a test forces on the call.
+  ///   - body: gets how many bytes it may move; returns less than zero for a failure that is in `errno`.
+  /// - Returns: the result of `body`, and the `errno` of its failure, or zero.
+  package static func uninterrupted(
+    fault: () -> Fault?, _ body: (_ atMost: Int) -> Int
+  ) -> (result: Int, code: Int32) {
     while true {
       var atMost = Int.max
       var code: Int32 = 0
-      switch fault?(operation, path) {
+      switch fault() {
       case .error(let fault): code = fault
       case .atMost(let count): atMost = max(1, count)
       case nil: break
       }
       if code == 0 {
         let result = body(atMost)
-        if result >= 0 { return result }
+        if result >= 0 { return (result, 0) }
         code = errno
       }
-      guard code == EINTR else { throw FilePersistenceError(operation: operation, path: path, code: code) }
+      guard code == EINTR else { return (-1, code) }
     }
   }
 }
 
 /// A file's descriptor, closed with it.
-struct OpenFile: ~Copyable {
+package struct OpenFile: ~Copyable {
   /// Less than zero once it is closed.
-  fileprivate var descriptor: Int32
+  package fileprivate(set) var descriptor: Int32
   let path: String
   fileprivate let system: FileSystem
 
   deinit { if descriptor >= 0 { closeFile(descriptor) } }
 
-  func status() throws(FilePersistenceError) -> FileStatus {
+  package func status() throws(FilePersistenceError) -> FileStatus {
     var status = stat()
     _ = try system.call(.inspect, path) { _ in Int(fstat(descriptor, &status)) }
     return FileStatus(status)
@@ -245,11 +274,20 @@ struct OpenFile: ~Copyable {
   }
 }
 
-/// A file's size, kind and time, as the system tells them.
-struct FileStatus {
+/// A file's size, kind, permissions and time.
+package struct FileStatus {
+  /// Tells one file from another that has its name later.
+  package struct Identity: Equatable {
+    var device: UInt64
+    var number: UInt64
+  }
+
   var size: Int
-  var isRegular: Bool
+  package var isRegular: Bool
   var isDirectory: Bool
+  package var isLink: Bool
+  package var permissions: UInt32
+  package var identity: Identity
   var modified: FileTime
 }
 
@@ -258,6 +296,10 @@ extension FileStatus {
     size = Int(status.st_size)
     isRegular = status.st_mode & S_IFMT == S_IFREG
     isDirectory = status.st_mode & S_IFMT == S_IFDIR
+    isLink = status.st_mode & S_IFMT == S_IFLNK
+    permissions = UInt32(status.st_mode & 0o7777)
+    identity = Identity(
+      device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
     #if canImport(Darwin)
       modified = FileTime(status.st_mtimespec)
     #else

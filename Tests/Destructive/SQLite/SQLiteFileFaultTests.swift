@@ -6,6 +6,7 @@
   import TestSupport
   import Testing
 
+  @testable import HTTPCaching
   @testable import ReactorSQLite
 
   /// The calls that are not SQLite's.
@@ -18,18 +19,18 @@
       var generator = SeededGenerator(seed: seed)
       // In a row of runs, every call.
       let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 8)
-      var failed: Set<SQLiteSystem.Call> = []
+      var failed: Set<String> = []
       var index = Int.random(in: 0..<stride, using: &generator)
       while let call = try await failing(index, code, persists) {
         failed.insert(call)
         index += stride
       }
       #expect(index > 60)
-      #expect(stride > 1 || failed == Set(SQLiteSystem.Call.allCases))
+      #expect(stride > 1 || failed == Script.calls)
     }
 
     /// - Returns: the call that failed; `nil` where there are not so many.
-    private func failing(_ index: Int, _ code: Int32, _ persists: Bool) async throws -> SQLiteSystem.Call? {
+    private func failing(_ index: Int, _ code: Int32, _ persists: Bool) async throws -> String? {
       try await withTemporaryDirectory { directory in
         let trial = try await FileFaultTrial(directory)
         let script = Script(failing: index, code, persists)
@@ -47,7 +48,12 @@
 
   /// Makes one call fail, or all from it on.
   private final class Script: Sendable {
-    private let state: Mutex<(count: Int, failed: SQLiteSystem.Call?)> = Mutex((0, nil))
+    static let calls: Set = [
+      "open", "create", "create the directory", "synchronize", "inspect", "rename", "remove", "list", "restrict",
+      "resolve", "lock",
+    ]
+
+    private let state: Mutex<(count: Int, failed: String?)> = Mutex((0, nil))
     private let index: Int
     private let code: Int32
     private let persists: Bool
@@ -58,17 +64,21 @@
       self.persists = persists
     }
 
-    var failed: SQLiteSystem.Call? { state.withLock { $0.failed } }
+    var failed: String? { state.withLock { $0.failed } }
 
     var system: SQLiteSystem {
-      SQLiteSystem(fault: { call, _ in
-        self.state.withLock { state in
-          defer { state.count += 1 }
-          guard self.persists ? state.count >= self.index : state.count == self.index else { return nil }
-          state.failed = state.failed ?? call
-          return self.code
-        }
-      })
+      SQLiteSystem(
+        files: FileSystem { operation, _ in self.fault(operation.rawValue).map { .error($0) } },
+        fault: { call, _ in self.fault("\(call)") })
+    }
+
+    private func fault(_ call: String) -> Int32? {
+      state.withLock { state in
+        defer { state.count += 1 }
+        guard persists ? state.count >= index : state.count == index else { return nil }
+        state.failed = state.failed ?? call
+        return code
+      }
     }
   }
 #endif
