@@ -221,7 +221,7 @@ struct Throttle {
     self.clock = clock
   }
 
-  mutating func begin() { elapsed = Self.stopwatch(clock) }
+  mutating func begin() { elapsed = clock.stopwatch() }
 
   /// Returns once the interval has passed since the run began; `false` where the task is cancelled.
   mutating func wait() async -> Bool {
@@ -232,11 +232,6 @@ struct Throttle {
       guard rest > .zero else { return !Task.isCancelled }
       do { try await clock.sleep(for: rest) } catch { return false }
     }
-  }
-
-  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
   }
 }
 

@@ -82,7 +82,7 @@ struct BadInputTests {
 
   @Test(arguments: bodies + exchanges)
   func `each bad answer is a precise error, and what was stored stays`(bad: Bad) async throws {
-    try await withDirectory { directory in
+    try await withTemporaryDirectory { directory in
       let replies = Replies([.status(200, body: Data(Note(1, "good").json.utf8)), bad.reply])
       try await LoopbackServer.run { _ in
         replies.next()
@@ -213,7 +213,7 @@ struct BadInputTests {
   }
 
   @Test func `a store that is a file fails no fetch, and says so`() async throws {
-    try await withDirectory { directory in
+    try await withTemporaryDirectory { directory in
       try Data("a file".utf8).write(to: directory)
       let bench = Bench(persistence: FilePersistence(directory: directory))
       bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
@@ -230,12 +230,12 @@ struct BadInputTests {
 
   @Test(arguments: Damage.allCases)
   func `a damaged record is a miss with an event, and others are untouched`(damage: Damage) async throws {
-    try await withDirectory { directory in
+    try await withTemporaryDirectory { directory in
       let bench = Bench(persistence: FilePersistence(directory: directory))
       bench.transport.answer("/v1/a", with: .json(Note(1, "a").json), .json(Note(1, "a again").json))
       bench.transport.answer("/v1/b", with: .json(Note(2, "b").json))
       _ = try await bench.notes.fetch("a")
-      let before = Set(try files(in: directory))
+      let before = files(in: directory, suffix: ".record")
       _ = try await bench.notes.fetch("b")
       let record = try #require(before.first)
       let bytes = try Data(contentsOf: record)
@@ -258,19 +258,6 @@ struct BadInputTests {
     bench.transport.answer("/v1/note", with: .json("{}"))
     let failure = await error { try await bench.layer.reactor(Opaque.self).fetch("note") }
     #expect((failure?.cause as? ParserError)?.reason == .unsupported)
-  }
-
-  private func files(in directory: URL) throws -> [URL] {
-    let all = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: [.isRegularFileKey])
-    return try (all?.allObjects as? [URL] ?? []).filter {
-      try $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true
-    }
-  }
-
-  private func withDirectory(_ body: (URL) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "reactor-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: directory) }
-    try await body(directory)
   }
 }
 

@@ -197,13 +197,13 @@ struct InvariantTests {
   }
 
   @Test func `7 what was acknowledged is there, whole, for the next process`() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "reactor-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let bench = Bench(persistence: FilePersistence(directory: directory))
-    bench.transport.answer("/v1/note", with: .json(Note(1, "durable").json))
-    _ = try await bench.notes.fetch("note")
-    let next = Bench(persistence: FilePersistence(directory: directory), clock: bench.clock)
-    #expect(try await next.notes.fetch("note", policy: .cacheOnly).text == "durable")
+    try await withTemporaryDirectory { directory in
+      let bench = Bench(persistence: FilePersistence(directory: directory))
+      bench.transport.answer("/v1/note", with: .json(Note(1, "durable").json))
+      _ = try await bench.notes.fetch("note")
+      let next = Bench(persistence: FilePersistence(directory: directory), clock: bench.clock)
+      #expect(try await next.notes.fetch("note", policy: .cacheOnly).text == "durable")
+    }
   }
 
   @Test func `8 freshness counts from the fetch, in memory and from disk alike`() async throws {

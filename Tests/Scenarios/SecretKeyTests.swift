@@ -102,16 +102,16 @@ struct SecretKeyTests {
   }
 
   @Test func `in a file that cannot be read is a miss, and no error`() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: "secret.key")
-    try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
-    let bench = bench(FilePersistence(directory: directory))
-    for _ in 0..<2 { #expect(try await bench.notes.fetch(resource).text == "one") }
-    #expect(bench.transport.requestCount == 1)
-    try FileManager.default.removeItem(at: file)
-    for _ in 0..<2 { #expect(try await bench.restarted().notes.fetch(resource).text == "one") }
-    #expect(bench.transport.requestCount == 2)
+    try await withTemporaryDirectory { directory in
+      let file = directory.appending(path: "secret.key")
+      try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+      let bench = bench(FilePersistence(directory: directory))
+      for _ in 0..<2 { #expect(try await bench.notes.fetch(resource).text == "one") }
+      #expect(bench.transport.requestCount == 1)
+      try FileManager.default.removeItem(at: file)
+      for _ in 0..<2 { #expect(try await bench.restarted().notes.fetch(resource).text == "one") }
+      #expect(bench.transport.requestCount == 2)
+    }
   }
 
   @Test func `is not needed where there is no store`() async throws {

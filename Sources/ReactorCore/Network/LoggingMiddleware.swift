@@ -36,7 +36,7 @@ public struct LoggingMiddleware: TransportMiddleware {
   public init(
     clock: any Clock<Duration> = ContinuousClock(), _ sink: @escaping @Sendable (Entry) -> Void
   ) {
-    elapsed = Self.stopwatch(clock)
+    elapsed = clock.stopwatch()
     self.sink = sink
   }
 
@@ -62,11 +62,6 @@ public struct LoggingMiddleware: TransportMiddleware {
           text: "\(request.scheme ?? "")://\(request.authority ?? "")\(visible)", isURL: true, with: "…")
           + (visible.endIndex < path.endIndex ? "?…" : ""),
         sent: body?.count ?? 0, outcome: outcome, duration: elapsed() - start))
-  }
-
-  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
   }
 }
 

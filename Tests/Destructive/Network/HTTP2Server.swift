@@ -24,14 +24,14 @@
     var streams: Int { counts.value.streams }
 
     static func run(_ body: (HTTP2Server) async throws -> Void) async throws {
-      let directory = FileManager.default.temporaryDirectory.appending(path: "http2-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: directory) }
-      let (certificate, key) = (directory.appending(path: "certificate.pem"), directory.appending(path: "key.pem"))
-      try await UntrustedServer.makeCertificate(certificate, key: key)
-      let server = try await HTTP2Server(certificate.path(), key.path())
-      try await body(server)
-      try await server.channel.close()
+      try await withTemporaryDirectory { directory in
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let (certificate, key) = (directory.appending(path: "certificate.pem"), directory.appending(path: "key.pem"))
+        try await UntrustedServer.makeCertificate(certificate, key: key)
+        let server = try await HTTP2Server(certificate.path(), key.path())
+        try await body(server)
+        try await server.channel.close()
+      }
     }
 
     private init(_ certificatePath: String, _ keyPath: String) async throws {

@@ -11,8 +11,8 @@ import Testing
   @Test(arguments: [FilePersistence.Synchronization.normal, .full])
   func `is in a file for its owner alone, and beside it is nothing`(
     _ synchronization: FilePersistence.Synchronization
-  ) throws {
-    try withDirectory { directory in
+  ) async throws {
+    try await withTemporaryDirectory { directory in
       let persistence = FilePersistence(directory: directory, synchronization: synchronization)
       let key = try #require(persistence.secretKey())
       #expect(try Data(contentsOf: file(directory)) == Data(key.bytes))
@@ -23,16 +23,16 @@ import Testing
     }
   }
 
-  @Test func `is another in another store`() throws {
-    try withDirectory { directory in
+  @Test func `is another in another store`() async {
+    await withTemporaryDirectory { directory in
       let keys = ["a", "b"].map { FilePersistence(directory: directory.appending(path: $0)).secretKey() }
       #expect(keys[0] != nil && keys[1] != nil && keys[0] != keys[1])
     }
   }
 
   /// Both have found no file, and the other has made its own before this one gets to.
-  @Test func `is that of the process that was first`() throws {
-    try withDirectory { directory in
+  @Test func `is that of the process that was first`() async {
+    await withTemporaryDirectory { directory in
       let other = FilePersistence(directory: directory)
       let first = Mutex<SecretKey?>(nil)
       let system = FileSystem { operation, _ in
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [0, 31, 33, 5_000]) func `replaces a file that is no key`(count: Int) throws {
-    try withDirectory { directory in
+  @Test(arguments: [0, 31, 33, 5_000]) func `replaces a file that is no key`(count: Int) async throws {
+    try await withTemporaryDirectory { directory in
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       try Data(repeating: 1, count: count).write(to: file(directory))
       let key = try #require(FilePersistence(directory: directory).secretKey())
@@ -59,9 +59,9 @@ import Testing
   @Test(arguments: [ENOSPC, EIO, EROFS], [FilePersistence.Synchronization.normal, .full])
   func `is whole or not there, whichever call fails`(
     _ code: Int32, _ synchronization: FilePersistence.Synchronization
-  ) throws {
+  ) async throws {
     var index = 0
-    while try isThere(afterFailing: index, code, synchronization) { index += 1 }
+    while try await isThere(afterFailing: index, code, synchronization) { index += 1 }
     #expect(index > 8)
   }
 
@@ -95,8 +95,8 @@ import Testing
   /// - Returns: whether there was so late a call.
   private func isThere(
     afterFailing index: Int, _ code: Int32, _ synchronization: FilePersistence.Synchronization
-  ) throws -> Bool {
-    try withDirectory { directory in
+  ) async throws -> Bool {
+    try await withTemporaryDirectory { directory in
       let count = Atomic<Int>(0)
       let system = FileSystem { _, _ in
         count.add(1, ordering: .relaxed).oldValue == index ? .error(code) : nil
@@ -108,11 +108,5 @@ import Testing
       #expect(try Data(contentsOf: file(directory)) == Data(after.bytes), "call \(index)")
       return hasFailed
     }
-  }
-
-  private func withDirectory<Value>(_ body: (URL) throws -> Value) throws -> Value {
-    let url = FileManager.default.temporaryDirectory.appending(path: "reactor-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: url) }
-    return try body(url)
   }
 }
