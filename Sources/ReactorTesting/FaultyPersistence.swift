@@ -1,7 +1,7 @@
 public import ReactorCore
 import Synchronization
 
-/// A ``Persistence`` that fails, waits, is slow and crashes when a test says so, and counts what it was asked.
+/// A `Persistence` that fails, waits, is slow and crashes when a test says so, and counts what it was asked.
 ///
 /// ```swift
 /// let persistence = FaultyPersistence()

@@ -1,7 +1,7 @@
 public import ReactorCore
 public import Testing
 
-/// The suite that every ``Persistence`` passes; for whoever writes one.
+/// The suite that every `Persistence` passes; for whoever writes one.
 ///
 /// ```swift
 /// @Test func `my persistence keeps the contract`() async throws {

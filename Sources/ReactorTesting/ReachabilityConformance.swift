@@ -1,7 +1,7 @@
 public import ReactorCore
 public import Testing
 
-/// The suite that every ``Reachability`` passes; for whoever writes one.
+/// The suite that every `Reachability` passes; for whoever writes one.
 ///
 /// ```swift
 /// @Test func `my reachability keeps the contract`() async {

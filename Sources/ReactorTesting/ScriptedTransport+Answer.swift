@@ -75,7 +75,7 @@ extension ScriptedTransport {
     }
 
     /// The same response, whose connection breaks after `bytes` of the body: progress up to there, then
-    /// `TransportError/connectionFailed(_:)`. It is never a shorter success, not even where the body has no more bytes.
+    /// `TransportError.connectionFailed(_:)`. It is never a shorter success, not even where the body has no more bytes.
     ///
     /// - Parameter bytes: within 0 and the size of the body.
     public func cutShort(after bytes: Int) -> Answer {

@@ -24,7 +24,7 @@ public final class ScriptedTransport: Transport {
   }
 
   fileprivate struct State {
-    var scripts: [String: [Answer]] = [:]
+    var scripts = Scripts<Answer>()
     var requests: [Received] = []
     var inFlight = 0
     var maximumInFlight = 0
@@ -139,13 +139,6 @@ extension ScriptedTransport.State {
     requests.append(received)
     inFlight += 1
     maximumInFlight = max(maximumInFlight, inFlight)
-    let path = received.path
-    return next(path) ?? next(String(path.prefix { $0 != "?" }))
-  }
-
-  private mutating func next(_ path: String) -> ScriptedTransport.Answer? {
-    guard let answers = scripts[path], let first = answers.first else { return nil }
-    if answers.count > 1 { scripts[path] = Array(answers.dropFirst()) }
-    return first
+    return scripts.next(for: received.path)
   }
 }

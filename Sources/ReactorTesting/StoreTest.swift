@@ -11,7 +11,7 @@ public import Testing
 /// test.dispatch(.signedOut) { $0.changes(Session.self) { $0.user = nil } }
 /// ```
 ///
-/// A store is changed when it has emitted a change, once or often, and, where it is ``ReactorFlux/Snapshotting`` with an `Equatable` snapshot,
+/// A store is changed when it has emitted a change, once or often, and, where it is `Snapshotting` with an `Equatable` snapshot,
 /// when that is another than before. Failures that the dispatcher reports meanwhile are issues, unless they are expected. What changes between
 /// two dispatches, as by a post, is an issue of the later, or of ``finish(sourceLocation:)``.
 @MainActor public final class StoreTest {
@@ -19,7 +19,7 @@ public import Testing
   private var changes: [StoreChanges] = []
   private var failures: [FluxError] = []
 
-  /// - Parameter dispatcher: its ``ReactorFlux/Dispatcher/onFailure`` is replaced as long as this lives.
+  /// - Parameter dispatcher: its `Dispatcher.onFailure` is replaced as long as this lives.
   public init(_ dispatcher: Dispatcher) {
     self.dispatcher = dispatcher
     dispatcher.observe(self) { [weak self] store, error in self?.emitted(store, error) }
@@ -59,7 +59,7 @@ public import Testing
     dispatch(Action(event, error: error), sourceLocation: sourceLocation, expect)
   }
 
-  /// Runs an effect to its end, as ``ReactorFlux/Dispatcher/dispatch(_:from:)`` does, and compares what its one action has changed.
+  /// Runs an effect to its end, as `Dispatcher.dispatch(_:from:)` does, and compares what its one action has changed.
   public func dispatch<Payload>(
     _ event: Event<Payload>, sourceLocation: SourceLocation = #_sourceLocation,
     from effect: @Sendable () async throws -> Payload, expect: (inout ExpectedChanges) -> Void = { _ in }

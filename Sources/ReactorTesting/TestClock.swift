@@ -68,7 +68,7 @@ public final class TestClock: Clock {
 
   /// What the wall clock shows.
   public var date: Date { state.withLock { $0.wallClock } }
-  /// The wall clock as `ReactorConfiguration/now` takes it.
+  /// The wall clock as `ReactorConfiguration.now` takes it.
   public var wallClock: @Sendable () -> Date { { self.date } }
   /// Sets the wall clock back; nobody wakes, and ``now`` stays as it is.
   public func setWallClock(back duration: Duration) { state.withLock { $0.wallClock -= duration.inSeconds } }

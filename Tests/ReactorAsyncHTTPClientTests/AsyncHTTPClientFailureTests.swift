@@ -40,7 +40,7 @@
     }
 
     @Test func `a server that hangs up before it answers is a connection that failed`() async throws {
-      try await LoopbackServer.run { _ in
+      try await MockServer.run { _ in
         .close
       } body: { server in
         _ = await #expect {
@@ -54,7 +54,7 @@
     @Test func `a connection that is refused is tried again`() async throws {
       var configuration = ReactorConfiguration()
       configuration.retry.firstDelay = .zero
-      let url = try #require(URL(string: "http://127.0.0.1:\(LoopbackServer.unusedPort())"))
+      let url = try #require(URL(string: "http://127.0.0.1:\(MockServer.unusedPort)"))
       let layer = ModelLayer(baseURL: url, transport: AsyncHTTPClientTransport(), configuration: configuration)
       let log = EventRecorder(layer)
       #expect(await error { try await layer.reactor(Note.self).fetch("note") } != nil)
@@ -63,11 +63,11 @@
 
     @Test func `a body in chunks reaches the test server whole`() async throws {
       try await withClient { client in
-        try await LoopbackServer.run { _ in
+        try await MockServer.run { _ in
           .text("x")
         } body: { server in
           for pieces in [[], ["a"], ["hello ", "world", String(repeating: "x", count: 100_000)]] as [[String]] {
-            var request = HTTPClientRequest(url: server.url)
+            var request = HTTPClientRequest(url: server.url.absoluteString)
             request.method = .POST
             let buffers = AsyncStream<ByteBuffer> { continuation in
               for piece in pieces { continuation.yield(ByteBuffer(string: piece)) }
@@ -76,10 +76,10 @@
             request.body = .stream(buffers, length: .unknown)
             let response = try await client.execute(request, timeout: .seconds(30))
             #expect(response.status == .ok)
-            #expect(server.received.last?["Transfer-Encoding"] == "chunked")
-            #expect(server.received.last?.body == Data(pieces.joined().utf8))
+            #expect(server.requests.last?["Transfer-Encoding"] == "chunked")
+            #expect(server.requests.last?.body == Data(pieces.joined().utf8))
           }
-          #expect(server.received.count == 3)
+          #expect(server.requests.count == 3)
         }
       }
     }

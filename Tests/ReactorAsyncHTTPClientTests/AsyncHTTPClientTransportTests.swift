@@ -43,7 +43,7 @@
     }
 
     @Test func `copies share connections, which close with the last copy`() async throws {
-      try await LoopbackServer.run { _ in
+      try await MockServer.run { _ in
         .text("x")
       } body: { server in
         var copy: AsyncHTTPClientTransport?
@@ -56,13 +56,13 @@
         #expect(server.acceptedConnections == 1)
         #expect(server.openConnections == 1)
         copy = nil
-        try await server.waitUntilIdle()
+        try await server.waitUntilDisconnected()
       }
     }
 
     @Test func `a transport that goes while it sends takes its answer along`() async throws {
       let (arrived, answered) = (Latch(), Latch())
-      try await LoopbackServer.run { _ in
+      try await MockServer.run { _ in
         arrived.open()
         return .held(until: answered)
       } body: { server async throws in
@@ -71,7 +71,7 @@
         try await arrived.wait()
         answered.open()
         #expect(try await task.value.1 == Data("held".utf8))
-        try await server.waitUntilIdle()
+        try await server.waitUntilDisconnected()
       }
     }
 
@@ -81,7 +81,7 @@
 
     @Test func `somebody else's client stays open`() async throws {
       try await withClient { client in
-        try await LoopbackServer.run { _ in
+        try await MockServer.run { _ in
           .text("x")
         } body: { server in
           for _ in 0..<2 { _ = try await AsyncHTTPClientTransport(client: client).send(server.request()) }
@@ -94,14 +94,14 @@
     @Test func `a compressed body of a client that decodes nothing stays as it is`() async throws {
       let gzipped = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA=="))
       try await withClient { client in
-        try await LoopbackServer.run { _ in
+        try await MockServer.run { _ in
           .status(200, fields: [("Content-Encoding", "gzip")], body: gzipped)
         } body: { server in
           let (response, body) = try await AsyncHTTPClientTransport(client: client).send(server.request())
           #expect(body == gzipped)
           #expect(response.headerFields[.contentEncoding] == "gzip")
           #expect(response.headerFields[.contentLength] == "\(gzipped.count)")
-          #expect(server.received.first?["Accept-Encoding"] == nil)
+          #expect(server.requests.first?["Accept-Encoding"] == nil)
         }
       }
     }
@@ -111,7 +111,7 @@
         ("Set-Cookie", "a=1"), ("X-Name", "Ænima"), ("Set-Cookie", "b=2; Path=/, x"), ("Cache-Control", "no-cache"),
         ("cache-control", "private"), ("X-Empty", ""),
       ]
-      try await LoopbackServer.run { _ in
+      try await MockServer.run { _ in
         .text("x", fields: fields)
       } body: { server in
         var request = server.request()
@@ -120,18 +120,18 @@
         let (response, _) = try await AsyncHTTPClientTransport().send(request)
         let received = response.headerFields.map { "\($0.name.rawName): \($0.value)" }
         #expect(received == ["Content-Length: 1"] + fields.map { "\($0.0): \($0.1)" })
-        let sent = server.received.first?.fields.filter { $0.name == "Cache-Control" }.map(\.value)
+        let sent = server.requests.first?.headers.filter { $0.name == "Cache-Control" }.map(\.value)
         #expect(sent == ["no-cache", "no-store"])
       }
     }
 
     @Test(arguments: ["/a/../b", "//a"])
     func `a target that others would tidy goes over the wire byte for byte`(target: String) async throws {
-      try await LoopbackServer.run { _ in
+      try await MockServer.run { _ in
         .text("x")
       } body: { server in
         _ = try await AsyncHTTPClientTransport().send(server.request(target))
-        #expect(server.received.map(\.target) == [target])
+        #expect(server.requests.map(\.target) == [target])
       }
     }
 

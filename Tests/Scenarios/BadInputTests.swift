@@ -15,11 +15,11 @@ import Testing
 struct BadInputTests {
   struct Bad: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let reply: LoopbackServer.Reply
+    let reply: MockServer.Response
     let isExpected: @Sendable (ReactorError) -> Bool
 
     init(
-      _ name: String, _ reply: LoopbackServer.Reply, _ isExpected: @escaping @Sendable (ReactorError) -> Bool
+      _ name: String, _ reply: MockServer.Response, _ isExpected: @escaping @Sendable (ReactorError) -> Bool
     ) {
       testDescription = name
       self.reply = reply
@@ -84,10 +84,10 @@ struct BadInputTests {
   func `each bad answer is a precise error, and what was stored stays`(bad: Bad) async throws {
     try await withTemporaryDirectory { directory in
       let replies = Replies([.status(200, body: Data(Note(1, "good").json.utf8)), bad.reply])
-      try await LoopbackServer.run { _ in
+      try await MockServer.run { _ in
         replies.next()
       } body: { server async throws in
-        let base = try #require(URL(string: "\(server.url)/v1"))
+        let base = server.url.appending(path: "v1")
         let notes = Reactor<Note>(
           baseURL: base, transport: URLSessionTransport(maximumResponseSize: 32_768),
           persistence: FilePersistence(directory: directory))
@@ -176,7 +176,7 @@ struct BadInputTests {
   }
 
   @Test func `a port with nobody listening is a network error, and so is a name that does not resolve`() async throws {
-    let urls = ["http://127.0.0.1:\(try LoopbackServer.unusedPort())/v1", "http://does-not-exist.invalid/v1"]
+    let urls = ["http://127.0.0.1:\(MockServer.unusedPort)/v1", "http://does-not-exist.invalid/v1"]
     for url in urls {
       var configuration = ReactorConfiguration()
       configuration.retry = .never
@@ -263,12 +263,12 @@ struct BadInputTests {
 
 /// Replies in their order, the last one for good.
 private final class Replies: Sendable {
-  private let replies: [LoopbackServer.Reply]
+  private let replies: [MockServer.Response]
   private let tick = Tick()
 
-  init(_ replies: [LoopbackServer.Reply]) { self.replies = replies }
+  init(_ replies: [MockServer.Response]) { self.replies = replies }
 
-  func next() -> LoopbackServer.Reply { replies[min(tick.next(), replies.count) - 1] }
+  func next() -> MockServer.Response { replies[min(tick.next(), replies.count) - 1] }
 }
 
 extension ReactorError {

@@ -14,19 +14,18 @@
       try makeFile(file)
       defer { try? FileManager.default.removeItem(at: file) }
       let resource = try Resource("upload", method: .post).body(contentsOf: file)
-      let server = try StalledServer()
-      defer { server.close() }
-      let request = HTTPRequest(method: .post, scheme: "http", authority: server.authority, path: "/upload")
+      // It keeps nothing of what it reads.
+      let server = try MockServer.withoutHTTP { connection in
+        connection.drain(atLeast: size)
+        connection.send("HTTP/1.1 204 No Content\r\n\r\n")
+        connection.drain()
+      }
+      defer { server.stop() }
       let (before, most) = (anonymousMemory(), Shared(0))
-      async let sent = transport.send(request, body: resource.body) { _ in
+      _ = try await transport.send(server.request("/upload", method: .post), body: resource.body) { _ in
         let now = anonymousMemory()
         most.change { $0 = max($0, now) }
       }
-      let connection = try await server.accepted()
-      try await connection.drain(atLeast: size)
-      connection.send("HTTP/1.1 204 No Content\r\n\r\n")
-      _ = try await sent
-      connection.close()
       return most.value - before
     }
 

@@ -14,7 +14,7 @@ public struct RedirectScenario: Sendable {
 
   /// A copy is fresh for as long as the redirect is, and is then asked for anew, without the validators of another URL.
   public func expectShortestFreshness() async throws {
-    try await LoopbackServer.run { request in
+    try await MockServer.run { request in
       request.target == "/note"
         ? .status(302, fields: [("Location", "/there"), ("Cache-Control", "max-age=10"), ("Vary", "Accept")])
         : .text(Note(1, "one").json, fields: [("Cache-Control", "max-age=100"), ("ETag", "\"1\"")])
@@ -27,11 +27,11 @@ public struct RedirectScenario: Sendable {
       #expect(head?.variant?.names == ["accept"])
       clock.advance(by: .seconds(9))
       #expect(try await notes.fetch("note").text == "one")
-      #expect(server.received.map(\.target) == ["/note", "/there"])
+      #expect(server.requests.map(\.target) == ["/note", "/there"])
       clock.advance(by: .seconds(1))
       #expect(try await notes.fetch("note").text == "one")
-      #expect(server.received.map(\.target) == ["/note", "/there", "/note", "/there"])
-      #expect(server.received.allSatisfy { $0["If-None-Match"] == nil })
+      #expect(server.requests.map(\.target) == ["/note", "/there", "/note", "/there"])
+      #expect(server.requests.allSatisfy { $0["If-None-Match"] == nil })
     }
   }
 
@@ -41,7 +41,7 @@ public struct RedirectScenario: Sendable {
     let fields = [
       ("Cache-Control", "max-age=0"), ("ETag", "\"1\""), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
     ]
-    try await LoopbackServer.run { request in
+    try await MockServer.run { request in
       switch request.target {
       case "/note" where hasMoved.value: .redirect(301, to: "/there")
       case "/note": .text(Note(1, "one").json, fields: fields)
@@ -54,14 +54,14 @@ public struct RedirectScenario: Sendable {
       #expect(try await notes.fetch("note").text == "one")
       hasMoved.change { $0 = true }
       #expect(try await notes.fetch("note").text == "two")
-      #expect(server.received.map { $0["If-None-Match"] } == [nil, "\"1\"", nil])
+      #expect(server.requests.map { $0["If-None-Match"] } == [nil, "\"1\"", nil])
     }
   }
 
   /// A 304 that nobody asked for, from another URL, confirms nothing.
   public func expectNoConfirmationFromElsewhere() async throws {
     let hasMoved = Shared(false)
-    try await LoopbackServer.run { request in
+    try await MockServer.run { request in
       switch request.target {
       case "/note" where hasMoved.value: .redirect(to: "/there")
       case "/note": .text(Note(1, "one").json, fields: [("Cache-Control", "max-age=0"), ("ETag", "\"1\"")])
@@ -78,7 +78,7 @@ public struct RedirectScenario: Sendable {
 
   /// A redirect that may not be stored leaves nothing of what it leads to; neither does one that follows a change.
   public func expectNothingStored() async throws {
-    try await LoopbackServer.run { request in
+    try await MockServer.run { request in
       switch (request.method, request.target) {
       case ("POST", _): .redirect(303, to: "/there")
       case (_, "/note"): .status(307, fields: [("Location", "/there"), ("Cache-Control", "no-store")])
@@ -95,7 +95,7 @@ public struct RedirectScenario: Sendable {
   /// A change has been made where it is redirected, also where what follows fails, and where it is redirected to.
   public func expectChange() async throws {
     let isGone = Shared(false)
-    try await LoopbackServer.run { request in
+    try await MockServer.run { request in
       switch (request.method, request.target) {
       case ("POST", _): .redirect(303, to: "/there")
       case ("PUT", "/note"): .redirect(308, to: "/there")
@@ -108,27 +108,26 @@ public struct RedirectScenario: Sendable {
         for path in ["note", "there"] { _ = try await notes.fetch(Resource(path)) }
         isGone.change { $0 = method == .post }
         _ = try? await notes.send(Resource("note", method: method))
-        let count = server.received.count
+        let count = server.requests.count
         for path in ["note", "there"] { _ = try? await notes.fetch(Resource(path)) }
-        #expect(server.received.count == count + 2, "\(method)")
+        #expect(server.requests.count == count + 2, "\(method)")
       }
     }
   }
 
-  private func reactor(_ server: LoopbackServer) throws -> Reactor<Note> {
+  private func reactor(_ server: MockServer) throws -> Reactor<Note> {
     var configuration = ReactorConfiguration()
     configuration.clock = clock
     configuration.now = clock.wallClock
     configuration.keepUnusedFor = .never
     configuration.retry = .never
-    let url = try #require(URL(string: server.url))
     return ModelLayer(
-      baseURL: url, transport: transport, persistence: persistence, reachability: .always,
+      baseURL: server.url, transport: transport, persistence: persistence, reachability: .always,
       configuration: configuration
     ).reactor()
   }
 
-  private func head(_ server: LoopbackServer) async throws -> Record.Head? {
+  private func head(_ server: MockServer) async throws -> Record.Head? {
     try await persistence.load(RecordKey(method: .get, url: "\(server.url)/note"))?.head
   }
 }

@@ -27,7 +27,7 @@ public struct Cassette: Codable, Sendable, Hashable {
 
   public enum Outcome: Sendable, Hashable {
     case response(Response)
-    /// The transport failed, in words that hold no secret; played back as `TransportError/connectionFailed(_:)`.
+    /// The transport failed, in words that hold no secret; played back as `TransportError.connectionFailed(_:)`.
     case failure(String)
   }
 

@@ -16,7 +16,7 @@ public struct CassetteSecrets: Sendable {
   /// Called with each exchange before it is kept. It changes the exchange of the cassette, not the one that is under way.
   public var change: @Sendable (inout Cassette.Exchange) -> Void
 
-  /// - Parameter queryItems: by default `ReactorConfiguration/secretQueryItems`' default.
+  /// - Parameter queryItems: by default `ReactorConfiguration.secretQueryItems`' default.
   public init(
     queryItems: Set<String> = ReactorConfiguration().secretQueryItems,
     change: @escaping @Sendable (inout Cassette.Exchange) -> Void = { _ in }

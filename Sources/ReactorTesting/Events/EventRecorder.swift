@@ -22,7 +22,7 @@ public import Testing
 ///   come so since the last removal.
 /// - A local write ends a request that is under way, and says so.
 ///
-/// Once events were lost (`ReactorEvent/Kind/dropped(_:)`), the rules are not held against the rest. The issue
+/// Once events were lost (`ReactorEvent.Kind.dropped(_:)`), the rules are not held against the rest. The issue
 /// names the rule, and shows all that happened to that key and model.
 public final class EventRecorder: Sendable {
   /// What the events of a layer cannot tell.

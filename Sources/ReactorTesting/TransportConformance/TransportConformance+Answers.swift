@@ -50,7 +50,7 @@ extension TransportConformance.Check {
         let bytes = Self.bytes(parts.last.flatMap { Int($0) } ?? 0)
         return switch parts.first {
         case "chunked": .chunked([bytes.prefix(10), Data(bytes.dropFirst(10))].filter { !$0.isEmpty })
-        case "closed": .raw(LoopbackServer.Reply.head(200, []) + bytes)
+        case "closed": .raw(MockServer.Response.head(200, []) + bytes)
         default: .status(200, body: bytes)
         }
       } body: { server, transport in
@@ -85,12 +85,12 @@ extension TransportConformance.Check {
     },
     Self("a host may be an IPv6 address (RFC 3986 §3.2.2)", unless: .addressesOfIPv6) { subject in
       // A machine may have none.
-      guard let server = try? LoopbackServer(onIPv6: true, { _ in .text("good") }) else { return }
-      defer { _ = server.stop() }
+      guard let server = try? MockServer.onIPv6({ _ in .text("good") }) else { return }
+      defer { server.stop() }
       let (_, body) = try await subject.make(TransportConformance.Settings()).send(server.request())
       subject.expect(body == Data("good".utf8), "a body of \(body.count) bytes")
       subject.expect(
-        server.received.first?["Host"] == server.authority, "\(server.received.first?["Host"] ?? "no Host")")
+        server.requests.first?["Host"] == server.authority, "\(server.requests.first?["Host"] ?? "no Host")")
     },
     Self("fields may follow the last chunk (RFC 9112 §7.1.2)", unless: .trailers) { subject in
       try await expectHelloWorld(subject, "b\r\nhello world\r\n0\r\nX-Checksum: 1\r\nX-Other: 2\r\n\r\n")
@@ -148,7 +148,7 @@ extension TransportConformance.Check {
     },
     Self("a slow server is waited for, and its bytes are told as they come") { subject in
       let latches = (0..<10).map { _ in Latch() }
-      let head = LoopbackServer.Reply.head(200, [("Content-Length", "8")])
+      let head = MockServer.Response.head(200, [("Content-Length", "8")])
       let pieces = [head.prefix(9), head.dropFirst(9)] + (0..<8).map { Data([UInt8($0)]) }
       try await subject.serving { _ in
         latches[0].open()

@@ -4,7 +4,7 @@ import ReactorCore
 
 /// A server that breaks off or breaks the rules.
 extension TransportConformance.Check {
-  private typealias Reply = LoopbackServer.Reply
+  private typealias Response = MockServer.Response
 
   static let brokenAnswers = [
     Self("an answer that is cut short is an error, never a short success") { subject in
@@ -28,14 +28,14 @@ extension TransportConformance.Check {
           await subject.expectFailure(of: "\(method)") {
             try await transport.send(server.request(method: method), body: Data("abc".utf8))
           }
-          let count = server.received.filter { $0.method == method.rawValue }.count
+          let count = server.requests.filter { $0.method == method.rawValue }.count
           subject.expect(count == 1, "\(method) was sent \(count) times")
         }
       }
     },
     Self("nobody listening, and a name that does not resolve, are errors of the connection") { subject in
       let transport = subject.make(.init())
-      for authority in ["127.0.0.1:\(try LoopbackServer.unusedPort())", "does-not-exist.invalid"] {
+      for authority in ["127.0.0.1:\(MockServer.unusedPort)", "does-not-exist.invalid"] {
         await subject.expectFailure(of: authority) {
           try await transport.send(HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/"))
         }
@@ -48,15 +48,15 @@ extension TransportConformance.Check {
         var request = server.request()
         request.scheme = "https"
         await subject.expectFailure(of: "TLS") { try await transport.send(request) }
-        subject.expect(server.received.allSatisfy { $0.method == "TLS" }, "the request went out in the clear")
+        subject.expect(server.requests.allSatisfy(\.isTLS), "the request went out in the clear")
       }
     },
   ]
 
   private static let abc = Data("abc".utf8)
-  private static let announced = Reply.head(200, [("Content-Length", "100")])
+  private static let announced = Response.head(200, [("Content-Length", "100")])
 
-  private static let cutShort: [(String, Reply)] = [
+  private static let cutShort: [(String, Response)] = [
     ("less than announced", .short(announcing: 100, body: abc)),
     ("nothing of what was announced", .short(announcing: 100, body: Data())),
     (
@@ -64,15 +64,18 @@ extension TransportConformance.Check {
       .short(announcing: 100, body: Data([0x1f, 0x8b, 8, 0]), fields: [("Content-Encoding", "gzip")])
     ),
     ("no last chunk", .chunked([abc], isWhole: false)),
-    ("in the middle of a chunk", .raw(Reply.head(200, [("Transfer-Encoding", "chunked")]) + Data("a\r\nabc".utf8))),
-    ("in the size of a chunk", .raw(Reply.head(200, [("Transfer-Encoding", "chunked")]) + Data("3\r\nabc\r\n1".utf8))),
+    ("in the middle of a chunk", .raw(Response.head(200, [("Transfer-Encoding", "chunked")]) + Data("a\r\nabc".utf8))),
+    (
+      "in the size of a chunk",
+      .raw(Response.head(200, [("Transfer-Encoding", "chunked")]) + Data("3\r\nabc\r\n1".utf8))
+    ),
     ("before an answer", .close),
     ("by a reset before an answer", .reset()),
     ("by a reset in the body", .reset(after: announced + abc)),
     ("an interim response alone", .raw("HTTP/1.1 100 Continue\r\n\r\n")),
   ]
 
-  private static let nonsense: [(String, Reply)] = [
+  private static let nonsense: [(String, Response)] = [
     ("another protocol", .raw("220 mail.example.com ready\r\n\r\n")),
     ("a status that is no number", .raw("HTTP/1.1 abc\r\n\r\n")),
     ("a chunk whose size is no number", chunked("xyz\r\nabc\r\n0\r\n\r\n")),
@@ -80,12 +83,12 @@ extension TransportConformance.Check {
     ("a chunk of an immense size", chunked("ffffffffffffffffff\r\nabc\r\n0\r\n\r\n")),
   ]
 
-  private static func chunked(_ body: String) -> Reply {
-    .raw(Reply.head(200, [("Transfer-Encoding", "chunked")]) + Data(body.utf8))
+  private static func chunked(_ body: String) -> Response {
+    .raw(Response.head(200, [("Transfer-Encoding", "chunked")]) + Data(body.utf8))
   }
 
   private static func expectFailures(
-    _ subject: TransportConformance.Subject, _ cases: [(String, Reply)]
+    _ subject: TransportConformance.Subject, _ cases: [(String, Response)]
   ) async throws {
     for (what, reply) in cases {
       try await subject.serving {

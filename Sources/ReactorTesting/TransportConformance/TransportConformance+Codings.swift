@@ -82,7 +82,7 @@ extension TransportConformance.Check {
     Self("a bomb is refused at the limit of what it decodes to", unless: .sizeLimit) { subject in
       guard !subject.exceptions.contains(.contentCodings) else { return }
       let hungUp = Latch()
-      let head = LoopbackServer.Reply.head(200, [("Content-Encoding", "gzip"), ("Content-Length", "1000000")])
+      let head = MockServer.Response.head(200, [("Content-Encoding", "gzip"), ("Content-Length", "1000000")])
       try await subject.serving(
         { $0.target == "/good" ? .text("good") : .held(until: Latch(), hungUp: hungUp, sendingFirst: head + bomb) },
         settings: .init(maximumResponseSize: 1 << 20)

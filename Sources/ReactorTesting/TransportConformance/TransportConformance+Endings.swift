@@ -4,7 +4,7 @@ import ReactorCore
 
 /// Cancellation and the deadline.
 extension TransportConformance.Check {
-  private typealias Reply = LoopbackServer.Reply
+  private typealias Response = MockServer.Response
 
   static let endings = [
     Self("cancellation ends the call at once and the connection after it") { subject in
@@ -24,8 +24,8 @@ extension TransportConformance.Check {
     },
     Self("cancellation in the middle of a body is no short body") { subject in
       for start in [
-        Reply.head(200, [("Content-Length", "100")]) + Data("abc".utf8), Reply.head(200, []) + Data("abc".utf8),
-        Reply.head(200, [("Transfer-Encoding", "chunked")]) + Data("3\r\nabc\r\n".utf8),
+        Response.head(200, [("Content-Length", "100")]) + Data("abc".utf8), Response.head(200, []) + Data("abc".utf8),
+        Response.head(200, [("Transfer-Encoding", "chunked")]) + Data("3\r\nabc\r\n".utf8),
       ] {
         try await expectEndInBody(subject, start)
       }
@@ -33,18 +33,23 @@ extension TransportConformance.Check {
     Self("cancellation while a body goes out closes the connection") { subject in
       // More than the buffers of both sides take: the server reads none of it.
       let large = Data(count: 64 << 20)
-      let listener = try StalledServer()
-      defer { listener.close() }
+      let (arrived, cancelled, ended, count) = (Latch(), Latch(), Latch(), Shared(0))
+      let server = try MockServer.withoutHTTP { connection in
+        count.change { $0 += connection.drain(atLeast: 1) }
+        arrived.open()
+        connection.wait(for: cancelled)
+        count.change { $0 += connection.drain() }
+        ended.open()
+      }
+      defer { server.stop() }
       let transport = subject.make(.init())
-      let request = HTTPRequest(method: .post, scheme: "http", authority: listener.authority, path: "/")
-      let task = Task { try await transport.send(request, body: large) }
-      let connection = try await listener.accepted()
-      let start = try await connection.drain(atLeast: 1)
+      let task = Task { try await transport.send(server.request(method: .post), body: large) }
+      try await subject.wait(for: arrived, "the start of the body")
       task.cancel()
       await subject.expectCancellation(of: "sending") { try await task.value }
-      let rest = try await connection.drain()
-      subject.expect(start + rest < large.count, "the whole body went out")
-      connection.close()
+      cancelled.open()
+      try await subject.expectHangUp(ended, after: "a cancellation while a body goes out")
+      subject.expect(count.value < large.count, "the whole body went out")
     },
     Self("a call that is cancelled before it starts sends nothing") { subject in
       try await subject.serving { _ in
@@ -57,12 +62,12 @@ extension TransportConformance.Check {
         }
         task.cancel()
         await subject.expectCancellation(of: "the call") { try await task.value }
-        subject.expect(server.received.isEmpty, "it was sent")
+        subject.expect(server.requests.isEmpty, "it was sent")
         await subject.expectGood(transport, server, after: "a call that was cancelled")
       }
     },
     Self("the deadline ends the exchange and its connection", unless: .injectedClock) { subject in
-      let start = Reply.head(200, []) + Data("slow".utf8)
+      let start = Response.head(200, []) + Data("slow".utf8)
       for (what, first, target) in [
         ("waiting", Data(), "/"), ("in the body", start, "/"), ("redirected", start, "/out"),
       ] {

@@ -7,13 +7,13 @@ extension TransportConformance.Check {
   static let limits = [
     Self("an announced size beyond the limit ends the exchange before the body", unless: .sizeLimit) { subject in
       let hungUp = Latch()
-      let head = LoopbackServer.Reply.head(200, [("Content-Length", "1001")])
+      let head = MockServer.Response.head(200, [("Content-Length", "1001")])
       try await expectTooLarge(subject, .held(until: Latch(), hungUp: hungUp, sendingFirst: head), hungUp)
     },
     Self("a body that grows beyond the limit ends the exchange", unless: .sizeLimit) { subject in
       let hungUp = Latch()
       let chunk = Data("1f4\r\n".utf8) + Data(repeating: 1, count: 500) + Data("\r\n".utf8)
-      let start = LoopbackServer.Reply.head(200, [("Transfer-Encoding", "chunked")]) + chunk + chunk
+      let start = MockServer.Response.head(200, [("Transfer-Encoding", "chunked")]) + chunk + chunk
       try await expectTooLarge(
         subject, .held(until: Latch(), hungUp: hungUp, sendingFirst: start + Data("1\r\nx\r\n".utf8)), hungUp)
     },
@@ -32,7 +32,7 @@ extension TransportConformance.Check {
   ]
 
   private static func expectTooLarge(
-    _ subject: TransportConformance.Subject, _ reply: LoopbackServer.Reply, _ hungUp: Latch
+    _ subject: TransportConformance.Subject, _ reply: MockServer.Response, _ hungUp: Latch
   ) async throws {
     try await subject.serving(
       { $0.target == "/good" ? .text("good") : reply }, settings: .init(maximumResponseSize: 1_000)

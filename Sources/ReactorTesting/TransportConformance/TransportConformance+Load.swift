@@ -61,7 +61,7 @@ extension TransportConformance.Check {
 
   /// The size of the body; `nil` where the exchange was cancelled.
   private static func end(
-    of target: String, at moment: Moment, _ server: LoopbackServer, _ transport: any Transport,
+    of target: String, at moment: Moment, _ server: MockServer, _ transport: any Transport,
     _ arrivals: Shared<[String: Latch]>
   ) async throws -> Int? {
     let arrived = Latch()

@@ -15,7 +15,7 @@ extension TransportConformance.Check {
         } body: { server, transport in
           let (response, body) = try await transport.send(server.request("/a/b"))
           subject.expect(response.status == .ok && body == Data("there".utf8), "\(location): \(response.status)")
-          subject.expect(server.received.map(\.target) == ["/a/b", target], "\(location): \(server.received)")
+          subject.expect(server.requests.map(\.target) == ["/a/b", target], "\(location): \(server.requests)")
         }
       }
     },
@@ -30,7 +30,7 @@ extension TransportConformance.Check {
           subject.expect(response.status == .found, "\(location ?? "none"): \(response.status)")
           let isDropped = subject.exceptions.contains(.bodyOfAimlessRedirect)
           subject.expect(isDropped || body == Data("moved".utf8), "\(location ?? "none"): \(body.count) bytes")
-          subject.expect(server.received.count == 1, "\(location ?? "none"): \(server.received.count) requests")
+          subject.expect(server.requests.count == 1, "\(location ?? "none"): \(server.requests.count) requests")
         }
       }
     },
@@ -45,7 +45,7 @@ extension TransportConformance.Check {
       }
     },
     Self("credentials and fields that are never indexed stay with their origin", unless: .redirects) { subject in
-      try await LoopbackServer.run { _ in
+      try await MockServer.run { _ in
         .text("other")
       } body: { other in
         let url = other.url
@@ -57,17 +57,17 @@ extension TransportConformance.Check {
           }
         } body: { server, transport in
           _ = try await transport.send(server.request("/out", fields: secrets))
-          let there = other.received.first
+          let there = other.requests.first
           subject.expect(there?["X-Custom"] == "kept", "the other fields are gone")
           for name in secretNames { subject.expect(there?[name] == nil, "\(name) left its origin") }
           _ = try await transport.send(server.request("/in", fields: secrets))
-          let here = server.received.last
+          let here = server.requests.last
           for name in secretNames { subject.expect(here?[name] == "secret", "\(name) is lost at its own origin") }
         }
       }
     },
     Self("credentials that left do not come back", unless: .redirects) { subject in
-      try await LoopbackServer.run {
+      try await MockServer.run {
         .redirect(to: "http://\($0["X-Custom"] ?? "")/back")
       } body: { other in
         let url = other.url
@@ -78,7 +78,7 @@ extension TransportConformance.Check {
           if let custom = HTTPField.Name("X-Custom") { fields[custom] = server.authority }
           let (_, body) = try await transport.send(server.request(fields: fields))
           subject.expect(body == Data("back".utf8), "got \(body.count) bytes")
-          for name in secretNames { subject.expect(server.received.last?[name] == nil, "\(name) came back") }
+          for name in secretNames { subject.expect(server.requests.last?[name] == nil, "\(name) came back") }
         }
       }
     },
@@ -89,7 +89,7 @@ extension TransportConformance.Check {
           await subject.expectFailure(of: "a loop", .tooManyRedirects(limit: limit)) {
             try await transport.send(server.request())
           }
-          subject.expect(server.received.count == limit + 1, "\(server.received.count) requests")
+          subject.expect(server.requests.count == limit + 1, "\(server.requests.count) requests")
         }
       }
     },
@@ -131,8 +131,8 @@ extension TransportConformance.Check {
       _ = try await transport.send(
         server.request(method: HTTPRequest.Method(before) ?? .get, fields: fields), body: body)
       let what = "\(before) after \(code)"
-      let second = server.received.last
-      subject.expect(server.received.count == 2, "\(what): \(server.received.count) requests")
+      let second = server.requests.last
+      subject.expect(server.requests.count == 2, "\(what): \(server.requests.count) requests")
       subject.expect(second?.method == after, "\(what) became \(second?.method ?? "nothing")")
       subject.expect(second?.body == (before == after ? body ?? Data() : Data()), "\(what): another body")
       subject.expect(

@@ -16,7 +16,7 @@ extension TransportConformance.Check {
       } body: { server, transport in
         for target in targets {
           _ = try await transport.send(server.request(target))
-          let received = server.received.last?.target ?? "nothing"
+          let received = server.requests.last?.target ?? "nothing"
           subject.expect(received == target, "\(target.prefix(100)) went as \(received.prefix(100))")
         }
       }
@@ -32,7 +32,7 @@ extension TransportConformance.Check {
             _ = try await transport.send(
               server.request(method: HTTPRequest.Method(name) ?? .get, fields: [.contentType: "text/plain"]), body: body
             )
-            let received = server.received.last
+            let received = server.requests.last
             subject.expect(received?.method == name, "\(name) went as \(received?.method ?? "nothing")")
             subject.expect(
               received?.body == body ?? Data(), "\(name): the body came as \(received?.body.count ?? 0) bytes")
@@ -54,9 +54,9 @@ extension TransportConformance.Check {
         .text("x")
       } body: { server, transport in
         _ = try await transport.send(server.request(fields: sent))
-        let received = server.received.first
+        let received = server.requests.first
         for name in Set(sent.map(\.name)) {
-          let values = received?.fields.filter { $0.name.lowercased() == name.canonicalName }.map(\.value) ?? []
+          let values = received?.headers.filter { $0.name.lowercased() == name.canonicalName }.map(\.value) ?? []
           subject.expect(values.joined(separator: ", ") == sent[name], "\(name) came as \(values)")
         }
         subject.expect(received?["Host"] == server.authority, "Host is \(received?["Host"] ?? "missing")")
@@ -80,8 +80,8 @@ extension TransportConformance.Check {
         .text("x", fields: [("Cache-Control", "max-age=3600"), ("Set-Cookie", "id=7; Path=/")])
       } body: { server, transport in
         for _ in 0..<3 { _ = try await transport.send(server.request()) }
-        subject.expect(server.received.count == 3, "\(server.received.count) requests")
-        subject.expect(server.received.allSatisfy { $0["Cookie"] == nil }, "the cookie came back")
+        subject.expect(server.requests.count == 3, "\(server.requests.count) requests")
+        subject.expect(server.requests.allSatisfy { $0["Cookie"] == nil }, "the cookie came back")
       }
     },
     Self("a 401 is an answer with its body, whatever it asks for") { subject in
@@ -96,7 +96,7 @@ extension TransportConformance.Check {
             let (response, body) = try await transport.send(server.request(fields: [.authorization: "Bearer old"]))
             subject.expect(response.status == .unauthorized && body == Data("who?".utf8), "\(challenges): \(response)")
           }
-          subject.expect(server.received.count == 2, "\(challenges): \(server.received.count) requests")
+          subject.expect(server.requests.count == 2, "\(challenges): \(server.requests.count) requests")
         }
       }
     },

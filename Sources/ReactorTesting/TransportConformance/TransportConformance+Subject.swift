@@ -17,10 +17,10 @@ extension TransportConformance {
 
     /// Runs `body` with a server and a new transport.
     func serving(
-      _ handler: @escaping LoopbackServer.Handler, settings: Settings = Settings(),
-      body: (LoopbackServer, any Transport) async throws -> Void
+      _ handler: @escaping MockServer.Handler, settings: Settings = Settings(),
+      body: (MockServer, any Transport) async throws -> Void
     ) async throws {
-      try await LoopbackServer.run(handler) { try await body($0, make(settings)) }
+      try await MockServer.run(handler) { try await body($0, make(settings)) }
     }
 
     func expect(_ condition: Bool, _ what: @autoclosure () -> String) {
@@ -93,7 +93,7 @@ extension TransportConformance {
     }
 
     /// Expects that the server answers as it should, and that its answer is taken for the right one.
-    func expectGood(_ transport: any Transport, _ server: LoopbackServer, after what: String) async {
+    func expectGood(_ transport: any Transport, _ server: MockServer, after what: String) async {
       do {
         let (response, body) = try await transport.send(server.request("/good"))
         expect(
@@ -112,7 +112,7 @@ extension Transport {
   }
 }
 
-extension LoopbackServer {
+extension MockServer {
   package func request(
     _ target: String = "/", method: HTTPRequest.Method = .get, fields: HTTPFields = [:]
   ) -> HTTPRequest {

@@ -13,12 +13,12 @@ import Testing
 struct `URLSession's errors` {
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    var reply: LoopbackServer.Reply
+    var reply: MockServer.Response
     var codes: [URLError.Code]
   }
 
   static let abc = Data("abc".utf8)
-  static let announced = LoopbackServer.Reply.head(200, [("Content-Length", "100")])
+  static let announced = MockServer.Response.head(200, [("Content-Length", "100")])
 
   static let cases: [Case] = [
     Case(
@@ -53,7 +53,7 @@ struct `URLSession's errors` {
 
   @Test(arguments: cases)
   func `a broken answer is an error that says what happened`(_ bad: Case) async throws {
-    try await LoopbackServer.run { _ in
+    try await MockServer.run { _ in
       bad.reply
     } body: { server in
       let error = await #expect(throws: URLError.self) { try await URLSessionTransport().send(server.request()) }
@@ -62,7 +62,7 @@ struct `URLSession's errors` {
   }
 
   @Test func `nobody listening is a connection that cannot be made`() async throws {
-    let port = try LoopbackServer.unusedPort()
+    let port = MockServer.unusedPort
     let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(port)", path: "/")
     let error = await #expect(throws: URLError.self) { try await URLSessionTransport().send(request) }
     #expect(error?.code == .cannotConnectToHost)

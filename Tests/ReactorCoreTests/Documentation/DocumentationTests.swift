@@ -21,6 +21,14 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/Transports.md", "TransportExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/TestingYourApp.md", "TestingExamples.swift"),
     (
+      "Sources/ReactorTesting/ReactorTesting.docc/ReactorTesting.md",
+      "../../ReactorTestingTests/Documentation/ReactorTestingExamples.swift"
+    ),
+    (
+      "Sources/ReactorTesting/ReactorTesting.docc/TestingOverRealHTTP.md",
+      "../../ReactorTestingTests/Documentation/ReactorTestingExamples.swift"
+    ),
+    (
       "Sources/ReactorOperators/ReactorOperators.docc/ReactorOperators.md",
       "../../ReactorOperatorsTests/Documentation/FabricExamples.swift"
     ),

@@ -18,7 +18,7 @@ struct `URLSession cancelled` {
   @Test func `two thousand exchanges cancelled at any moment all end`() async throws {
     let arrivals = Shared<[String: Latch]>([:])
     let ended = Shared((answers: 0, cancellations: 0))
-    try await LoopbackServer.run { request in
+    try await MockServer.run { request in
       arrivals.value[request.target]?.open()
       return .chunked([Data("abc".utf8), Data(repeating: 7, count: 100_000)])
     } body: { server in

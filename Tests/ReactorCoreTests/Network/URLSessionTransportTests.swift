@@ -30,22 +30,22 @@ struct `URLSession as a transport` {
 
   @Test func `cookies are kept only where that is asked for`() async throws {
     for usesCookies in [false, true] {
-      try await LoopbackServer.run { _ in
+      try await MockServer.run { _ in
         .text("x", fields: [("Set-Cookie", "id=7; Path=/")])
       } body: { server in
         let transport = URLSessionTransport(usesCookies: usesCookies)
         _ = try await transport.send(server.request())
         _ = try await transport.send(server.request())
-        #expect(server.received.map { $0["Cookie"] } == [nil, usesCookies ? "id=7" : nil])
+        #expect(server.requests.map { $0["Cookie"] } == [nil, usesCookies ? "id=7" : nil])
         let other = URLSessionTransport(usesCookies: usesCookies)
         _ = try await other.send(server.request())
-        #expect(server.received.last?["Cookie"] == nil)
+        #expect(server.requests.last?["Cookie"] == nil)
       }
     }
   }
 
   @Test func `exchanges in turn share a connection, which closes with the last copy`() async throws {
-    try await LoopbackServer.run { _ in
+    try await MockServer.run { _ in
       .text("x")
     } body: { server in
       do {
@@ -56,12 +56,12 @@ struct `URLSession as a transport` {
         #expect(server.acceptedConnections == 1)
         #expect(server.openConnections == 1)
       }
-      try await server.waitUntilIdle()
+      try await server.waitUntilDisconnected()
     }
   }
 
   @Test func `a body with GET is an invalid resource`() async throws {
-    try await LoopbackServer.run { _ in
+    try await MockServer.run { _ in
       .text("x")
     } body: { server in
       await #expect {
@@ -71,7 +71,7 @@ struct `URLSession as a transport` {
         return true
       }
       _ = try await URLSessionTransport().send(server.request(), body: Data())
-      #expect(server.received.count == 1)
+      #expect(server.requests.count == 1)
     }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Something that happens once, and that tasks and the loopback server's threads can wait for.
+/// An event that happens once, and that tasks and the threads of a ``MockServer`` can wait for.
 package final class Latch: Sendable {
   private struct State {
     var isOpen = false
@@ -27,10 +27,10 @@ package final class Latch: Sendable {
 
   package var isOpen: Bool { state.withLock(\.isOpen) }
 
-  /// How many tasks are suspended in ``wait()``.
+  /// The number of tasks that are suspended in ``wait()``.
   package var waiterCount: Int { state.withLock(\.waiters.count) }
 
-  /// Lets all go who wait, now and later.
+  /// Resumes every waiter, now and later.
   package func open() {
     let waiters = state.withLock { state in
       defer { state.waiters = [:] }
@@ -41,9 +41,9 @@ package final class Latch: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Returns once the gate is open.
+  /// Returns once the latch is open.
   ///
-  /// - Throws: `CancellationError`, at once, where the task is cancelled before that.
+  /// - Throws: `CancellationError`, at once when the task is cancelled before that.
   package func wait() async throws {
     let id = state.withLock { state in
       state.nextID += 1
@@ -64,6 +64,19 @@ package final class Latch: Sendable {
     }
   }
 
-  /// Becomes readable when the gate opens, for `poll`.
+  /// A descriptor that becomes readable when the latch opens, for `poll`.
   var descriptor: Int32 { readEnd }
+}
+
+/// A value that closures of a test share.
+package final class Shared<Value: Sendable>: Sendable {
+  private let storage: Mutex<Value>
+
+  package init(_ value: Value) { storage = Mutex(value) }
+
+  package var value: Value { storage.withLock { $0 } }
+
+  package func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+    storage.withLock { value in body(&value) }
+  }
 }

@@ -1,0 +1,158 @@
+import Foundation
+
+/// A TCP socket of this machine's loopback interface. Its calls block.
+struct Socket: Sendable {
+  let descriptor: Int32
+
+  #if os(Linux)
+    private static let peek = Int32(MSG_PEEK)
+    private static let sendFlags = Int32(MSG_NOSIGNAL)
+    static let stream = Int32(SOCK_STREAM.rawValue)
+  #else
+    private static let peek = MSG_PEEK
+    private static let sendFlags: Int32 = 0
+    static let stream = SOCK_STREAM
+  #endif
+
+  /// A socket that listens on `port` of 127.0.0.1 or `::1`; 0 is any port that is free.
+  ///
+  /// - Throws: `POSIXError`.
+  static func listening(port: UInt16 = 0, onIPv6 isOnIPv6: Bool = false) throws -> (socket: Socket, port: Int) {
+    let made = Socket(descriptor: socket(isOnIPv6 ? AF_INET6 : AF_INET, stream, 0))
+    guard made.descriptor >= 0 else { throw made.failure() }
+    // A port that a server has left can be taken again at once, though connections of both sides linger (TIME_WAIT). Set
+    // later where the system chooses, so that it does not choose one that somebody else has just bound.
+    let reuse = { made.set(SOL_SOCKET, SO_REUSEADDR, Int32(1)) }
+    if port != 0 { reuse() }
+    let bound = isOnIPv6 ? made.bindToIPv6(port) : made.bindToIPv4(port)
+    guard let bound else { throw made.failure() }
+    reuse()
+    guard listen(made.descriptor, 512) == 0 else { throw made.failure() }
+    return (made, bound)
+  }
+
+  private func bindToIPv4(_ port: UInt16) -> Int? {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port.bigEndian)
+    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    return bind(to: &address) ? Int(UInt16(bigEndian: address.sin_port)) : nil
+  }
+
+  private func bindToIPv6(_ port: UInt16) -> Int? {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = in_port_t(port.bigEndian)
+    address.sin6_addr = in6addr_loopback
+    return bind(to: &address) ? Int(UInt16(bigEndian: address.sin6_port)) : nil
+  }
+
+  /// Binds, and reads the address back with the port that the system chose.
+  private func bind<Address>(to address: inout Address) -> Bool {
+    var length = socklen_t(MemoryLayout<Address>.size)
+    return withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        Foundation.bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+      }
+    }
+  }
+
+  /// The next connection; `nil` where there is none to take.
+  func accepted() -> Socket? {
+    let connection = Socket(descriptor: accept(descriptor, nil, nil))
+    guard connection.descriptor >= 0 else { return nil }
+    connection.set(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+    #if canImport(Darwin)
+      connection.set(SOL_SOCKET, SO_NOSIGPIPE, Int32(1))
+    #endif
+    return connection
+  }
+
+  /// Sends all of `data`; `false` where the peer is gone.
+  @discardableResult func send(_ data: Data) -> Bool {
+    var rest = data[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Self.sendFlags) }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  /// Waits for bytes; `nil` at the end.
+  func receive() -> Data? {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    var count = recv(descriptor, &bytes, bytes.count, 0)
+    while count < 0 && errno == EINTR { count = recv(descriptor, &bytes, bytes.count, 0) }
+    return count > 0 ? Data(bytes[..<count]) : nil
+  }
+
+  /// Waits until `latch` is open (`true`) or the peer is gone (`false`).
+  func wait(for latch: Latch) -> Bool {
+    var watched = Int16(POLLIN)
+    while true {
+      let (own, isOpen) = readable(besides: latch.descriptor, watching: watched)
+      if isOpen { return true }
+      if own & Int16(POLLHUP | POLLERR) != 0 { return false }
+      guard own != 0 else { continue }
+      var byte: UInt8 = 0
+      if recv(descriptor, &byte, 1, Self.peek) <= 0 { return false }
+      // What has arrived is read later, and is no reason to wake again.
+      watched = 0
+    }
+  }
+
+  /// Waits until this socket has one of the events `watching`, or an end, or until the other descriptor has something to read.
+  func readable(besides other: Int32, watching: Int16 = Int16(POLLIN)) -> (own: Int16, other: Bool) {
+    var polled = [
+      pollfd(fd: descriptor, events: watching, revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
+    ]
+    _ = poll(&polled, 2, -1)
+    return (polled[0].revents, polled[1].revents != 0)
+  }
+
+  /// Makes the next ``close()`` an RST.
+  func resetOnClose() {
+    set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+  }
+
+  /// Wakes the thread that waits on it; the descriptor stays taken until ``close()``.
+  func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  func close() { _ = Foundation.close(descriptor) }
+
+  private func set<Value>(_ level: Int32, _ name: Int32, _ value: Value) {
+    withUnsafeBytes(of: value) { bytes in
+      _ = setsockopt(descriptor, level, name, bytes.baseAddress, socklen_t(bytes.count))
+    }
+  }
+
+  /// Closes the socket; the error is that of the call before.
+  private func failure() -> POSIXError {
+    let error = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+    if descriptor >= 0 { close() }
+    return error
+  }
+}
+
+extension MockServer {
+  /// A connection in the hands of a test, on a thread of its own.
+  package struct Connection: Sendable {
+    let socket: Socket
+
+    /// Reads what the client sends and discards it, until `limit` bytes have come or the client has hung up.
+    ///
+    /// - Returns: the number of bytes that came.
+    @discardableResult package func drain(atLeast limit: Int = .max) -> Int {
+      var count = 0
+      while count < limit, let data = socket.receive() { count += data.count }
+      return count
+    }
+
+    package func send(_ text: String) { socket.send(Data(text.utf8)) }
+
+    /// Reads nothing until `latch` is open, or the client is gone.
+    package func wait(for latch: Latch) { _ = socket.wait(for: latch) }
+  }
+}
