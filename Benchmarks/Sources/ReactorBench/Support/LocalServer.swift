@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// An HTTP/1.1 server on 127.0.0.1 that has its answers ready: a thread per connection, and no allocation per request, so that what is
-/// counted is the client's.
+/// counted is the client's. ReactorTesting's `MockServer` parses and records each request, in the process that is measured.
 final class LocalServer: Sendable {
   struct Failure: Error {
     let code: Int32

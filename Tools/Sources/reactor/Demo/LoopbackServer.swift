@@ -4,6 +4,8 @@ import Logging
 import ServiceLifecycle
 
 /// A router's routes on a port of this machine, for nobody else.
+///
+/// ReactorTesting's `MockServer` has no streams, which the inspector's feed needs, and would link Swift Testing into `reactor`.
 final class LoopbackServer: Sendable {
   private let services: ServiceGroup
   private let running: Task<Void, any Error>

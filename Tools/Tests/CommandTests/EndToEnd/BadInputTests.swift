@@ -1,4 +1,5 @@
 import Foundation
+import ReactorTesting
 import Testing
 
 @testable import reactor
@@ -6,7 +7,7 @@ import Testing
 /// One bad input: what the server answers, how it is asked, and how that ends.
 struct BadInput: Sendable, CustomTestStringConvertible {
   var name: String
-  var answer = CannedServer.Answer.response(body: "{}")
+  var answer = MockServer.Response.text("{}")
   var arguments: [String] = []
   var status: Int32
   var error: String
@@ -43,35 +44,35 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(name: "no method", arguments: ["--method", "GET /"], status: 64, error: "no method"),
     BadInput(name: "no such flag", arguments: ["--quickly"], status: 64, error: "--quickly"),
     BadInput(name: "no store", arguments: ["--store", ""], status: 64, error: "has a name"),
-    BadInput(name: "HTML", answer: .response(body: "<html>"), status: 65, error: "line 1, column 1"),
-    BadInput(name: "truncated JSON", answer: .response(body: #"{"a": [1,"#), status: 65, error: "byte 9"),
-    BadInput(name: "nothing", answer: .response("204 No Content"), status: 65, error: "cannot be parsed"),
-    BadInput(name: "two values", answer: .response(body: "{} {}"), status: 65, error: "byte 3"),
+    BadInput(name: "HTML", answer: .text("<html>"), status: 65, error: "line 1, column 1"),
+    BadInput(name: "truncated JSON", answer: .text(#"{"a": [1,"#), status: 65, error: "byte 9"),
+    BadInput(name: "nothing", answer: .status(204), status: 65, error: "cannot be parsed"),
+    BadInput(name: "two values", answer: .text("{} {}"), status: 65, error: "byte 3"),
     BadInput(
-      name: "JSON 10,000 deep", answer: .response(body: String(repeating: "[", count: 10_000)), status: 65,
+      name: "JSON 10,000 deep", answer: .text(String(repeating: "[", count: 10_000)), status: 65,
       error: "cannot be parsed"),
     BadInput(name: "no such member", arguments: ["--key-path", "a.b"], status: 65, error: "cannot be parsed: "),
     BadInput(name: "no copy", arguments: ["--policy", "cache-only"], status: 66, error: "not cached"),
     BadInput(name: "no connectivity", arguments: ["--offline"], status: 69, error: "no connectivity"),
     BadInput(
-      name: "a body that ends early", answer: .bytes("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n[1,"), status: 69,
+      name: "a body that ends early", answer: .short(announcing: 99, body: Data("[1,".utf8)), status: 69,
       error: "connection was lost"),
     BadInput(
-      name: "a redirect loop", answer: .response("302 Found", fields: ["Location: /bad"]), status: 69,
+      name: "a redirect loop", answer: .redirect(to: "/bad"), status: 69,
       error: "redirects"),
     BadInput(
       name: "a store that is a file", arguments: ["--store", "/dev/null"], status: 74, error: "the store failed"),
     BadInput(name: "silence", answer: .silence, arguments: ["--timeout", "200ms"], status: 75, error: "timed out"),
     BadInput(
-      name: "404", answer: .response("404 Not Found", body: "no\u{0}such"), status: 76,
+      name: "404", answer: .text("no\u{0}such", status: 404), status: 76,
       error: "reactor: the server answered 404\nno\u{0}such\n"),
-    BadInput(name: "500", answer: .response("500 Internal Server Error"), status: 76, error: "answered 500"),
+    BadInput(name: "500", answer: .status(500), status: 76, error: "answered 500"),
   ]
 
   @Test(arguments: bad) func `ends with its own code and words, and prints nothing`(input: BadInput) async throws {
-    let server = try await CannedServer.start(["/bad": input.answer])
+    let server = try MockServer.answering(["/bad": input.answer])
     let result = try await Command.run(["fetch", server.url("/bad")] + input.arguments)
-    try await server.stop()
+    server.stop()
     #expect(result.status == input.status)
     #expect(result.error.contains(input.error))
     #expect(result.output == "")
@@ -85,16 +86,16 @@ struct BadInput: Sendable, CustomTestStringConvertible {
   }
 
   @Test func `at a port with nobody listening is 69`() async throws {
-    let server = try await CannedServer.start([:])
+    let server = try MockServer.answering([:])
     let url = server.url("/")
-    try await server.stop()
+    server.stop()
     let result = try await Command.run("fetch", url)
     #expect(result.status == 69)
     #expect(result.error.contains("nobody listens"))
   }
 
   @Test(arguments: [0, 0.5]) func `in the store is a miss, and said in the trace`(part: Double) async throws {
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await TemporaryDirectory.use { directory in
       let fetch = ["fetch", server.url("/a"), "--trace", "--store", directory.path(percentEncoded: false)]
       _ = try await Command.run(fetch)
@@ -109,7 +110,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       #expect(server.requests.count == 2)
       #expect(try await Command.run(fetch).trace.contains { $0.hasPrefix("persistence hit, fresh") })
     }
-    try await server.stop()
+    server.stop()
   }
 
   private func files(in directory: URL) throws -> [URL] {
@@ -119,31 +120,31 @@ struct BadInput: Sendable, CustomTestStringConvertible {
   }
 
   @Test func `with a member twice is used, and said in the trace`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: #"{"id": 1, "id": 2}"#)])
+    let server = try MockServer.answering(["/a": .text(#"{"id": 1, "id": 2}"#)])
     let result = try await Command.run("fetch", server.url("/a"), "--trace")
-    try await server.stop()
+    server.stop()
     #expect(result.status == 0)
     #expect(result.trace.contains { $0.hasPrefix("duplicate members") && $0.contains("id") })
   }
 
   @Test func `on standard output, a full disk, is 74`() async throws {
     guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await TemporaryDirectory.use { directory in
       let script = "exec '\(Command.executable.path(percentEncoded: false))' fetch '\(server.url("/a"))' > /dev/full"
       let result = try await ChildProcess.run(URL(filePath: "/bin/sh"), ["-c", script], directory: directory)
       #expect(result.status == 74)
       #expect(result.error == "reactor: standard output cannot be written to\n")
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `leaves what was stored before as it was`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await TemporaryDirectory.use { directory in
       let fetch = ["fetch", server.url("/a"), "--store", directory.path(percentEncoded: false)]
       _ = try await Command.run(fetch)
-      try await server.stop()
+      server.stop()
       #expect(try await Command.run(fetch + ["--policy", "network-only"]).status == 69)
       #expect(try await Command.run(fetch + ["--policy", "cache-only"]).output == "1\n")
     }

@@ -1,6 +1,5 @@
 import Foundation
-import NIOCore
-import NIOPosix
+import ReactorTesting
 import Testing
 
 @testable import reactor
@@ -18,7 +17,7 @@ import Testing
   @Test(arguments: [SIGTERM, SIGINT]) func `tells where it listens, and ends with 0 on a signal`(signal: Int32)
     async throws
   {
-    let origin = try await ScriptedOrigin.start { _ in .text(Self.fresh) }
+    let origin = try MockServer { _ in .raw(Self.fresh) }
     let arguments = ["proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)", "--trace"]
     try await RunningCommand.run(arguments, signal: signal) { command in
       let port = try port(try await command.line())
@@ -37,16 +36,16 @@ import Testing
       #expect(lines[2].hasPrefix("GET /a 200 stored, age ") && lines[2].hasSuffix(" ms"))
       #expect(!end.error.contains("s3cret"))
     }
-    try await origin.stop()
+    origin.stop()
   }
 
   /// Letters and digits, which no encoding changes, in every spelling that a secret may have.
   @Test(arguments: ["store", "store.sqlite"]) func `shows no secret in its store, its trace or the store's listing`(
     name: String
   ) async throws {
-    let script: ScriptedOrigin.Script = { request in
-      let target = request.split(separator: " ")[1]
-      return .text(
+    let script: MockServer.Handler = { request in
+      let target = request.target
+      return .raw(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Location: \(target)\r\nSet-Cookie: id=c4nary\r\n"
           + "Link: <\(target)>; rel=next\r\nContent-Length: 2\r\n\r\nok")
     }
@@ -55,7 +54,7 @@ import Testing
       "a#access_token=c4nary",
       "next=https://b/?access_token=c4nary", "next=https%3A%2F%2Fu%3Ac4nary%40b%2F%3Ftoken%3Dc4nary",
     ]
-    let origin = try await ScriptedOrigin.start(script)
+    let origin = try MockServer(handler: script)
     try await TemporaryDirectory.use { directory in
       let store = directory.appending(path: name).path(percentEncoded: false)
       let arguments = [
@@ -91,34 +90,33 @@ import Testing
         #expect(data.firstRange(of: Data("c4nary".utf8)) == nil, "\(path)")
       }
     }
-    try await origin.stop()
+    origin.stop()
   }
 
   @Test func `lets an exchange finish when it is told to end`() async throws {
-    let gate = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
-    defer { gate.succeed() }
-    let origin = try await ScriptedOrigin.start { _ in .held(gate.futureResult, Array(Self.fresh.utf8)) }
+    let gate = Gate()
+    let origin = try MockServer { _ in .raw(Self.fresh).held(at: gate) }
     let arguments = ["proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)"]
     try await RunningCommand.run(arguments, signal: SIGTERM) { command in
       let port = try port(try await command.line())
       let idle = try await WireClient.connect(port: port)
       async let answer = request("/a", port: port)
-      await origin.waitForRequest()
+      try await origin.waitForRequests()
       command.interrupt()
       // Its connection is closed once the signal has come.
       #expect(try await idle.rest() == "")
-      gate.succeed()
+      gate.open()
       let body = try await answer.body
       #expect(body == "one")
       #expect(try await command.ended().status == 0)
     }
-    try await origin.stop()
+    origin.stop()
   }
 
   @Test(arguments: ["store", "store.sqlite"]) func `answers from the store when it runs again`(name: String)
     async throws
   {
-    let origin = try await ScriptedOrigin.start { _ in .text(Self.fresh) }
+    let origin = try MockServer { _ in .raw(Self.fresh) }
     try await TemporaryDirectory.use { directory in
       let arguments = [
         "proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)", "--store",
@@ -133,7 +131,7 @@ import Testing
       }
       #expect(origin.requests.count == 1)
     }
-    try await origin.stop()
+    origin.stop()
   }
 
   @Test(arguments: [
@@ -156,12 +154,12 @@ import Testing
   }
 
   @Test func `says that an address is taken`() async throws {
-    let origin = try await ScriptedOrigin.start { _ in .hangUp }
+    let origin = try MockServer { _ in .close }
     let result = try await Command.run(
       "proxy", "--listen", "127.0.0.1:\(origin.port)", "--upstream", "http://127.0.0.1:1")
     #expect(result.status == 69)
     #expect(result.error.contains("cannot listen at 127.0.0.1:\(origin.port)"))
-    try await origin.stop()
+    origin.stop()
   }
 
   @Test(arguments: [

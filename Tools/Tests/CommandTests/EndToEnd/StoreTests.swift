@@ -1,4 +1,5 @@
 import Foundation
+import ReactorTesting
 import Testing
 
 @testable import reactor
@@ -17,8 +18,8 @@ import Testing
   private func withStore(
     _ name: String, _ body: (_ store: String, _ url: (String) -> String) async throws -> Void
   ) async throws {
-    let server = try await CannedServer.start([
-      "/a": .response(fields: ["Cache-Control: max-age=60"], body: #"{"a":1}"#), "/b": .response(body: #"{"b":2}"#),
+    let server = try MockServer.answering([
+      "/a": .text(#"{"a":1}"#, headers: [.cacheControl: "max-age=60"]), "/b": .text(#"{"b":2}"#),
     ])
     try await TemporaryDirectory.use { directory in
       let store = directory.appending(path: name).path(percentEncoded: false)
@@ -27,7 +28,7 @@ import Testing
       }
       try await body(store) { server.url($0) }
     }
-    try await server.stop()
+    server.stop()
   }
 
   private func lines(_ store: String) async throws -> [Line] {

@@ -1,7 +1,6 @@
 import Foundation
-import NIOCore
-import NIOPosix
 import ReactorCore
+import ReactorTesting
 import Testing
 
 @testable import reactor
@@ -18,13 +17,12 @@ import Testing
 
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
   func `prints each state at once, until it is interrupted`(signal: Int32, status: Int32) async throws {
-    let gate = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
-    defer { gate.succeed() }
+    let gate = Gate()
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 15\r\nConnection: close\r\n\r\n[ 1.10,\n\"a b\" ]"
-    let server = try await CannedServer.start(["/a": .held(until: gate.futureResult, answer)])
+    let server = try MockServer.answering(["/a": .raw(answer).held(at: gate)])
     try await RunningCommand.run(["fetch", "--watch", server.url("/a")], signal: signal) { command in
       #expect(try await command.line() == line(fetchStatus: "fetching"))
-      gate.succeed()
+      gate.open()
       #expect(try await command.line() == line(value: #"[1.10,"a b"]"#, origin: "network"))
       let end = try await command.end()
       #expect(end.status == status)
@@ -32,27 +30,27 @@ import Testing
       #expect(end.rest == "")
     }
     #expect(server.requests.count == 1)
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `keeps the old value while the server is down, and has the new one when it is up`() async throws {
-    var server = try await CannedServer.startOnOwnPort(["/a": .response(body: "1")])
+    var server = try MockServer.onOwnPort(["/a": .text("1")])
     let arguments = ["fetch", server.url("/a"), "--watch", "--every", "200ms"]
     try await RunningCommand.run(arguments) { command in
       _ = try await command.line(with: line(value: "1", origin: "network"))
-      try await server.stop()
+      server.stop()
       let failed = try await command.line(with: #""error":{"kind":"network","#)
       #expect(failed.hasPrefix(#"{"value":1,"#))
       #expect(failed.hasSuffix(#","origin":"network","isStale":false}"#))
-      server = try await CannedServer.start(["/a": .response(body: "2")], port: server.port)
+      server = try MockServer.answering(["/a": .text("2")], port: server.port)
       _ = try await command.line(with: line(value: "2", origin: "network"))
       #expect(try await command.end().status == 130)
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `prints no line twice in a row`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch", "--every", "1ms"]) { command in
       var last = ""
       while server.requests.count < 10 {
@@ -62,11 +60,11 @@ import Testing
       }
       #expect(try await command.end().status == 130)
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `shows what the store has first, and follows the policy`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await TemporaryDirectory.use { directory in
       let fetch = ["fetch", server.url("/a"), "--store", directory.path(percentEncoded: false)]
       _ = try await Command.run(fetch)
@@ -84,11 +82,11 @@ import Testing
       }
       #expect(server.requests.count == 2)
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `tells an answer that is an error with its status, and no secret`() async throws {
-    let server = try await CannedServer.start([:])
+    let server = try MockServer.answering([:])
     let secret = ["--query", "api_key=s3cret", "--header", "Authorization: Bearer s3cret"]
     try await RunningCommand.run(["fetch", server.url("/a?token=s3cret"), "--watch"] + secret) { command in
       let error = #"{"kind":"server","status":404,"message":"the server answered 404"}"#
@@ -97,12 +95,12 @@ import Testing
       #expect(end.status == 130)
       #expect(!(end.error + end.rest).contains("s3cret"))
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `tells a failure of the network without a secret`() async throws {
-    let server = try await CannedServer.startOnOwnPort([:])
-    try await server.stop()
+    let server = try MockServer.onOwnPort([:])
+    server.stop()
     let arguments = ["fetch", server.url("/a?token=s3cret"), "--query", "api_key=s3cret", "--watch", "--trace"]
     try await RunningCommand.run(arguments) { command in
       let failed = try await command.line(with: "kind")
@@ -113,15 +111,15 @@ import Testing
   }
 
   @Test func `tells that there is no connectivity, and goes on`() async throws {
-    let server = try await CannedServer.start([:])
+    let server = try MockServer.answering([:])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch", "--offline"]) { command in
       let error = #"{"kind":"noConnectivity","message":"no connectivity; nothing was sent"}"#
       let failed = try await command.line(with: "kind")
       #expect(failed == line(error: error))
       #expect(try await command.end().status == 130)
     }
-    #expect(server.requests == [])
-    try await server.stop()
+    #expect(server.requests.isEmpty)
+    server.stop()
   }
 
   @Test func `ends with 64 where there is nothing that can be requested`() async throws {
@@ -132,31 +130,31 @@ import Testing
   }
 
   @Test func `traces to standard error only`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch", "--trace"]) { command in
       _ = try await command.line(with: #""value":1,"#)
       let end = try await command.end()
       #expect(end.error.contains("response 200, 1 bytes"))
       #expect(end.rest == "")
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test(arguments: ["99999999999999999999h", "9223372036854775807ms"])
   func `may ask again in the far future`(interval: String) async throws {
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch", "--every", interval]) { command in
       _ = try await command.line(with: #""value":1,"#)
       #expect(try await command.end().status == 130)
     }
     #expect(server.requests.count == 1)
-    try await server.stop()
+    server.stop()
   }
 }
 
 @Suite(.timeLimit(.minutes(2))) struct `The output of reactor fetch --watch` {
   @Test func `that nobody reads any more ends it, though no further line is due`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch"]) { command in
       _ = try await command.line(with: #""value":1,"#)
       try command.close()
@@ -164,11 +162,11 @@ import Testing
       #expect(end.status == 74)
       #expect(end.error == "reactor: standard output cannot be written to\n")
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `may go to head`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await TemporaryDirectory.use { directory in
       let result = try await ChildProcess.run(
         URL(filePath: "/bin/sh"),
@@ -180,34 +178,34 @@ import Testing
       #expect(result.output.count { $0 == UInt8(ascii: "\n") } == 1)
       #expect(result.error == "reactor: standard output cannot be written to\n74\n")
     }
-    try await server.stop()
+    server.stop()
   }
 
   private static let large = "\"" + String(repeating: "x", count: 2_000_000) + "\""
 
   @Test func `that is full does not keep a signal from ending it`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: Self.large)])
+    let server = try MockServer.answering(["/a": .text(Self.large)])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch"], signal: SIGTERM) { command in
       // Its beginning is there, and the rest does not fit into the pipe.
       try await command.beginning(with: "xxx")
       #expect(try await command.end().status == 143)
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `that is left in the middle of a line ends it, and not by SIGPIPE`() async throws {
-    let server = try await CannedServer.start(["/a": .response(body: Self.large)])
+    let server = try MockServer.answering(["/a": .text(Self.large)])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch"]) { command in
       try await command.beginning(with: "xxx")
       try command.close()
       #expect(try await command.ended().status == 74)
     }
-    try await server.stop()
+    server.stop()
   }
 
   @Test func `to a full disk ends it`() async throws {
     guard FileManager.default.fileExists(atPath: "/dev/full") else { return }
-    let server = try await CannedServer.start(["/a": .response(body: "1")])
+    let server = try MockServer.answering(["/a": .text("1")])
     try await TemporaryDirectory.use { directory in
       let script = #"exec "$1" fetch "$2" --watch > /dev/full"#
       let result = try await ChildProcess.run(
@@ -216,6 +214,6 @@ import Testing
       #expect(result.status == 74)
       #expect(result.error == "reactor: standard output cannot be written to\n")
     }
-    try await server.stop()
+    server.stop()
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import ReactorCore
+import ReactorTesting
 import Synchronization
 
 @testable import reactor
@@ -10,14 +11,14 @@ final class ProxyBench: Sendable {
   /// Saturday, 21 November 2026, noon.
   static let start = Date(timeIntervalSince1970: 1_795_262_400)
 
-  let origin: ScriptedOrigin
+  let origin: MockServer
   let server: ProxyServer
 
   /// Runs `body` with a proxy and an origin that are stopped afterwards.
   static func run(
     isStaleOnDisconnect: Bool = false, trace: (@Sendable (String) -> Void)? = nil, silence: Duration = .seconds(86_400),
     maxConnections: Int = 1024, hosts: [String] = ["p", "proxy", "proxy.example"], base: String = "",
-    keepsCookies: Bool = true, pace: RequestPaceLimits = RequestPaceLimits(), script: @escaping ScriptedOrigin.Script,
+    keepsCookies: Bool = true, pace: RequestPaceLimits = RequestPaceLimits(), script: @escaping MockServer.Handler,
     body: (ProxyBench) async throws -> Void
   ) async throws {
     let bench = try await ProxyBench(
@@ -34,9 +35,9 @@ final class ProxyBench: Sendable {
   private init(
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
     _ maxConnections: Int, _ hosts: [String], _ base: String, _ keepsCookies: Bool, _ pace: RequestPaceLimits,
-    _ script: @escaping ScriptedOrigin.Script
+    _ script: @escaping MockServer.Handler
   ) async throws {
-    origin = try await ScriptedOrigin.start(script)
+    origin = try MockServer(handler: script)
     let upstream = try Upstream(UpstreamArgument.parse("http://127.0.0.1:\(origin.port)\(base)"), silence: silence)
     let time = SharedDate()
     let proxy = Proxy(
@@ -63,7 +64,7 @@ final class ProxyBench: Sendable {
 
   private func stop() async {
     await server.stop(grace: .zero)
-    try? await origin.stop()
+    origin.stop()
   }
 }
 

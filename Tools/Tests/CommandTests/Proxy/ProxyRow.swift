@@ -1,4 +1,5 @@
 import Foundation
+import ReactorTesting
 import Testing
 
 /// One rule, seen from outside: requests through a proxy, one after the other.
@@ -59,11 +60,11 @@ struct RowMessage: Sendable {
   }
 
   /// As the origin sends it: with the body's length, where there may be a body.
-  var response: ScriptedOrigin.Answer {
-    guard first != "-" else { return .hangUp }
+  var response: MockServer.Response {
+    guard first != "-" else { return .close }
     var lines = ["HTTP/1.1 \(first) Words"] + fields.map { "\($0.name): \($0.value ?? "")" }
     if first != "304", first != "204" { lines.append("Content-Length: \(body.utf8.count)") }
-    return .text(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
+    return .raw(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
   }
 
   private static func value(_ text: String) -> String {

@@ -1,4 +1,5 @@
 import Foundation
+import ReactorTesting
 import Synchronization
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     let answer = Mutex<String?>(nil)
     try await ProxyBench.run(
       isStaleOnDisconnect: row.isStaleOnDisconnect,
-      script: { _ in answer.withLock { $0 }.map { RowMessage($0).response } ?? .text("HTTP/1.1 599 Unasked\r\n\r\n") }
+      script: { _ in answer.withLock { $0 }.map { RowMessage($0).response } ?? .raw("HTTP/1.1 599 Unasked\r\n\r\n") }
     ) { bench in
       for (number, step) in row.steps.enumerated() {
         answer.withLock { $0 = step.answer }

@@ -1,13 +1,12 @@
 import Foundation
-import NIOCore
-import NIOPosix
+import ReactorTesting
 import Synchronization
 import Testing
 
 @testable import reactor
 
 @Suite(.timeLimit(.minutes(2))) struct `A server that breaks the rules` {
-  private static let good = ScriptedOrigin.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood")
+  private static let good = MockServer.Response.raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood")
 
   @Test(arguments: [
     "", "nonsense\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", "HTTP/1.1 200 OK\r\nContent-Le",
@@ -20,7 +19,7 @@ import Testing
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: unheard-of\r\nTransfer-Encoding: GZIP\r\n\r\nx",
   ])
   func `is a 502 for its own exchange alone`(answer: String) async throws {
-    let script: ScriptedOrigin.Script = { $0.hasPrefix("GET /bad") ? .text(answer) : Self.good }
+    let script: MockServer.Handler = { $0.target == "/bad" ? .raw(answer) : Self.good }
     try await ProxyBench.run(script: script) { bench in
       for _ in 0..<2 {
         let bad = try await bench.get("GET /bad")
@@ -32,9 +31,9 @@ import Testing
   }
 
   @Test func `by sending more than it announced has the rest ignored`() async throws {
-    let script: ScriptedOrigin.Script = { request in
-      request.hasPrefix("GET /bad")
-        ? .text("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngoodHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+    let script: MockServer.Handler = { request in
+      request.target == "/bad"
+        ? .raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngoodHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
         : Self.good
     }
     try await ProxyBench.run(script: script) { bench in
@@ -53,10 +52,10 @@ import Testing
   }
 
   @Test func `by being gone is a 502, and its stored answers are there`() async throws {
-    let fresh = ScriptedOrigin.Answer.text("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nContent-Length: 1\r\n\r\n1")
-    try await ProxyBench.run(script: { _ in fresh }) { bench in
+    let fresh = MockServer.Response.raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nContent-Length: 1\r\n\r\n1")
+    try await ProxyBench.run(script: { _ in fresh }) { bench async throws in
       #expect(try await bench.get().body == "1")
-      try await bench.origin.stop()
+      bench.origin.stop()
       #expect(try await bench.get("GET /b").status == 502)
       #expect(try await bench.get().body == "1")
     }
@@ -65,18 +64,13 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct `Clients of a proxy` {
   @Test func `are served a hundred at once`() async throws {
-    let gate = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
-    defer { gate.succeed() }
-    let script: ScriptedOrigin.Script = { request in
-      let path = request.split(separator: " ")[1]
-      return .held(
-        gate.futureResult, Array("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)".utf8))
-    }
+    let gate = Gate()
+    let script: MockServer.Handler = { .text($0.target).held(at: gate) }
     try await ProxyBench.run(script: script) { bench in
       try await withThrowingTaskGroup(of: (Int, WireMessage).self) { group in
         for number in 0..<100 { group.addTask { (number, try await bench.get("GET /\(number)")) } }
-        for _ in 0..<100 { await bench.origin.waitForRequest() }
-        gate.succeed()
+        try await bench.origin.waitForRequests(count: 100)
+        gate.open()
         for try await (number, message) in group { #expect(message.body == "/\(number)") }
       }
     }
@@ -85,7 +79,7 @@ import Testing
   @Test func `beyond the limit wait until one has gone`() async throws {
     let request = { (path: String) in "GET \(path) HTTP/1.1\r\nHost: p\r\n\r\n" }
     try await ProxyBench.run(
-      maxConnections: 1, script: { _ in .text("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood") }
+      maxConnections: 1, script: { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood") }
     ) { bench in
       let first = try await WireClient.connect(port: bench.server.port)
       let second = try await WireClient.connect(port: bench.server.port)
@@ -95,10 +89,10 @@ import Testing
         try await first.send(request("/first"))
         _ = try await first.read { $0.hasSuffix("good") }
       }
-      #expect(bench.origin.requests.allSatisfy { $0.hasPrefix("GET /first ") })
+      #expect(bench.origin.requests.allSatisfy { $0.target == "/first" })
       try await first.close()
       #expect(try await second.read { $0.hasSuffix("good") }.hasPrefix("HTTP/1.1 200 "))
-      #expect(bench.origin.requests.last?.hasPrefix("GET /second ") == true)
+      #expect(bench.origin.requests.last?.target == "/second")
       // It makes room again as well.
       try await second.close()
       #expect(try await bench.get("GET /third").body == "good")
@@ -109,18 +103,17 @@ import Testing
     try await ProxyBench.run(script: { _ in .silence }) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send("GET /a HTTP/1.1\r\nHost: p\r\n\r\n")
-      await bench.origin.waitForRequest()
+      try await bench.origin.waitForRequests()
       try await client.reset()
-      await bench.origin.waitForHangUp()
+      try await bench.origin.waitUntilDisconnected()
     }
   }
 
   @Test func `get the stale answer at once, while one request goes on behind it though they hang up`() async throws {
-    let gate = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Void.self)
-    defer { gate.succeed() }
+    let gate = Gate()
     let count = Mutex(0)
     let (lines, line) = AsyncStream.makeStream(of: Void.self)
-    let script: ScriptedOrigin.Script = { _ in
+    let script: MockServer.Handler = { _ in
       let number = count.withLock {
         $0 += 1
         return $0
@@ -128,17 +121,16 @@ import Testing
       let answer =
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=1, stale-while-revalidate=60\r\nETag: \"\(number)\"\r\n"
         + "Content-Length: 1\r\n\r\n\(number)"
-      return number == 1 ? .text(answer) : .held(gate.futureResult, Array(answer.utf8))
+      return number == 1 ? .raw(answer) : .raw(answer).held(at: gate)
     }
     try await ProxyBench.run(trace: { if $0.contains(" behind") { line.yield() } }, script: script) { bench in
       let first = try await bench.get()
       #expect(first.body == "1")
       bench.setAge(2)
       for _ in 0..<3 { #expect(try await bench.get().body == "1") }
-      _ = await bench.origin.waitForRequest()
-      _ = await bench.origin.waitForRequest()
+      try await bench.origin.waitForRequests(count: 2)
       #expect(WireMessage(bench.origin.requests[1])["If-None-Match"] == "\"1\"")
-      gate.succeed()
+      gate.open()
       for await _ in lines { break }
       #expect(try await bench.get().body == "2")
       #expect(bench.origin.requests.count == 2)

@@ -1,4 +1,5 @@
 import Foundation
+import ReactorTesting
 import Synchronization
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     _ request: String, answer: String = empty
   ) async throws -> (sent: WireMessage, received: WireMessage) {
     var result: (WireMessage, WireMessage)?
-    try await ProxyBench.run(script: { _ in .text(answer) }) { bench in
+    try await ProxyBench.run(script: { _ in .raw(answer) }) { bench in
       let received = WireMessage(try await WireClient.exchange(request, port: bench.server.port))
       result = (WireMessage(try #require(bench.origin.requests.first)), received)
       #expect(bench.origin.requests.count == 1)
@@ -133,7 +134,7 @@ import Testing
   }
 
   @Test func `is a body that the client holds back until it is asked for`() async throws {
-    try await ProxyBench.run(script: { _ in .text(Self.empty) }) { bench in
+    try await ProxyBench.run(script: { _ in .raw(Self.empty) }) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send(
         "PUT /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
@@ -145,9 +146,9 @@ import Testing
   }
 
   @Test func `is one request after the other, of those that come at once`() async throws {
-    let script: ScriptedOrigin.Script = { request in
-      let path = String(request.split(separator: " ")[1].dropFirst())
-      return .text("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
+    let script: MockServer.Handler = { request in
+      let path = String(request.target.dropFirst())
+      return .raw("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
     }
     try await ProxyBench.run(script: script) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
@@ -165,8 +166,8 @@ import Testing
 
   @Test func `is a body of many pieces`() async throws {
     let body = String(repeating: "0123456789abcdef", count: 1 << 16)
-    let script: ScriptedOrigin.Script = { request in
-      .text("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + WireMessage(request).body)
+    let script: MockServer.Handler = { request in
+      .text(String(decoding: request.body, as: UTF8.self))
     }
     try await ProxyBench.run(script: script) { bench in
       let response = try await bench.get("POST /a", body: body)
@@ -177,7 +178,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct `A field that is no UTF-8` {
   @Test func `leaves those beside it as they are`() async throws {
-    let answer = ScriptedOrigin.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    let answer = MockServer.Response.raw("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     try await ProxyBench.run(script: { _ in answer }) { bench in
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send(
@@ -192,9 +193,9 @@ import Testing
   }
 
   @Test func `does not match another`() async throws {
-    let answer = ScriptedOrigin.Answer.bytes(
-      Array("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nETag: \"".utf8) + [0xFC]
-        + Array("\"\r\nContent-Length: 1\r\n\r\n1".utf8))
+    let answer = MockServer.Response.raw(
+      Data("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nETag: \"".utf8) + [0xFC]
+        + Data("\"\r\nContent-Length: 1\r\n\r\n1".utf8))
     try await ProxyBench.run(script: { _ in answer }) { bench in
       _ = try await bench.get()
       let client = try await WireClient.connect(port: bench.server.port)
@@ -223,7 +224,7 @@ import Testing
     "GET /" + String(repeating: "a", count: 70_000),
   ])
   func `is refused, and reaches no server`(request: String) async throws {
-    try await ProxyBench.run(script: { _ in .hangUp }) { bench in
+    try await ProxyBench.run(script: { _ in .close }) { bench in
       let response = WireMessage(try await WireClient.exchange(request, port: bench.server.port))
       #expect(response.status == 400)
       #expect(

@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import ReactorTesting
 
 /// An HTTP/1 message as it stood on the wire.
 struct WireMessage: Sendable {
@@ -29,6 +30,15 @@ struct WireMessage: Sendable {
     let raw = String(text[(end?.upperBound ?? text.endIndex)...])
     let isChunked = fields.contains { $0.name.lowercased() == "transfer-encoding" && $0.value == "chunked" }
     body = isChunked ? Self.unchunked(raw) : raw
+  }
+
+  /// A request that a server has received.
+  init(_ request: MockServer.Request) {
+    firstLine = request.requestLine
+    fields = request.headers
+    body = String(decoding: request.body, as: UTF8.self)
+    isHeadComplete = true
+    text = ([firstLine] + fields.map { "\($0.name): \($0.value)" }).joined(separator: "\r\n") + "\r\n\r\n" + body
   }
 
   /// Zero where there is none.

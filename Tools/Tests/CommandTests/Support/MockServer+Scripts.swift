@@ -1,0 +1,24 @@
+import Foundation
+import ReactorTesting
+
+extension MockServer {
+  /// Starts a server that answers by path, and 404 for any other.
+  static func answering(_ responses: [String: Response], port: Int = 0) throws -> MockServer {
+    let server = try MockServer(port: port)
+    for (path, response) in responses { server.answer(path, with: response) }
+    return server
+  }
+
+  /// Starts a server that can be stopped and started again: its port is one that the system never assigns by itself.
+  static func onOwnPort(_ responses: [String: Response]) throws -> MockServer {
+    while true {
+      do {
+        return try answering(responses, port: .random(in: 10_000..<32_000))
+      } catch let error as POSIXError where error.code == .EADDRINUSE {
+        continue
+      }
+    }
+  }
+
+  func url(_ path: String) -> String { url.absoluteString + path }
+}
