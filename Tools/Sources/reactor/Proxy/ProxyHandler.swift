@@ -18,10 +18,12 @@ final class ProxyHandler: ChannelDuplexHandler {
   private var head: HTTPRequestHead?
   private var body = ByteBuffer()
   private var exchange: Task<Void, Never>?
-  /// Whether the connection ends with the answer that is due: what comes after it is no request (RFC 9112 §9.6).
+  /// True once the connection ends with the answer that is due.
   private var isLast = false
   /// Whether a request has come whole that is not answered.
   private var isAnswering = false
+  /// Answers that are written and have not gone out whole.
+  private var unsentAnswers = 0
   private var isInputClosed = false
 
   init(_ proxy: Proxy, _ hosts: ServedHosts) {
@@ -33,6 +35,7 @@ final class ProxyHandler: ChannelDuplexHandler {
     guard !isLast else { return }
     switch unwrapInboundIn(data) {
     case .head(let head):
+      if let status = RequestRules.refusal(of: head) { return refuse(status, context) }
       self.head = head
       body = ByteBuffer()
       // The body is sent on whole, so that it is asked for here (RFC 9110 §10.1.1).
@@ -43,12 +46,12 @@ final class ProxyHandler: ChannelDuplexHandler {
       }
     case .body(var part):
       guard head != nil else { return }
-      guard part.readableBytes <= BodyLimit.bytes - body.readableBytes else { return refuse(context) }
+      guard part.readableBytes <= BodyLimit.bytes - body.readableBytes else { return refuse(.payloadTooLarge, context) }
       body.writeBuffer(&part)
     case .end:
       guard let head else { return }
       self.head = nil
-      isLast = !head.isKeepAlive || head.version == .http1_0
+      isLast = head.isLastOfConnection
       answer(head, body, context.channel)
     }
   }
@@ -59,34 +62,47 @@ final class ProxyHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // Of a request that was cut off after the one that is answered.
-    if isAnswering, error is ByteToMessageDecoderError { return }
-    context.close(promise: nil)
+    switch error {
+    // What follows the last request is none.
+    case is HTTPParserError where isLast: break
+    // Of a request that was cut off, perhaps after the one that is answered.
+    case is ByteToMessageDecoderError, HTTPParserError.invalidEOFState: endInput(context)
+    case let error as HTTPParserError: refuse(RequestRules.status(of: error), context)
+    default: context.close(promise: nil)
+    }
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
-    if event as? ChannelEvent == .inputClosed {
-      isInputClosed = true
-      if !isAnswering { context.close(promise: nil) }
-    }
+    if event as? ChannelEvent == .inputClosed { endInput(context) }
     context.fireUserInboundEventTriggered(event)
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
     isAnswering = false
+    unsentAnswers += 1
     let sent = promise ?? context.eventLoop.makePromise()
-    // The next request may have come before its client ended, and is answered too.
     sent.futureResult.assumeIsolated().whenComplete { _ in
-      if self.isInputClosed, !self.isAnswering { context.close(promise: nil) }
+      self.unsentAnswers -= 1
+      self.closeIfDone(context)
     }
     context.write(data, promise: sent)
   }
 
+  private func endInput(_ context: ChannelHandlerContext) {
+    isInputClosed = true
+    closeIfDone(context)
+  }
+
+  /// The next request may have come before its client ended, and is answered too.
+  private func closeIfDone(_ context: ChannelHandlerContext) {
+    if isInputClosed, !isAnswering, unsentAnswers == 0 { context.close(promise: nil) }
+  }
+
   private func answer(_ head: HTTPRequestHead, _ body: ByteBuffer, _ channel: any Channel) {
     isAnswering = true
-    guard let method = HTTPRequest.Method(rawValue: head.method.rawValue), let target = RequestTarget(head) else {
+    guard let method = RequestRules.method(of: head), let target = RequestTarget(head) else {
       isLast = true
       return ClientResponse(status: .badRequest).send(on: channel)
     }
@@ -107,11 +123,11 @@ final class ProxyHandler: ChannelDuplexHandler {
     exchange = Task { await work.run() }
   }
 
-  private func refuse(_ context: ChannelHandlerContext) {
+  private func refuse(_ status: HTTPResponseStatus, _ context: ChannelHandlerContext) {
     head = nil
     body = ByteBuffer()
     isLast = true
-    ClientResponse(status: .payloadTooLarge).send(on: context.channel)
+    ClientResponse(status: status).send(on: context.channel)
   }
 }
 
@@ -152,7 +168,7 @@ private struct ClientResponse {
   init(_ answer: ProxyAnswer, to request: HTTPRequestHead) {
     head = Self.head(answer.response)
     // A client of HTTP/1.0 knows no chunks, and has its connection closed.
-    closes = !request.isKeepAlive || request.version == .http1_0
+    closes = request.isLastOfConnection
     let status = answer.response.status
     if status == .noContent || status.kind == .informational {
       head.headers.remove(name: "content-length")

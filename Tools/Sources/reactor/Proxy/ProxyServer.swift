@@ -64,8 +64,7 @@ final class ProxyServer: Sendable {
     try channel.pipeline.syncOperations.addHandlers([
       // Longer than a server behind it may take.
       IdleStateHandler(allTimeout: .minutes(2)), HTTPResponseEncoder(configuration: framing),
-      ByteToMessageHandler(RequestDecoder()),
-      HTTPServerPipelineHandler(), HTTPServerProtocolErrorHandler(), RequestPace(pace),
+      RequestPace.Arrivals(), RequestRules.makeParser(), HTTPServerPipelineHandler(), RequestPace(pace),
       ProxyHandler(proxy, hosts),
     ])
   }

@@ -20,19 +20,35 @@ final class RequestPace: ChannelDuplexHandler {
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
+  /// Tells the handlers behind that bytes have come, before they are parsed. It stands in front of the parser.
+  final class Arrivals: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    struct BytesHaveCome {}
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      context.fireUserInboundEventTriggered(BytesHaveCome())
+      context.fireChannelRead(data)
+    }
+  }
+
   private let limits: RequestPaceLimits
   /// Ends the connection, unless it is cancelled.
   private var deadline: Scheduled<Void>?
   /// Bytes of the body in this period.
   private var moved = 0
   private var isAnswering = false
-  /// Whether a head has begun that has not come whole.
+  /// True from the first piece of a head until it has come whole. A head that begins in the same piece as the end of another
+  /// request counts from its next piece on; until then the connection's own limit of idle time holds.
   private var isHeadPending = false
+  /// True from a head until the end of its body.
+  private var isInBody = false
 
   init(_ limits: RequestPaceLimits = RequestPaceLimits()) { self.limits = limits }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is RequestDecoder.HeadHasBegun {
+    if event is Arrivals.BytesHaveCome, !isHeadPending, !isInBody {
       isHeadPending = true
       if !isAnswering { awaitHead(context) }
     }
@@ -42,13 +58,13 @@ final class RequestPace: ChannelDuplexHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head:
-      isHeadPending = false
+      (isHeadPending, isInBody) = (false, true)
       moved = 0
       awaitBody(context)
     case .body(let part): moved += part.readableBytes
     case .end:
       stop()
-      isAnswering = true
+      (isInBody, isAnswering) = (false, true)
     }
     context.fireChannelRead(data)
   }

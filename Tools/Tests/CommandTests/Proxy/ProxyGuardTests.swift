@@ -139,24 +139,48 @@ import Testing
     }
   }
 
-  @Test(arguments: ["GET /a HTTP/1.1\nHost: p\nX: y\n\n", "\n\r\n\nGET /a HTTP/1.1\r\nHost: p\nX: y\r\n\n"])
-  func `where its lines end in LF alone`(request: String) async throws {
-    for size in [1, 7, 1000] {
-      try await ProxyBench.run(script: { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }) { bench in
-        let client = try await WireClient.connect(port: bench.server.port)
-        var rest = Substring(request)
-        while !rest.isEmpty {
-          try await client.send(String(rest.unicodeScalars.prefix(size)))
-          rest = Substring(rest.unicodeScalars.dropFirst(size))
-        }
-        #expect(try await client.read { $0.hasSuffix("ok") }.hasPrefix("HTTP/1.1 200"))
-        #expect(bench.origin.requests.map { WireMessage($0)["X"] } == ["y"])
+  @Test(arguments: [1, 7, 1000]) func `however its request is cut`(size: Int) async throws {
+    try await ProxyBench.run(script: { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }) { bench in
+      let client = try await WireClient.connect(port: bench.server.port)
+      var rest =
+        "\r\n\r\nPOST /a HTTP/1.1\r\nHost: p\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nxyz\r\n0\r\n\r\n"[...]
+      while !rest.isEmpty {
+        try await client.send(String(rest.unicodeScalars.prefix(size)))
+        rest = Substring(rest.unicodeScalars.dropFirst(size))
       }
+      #expect(try await client.read { $0.hasSuffix("ok") }.hasPrefix("HTTP/1.1 200"))
+      let sent = WireMessage(try #require(bench.origin.requests.first))
+      #expect(sent["X"] == "y" && sent.body == "xyz" && bench.origin.requests.count == 1)
+    }
+  }
+
+  @Test func `before the refusal of what comes behind its request`() async throws {
+    try await ProxyBench.run(script: { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }) { bench in
+      let request = "GET /a HTTP/1.1\r\nHost: p\r\n\r\n"
+      let refused = try await WireClient.exchange(request + "FROB /b HTTP/1.1\r\n\r\n", port: bench.server.port)
+      #expect(refused.hasPrefix("HTTP/1.1 200 ") && refused.contains("okHTTP/1.1 501 "))
+      // What is cut off gets no answer of its own.
+      let client = try await WireClient.connect(port: bench.server.port)
+      try await client.send(request + "GET /b HTT")
+      try await client.closeOutput()
+      let cut = try await client.rest()
+      #expect(cut.hasPrefix("HTTP/1.1 200 ") && cut.hasSuffix("ok"))
+      #expect(bench.origin.requests.map(\.target) == ["/a", "/a"])
+    }
+  }
+
+  @Test func `and a closed connection where it asks for another protocol`() async throws {
+    try await ProxyBench.run(script: { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }) { bench in
+      let text = try await WireClient.exchange(
+        "GET /a HTTP/1.1\r\nHost: p\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\nGET /b HTTP/1.1\r\nHost: p\r\n\r\n",
+        port: bench.server.port)
+      #expect(text.hasSuffix("ok") && WireMessage(text)["Connection"] == "close")
+      #expect(bench.origin.requests.map(\.target) == ["/a"])
     }
   }
 
   @Test(arguments: ["1\nx\n0\n\n", "1\r\nx\n", "0\r\nA: b\n\n"])
-  func `or a refusal at once where a chunk's line does`(chunks: String) async throws {
+  func `or a refusal at once where a chunk's line ends in LF alone`(chunks: String) async throws {
     try await ProxyBench.run(script: { _ in .close }) { bench in
       let request = "POST /a HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
       let answer = WireMessage(try await WireClient.exchange(request, port: bench.server.port))
@@ -173,7 +197,7 @@ import Testing
 
   private func connect() throws {
     try channel.pipeline.syncOperations.addHandlers([
-      ByteToMessageHandler(RequestDecoder()), RequestPace(limits),
+      RequestPace.Arrivals(), RequestRules.makeParser(), RequestPace(limits),
     ])
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
   }

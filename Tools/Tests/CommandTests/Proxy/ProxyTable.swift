@@ -287,7 +287,7 @@ enum ProxyTable {
   ]
 
   static let unsafe: [ProxyRow] =
-    ["POST", "PUT", "DELETE", "PATCH", "M-SEARCH", "FROBNICATE"].map { method in
+    ["POST", "PUT", "DELETE", "PATCH", "M-SEARCH", "CHECKOUT"].map { method in
       ProxyRow(
         "4.4 \(method) makes its target stale, and not where it fails",
         [
