@@ -48,8 +48,8 @@
       }
     }
 
-    /// Makes the directory, with those above it; one that is there stays as it is. SQLite synchronises the directory of its files,
-    /// and none above it.
+    /// Makes the directory, with those above it; one that is there stays as it is. SQLite
+    /// synchronises the directory of its files, and none above it.
     func makeDirectory(_ path: String) throws(SQLitePersistenceError) {
       try typed { () throws(FilePersistenceError) in try files.makeDirectory(path, synchronizes: true) }
     }

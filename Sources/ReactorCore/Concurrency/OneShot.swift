@@ -44,11 +44,13 @@ final class OneShot<Value: Sendable>: Sendable {
 }
 
 extension OneShot {
-  /// Begins `operation` in a task, and waits for its value or for that of the waiter's cancellation, whichever comes first.
+  /// Begins `operation` in a task, and waits for its value or for that of the waiter's
+  /// cancellation, whichever comes first.
   ///
   /// - Parameters:
   ///   - cancelled: what a cancelled waiter gets, at once.
-  ///   - endsTask: whether the waiter's cancellation cancels the task too. Otherwise the task goes on by itself.
+  ///   - endsTask: whether the waiter's cancellation cancels the task too. Otherwise the task goes
+  ///     on by itself.
   ///   - owner: what the task works for.
   static func value(
     on executor: (any TaskExecutor)?, for owner: LockOwner, orIfCancelled cancelled: Value, endsTask: Bool,

@@ -1,5 +1,6 @@
 extension ReactorEvent.Kind {
-  /// The case of a kind, without its associated values: to count events, to compare their order, and for metrics.
+  /// The case of a kind, without its associated values: to count events, to compare their order,
+  /// and for metrics.
   @nonexhaustive public enum Name: String, Sendable, CaseIterable {
     case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale
     case joined, request, response, progress, retry, notModified
