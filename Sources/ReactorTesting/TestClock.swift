@@ -24,7 +24,7 @@ public final class TestClock: Clock {
 
     public init(elapsed: Duration = .zero) { self.elapsed = elapsed }
 
-    /// Saturates at ``Duration.never``.
+    /// Saturates at `Duration.never`.
     public func advanced(by duration: Duration) -> Instant { Instant(elapsed: min(elapsed + duration, .never)) }
     public func duration(to other: Instant) -> Duration { other.elapsed - elapsed }
     public static func < (a: Instant, b: Instant) -> Bool { a.elapsed < b.elapsed }

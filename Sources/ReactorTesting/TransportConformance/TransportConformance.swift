@@ -2,7 +2,7 @@ import Foundation
 public import ReactorCore
 public import Testing
 
-/// The suite that every ``Transport`` passes; for whoever writes one.
+/// The suite that every `Transport` passes; for whoever writes one.
 ///
 /// ```swift
 /// @Test(.timeLimit(.minutes(2))) func `my transport keeps the contract`() async {
