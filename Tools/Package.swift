@@ -41,14 +41,29 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ], swiftSettings: settings),
+    // An HTTP/1 client that writes bytes as they are, for both.
+    .target(
+      name: "Wire",
+      dependencies: [
+        .product(name: "ReactorTesting", package: "Reactor"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ], path: "Tests/Wire", swiftSettings: settings),
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "reactor",
+        "reactor", "Wire",
         .product(name: "ReactorCore", package: "Reactor"),
-        .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ], swiftSettings: settings),
+    .testTarget(
+      name: "ProxyTests",
+      dependencies: [
+        "reactor", "Wire",
+        .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),

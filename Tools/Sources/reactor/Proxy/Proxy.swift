@@ -22,7 +22,7 @@ struct Proxy: Sendable {
   ///   - interim: called with each response before the final one.
   func answer(
     _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
-  ) async -> ProxyAnswer {
+  ) async -> ProxyResponse {
     let start = ContinuousClock.now
     let target = target(of: request)
     let scope = Self.scope(of: target.headerFields)
@@ -32,11 +32,11 @@ struct Proxy: Sendable {
       tell(request, answer, since: start)
       return answer
     }
-    let answer: ProxyAnswer
+    let answer: ProxyResponse
     switch await cache.plan(for: target, scope: scope, at: now()) {
-    case .answer(let stored): answer = ProxyAnswer(stored)
+    case .answer(let stored): answer = ProxyResponse(stored)
     case .answerAndSend(let stored, let exchange):
-      answer = ProxyAnswer(stored)
+      answer = ProxyResponse(stored)
       revalidations.start("\(scope.name) \(target.absoluteText)") { [self] in
         let start = ContinuousClock.now
         let answer = await send(exchange, request, interim: { _ in })
@@ -49,33 +49,33 @@ struct Proxy: Sendable {
   }
 
   private func tell(
-    _ request: ForwardedRequest, _ answer: ProxyAnswer, since start: ContinuousClock.Instant, _ end: String = ""
+    _ request: ForwardedRequest, _ answer: ProxyResponse, since start: ContinuousClock.Instant, _ end: String = ""
   ) {
     trace?(ProxyTrace.line(request.head, answer, in: ContinuousClock.now - start) + end)
   }
 
   private func send(
     _ exchange: CacheRequest, _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
-  ) async -> ProxyAnswer {
+  ) async -> ProxyResponse {
     var sent = request
     sent.head = exchange.request
     do {
       let response = try await upstream.send(sent, interim: interim)
-      return ProxyAnswer(await cache.receive(response.head, body: response.body.data, for: exchange, at: now()))
+      return ProxyResponse(await cache.receive(response.head, body: response.body.data, for: exchange, at: now()))
     } catch {
-      return cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect).map(ProxyAnswer.init)
-        ?? ProxyAnswer(failure: error)
+      return cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect).map(ProxyResponse.init)
+        ?? ProxyResponse(failure: error)
     }
   }
 
   /// Sends a request past the cache.
   private func pass(
     _ request: ForwardedRequest, to target: HTTPRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
-  ) async -> ProxyAnswer {
+  ) async -> ProxyResponse {
     var sent = request
     sent.head = target
-    do { return ProxyAnswer(try await upstream.send(sent, interim: interim)) } catch {
-      return ProxyAnswer(failure: error)
+    do { return ProxyResponse(try await upstream.send(sent, interim: interim)) } catch {
+      return ProxyResponse(failure: error)
     }
   }
 

@@ -119,7 +119,7 @@ final class ProxyHandler: ChannelDuplexHandler {
         method: method, scheme: nil, authority: nil, path: target.path, headerFields: fields),
       body: body,
       isChunked: head.headers.contains(name: "transfer-encoding"))
-    let work = ClientExchange(proxy: proxy, request: request, head: head, channel: channel)
+    let work = ClientRequest(proxy: proxy, request: request, head: head, channel: channel)
     exchange = Task { await work.run() }
   }
 
@@ -132,7 +132,7 @@ final class ProxyHandler: ChannelDuplexHandler {
 }
 
 /// One request on its way to the proxy and back.
-private struct ClientExchange: Sendable {
+private struct ClientRequest: Sendable {
   let proxy: Proxy
   let request: ForwardedRequest
   let head: HTTPRequestHead
@@ -165,7 +165,7 @@ private struct ClientResponse {
     closes = true
   }
 
-  init(_ answer: ProxyAnswer, to request: HTTPRequestHead) {
+  init(_ answer: ProxyResponse, to request: HTTPRequestHead) {
     head = Self.head(answer.response)
     // A client of HTTP/1.0 knows no chunks, and has its connection closed.
     closes = request.isLastOfConnection

@@ -5,7 +5,7 @@ import HTTPTypes
 enum ProxyTrace {
   /// Method, path, status, where the answer is from, its age, its size, the time it took, and what went wrong. Fields are not told;
   /// of secret query items only digests are.
-  static func line(_ request: HTTPRequest, _ answer: ProxyAnswer, in duration: Duration) -> String {
+  static func line(_ request: HTTPRequest, _ answer: ProxyResponse, in duration: Duration) -> String {
     let secret = HTTPCache.defaultSecretQueryItems
     let path = RecordKey(method: .get, url: request.path ?? "", secretQueryItems: secret).url
     let age = answer.response.headerFields[.age].map { ", age \($0)" } ?? ""

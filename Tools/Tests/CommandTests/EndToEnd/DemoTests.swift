@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 import Testing
+import Wire
 
 @testable import reactor
 

@@ -1,6 +1,7 @@
 import Foundation
 import ReactorTesting
 import Testing
+import Wire
 
 @testable import reactor
 

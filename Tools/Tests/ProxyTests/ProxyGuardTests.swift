@@ -6,6 +6,7 @@ import NIOHTTP1
 import ReactorCore
 import ReactorTesting
 import Testing
+import Wire
 
 @testable import reactor
 

@@ -3,7 +3,7 @@ import HTTPCaching
 import HTTPTypes
 
 /// What a client of the proxy gets.
-struct ProxyAnswer: Sendable {
+struct ProxyResponse: Sendable {
   var response: HTTPResponse
   var body = Data()
   /// Where it is from, in one word.

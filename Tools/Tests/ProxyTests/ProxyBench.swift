@@ -3,6 +3,7 @@ import NIOCore
 import ReactorCore
 import ReactorTesting
 import Synchronization
+import Wire
 
 @testable import reactor
 

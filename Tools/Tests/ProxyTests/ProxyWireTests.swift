@@ -2,6 +2,7 @@ import Foundation
 import ReactorTesting
 import Synchronization
 import Testing
+import Wire
 
 @testable import reactor
 

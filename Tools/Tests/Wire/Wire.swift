@@ -1,19 +1,19 @@
 import Foundation
-import NIOCore
+package import NIOCore
 import NIOPosix
-import ReactorTesting
+package import ReactorTesting
 
 /// An HTTP/1 message as it stood on the wire.
-struct WireMessage: Sendable {
-  let text: String
-  let isHeadComplete: Bool
-  let firstLine: String
+package struct WireMessage: Sendable {
+  package let text: String
+  package let isHeadComplete: Bool
+  package let firstLine: String
   /// In order.
-  let fields: [(name: String, value: String)]
+  package let fields: [(name: String, value: String)]
   /// Without chunks.
-  let body: String
+  package let body: String
 
-  init(_ text: String) {
+  package init(_ text: String) {
     self.text = text
     let end = text.range(of: "\r\n\r\n")
     isHeadComplete = end != nil
@@ -33,7 +33,7 @@ struct WireMessage: Sendable {
   }
 
   /// A request that a server has received.
-  init(_ request: MockServer.Request) {
+  package init(_ request: MockServer.Request) {
     firstLine = request.requestLine
     fields = request.headers
     body = String(decoding: request.body, as: UTF8.self)
@@ -42,12 +42,12 @@ struct WireMessage: Sendable {
   }
 
   /// Zero where there is none.
-  var status: Int { firstLine.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 }
+  package var status: Int { firstLine.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 }
 
-  var names: [String] { fields.map(\.name) }
+  package var names: [String] { fields.map(\.name) }
 
   /// The values in order, joined by a comma; `nil` where there is no such field.
-  subscript(_ name: String) -> String? {
+  package subscript(_ name: String) -> String? {
     let values = fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     return values.isEmpty ? nil : values.joined(separator: ", ")
   }
@@ -67,18 +67,18 @@ struct WireMessage: Sendable {
 }
 
 /// A client's end of a connection, which writes bytes and reads text.
-final class WireClient: Sendable {
-  let channel: any Channel
+package final class WireClient: Sendable {
+  package let channel: any Channel
   private let text: AsyncThrowingStream<String, any Error>
 
   /// Sends `request`, and reads until the server hangs up.
-  static func exchange(_ request: String, port: Int) async throws -> String {
+  package static func exchange(_ request: String, port: Int) async throws -> String {
     let client = try await connect(port: port)
     try await client.send(request)
     return try await client.rest()
   }
 
-  static func connect(port: Int) async throws -> WireClient {
+  package static func connect(port: Int) async throws -> WireClient {
     let (text, continuation) = AsyncThrowingStream.makeStream(of: String.self)
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .channelInitializer { channel in
@@ -95,15 +95,15 @@ final class WireClient: Sendable {
     self.text = text
   }
 
-  func send(_ text: String) async throws { try await send(bytes: Array(text.utf8)) }
+  package func send(_ text: String) async throws { try await send(bytes: Array(text.utf8)) }
 
-  func send(bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+  package func send(bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
   /// Everything until the server hangs up.
-  func rest() async throws -> String { try await read { _ in false } }
+  package func rest() async throws -> String { try await read { _ in false } }
 
   /// Reads until `isEnough`; what comes behind in the same piece is part of it.
-  func read(until isEnough: (String) -> Bool) async throws -> String {
+  package func read(until isEnough: (String) -> Bool) async throws -> String {
     var whole = ""
     for try await part in text {
       whole += part
@@ -112,13 +112,13 @@ final class WireClient: Sendable {
     return whole
   }
 
-  func close() async throws { try await channel.close() }
+  package func close() async throws { try await channel.close() }
 
   /// Ends its side, and goes on reading.
-  func closeOutput() async throws { try await channel.close(mode: .output) }
+  package func closeOutput() async throws { try await channel.close(mode: .output) }
 
   /// Closes without a goodbye: the other end gets a reset.
-  func reset() async throws {
+  package func reset() async throws {
     try await (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
     try await channel.close()
   }
