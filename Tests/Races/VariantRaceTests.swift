@@ -170,7 +170,7 @@ struct VariantsAtOnceTests {
   }
 }
 
-/// A flight's answer against the variant that each of its parties asked for (RFC 9111 §4.1).
+/// A flight's answer against the variant that each of its waiters asked for (RFC 9111 §4.1).
 @Suite("Races of variants", .timeLimit(.minutes(1)))
 struct VariantRaceTests {
   private static let english = Resource("note", headers: [.acceptLanguage: "en"])

@@ -2,23 +2,23 @@ public import Foundation
 import HTTPTypes
 
 /// The facts that decide whether a copy is fresh: when it was fetched, and what the response said.
-/// One rule for every tier.
+/// One rule for every tier. A hit in ReactorCore's memory asks it, so what it asks is inlinable there.
 package struct Freshness: Sendable, Hashable {
   /// The moment from which the copy's age counts.
   package var since: Date
   /// Seconds that the response says it is fresh for (RFC 9111 §4.2.1); `nil` where it says nothing.
-  var lifetime: Double?
+  package var lifetime: Double?
   /// The time at which it was declared stale, whatever its lifetime.
   package var invalidatedAt: Date?
   /// RFC 9111 §5.2.2.5: to be kept by nobody.
   package var isNoStore = false
   /// RFC 9111 §5.2.2.4: not to be used without asking.
-  var isNoCache = false
+  package var isNoCache = false
   /// RFC 9111 §5.2.2.2: not to be used stale.
-  var isMustRevalidate = false
+  package var isMustRevalidate = false
   /// RFC 5861 §3 and §4, in seconds.
-  var staleWhileRevalidate: Double?
-  var staleIfError: Double?
+  package var staleWhileRevalidate: Double?
+  package var staleIfError: Double?
 
   /// A value without an exchange: only its time counts.
   package init(since: Date) { self.since = since }
@@ -67,7 +67,7 @@ package struct Freshness: Sendable, Hashable {
   ///   - freshFor: the resource's own word in seconds, which goes before the response's.
   ///   - fallback: the configuration's, in seconds, where neither says anything.
   ///   - staleIfError: the configuration's window in seconds.
-  package func status(
+  @inlinable package func status(
     at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double, staleIfError: Double
   ) -> CopyStatus? {
     guard !isNoStore else { return nil }
@@ -92,7 +92,7 @@ package struct Freshness: Sendable, Hashable {
 extension Freshness {
   /// Seconds from `now` until the copy is stale; `nil` where it is, or may not be kept. The parameters are those of
   /// ``status(at:setBack:freshFor:fallback:staleIfError:)``.
-  package func rest(at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double) -> Double? {
+  @inlinable package func rest(at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double) -> Double? {
     let age = now.timeIntervalSince(since) + setBack
     let lifetime = lifetime(freshFor: freshFor, fallback: fallback)
     return !isNoStore && invalidatedAt == nil && now >= since && age < lifetime ? lifetime - age : nil
@@ -105,7 +105,7 @@ extension Freshness {
     return end.map { min($0, invalidatedAt) } ?? invalidatedAt
   }
 
-  private func lifetime(freshFor: Double?, fallback: Double) -> Double {
+  @inlinable package func lifetime(freshFor: Double?, fallback: Double) -> Double {
     let lifetime = freshFor ?? self.lifetime ?? fallback
     return invalidatedAt.map { min(lifetime, $0.timeIntervalSince(since)) } ?? lifetime
   }
@@ -126,6 +126,19 @@ package struct CopyStatus: Sendable, Hashable {
   package var lifetime = 0.0
   /// A Boolean value that indicates whether it was declared stale.
   package var isInvalid = false
+
+  @inlinable package init(
+    isFresh: Bool, allowsStale: Bool, isWithinStaleWhileRevalidate: Bool, isWithinStaleIfError: Bool, age: Double = 0,
+    lifetime: Double = 0, isInvalid: Bool = false
+  ) {
+    self.isFresh = isFresh
+    self.allowsStale = allowsStale
+    self.isWithinStaleWhileRevalidate = isWithinStaleWhileRevalidate
+    self.isWithinStaleIfError = isWithinStaleIfError
+    self.age = age
+    self.lifetime = lifetime
+    self.isInvalid = isInvalid
+  }
 }
 
 /// The time for which a response that says nothing of it may be taken for fresh (RFC 9111 §4.2.2).

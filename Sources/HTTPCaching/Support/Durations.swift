@@ -3,7 +3,7 @@ extension Duration {
   public static let never: Duration = .seconds(Int64.max)
 
   /// In seconds; saturates, and ``never`` is infinity.
-  package var inSeconds: Double {
+  @inlinable package var inSeconds: Double {
     // Beyond these, the components overflow.
     if self >= .never { return .infinity }
     if self <= .zero - .never { return -.infinity }
@@ -24,5 +24,13 @@ extension Duration {
   /// The sum, at most ``never``.
   package func saturatingAdd(_ other: Duration) -> Duration {
     self < .never && other < .never ? min(self + other, .never) : .never
+  }
+}
+
+extension Clock<Duration> {
+  /// Begins to measure; the function returns the time since then.
+  package func stopwatch() -> @Sendable () -> Duration {
+    let start = now
+    return { start.duration(to: now) }
   }
 }

@@ -6,11 +6,11 @@
 struct KeyedAsyncLockTable: Sendable {
   typealias End = LockWaiter.End
 
-  var gates: [ObjectIdentifier: KeyGateState] = [:]
+  var gates: [ObjectIdentifier: KeyedAsyncLockState] = [:]
 
   /// - Returns: `true` where `owner` is inside now.
   mutating func enter(_ gate: ObjectIdentifier, _ key: RecordKey?, _ owner: LockOwner) -> Bool {
-    gates[gate, default: KeyGateState()].enter(key, owner)
+    gates[gate, default: KeyedAsyncLockState()].enter(key, owner)
   }
 
   mutating func leave(_ gate: ObjectIdentifier, _ key: RecordKey?, _ owner: LockOwner) -> [End] {
@@ -75,7 +75,7 @@ struct KeyedAsyncLockTable: Sendable {
 }
 
 /// One gate of the table.
-struct KeyGateState: Sendable {
+struct KeyedAsyncLockState: Sendable {
 
   private struct Place: Sendable {
     /// Inside: one that came from outside, and what it awaits.
@@ -154,7 +154,7 @@ struct KeyGateState: Sendable {
   var awaitedInside: [LockWaiter] { nestedWhole + places.values.flatMap(\.nested) }
 }
 
-extension KeyGateState {
+extension KeyedAsyncLockState {
   /// Somebody holds or waits for `key` no longer: lets in who may enter now.
   private mutating func advance(_ key: RecordKey?) -> [LockWaiter] {
     var admitted: [LockWaiter] = []

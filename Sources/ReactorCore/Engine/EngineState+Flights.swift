@@ -7,10 +7,7 @@ extension EngineState {
     at now: Date
   ) {
     let entry = entry(of: key, as: waiter.resource)
-    let copy = entry.copy.flatMap { copy in
-      status(of: copy, for: waiter.resource, at: now).map { (copy, $0) }
-    }
-    switch FetchDecision(waiter.policy, copy) {
+    switch decision(waiter, entry.copy, at: now) {
     case .use(let copy):
       append(key, .memoryHit)
       effects.append(.resume(continuation, .success(copy)))
@@ -30,6 +27,13 @@ extension EngineState {
       join(waiter, entry, at: now, priority: priority)
     }
     publishChanges(of: entry)
+  }
+
+  private func decision(
+    _ waiter: FlightMachine.Waiter, _ copy: CachedModel?, at now: Date
+  ) -> FetchDecision<CachedModel> {
+    guard let copy else { return waiter.policy == .cacheOnly ? .notCached : .ask }
+    return FetchDecision(waiter.policy, copy, status(of: copy, for: waiter.resource, at: now))
   }
 
   /// A step that awaits its own flight, or one that awaits this step, would wait for ever.
@@ -98,7 +102,7 @@ extension EngineState {
     enqueue(actions, for: entry)
   }
 
-  /// Nobody waits any more: what still runs is cancelled, unless it is past that.
+  /// Ends the flight: what still runs is cancelled, unless it is past that.
   mutating func endFlight(of entry: Entry) {
     guard let flight = entry.flight else { return }
     if !flight.tasks.isEmpty { effects.append(.cancel(flight.tasks)) }

@@ -226,14 +226,14 @@ extension EngineState {
   private func poll(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
     guard let interval = subscriber.polling, entry.flight == nil else { return nil }
     let factor = isSavingPower ? max(configuration.pollingFactorInLowPower, 1) : 1
-    let wait = min(interval, ReactorEngine.longest) * min(factor, 1_000)
+    let wait = min(interval, EngineState.longest) * min(factor, 1_000)
     if let attemptedAt = entry.attemptedAt, attemptedAt + wait > subscriber.since { return attemptedAt + wait }
     return subscriber.since + wait
   }
 
   private func staleness(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
     guard let date, subscriber.policy != .cacheOnly, let copy = entry.copy(for: subscriber),
-      let rest = rule.rest(copy, for: subscriber.resource, at: date), rest < ReactorEngine.longest.inSeconds
+      let rest = rule.rest(copy, for: subscriber.resource, at: date), rest < EngineState.longest.inSeconds
     else { return nil }
     // Up to the next millisecond: a `Date` is too coarse to say that the very moment has come.
     return time + .milliseconds((rest * 1_000).rounded(.up) + 1)

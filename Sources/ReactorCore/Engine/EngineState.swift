@@ -11,7 +11,7 @@ struct EngineState: ~Copyable {
   var memory: ModelMemory<Entry>
   /// The clock's time since the reactor was made, read before the lock was taken: the clock is its user's.
   private(set) var time: Duration = .zero
-  /// The wall clock's time, read then; `nil` unless something revalidates by itself.
+  /// The wall clock's time, read then; `nil` unless ``ReactorConfiguration/revalidatesWhenStale``.
   private(set) var date: Date?
   /// Set while models wait for their eviction.
   var sweeper: TaskHandle?
@@ -41,6 +41,9 @@ struct EngineState: ~Copyable {
     self.configuration = configuration
     self.name = name
   }
+
+  /// 100 years: an instant beyond what a clock can count to would trap.
+  static var longest: Duration { .seconds(100 * 365 * 86_400) }
 
   /// Begins a change at these times.
   mutating func begin(at time: Duration, _ date: Date?) {
@@ -168,8 +171,18 @@ extension EngineState {
     return ticket
   }
 
+  /// Declares the copy of `key` stale, if memory knows the key.
+  mutating func invalidate(_ key: RecordKey, at date: Date) {
+    if let entry = memory.entries[key] { invalidate(entry, at: date) }
+  }
+
+  /// Declares the copy of `resource` stale. Memory knows of it from then on: what is on disk is from before.
+  mutating func invalidate(_ key: RecordKey, as resource: Resource, at date: Date) {
+    invalidate(entry(of: key, as: resource), at: date)
+  }
+
   /// Declares the copy stale; streams ask anew, and so does a flight that is under way.
-  mutating func invalidate(_ entry: Entry, at date: Date) {
+  private mutating func invalidate(_ entry: Entry, at date: Date) {
     entry.invalidatedBefore = date
     if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry) }
     entry.invalidateVariants(at: date)

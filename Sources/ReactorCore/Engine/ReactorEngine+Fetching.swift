@@ -32,7 +32,7 @@ extension ReactorEngine {
     // From the cache alone, whose flight is never made to wait for the network.
     if policy.asksStoreFirst, let copy = try? await fetch(resource, .cacheOnly) {
       let status = reader.rule.status(of: copy, for: resource, at: now)
-      switch FetchDecision(policy, status.map { (copy, $0) }) {
+      switch FetchDecision(policy, copy, status) {
       case .use(let copy), .useAndRevalidate(let copy): return copy
       case .ask, .notCached: break
       }

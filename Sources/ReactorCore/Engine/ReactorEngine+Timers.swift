@@ -3,9 +3,6 @@ import Foundation
 /// The tasks that wait for something other than an answer: a time, connectivity, low power mode. Each is begun under the lock and made
 /// after it; it belongs to nobody, and ends with the engine.
 extension ReactorEngine {
-  /// 100 years: an instant beyond what a clock can count to would trap.
-  static var longest: Duration { .seconds(100 * 365 * 86_400) }
-
   /// Sleeps until a key is to be asked for again by itself: polling and, where the configuration says so, becoming stale.
   func startWakeup(_ task: TaskHandle, _ key: RecordKey, at time: Duration) {
     attach(task) { [weak self, sleep] in
@@ -23,7 +20,7 @@ extension ReactorEngine {
     attach(task, priority: .background) { [weak self] in
       var wait: Duration? = first
       while let duration = wait {
-        do { try await clock.sleep(for: min(duration, Self.longest)) } catch { return }
+        do { try await clock.sleep(for: min(duration, EngineState.longest)) } catch { return }
         wait = self?.sweep()
       }
     }

@@ -87,10 +87,7 @@ extension ReactorEngine {
     guard let key = try? readable(resource) else { return }
     let ticket = layer.generations.beginInvalidation(key)
     let date = now
-    update { state in
-      let entry = state.entry(of: key, as: resource)
-      state.invalidate(entry, at: date)
-    }
+    update { $0.invalidate(key, as: resource, at: date) }
     layer.announce(.invalidated(key, date), except: self)
     await invalidateOnDisk(ticket, date)
   }
@@ -126,11 +123,7 @@ extension ReactorEngine: LayerReactor {
     switch change {
     case .removedAll: update { $0.forget(nil) }
     case .removed(let key): update { $0.forget(key) }
-    case .invalidated(let key, let date):
-      update { state in
-        guard let entry = state.memory.entries[key] else { return }
-        state.invalidate(entry, at: date)
-      }
+    case .invalidated(let key, let date): update { $0.invalidate(key, at: date) }
     // Another type's reactor has stored a newer record: this one's model is of an older. It is on disk to be read.
     case .stored(let key, let number, let variant):
       guard flow.isPersistent else { return }

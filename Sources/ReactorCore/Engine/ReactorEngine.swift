@@ -5,7 +5,7 @@ import Synchronization
 /// or calls anybody's code.
 ///
 /// The path: ``hit(_:_:)`` asks memory on the caller's own executor. On a miss the caller joins the key's ``FlightMachine``, which runs in
-/// tasks of its own: load, request, save (`ReactorEngine+Flights`).
+/// tasks of its own: load, request, save (`ReactorEngine+Fetching`, `EngineState+Flights`).
 @usableFromInline final class ReactorEngine: Sendable {
   let flow: ReactorFlow<AnyModel>
   let layer: LayerContext
@@ -61,7 +61,7 @@ import Synchronization
   func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
   /// Changes the state under the lock, then delivers the events and runs the effects.
-  @discardableResult func update<Result: Sendable>(_ change: (inout EngineState) -> Result) -> Result {
+  func update<Result: Sendable>(_ change: (inout EngineState) -> Result) -> Result {
     let time = elapsed()
     let date = flow.configuration.revalidatesWhenStale ? now : nil
     let (result, effects) = state.withLock { state in

@@ -328,7 +328,7 @@ struct FlightWaiters: Sendable {
 
 /// What a flight does now.
 package enum FlightPhase: String, Sendable {
-  /// It asks persistence, or what came of that is being settled.
+  /// It asks persistence, or decides on what came of that.
   case loading
   /// It asks the network, parses and saves.
   case requesting

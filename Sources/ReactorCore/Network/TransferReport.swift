@@ -6,7 +6,7 @@ package final class TransferReport: Sendable {
   private struct State {
     var progress: TransferProgress
     /// While the caller's closure runs, on whichever thread changed something first.
-    var isTelling = false
+    var isReporting = false
     var hasChanged = true
     var isOver = false
     /// Waits in ``end()`` for the closure.
@@ -69,8 +69,8 @@ package final class TransferReport: Sendable {
       let before = state.progress
       body(&state.progress)
       state.hasChanged = state.hasChanged || state.progress != before
-      guard state.hasChanged, !state.isTelling else { return false }
-      state.isTelling = true
+      guard state.hasChanged, !state.isReporting else { return false }
+      state.isReporting = true
       return true
     }
     if isMine { reportAll() }
@@ -87,7 +87,7 @@ package final class TransferReport: Sendable {
         state.hasChanged = false
         return (state.progress, nil)
       }
-      state.isTelling = false
+      state.isReporting = false
       defer { state.ending = nil }
       return (nil, state.ending)
     }
@@ -99,7 +99,7 @@ package final class TransferReport: Sendable {
   private func end() async {
     let ending = state.withLock { state -> OneShot<Void>? in
       state.isOver = true
-      if state.isTelling { state.ending = OneShot() }
+      if state.isReporting { state.ending = OneShot() }
       return state.ending
     }
     await ending?.value

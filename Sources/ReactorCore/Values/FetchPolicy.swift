@@ -22,16 +22,19 @@ enum FetchDecision<Copy> {
   /// Neither is allowed: ``ReactorError/notCached``.
   case notCached
 
-  /// - Parameter copy: the best copy at hand with its status; `nil` where there is none.
-  init(_ policy: FetchPolicy, _ copy: (copy: Copy, status: CopyStatus)?) {
-    switch (policy, copy) {
+  /// - Parameters:
+  ///   - copy: the best copy at hand.
+  ///   - status: its status; `nil` where it may not be used, or there is none.
+  @inline(__always)
+  init(_ policy: FetchPolicy, _ copy: Copy, _ status: CopyStatus?) {
+    switch (policy, status) {
     case (.networkOnly, _), (.networkFirst, _): self = .ask
     case (.cacheOnly, nil): self = .notCached
-    case (.cacheOnly, (let copy, _)?): self = .use(copy)
+    case (.cacheOnly, _?): self = .use(copy)
     case (_, nil): self = .ask
-    case (_, (let copy, let status)?) where status.isFresh: self = .use(copy)
-    case (.cacheFirst, (_, let status)?) where !status.isWithinStaleWhileRevalidate: self = .ask
-    case (_, (let copy, let status)?): self = status.allowsStale ? .useAndRevalidate(copy) : .ask
+    case (_, let status?) where status.isFresh: self = .use(copy)
+    case (.cacheFirst, let status?) where !status.isWithinStaleWhileRevalidate: self = .ask
+    case (_, let status?): self = status.allowsStale ? .useAndRevalidate(copy) : .ask
     }
   }
 
@@ -44,9 +47,9 @@ enum FetchDecision<Copy> {
 extension FetchDecision: Sendable where Copy: Sendable {}
 extension FetchDecision: Equatable where Copy: Equatable {}
 
-extension FetchDecision where Copy == CopyStatus {
-  init(_ policy: FetchPolicy, _ status: CopyStatus?) { self.init(policy, status.map { ($0, $0) }) }
-
+extension FetchDecision<Void> {
+  /// The decision alone, where the copy is at hand anyway.
+  @inline(__always) init(_ policy: FetchPolicy, _ status: CopyStatus?) { self.init(policy, (), status) }
 }
 
 extension FetchPolicy {

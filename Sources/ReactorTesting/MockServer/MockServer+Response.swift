@@ -12,7 +12,7 @@ extension MockServer {
   /// ```
   ///
   /// Each is sent in one write, those of ``chunked(_:headers:isWhole:)`` apart. No body is sent in answer to `HEAD`, or with
-  /// the statuses 1xx, 204 and 304, unless the response is ``raw(_:)-(Data)``.
+  /// the statuses 1xx, 204 and 304; the bytes of ``raw(_:)-(Data)`` and ``reset(after:)`` are sent as they are.
   public struct Response: Sendable {
     enum Step: Sendable {
       /// Head and body in one write. In answer to `HEAD` it is the head alone, and the last step.
@@ -31,7 +31,7 @@ extension MockServer {
     /// A Boolean value that indicates whether the connection takes another request after this one.
     var keepsAlive: Bool
 
-    /// A status, with `Content-Length` and the body.
+    /// A status, with the body and its `Content-Length`, unless `headers` has another.
     public static func status(_ code: Int, headers: HTTPFields = [:], body: Data = Data()) -> Response {
       status(code, fields: pairs(headers), body: body)
     }
@@ -70,7 +70,8 @@ extension MockServer {
     ///
     /// - Parameter length: the `Content-Length` in bytes, more than `body` has.
     public static func short(announcing length: Int, body: Data, headers: HTTPFields = [:]) -> Response {
-      raw(head(200, [("Content-Length", "\(length)")] + pairs(headers)) + body)
+      let head = head(200, [("Content-Length", "\(length)")] + pairs(headers))
+      return Response(steps: [.respond(head: head, body: body)], keepsAlive: false)
     }
 
     /// These bytes instead of an HTTP response, and the end of the connection.
@@ -100,7 +101,8 @@ extension MockServer {
 extension MockServer.Response {
   package static func status(_ code: Int, fields: [(String, String)], body: Data = Data()) -> Self {
     let hasBody = code >= 200 && code != 204 && code != 304
-    let length = hasBody ? [("Content-Length", "\(body.count)")] : []
+    let isAnnounced = fields.contains { $0.0.lowercased() == "content-length" }
+    let length = hasBody && !isAnnounced ? [("Content-Length", "\(body.count)")] : []
     let closes = fields.contains { $0.lowercased() == "connection" && $1.lowercased() == "close" }
     return Self(
       steps: [.respond(head: head(code, length + fields), body: hasBody ? body : Data())], keepsAlive: !closes)

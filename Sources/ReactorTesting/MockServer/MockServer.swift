@@ -48,6 +48,8 @@ public final class MockServer: Sendable {
 
   /// Starts a server that answers each request as `handler` says, unless its path is scripted.
   ///
+  /// It runs until ``stop()``, also if nobody refers to it any more; ``run(_:body:)`` stops it by itself.
+  ///
   /// - Parameters:
   ///   - port: where it listens; 0 is any port that is free.
   ///   - handler: by default, every request gets a 404.
@@ -116,7 +118,8 @@ public final class MockServer: Sendable {
   /// - Throws: `CancellationError`, at once when the task is cancelled.
   public func waitUntilDisconnected() async throws { try await ended.wait(for: 0) }
 
-  /// Closes the port and every connection, and waits for the server's threads to end. It may be called more than once.
+  /// Closes the port and every connection, and waits for the server's threads to end, on the thread of the caller. It may be
+  /// called more than once.
   ///
   /// - Returns: `false` where a handler does not return within ten seconds.
   @discardableResult public func stop() -> Bool {

@@ -114,7 +114,7 @@ private struct FlightWalk {
 
   private mutating func perform(_ event: Event, copy: (Resource) -> CopyStatus?) -> [FlightMachine.Action] {
     switch event {
-    case .join, .joinAgain: return flight.join(newParty(), copy: copy)
+    case .join, .joinAgain: return flight.join(newWaiter(), copy: copy)
     case .leave:
       guard let id = waiting.keys.sorted().randomElement(using: &random) else { return [] }
       waiting[id] = nil
@@ -148,7 +148,7 @@ private struct FlightWalk {
     }
   }
 
-  private mutating func newParty() -> FlightMachine.Waiter {
+  private mutating func newWaiter() -> FlightMachine.Waiter {
     lastID += 1
     let kinds: [FlightMachine.Waiter.Kind] =
       flight.hasBackgroundWaiter ? [.caller, .stream] : [.caller, .stream, .background]
