@@ -36,6 +36,7 @@ let package = Package(
   name: "Reactor",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
+    .library(name: "FastJSON", targets: ["FastJSON"]),
     .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
     .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
@@ -62,6 +63,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
   ],
   targets: [
+    .target(name: "FastJSON", swiftSettings: settings),
     .target(name: "HTTPCaching", dependencies: httpTypes, swiftSettings: settings),
     .target(
       name: "ReactorCore",
@@ -116,6 +118,7 @@ let package = Package(
           "StoreWriter", "Simulate", .target(name: "CFaultVFS", condition: .when(traits: ["SQLite"])),
         ] + sqlite + asyncHTTPClient + http2Server + httpTypes,
         swiftSettings: settings),
+      .testTarget(name: "FastJSONTests", dependencies: ["FastJSON"], swiftSettings: settings),
       .testTarget(
         name: "HTTPCachingTests",
         dependencies: ["HTTPCaching", "ReactorTesting", "TestSupport"] + httpTypes,

@@ -12,4 +12,11 @@ import Testing
     #expect(imported.contains("Synchronization"))
     #expect(Set(imported).subtracting(allowed).isEmpty)
   }
+
+  @Test func `FastJSON depends on Foundation alone`() throws {
+    let imported = try Repository.swiftFiles(in: "Sources/FastJSON").flatMap { path in
+      try Repository.text(of: path).matches(of: #/(?m)^\s*(?:\w+ )?import (\w+)/#).map(\.1)
+    }
+    #expect(Set(imported) == ["Foundation", "Synchronization"])
+  }
 }

@@ -7,6 +7,7 @@ import Testing
   @Test(arguments: [
     ("Documentation/MigratingFromReactor1.md", "MigrationExamples.swift"),
     ("Documentation/MigratingFromJBFlux.md", "../../ReactorFluxTests/Documentation/JBFluxExamples.swift"),
+    ("Sources/FastJSON/FastJSON.docc/FastJSON.md", "../../FastJSONTests/Documentation/FastJSONExamples.swift"),
     (
       "Sources/HTTPCaching/HTTPCaching.docc/HTTPCaching.md",
       "../../HTTPCachingTests/Documentation/HTTPCachingExamples.swift"

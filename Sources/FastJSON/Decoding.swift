@@ -1,0 +1,199 @@
+// Which type is decoded how, and the frames around it.
+
+import Foundation
+
+/// Types that the decoder makes by itself, and the rest.
+enum Kind {
+  case plain, date, data, url, decimal, strings, integers, doubles
+  case collection(any FastCollection.Type)
+}
+
+/// The kinds of types that were met: to ask whether a type conforms to a protocol takes longer than
+/// to decode a number.
+struct KindTable {
+  private struct Slot {
+    let type: ObjectIdentifier
+    let kind: Kind
+  }
+
+  private let slots: UnsafeMutablePointer<Slot?>
+  private static let count = 128
+
+  init() {
+    slots = .allocate(capacity: Self.count)
+    slots.initialize(repeating: nil, count: Self.count)
+  }
+
+  func deallocate() {
+    slots.deinitialize(count: Self.count)
+    slots.deallocate()
+  }
+
+  /// - Parameter isOver: nothing is written then, since two threads may ask.
+  @inline(__always) func kind(of type: any Decodable.Type, isOver: Bool) -> Kind {
+    let identifier = ObjectIdentifier(type)
+    let number = (identifier.hashValueOfAddress >> 4) & (Self.count - 1)
+    if let slot = slots[number], slot.type == identifier { return slot.kind }
+    let kind = Self.newKind(of: type)
+    if !isOver { slots[number] = Slot(type: identifier, kind: kind) }
+    return kind
+  }
+
+  @inline(never) private static func newKind(of type: any Decodable.Type) -> Kind {
+    if type == Date.self {
+      .date
+    } else if type == Data.self {
+      .data
+    } else if type == URL.self {
+      .url
+    } else if type == Decimal.self {
+      .decimal
+    } else if type == [String].self {
+      .strings
+    } else if type == [Int].self {
+      .integers
+    } else if type == [Double].self {
+      .doubles
+    } else if let collection = type as? any FastCollection.Type {
+      .collection(collection)
+    } else {
+      .plain
+    }
+  }
+}
+
+extension ObjectIdentifier {
+  @inline(__always) fileprivate var hashValueOfAddress: Int { Int(bitPattern: self) }
+}
+
+/// A collection whose elements the decoder reads in a loop of its own, where that is what
+/// `init(from:)` would do.
+protocol FastCollection {
+  static func decode(_ session: Session, _ index: TapeIndex) throws -> Self
+}
+
+extension Session {
+  /// Decodes the value at `index`, for which there is a frame.
+  @inline(__always) func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex) throws -> T {
+    let kind = kinds.kind(of: type, isOver: core.pointee.isOver)
+    guard case .plain = kind else { return try special(kind, type, index) }
+    return try type.init(from: TapeDecoder(session: self, index: index))
+  }
+
+  @inline(never) func special<T: Decodable>(_ kind: Kind, _ type: T.Type, _ index: TapeIndex) throws -> T {
+    switch kind {
+    case .plain: try type.init(from: TapeDecoder(session: self, index: index))
+    case .date: same(try date(index, Place(index)))
+    case .data: same(try data(index, Place(index)))
+    case .url: same(try url(index, Place(index)))
+    case .decimal: same(try decimal(index, Place(index)))
+    case .strings: same(try core.strings(index))
+    case .integers: same(try core.integers(index))
+    case .doubles: same(try core.doubles(index))
+    case .collection(let collection): try decode(collection, as: type, index)
+    }
+  }
+
+  private func decode<C: FastCollection, T>(_ collection: C.Type, as type: T.Type, _ index: TapeIndex) throws -> T {
+    same(try C.decode(self, index))
+  }
+
+  /// The same value under the name of the type that it has: `T` is `Value`, by ``KindTable``.
+  @inline(__always) func same<Value, T>(_ value: Value) -> T {
+    withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: T.self).pointee }
+  }
+
+  /// Runs what a program gives to decode one value, with a decoder of it.
+  func within<T>(_ index: TapeIndex, _ place: Place, _ body: (any Decoder) throws -> T) throws -> T {
+    try body(TapeDecoder(session: self, index: index))
+  }
+
+  /// Decodes a member.
+  @inline(__always)
+  func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex, _ key: some CodingKey) throws -> T {
+    // Once the decoding is over, nothing is written: two threads may have kept two containers.
+    let isFramed = !core.pointee.isOver && core.pointee.frames.push(index, key)
+    defer { if isFramed { core.pointee.frames.pop() } }
+    return try decode(type, index)
+  }
+
+  /// Decodes an element.
+  @inline(__always)
+  func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex, element: Int) throws -> T {
+    let isFramed = !core.pointee.isOver && core.pointee.frames.push(index, element: element)
+    defer { if isFramed { core.pointee.frames.pop() } }
+    return try decode(type, index)
+  }
+}
+
+/// A decoder of one value, and its container of a single value.
+struct TapeDecoder: Decoder {
+  let session: Session
+  let index: TapeIndex
+
+  var codingPath: [any CodingKey] { session.path(of: index) }
+  var userInfo: [CodingUserInfoKey: Any] { session.core.pointee.strategies.options.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    try session.container(keyedBy: type, index)
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try ElementContainer(session, index) }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+}
+
+extension TapeDecoder: SingleValueDecodingContainer {
+  private var place: Place { Place(index) }
+
+  func decodeNil() -> Bool { session.core.isNull(index) }
+  func decode(_ type: Bool.Type) throws -> Bool { try session.core.bool(index, place) }
+  func decode(_ type: String.Type) throws -> String { try session.core.string(index, place) }
+  func decode(_ type: Double.Type) throws -> Double { try session.core.double(index, place) }
+  func decode(_ type: Float.Type) throws -> Float { try session.core.float(index, place) }
+  func decode(_ type: Int.Type) throws -> Int { try session.core.integer(index, as: type, place) }
+  func decode(_ type: Int8.Type) throws -> Int8 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: Int16.Type) throws -> Int16 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: Int32.Type) throws -> Int32 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: Int64.Type) throws -> Int64 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: Int128.Type) throws -> Int128 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: UInt.Type) throws -> UInt { try session.core.integer(index, as: type, place) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try session.core.integer(index, as: type, place) }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try session.core.integer(index, as: type, place) }
+  func decode<T: Decodable>(_ type: T.Type) throws -> T { try session.decode(type, index) }
+}
+
+/// The decoder of a `super` that is not there: of null, at a path that no value has.
+struct AbsentDecoder: Decoder, SingleValueDecodingContainer {
+  let codingPath: [any CodingKey]
+  let userInfo: [CodingUserInfoKey: Any]
+
+  /// The first byte of the object that has no such member.
+  let byteOffset: Int
+
+  private func missing(_ type: Any.Type) -> DecodingError {
+    .valueNotFound(
+      type,
+      DecodingError.Context(
+        codingPath: codingPath, debugDescription: "Expected \(type), found null.",
+        underlyingError: FastJSONError(byteOffset: byteOffset, syntaxFault: nil)))
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    throw missing([String: Any].self)
+  }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw missing([Any].self) }
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+  func decodeNil() -> Bool { true }
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    // Those that would only ask this container again.
+    if type is any BinaryInteger.Type || type is any BinaryFloatingPoint.Type || type == Bool.self
+      || type == String.self
+    {
+      throw missing(type)
+    }
+    return try type.init(from: self)
+  }
+}

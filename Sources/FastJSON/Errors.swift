@@ -1,0 +1,133 @@
+// Errors and paths: made when they are asked for, from the tape and from the frames of what is
+// being decoded.
+
+import Foundation
+
+/// The place in a text of a value that could not be decoded. The underlying error of each
+/// `DecodingError` that ``FastJSONDecoder`` makes.
+public struct FastJSONError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The first byte of the value, or of what is no JSON, in the text as UTF-8. For texts that came
+  /// in UTF-16 or UTF-32: as if they had been converted.
+  public let byteOffset: Int
+  /// The fault, where the text is not JSON; `nil` where it is, but not what the model asks for.
+  public let syntaxFault: String?
+
+  public var description: String {
+    syntaxFault.map { "\($0), at byte \(byteOffset)" } ?? "at byte \(byteOffset)"
+  }
+}
+
+/// The place of a value, of which a path is made if need be.
+struct Place {
+  let container: TapeIndex
+  /// `nil`: the container itself.
+  let key: (any CodingKey)?
+
+  init(_ container: TapeIndex, _ key: (any CodingKey)? = nil) {
+    self.container = container
+    self.key = key
+  }
+}
+
+extension Session {
+  func path(of index: TapeIndex) -> [any CodingKey] { core.path(of: index) }
+}
+
+extension UnsafeMutablePointer<Session.Core> {
+  @inline(never) func path(_ place: Place) -> [any CodingKey] {
+    var path = path(of: place.container)
+    if let key = place.key { path.append(key) }
+    return path
+  }
+
+  /// The path of a value: from the frames where it is being decoded, else by a walk from the
+  /// innermost value that is.
+  @inline(never) func path(of index: TapeIndex) -> [any CodingKey] {
+    let tape = pointee.tape
+    guard index != 0 else { return [] }
+    let frame =
+      pointee.isOver
+      ? nil : pointee.frames.last { $0 == index || ($0 < index && index < tape.end(of: $0)) }
+    var path = frame.map { pointee.frames.path($0.count) { $0 <= index && index < tape.end(of: $0) } } ?? []
+    tape.walk(from: frame?.value ?? tape.root, to: index, &path)
+    return path
+  }
+
+  @inline(never) func mismatch(_ type: Any.Type, _ index: TapeIndex, _ place: Place) -> DecodingError {
+    let found = pointee.tape.kindName(index)
+    let context = context("Expected \(Self.name(of: type)), found \(found).", index, place)
+    return isNull(index) ? .valueNotFound(type, context) : .typeMismatch(type, context)
+  }
+
+  /// Null too is a mismatch of types here, as with `JSONDecoder`.
+  @inline(never) func notBoolean(_ index: TapeIndex, _ place: Place) -> DecodingError {
+    .typeMismatch(Bool.self, context("Expected Bool, found \(pointee.tape.kindName(index)).", index, place))
+  }
+
+  @inline(never) func unrepresentable(_ type: Any.Type, _ index: TapeIndex, _ place: Place) -> DecodingError {
+    corrupted("\(pointee.tape.number(at: index).prefix(64)) does not fit in \(type).", index, place)
+  }
+
+  @inline(never) func corrupted(_ text: String, _ index: TapeIndex, _ place: Place) -> DecodingError {
+    .dataCorrupted(context(text, index, place))
+  }
+
+  @inline(never) func notFound(_ key: any CodingKey, in object: TapeIndex) -> DecodingError {
+    .keyNotFound(key, context("There is no member \"\(key.stringValue)\".", object, Place(object)))
+  }
+
+  @inline(never) func atEnd(_ type: Any.Type, of array: TapeIndex, _ element: Int) -> DecodingError {
+    .valueNotFound(
+      type, context("The array has only \(element) elements.", array, Place(array, PathKey(index: element))))
+  }
+
+  private func context(_ text: String, _ index: TapeIndex, _ place: Place) -> DecodingError.Context {
+    DecodingError.Context(
+      codingPath: path(place), debugDescription: text,
+      underlyingError: FastJSONError(byteOffset: pointee.tape.offset(of: index), syntaxFault: nil))
+  }
+
+  private static func name(of type: Any.Type) -> String { "\(type)" }
+}
+
+extension Tape {
+  /// The first byte of a value in the text.
+  func offset(of index: TapeIndex) -> Int {
+    let word = words[Int(index)]
+    return markCount + (word.is(.string) ? word.offset - 1 : word.offset)
+  }
+
+  func kindName(_ index: TapeIndex) -> String {
+    switch Tag(rawValue: words[Int(index)].tag) {
+    case .null: "null"
+    case .true, .false: "a Boolean"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    case .name, nil: "a name"
+    }
+  }
+
+  /// Adds the keys that lead from one value to another inside of it.
+  fileprivate func walk(from start: TapeIndex, to index: TapeIndex, _ path: inout [any CodingKey]) {
+    var container = start
+    while container != index {
+      let isObject = words[Int(container)].is(.object)
+      guard isObject || words[Int(container)].is(.array) else { return }
+      var next = container &+ 2
+      var inner: TapeIndex = 0
+      for number in 0..<count(of: container) {
+        let value = isObject ? value(of: number, in: container) : next
+        next = self.end(of: value)
+        if index >= value, index < next {
+          path.append(isObject ? PathKey(stringValue: name(of: number, in: container)) : PathKey(index: number))
+          inner = value
+          break
+        }
+      }
+      guard inner != 0 else { return }
+      container = inner
+    }
+  }
+}

@@ -1,0 +1,270 @@
+// One decoding: a text, its tape, and which values are being decoded.
+//
+// Containers and decoders are structs that hold a session, which keeps the buffers alive for as
+// long as a model keeps one of them, and read through the session's pointer. The session is used by
+// one decoding at a time; once that has ended, nothing but hints is written.
+
+import Foundation
+import Synchronization
+
+/// The values that are being decoded, each inside of the one before, with the keys that they were
+/// asked for by. Room for as many as a text may nest; what goes deeper, as when a model decodes a
+/// value around it again, is left out, and its path is looked up in the tape.
+struct Frames {
+  struct Frame {
+    var value: TapeIndex
+    /// Its index in an array; -1: it is a member.
+    var element: Int32
+  }
+
+  private let frames: UnsafeMutablePointer<Frame>
+  private let keys: UnsafeMutablePointer<any CodingKey>
+  private(set) var count = 0
+  private var highest = 0
+
+  private static let capacity = TapeParser.maximumDepth + 8
+
+  init() {
+    frames = .allocate(capacity: Self.capacity)
+    keys = .allocate(capacity: Self.capacity)
+    keys.initialize(repeating: PathKey(index: 0), count: Self.capacity)
+  }
+
+  func deallocate() {
+    frames.deallocate()
+    keys.deinitialize(count: Self.capacity)
+    keys.deallocate()
+  }
+
+  /// - Returns: whether there was room, so that it is to be popped.
+  @inline(__always) mutating func push(_ value: TapeIndex, _ key: some CodingKey) -> Bool {
+    guard count < Self.capacity else { return false }
+    frames[count] = Frame(value: value, element: -1)
+    keys[count] = key
+    count &+= 1
+    if count > highest { highest = count }
+    return true
+  }
+
+  @inline(__always) mutating func push(_ value: TapeIndex, element: Int) -> Bool {
+    guard count < Self.capacity else { return false }
+    frames[count] = Frame(value: value, element: Int32(truncatingIfNeeded: element))
+    count &+= 1
+    return true
+  }
+
+  /// The innermost value is now the next element.
+  @inline(__always) func advance(to value: TapeIndex, element: Int) {
+    frames[count &- 1] = Frame(value: value, element: Int32(truncatingIfNeeded: element))
+  }
+
+  @inline(__always) mutating func pop() { count &-= 1 }
+
+  /// Lets go of the keys too, which are the models'.
+  mutating func removeAll() {
+    count = 0
+    for number in 0..<highest { keys[number] = PathKey(index: 0) }
+    highest = 0
+  }
+
+  /// The frames around and of the innermost value that `isMeant` names: how many, and the value.
+  func last(where isMeant: (TapeIndex) -> Bool) -> (count: Int, value: TapeIndex)? {
+    for number in stride(from: count - 1, through: 0, by: -1) where isMeant(frames[number].value) {
+      return (number + 1, frames[number].value)
+    }
+    return nil
+  }
+
+  /// The keys of the first so many frames, of those whose value `isAround`.
+  func path(_ count: Int, where isAround: (TapeIndex) -> Bool) -> [any CodingKey] {
+    (0..<count).filter { isAround(frames[$0].value) }
+      .map { frames[$0].element < 0 ? keys[$0] : PathKey(index: Int(frames[$0].element)) }
+  }
+}
+
+/// An element of a path that no key of the model stands for.
+struct PathKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(index: Int) {
+    stringValue = "Index \(index)"
+    intValue = index
+  }
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  init?(intValue: Int) {
+    stringValue = "\(intValue)"
+    self.intValue = intValue
+  }
+}
+
+/// The strategies of a decoder.
+struct Options: Sendable {
+  var dates = JSONDecoder.DateDecodingStrategy.deferredToDate
+  var data = JSONDecoder.DataDecodingStrategy.base64
+  var keys = JSONDecoder.KeyDecodingStrategy.useDefaultKeys
+  var floats = JSONDecoder.NonConformingFloatDecodingStrategy.throw
+  var userInfo: [CodingUserInfoKey: any Sendable] = [:]
+  var allowsJSON5 = false
+  var assumesTopLevelDictionary = false
+}
+
+/// The strategies of one call: a reference, since each call has them.
+final class Strategies: Sendable {
+  let options: Options
+  let convertsSnakeCase: Bool
+  let hasCustomKeys: Bool
+
+  init(_ options: Options) {
+    self.options = options
+    convertsSnakeCase = if case .convertFromSnakeCase = options.keys { true } else { false }
+    hasCustomKeys = if case .custom = options.keys { true } else { false }
+  }
+
+  /// Those of a `JSONDecoder` that has been given nothing.
+  static let standard = Strategies(Options())
+}
+
+final class Session {
+  /// Everything that changes, behind a pointer: reading it is not checked for exclusivity, and
+  /// counts no reference.
+  struct Core {
+    var tape = Tape()
+    var strategies = Strategies.standard
+    var names: NameConversions?
+    var frames = Frames()
+    var pool = ContainerPool()
+    /// The decoding has ended; whoever still has a container looks values up, and no frame is
+    /// pushed any more.
+    var isOver = false
+    /// By object, where the strategy of keys is the program's own.
+    var converted: [TapeIndex: ConvertedNames] = [:]
+    var hasCustomKeys = false
+  }
+
+  let core: UnsafeMutablePointer<Core>
+  let kinds = KindTable()
+
+  init() {
+    core = .allocate(capacity: 1)
+    core.initialize(to: Core())
+  }
+
+  deinit {
+    kinds.deallocate()
+    core.pointee.pool.deallocate()
+    core.pointee.frames.deallocate()
+    core.pointee.tape.deallocate()
+    core.deinitialize(count: 1)
+    core.deallocate()
+  }
+}
+
+extension Session {
+  /// Takes a copy of a text, and parses it.
+  func begin(_ bytes: UnsafeRawBufferPointer, _ strategies: Strategies) throws {
+    core.pointee.strategies = strategies
+    core.pointee.hasCustomKeys = strategies.hasCustomKeys
+    if !core.pointee.converted.isEmpty { core.pointee.converted = [:] }
+    core.pointee.frames.removeAll()
+    if let converted = TextEncoding.utf8(of: bytes) {
+      try converted.withUnsafeBytes { try load($0) }
+      core.pointee.tape.markCount = 0
+    } else {
+      let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+      try load(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(mark)))
+      core.pointee.tape.markCount = mark
+    }
+    do throws(SyntaxFault) {
+      core.pointee.names = strategies.convertsSnakeCase ? core.pointee.names ?? NameConversions() : nil
+      core.pointee.names?.reset(behind: core.pointee.tape.textCount + Tape.padding)
+      try TapeParser.parse(&core.pointee.tape, names: &core.pointee.names)
+    } catch {
+      let offset = error.offset + core.pointee.tape.markCount
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: [], debugDescription: "The text is not JSON: \(error.reason), at byte \(offset).",
+          underlyingError: FastJSONError(byteOffset: offset, syntaxFault: error.reason)))
+    }
+  }
+
+  /// So that no index and no offset needs more than 32 bits, whatever the text is.
+  private static var maximumSize: Int { 1 << 30 }
+
+  private func load(_ bytes: UnsafeRawBufferPointer) throws {
+    guard bytes.count <= Self.maximumSize else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: [], debugDescription: "The text has more than 1 GiB.",
+          underlyingError: FastJSONError(byteOffset: Self.maximumSize, syntaxFault: "more than 1 GiB")))
+    }
+    let capacity = bytes.count + 2 * Tape.padding
+    if core.pointee.tape.textCapacity < capacity {
+      core.pointee.tape.text.deallocate()
+      core.pointee.tape.text = .allocate(capacity: capacity)
+      core.pointee.tape.textCapacity = capacity
+    }
+    let text = core.pointee.tape.text
+    if let start = bytes.baseAddress { UnsafeMutableRawPointer(text).copyMemory(from: start, byteCount: bytes.count) }
+    (text + bytes.count).update(repeating: 0, count: Tape.padding)
+    core.pointee.tape.textCount = bytes.count
+  }
+}
+
+/// Encodings that `JSONDecoder` knows beside UTF-8 (RFC 4627, section 3, and byte order marks).
+enum TextEncoding {
+  /// The text in UTF-8; `nil` where it is that, or none of them.
+  static func utf8(of bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    // Most texts begin with two bytes of ASCII.
+    if bytes.count >= 2, bytes[0] &- 1 < 0x7F, bytes[1] &- 1 < 0x7F, bytes.count < 3 || bytes[2] != 0 { return nil }
+    guard let encoding = encoding(of: bytes), let text = String(data: Data(bytes), encoding: encoding) else {
+      return nil
+    }
+    // A mark is not part of the text.
+    return Array(text.utf8.starts(with: [0xEF, 0xBB, 0xBF]) ? text.utf8.dropFirst(3) : text.utf8[...])
+  }
+
+  private static func encoding(of bytes: UnsafeRawBufferPointer) -> String.Encoding? {
+    if bytes.starts(with: [0x00, 0x00, 0xFE, 0xFF]) { return .utf32BigEndian }
+    if bytes.starts(with: [0xFF, 0xFE, 0x00, 0x00]) { return .utf32LittleEndian }
+    if bytes.starts(with: [0xFE, 0xFF]) { return .utf16BigEndian }
+    if bytes.starts(with: [0xFF, 0xFE]) { return .utf16LittleEndian }
+    let zeros = bytes.prefix(4).map { $0 == 0 }
+    switch zeros {
+    case [true, true, true, false]: return .utf32BigEndian
+    case [false, true, true, true]: return .utf32LittleEndian
+    case [true, false, true, false]: return .utf16BigEndian
+    case [false, true, false, true]: return .utf16LittleEndian
+    case [true, false]: return .utf16BigEndian
+    case [false, true]: return .utf16LittleEndian
+    default: return nil
+    }
+  }
+}
+
+extension Session {
+  @inline(__always)
+  func container<Key: CodingKey>(keyedBy type: Key.Type, _ index: TapeIndex) throws -> KeyedDecodingContainer<Key> {
+    guard core.word(index).is(.object) else { throw core.mismatch([String: Any].self, index, Place(index)) }
+    // Once the decoding is over the pool rests: what it gave out then would keep the session for
+    // ever.
+    guard !core.pointee.isOver else {
+      return KeyedDecodingContainer(MemberContainer<Key>(ContainerOwner(self, index)))
+    }
+    return core.pointee.pool.container(keyedBy: type, self, index)
+  }
+
+  /// The names of an object, by the program's own strategy.
+  func convertedNames(of object: TapeIndex) -> ConvertedNames {
+    if let names = core.pointee.converted[object] { return names }
+    guard case .custom(let convert) = core.pointee.strategies.options.keys else { return ConvertedNames() }
+    let names = ConvertedNames(self, object, convert)
+    if !core.pointee.isOver { core.pointee.converted[object] = names }
+    return names
+  }
+}
