@@ -141,7 +141,8 @@ extension EngineState {
   }
 
   private mutating func answer(_ waiter: FlightMachine.Waiter, _ entry: Entry) {
-    let copy = entry.copy(answering: waiter.resource)
+    // A stream may hold the one that answers, where the key's copy is another variant.
+    let copy = entry.held(answering: waiter.resource)
     guard waiter.kind == .caller else { return entry.show(copy, to: waiter.id) }
     guard let continuation = entry.removeContinuation(waiter.id) else { return }
     let outcome = (copy ?? entry.copy).map { Outcome.success($0) } ?? .failure(.notCached)
@@ -233,9 +234,9 @@ extension EngineState {
     guard let entry = entry(of: step) else { return .isOver }
     guard step.ticket.commit() else { return .isOvertaken }
     step.task.release()
-    let copy = copy(snapshot, entry, lead: lead)
+    let copy = copy(snapshot, entry, lead: lead, step.ticket.number)
     setCopy(copy, of: entry)
-    entry.brought(by: step.ticket.number)
+    entry.clearOutdated()
     // Other variants may be on disk without the mark of the invalidation.
     if copy.head?.variant?.isMatchable != true { entry.invalidatedBefore = nil }
     finish(step, entry, at: now)
@@ -251,32 +252,32 @@ extension EngineState {
     guard let entry = entry(of: step) else { return }
     append(step.key, .superseded)
     if let failure = newer?.failure { append(step.key, .loadFailed(failure)) }
-    let own = copy(snapshot, entry, lead: lead)
+    let own = copy(snapshot, entry, lead: lead, step.ticket.sentNumber)
     let held = entry.held(answering: step.resource)
     if let newer = newer?.snapshot,
       !own.isNewer(thanStored: CachedModel(newer, of: entry.key, origin: .persistence), at: now)
     {
       merge(newer, entry, for: step.resource, at: now)
-    } else if !isNewer(held, than: own, of: step, entry, at: now) {
+    } else if !isNewer(held, than: own, at: now) {
       setCopy(own.invalidated(at: now), of: entry)
-      entry.brought(by: step.ticket.sentNumber)
+      entry.clearOutdated()
     }
     finish(step, entry, at: now)
   }
 
   /// Compares a copy that is held with a flight's answer, by the numbers of their requests. A copy without a number is compared by
   /// its times.
-  private func isNewer(_ held: CachedModel?, than own: CachedModel, of step: FlightStep, _ entry: Entry, at now: Date)
-    -> Bool
-  {
+  private func isNewer(_ held: CachedModel?, than own: CachedModel, at now: Date) -> Bool {
     guard let held else { return false }
-    guard held === entry.copy, entry.generation > 0 else { return held.isNewer(thanStored: own, at: now) }
-    return entry.generation > step.ticket.sentNumber
+    return held.generation > 0 ? held.generation > own.generation : held.isNewer(thanStored: own, at: now)
   }
 
-  private func copy(_ snapshot: Snapshot<AnyModel>, _ entry: Entry, lead: Double) -> CachedModel {
+  private func copy(
+    _ snapshot: Snapshot<AnyModel>, _ entry: Entry, lead: Double, _ generation: Generation
+  ) -> CachedModel {
     let cost = snapshot.record?.body.count ?? entry.copy?.cost
-    return CachedModel(snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, rule.steps.lead))
+    return CachedModel(
+      snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, rule.steps.lead), generation: generation)
   }
 
   /// The request has brought the copy that the key has now: its waiters get it, but for those who want another variant.
@@ -319,7 +320,7 @@ extension EngineState {
     guard copy !== entry.copy else { return }
     if belongsAside(copy, entry, for: resource, at: now) { return entry.storeAside(copy) }
     setCopy(copy, of: entry)
-    if isLoaded { entry.brought(by: 0) }
+    if isLoaded { entry.clearOutdated() }
     if status(of: copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
   }
 

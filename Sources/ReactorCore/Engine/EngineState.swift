@@ -156,11 +156,14 @@ extension EngineState {
   ///
   /// - Returns: the ticket to persist it under. It is drawn in one step with the change of memory: whatever is begun later finds
   ///   the value there.
-  mutating func write(_ copy: CachedModel, for resource: Resource) -> Generations.Ticket {
-    let ticket = layer.generations.beginWrite(copy.key)
-    let entry = entry(of: copy.key, as: resource)
+  mutating func write(
+    _ snapshot: Snapshot<AnyModel>, _ key: RecordKey, for resource: Resource, lead: Double
+  ) -> Generations.Ticket {
+    let ticket = layer.generations.beginWrite(key)
+    let entry = entry(of: key, as: resource)
+    let copy = CachedModel(snapshot, of: key, origin: .local, lead: lead, generation: ticket.number)
     setCopy(copy, of: entry)
-    entry.brought(by: ticket.number)
+    entry.clearOutdated()
     entry.error = nil
     entry.invalidatedBefore = nil
     entry.showToAll()
@@ -224,7 +227,7 @@ extension EngineState {
   ) {
     guard let entry = memory.entries[key] else { return }
     let isMeant = { (copy: CachedModel) in !copy.isAnotherVariant(than: variant) }
-    if let copy = entry.copy, isMeant(copy), entry.generation < number {
+    if let copy = entry.copy, isMeant(copy), copy.generation < number {
       setCopy(copy.invalidated(at: now), of: entry)
       if isStored { entry.outdate(by: variant) }
     }

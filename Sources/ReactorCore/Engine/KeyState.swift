@@ -25,8 +25,6 @@ final class KeyState: MemoryEntry {
   private(set) var copy: CachedModel?
   /// The layer has stored a newer record than ``copy``, of this variant.
   private var outdated: NewerRecord?
-  /// Of the flight or the write that brought ``copy``; zero where it was loaded.
-  var generation: Generation = 0
   /// Of the latest attempt.
   var error: ReactorError? {
     didSet {
@@ -73,11 +71,8 @@ final class KeyState: MemoryEntry {
   var cost: Int { copy?.cost ?? 0 }
   var isPinned: Bool { !subscribers.isEmpty || flight != nil }
 
-  /// ``copy`` is what was begun with this number, or was loaded (zero).
-  func brought(by generation: Generation) {
-    self.generation = generation
-    outdated = nil
-  }
+  /// ``copy`` has just come, so nothing that was stored before is newer.
+  func clearOutdated() { outdated = nil }
 
   /// By reference, since few entries have one.
   private final class NewerRecord {

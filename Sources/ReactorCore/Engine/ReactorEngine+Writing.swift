@@ -64,8 +64,7 @@ extension ReactorEngine {
     let key = try readable(resource)
     let snapshot = Snapshot(model: model, fetchedAt: now).withReceipt
     let lead = reader.rule.steps.lead
-    let copy = CachedModel(snapshot, of: key, origin: .local, lead: lead)
-    let ticket = update { $0.write(copy, for: resource) }
+    let ticket = update { $0.write(snapshot, key, for: resource, lead: lead) }
     var result: SaveResult
     do {
       result = try await layer.carryOut(key) { [self] in

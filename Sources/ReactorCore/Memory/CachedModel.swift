@@ -14,14 +14,17 @@ final class CachedModel: Sendable {
   let cost: Int
   /// ``ClockSteps/lead`` when it came into memory.
   let lead: Double
+  /// The number of the request or the write that brought it; zero where it was loaded, since another process may have stored it.
+  let generation: Generation
 
   convenience init(
-    _ snapshot: Snapshot<AnyModel>, of key: RecordKey, origin: Origin, cost: Int? = nil, lead: Double = -.infinity
+    _ snapshot: Snapshot<AnyModel>, of key: RecordKey, origin: Origin, cost: Int? = nil, lead: Double = -.infinity,
+    generation: Generation = 0
   ) {
     self.init(
       key, snapshot.model, fetchedAt: snapshot.fetchedAt, snapshot.head.map(HeadBox.init),
       origin: snapshot.isLocal && origin == .persistence ? .local : origin, freshness: snapshot.freshness,
-      cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead)
+      cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead, generation: generation)
   }
 
   /// By reference, since it is large, and a model that no server has sent has none.
@@ -33,7 +36,7 @@ final class CachedModel: Sendable {
 
   private init(
     _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ headBox: HeadBox?, origin: Origin, freshness: Freshness,
-    cost: Int, lead: Double
+    cost: Int, lead: Double, generation: Generation
   ) {
     self.key = key
     self.model = model
@@ -43,6 +46,7 @@ final class CachedModel: Sendable {
     self.freshness = freshness
     self.cost = cost
     self.lead = lead
+    self.generation = generation
   }
 
   /// When it was asked for, which decides whether it may know of a change, as it does for answers: one that was under way comes after the
@@ -68,7 +72,8 @@ final class CachedModel: Sendable {
     var freshness = freshness
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
     return CachedModel(
-      key, model, fetchedAt: fetchedAt, headBox, origin: origin, freshness: freshness, cost: cost, lead: lead)
+      key, model, fetchedAt: fetchedAt, headBox, origin: origin, freshness: freshness, cost: cost, lead: lead,
+      generation: generation)
   }
 
   /// Returns whether it holds the very model of `other`, however fresh they are. A 304 confirms
