@@ -9,7 +9,7 @@
   private var changed: [any Store] = []
   /// Stores whose observers are being told.
   private var told: [any Store] = []
-  /// How often ``notifyChanges()`` had something to tell.
+  /// The count of calls of ``notifyChanges()`` that had a change.
   private(set) var notifications = 0
   /// `nil` for a store that has none.
   weak var dispatcher: Dispatcher?

@@ -1,4 +1,4 @@
-/// What a test has scripted for each path.
+/// The answers that a test has scripted, by path.
 struct Scripts<Answer: Sendable>: Sendable {
   private var answers: [String: [Answer]] = [:]
 

@@ -46,7 +46,8 @@ private final class Keeper: Decodable {
   }
 }
 
-/// Remembers which sessions read a text, without keeping them.
+/// Remembers which sessions read a text, without keeping them. Each is used by one thread alone; `userInfo` asks for
+/// `Sendable`.
 private final class Probe: @unchecked Sendable {
   static let key = CodingUserInfoKey(rawValue: "probe")
   weak var session: Session?

@@ -265,7 +265,7 @@ struct ConnectivityRaceTests {
     #expect(await states.first { $0.value != nil }?.value?.text == "one")
   }
 
-  /// Whose changes are first told when it is back.
+  /// Its changes are first told when it is back.
   private final class Late: Reachability {
     private let isOnline = Atomic<Bool>(false)
     private let told = AsyncStream.makeStream(of: Bool.self)

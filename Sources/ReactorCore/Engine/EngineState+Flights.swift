@@ -332,7 +332,7 @@ extension EngineState {
   }
 }
 
-/// What persistence had when a step asked it.
+/// The answer of persistence to a step.
 struct LoadResult: Sendable {
   let resource: Resource
   var snapshot: Snapshot<AnyModel>?

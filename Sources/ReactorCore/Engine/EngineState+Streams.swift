@@ -1,7 +1,7 @@
 import Foundation
 
 extension EngineState {
-  /// What memory knows now, as a stream with this policy would show it first.
+  /// The state that memory knows now, as a stream with this policy would show it first.
   mutating func snapshot(
     of key: RecordKey, as resource: Resource, _ policy: FetchPolicy, at now: Date
   ) -> KeySnapshot? {
@@ -56,7 +56,7 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// What the stream may know now, whether it has seen it or not; `nil` after its end.
+  /// The state that the stream may know now, seen or not; `nil` after its end.
   func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID) -> KeySnapshot? {
     guard let entry = memory.entries[key], let subscriber = entry.subscribers[id] else { return nil }
     return entry.snapshotAsDelivered(to: subscriber)
@@ -239,7 +239,7 @@ extension EngineState {
     return time + .milliseconds((rest * 1_000).rounded(.up) + 1)
   }
 
-  /// What `task` has slept for is due.
+  /// Asks for the key that `task` has slept for.
   mutating func wakeUp(_ key: RecordKey, _ task: TaskHandle, at now: Date) {
     guard let entry = memory.entries[key], entry.wakeup?.task === task else { return }
     // One date decides whether it is stale now, and when it will be.

@@ -3,7 +3,7 @@ import HTTPTypes
 import Synchronization
 
 extension ReactorEngine {
-  /// What memory knows now, as a stream with this policy would show it first.
+  /// The state that memory knows now, as a stream with this policy would show it first.
   func current(_ resource: Resource, _ policy: FetchPolicy) -> LoadState<AnyModel> {
     guard resource.readsOnly, let key = try? flow.key(resource) else {
       return LoadState(error: unobservable(resource))
@@ -34,7 +34,7 @@ extension ReactorEngine {
   /// Ends a stream; one that waits gets `nil`.
   func unsubscribe(_ key: RecordKey, _ id: FlightMachine.WaiterID) { update { $0.unsubscribe(key, id) } }
 
-  /// What the stream may know now, whether it has seen it or not; `nil` after its end.
+  /// The state that the stream may know now, seen or not; `nil` after its end.
   func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID, of resource: Resource) -> LoadState<AnyModel>? {
     state.withLock { $0.latest(key, id) }.map { loadState($0, for: resource) }
   }

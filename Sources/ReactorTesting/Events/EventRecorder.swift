@@ -41,7 +41,7 @@ public final class EventRecorder: Sendable {
   fileprivate struct State {
     var events: [ReactorEvent] = []
     var grammars: [Subject: EventGrammar] = [:]
-    /// How many of each there were, for those that wait.
+    /// The count of each, for those that wait.
     var tallies: [ReactorEvent.Kind.Name: Tally] = [:]
     var token: EventToken?
     /// A Boolean value that indicates whether all events were seen: the rules hold for no less.

@@ -3,7 +3,7 @@ public import HTTPTypes
 import ReactorCore
 
 extension MockServer {
-  /// How the server treats one request, well or badly.
+  /// The treatment of one request, good or bad.
   ///
   /// ```swift
   /// .json(#"[{"id": 1}]"#, headers: [.eTag: "\"1\""])

@@ -19,7 +19,7 @@ final class URLSessionTransfer: Sendable {
   }
 
   private let state = Mutex(State())
-  /// How the exchange ended.
+  /// The end of the transfer.
   let outcome = OneShot<Result<Output, any Error>>()
   private let method: HTTPRequest.Method
   private let maximumSize: Int
