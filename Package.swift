@@ -118,7 +118,7 @@ let package = Package(
           "StoreWriter", "Simulate", .target(name: "CFaultVFS", condition: .when(traits: ["SQLite"])),
         ] + sqlite + asyncHTTPClient + http2Server + httpTypes,
         swiftSettings: settings),
-      .testTarget(name: "FastJSONTests", dependencies: ["FastJSON"], swiftSettings: settings),
+      .testTarget(name: "FastJSONTests", dependencies: ["FastJSON", "ReactorTesting"], swiftSettings: settings),
       .testTarget(
         name: "HTTPCachingTests",
         dependencies: ["HTTPCaching", "ReactorTesting", "TestSupport"] + httpTypes,

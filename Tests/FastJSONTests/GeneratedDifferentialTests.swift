@@ -1,5 +1,6 @@
 import FastJSON
 import Foundation
+import ReactorTesting
 import Testing
 
 /// The kind of JSON that a type takes.
@@ -36,7 +37,7 @@ private indirect enum Node {
 
 /// Texts for types, some of them with one fault.
 private struct Generator {
-  var random: SplitMix64
+  var random: SeededGenerator
 
   private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
   private mutating func count(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
@@ -328,7 +329,7 @@ private struct Wide: Decodable, Equatable {
   private func compare<Value: Decodable & Equatable>(
     _ type: Value.Type, _ schema: Schema, _ configure: (JSONDecoder) -> Void = { _ in }
   ) {
-    var generator = Generator(random: SplitMix64(seed: Self.seed))
+    var generator = Generator(random: SeededGenerator(seed: Self.seed))
     let foundation = JSONDecoder()
     configure(foundation)
     let decoder = FastJSONDecoder(foundation)

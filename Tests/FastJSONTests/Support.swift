@@ -175,20 +175,5 @@ struct AnyKey: CodingKey, Hashable, Sendable {
   init(intValue: Int) { stringValue = "\(intValue)" }
 }
 
-/// The same numbers in each run (Steele, Lea and Flood, *Fast splittable pseudorandom number generators*).
-struct SplitMix64: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-}
-
 /// A character that a literal may not have.
 func scalar(_ value: UInt32) -> String { UnicodeScalar(value).map { String(Character($0)) } ?? "" }
