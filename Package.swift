@@ -67,7 +67,7 @@ let package = Package(
     .target(name: "HTTPCaching", dependencies: httpTypes, swiftSettings: settings),
     .target(
       name: "ReactorCore",
-      dependencies: ["HTTPCaching"] + httpTypes + [
+      dependencies: ["FastJSON", "HTTPCaching"] + httpTypes + [
         .target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))
       ],
       swiftSettings: settings),

@@ -23,6 +23,7 @@ let package = Package(
       name: "reactor-bench",
       dependencies: [
         "CMeasuring",
+        .product(name: "FastJSON", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),

@@ -25,6 +25,26 @@ final class ConvertedNames {
   func find(_ name: String) -> TapeIndex { values[name] ?? 0 }
 }
 
+extension UnsafeMutablePointer<Session.Core> {
+  /// The value of the member that a key of this name asks for; 0 where there is none.
+  @inline(__always) func find(_ name: String, in object: TapeIndex) -> TapeIndex {
+    // A literal, as most names are, or a string in Swift's own storage.
+    let found = name.utf8.withContiguousStorageIfAvailable { bytes -> TapeIndex in
+      guard let start = bytes.baseAddress else { return findCopied(name, in: object) }
+      return pointee.tape.find(NameBytes(start, bytes.count), in: object)
+    }
+    return found ?? findCopied(name, in: object)
+  }
+
+  @inline(never) private func findCopied(_ name: String, in object: TapeIndex) -> TapeIndex {
+    let bytes = Array(name.utf8) + [0]
+    return bytes.withUnsafeBufferPointer { buffer in
+      guard let start = buffer.baseAddress else { return 0 }
+      return pointee.tape.find(NameBytes(start, buffer.count - 1), in: object)
+    }
+  }
+}
+
 struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Keeps the text, and the place.
   let owner: ContainerOwner
@@ -63,20 +83,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   @inline(__always) private func find(_ key: some CodingKey) -> TapeIndex {
     let name = key.stringValue
     if core.pointee.hasCustomKeys { return session.convertedNames(of: object).find(name) }
-    // A literal, as most names are, or a string in Swift's own storage.
-    let found = name.utf8.withContiguousStorageIfAvailable { bytes -> TapeIndex in
-      guard let start = bytes.baseAddress else { return findCopied(name) }
-      return core.pointee.tape.find(NameBytes(start, bytes.count), in: object)
-    }
-    return found ?? findCopied(name)
-  }
-
-  @inline(never) private func findCopied(_ name: String) -> TapeIndex {
-    let bytes = Array(name.utf8) + [0]
-    return bytes.withUnsafeBufferPointer { buffer in
-      guard let start = buffer.baseAddress else { return 0 }
-      return core.pointee.tape.find(NameBytes(start, buffer.count - 1), in: object)
-    }
+    return core.find(name, in: object)
   }
 
   @inline(__always) private func value(_ key: Key) throws -> TapeIndex {

@@ -17,6 +17,20 @@ public struct FastJSONError: Error, Sendable, Hashable, CustomStringConvertible 
   }
 }
 
+extension FastJSONError {
+  /// The error of a value that is JSON, and not what is asked for.
+  package static func at(_ byteOffset: Int) -> FastJSONError { FastJSONError(byteOffset: byteOffset, syntaxFault: nil) }
+}
+
+extension SyntaxFault {
+  var decodingError: DecodingError {
+    .dataCorrupted(
+      DecodingError.Context(
+        codingPath: [], debugDescription: "The text is not JSON: \(reason), at byte \(offset).",
+        underlyingError: FastJSONError(byteOffset: offset, syntaxFault: reason)))
+  }
+}
+
 /// The place of a value, of which a path is made if need be.
 struct Place {
   let container: TapeIndex
@@ -54,6 +68,9 @@ extension UnsafeMutablePointer<Session.Core> {
   }
 
   @inline(never) func mismatch(_ type: Any.Type, _ index: TapeIndex, _ place: Place) -> DecodingError {
+    if word(index).is(.unreadable), type == String.self {
+      return corrupted("Expected a string of whole surrogate pairs.", index, place)
+    }
     let found = pointee.tape.kindName(index)
     let context = context("Expected \(Self.name(of: type)), found \(found).", index, place)
     return isNull(index) ? .valueNotFound(type, context) : .typeMismatch(type, context)
@@ -65,7 +82,7 @@ extension UnsafeMutablePointer<Session.Core> {
   }
 
   @inline(never) func unrepresentable(_ type: Any.Type, _ index: TapeIndex, _ place: Place) -> DecodingError {
-    corrupted("\(pointee.tape.number(at: index).prefix(64)) does not fit in \(type).", index, place)
+    corrupted("Expected a number that fits \(type), found \(pointee.tape.number(at: index).prefix(64)).", index, place)
   }
 
   @inline(never) func corrupted(_ text: String, _ index: TapeIndex, _ place: Place) -> DecodingError {
@@ -94,7 +111,7 @@ extension Tape {
   /// The first byte of a value in the text.
   func offset(of index: TapeIndex) -> Int {
     let word = words[Int(index)]
-    return markCount + (word.is(.string) ? word.offset - 1 : word.offset)
+    return markCount + (word.is(.string) || word.is(.unreadable) ? word.offset - 1 : word.offset)
   }
 
   func kindName(_ index: TapeIndex) -> String {
@@ -102,7 +119,7 @@ extension Tape {
     case .null: "null"
     case .true, .false: "a Boolean"
     case .number: "a number"
-    case .string: "a string"
+    case .string, .unreadable: "a string"
     case .array: "an array"
     case .object: "an object"
     case .name, nil: "a name"

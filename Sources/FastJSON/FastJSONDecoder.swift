@@ -146,17 +146,41 @@ public final class FastJSONDecoder: Sendable {
   private func decode<T>(
     from bytes: UnsafeRawBufferPointer, _ body: (Session, TapeIndex) throws -> T, foundation: (JSONDecoder) throws -> T
   ) throws -> T {
-    let (strategies, spare) = state.withLock { ($0.strategies, $0.spare.take()) }
+    let strategies = state.withLock(\.strategies)
     if strategies.options.allowsJSON5 || strategies.options.assumesTopLevelDictionary {
       return try foundation(Self.foundationDecoder(strategies.options))
     }
+    return try withSession { session in
+      do throws(SyntaxFault) {
+        try session.begin(bytes, strategies)
+      } catch {
+        throw error.decodingError
+      }
+      return try body(session, session.core.pointee.tape.root)
+    }
+  }
+
+  /// Parses a text, and lends what is in it.
+  ///
+  /// Of what the decoder is set to, its strategies count. Half of a surrogate pair makes the string that has it one that cannot
+  /// be read.
+  /// - Throws: ``SyntaxFault``, and what `body` throws.
+  package func withTree<Result>(of data: Data, _ body: (JSONTree) throws -> Result) throws -> Result {
+    let strategies = state.withLock(\.strategies)
+    return try withSession { session in
+      try data.withUnsafeBytes { try session.begin($0, strategies, keepsHalfPairs: true) }
+      return try body(JSONTree(session: session))
+    }
+  }
+
+  private func withSession<Result>(_ body: (Session) throws -> Result) throws -> Result {
+    let spare = state.withLock { $0.spare.take() }
     var session = spare?.session ?? Session()
     // What the last line of the call sees is then the only reference, unless the model kept
     // another.
     _ = consume spare
     defer { giveBack(&session) }
-    try session.begin(bytes, strategies)
-    return try body(session, session.core.pointee.tape.root)
+    return try body(session)
   }
 
   private func giveBack(_ session: inout Session) {

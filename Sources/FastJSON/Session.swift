@@ -167,42 +167,43 @@ final class Session {
 
 extension Session {
   /// Takes a copy of a text, and parses it.
-  func begin(_ bytes: UnsafeRawBufferPointer, _ strategies: Strategies) throws {
+  ///
+  /// - Parameter keepsHalfPairs: a string with half of a surrogate pair makes its reader fail, and not the text.
+  func begin(
+    _ bytes: UnsafeRawBufferPointer, _ strategies: Strategies, keepsHalfPairs: Bool = false
+  ) throws(SyntaxFault) {
     core.pointee.strategies = strategies
     core.pointee.hasCustomKeys = strategies.hasCustomKeys
     if !core.pointee.converted.isEmpty { core.pointee.converted = [:] }
     core.pointee.frames.removeAll()
-    if let converted = TextEncoding.utf8(of: bytes) {
-      try converted.withUnsafeBytes { try load($0) }
+    core.pointee.tape.root = 1
+    let converted = TextEncoding.utf8(of: bytes)
+    guard converted?.count ?? bytes.count <= Self.maximumSize else {
+      throw SyntaxFault(offset: Self.maximumSize, reason: "expected at most 1 GiB of text", kind: .size)
+    }
+    if let converted {
+      converted.withUnsafeBytes { load($0) }
       core.pointee.tape.markCount = 0
     } else {
       let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-      try load(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(mark)))
+      load(UnsafeRawBufferPointer(rebasing: bytes.dropFirst(mark)))
       core.pointee.tape.markCount = mark
     }
+    core.pointee.names = strategies.convertsSnakeCase ? core.pointee.names ?? NameConversions() : nil
+    core.pointee.names?.reset(behind: core.pointee.tape.textCount + Tape.padding)
     do throws(SyntaxFault) {
-      core.pointee.names = strategies.convertsSnakeCase ? core.pointee.names ?? NameConversions() : nil
-      core.pointee.names?.reset(behind: core.pointee.tape.textCount + Tape.padding)
-      try TapeParser.parse(&core.pointee.tape, names: &core.pointee.names)
+      try TapeParser.parse(&core.pointee.tape, names: &core.pointee.names, keepsHalfPairs: keepsHalfPairs)
     } catch {
-      let offset = error.offset + core.pointee.tape.markCount
-      throw DecodingError.dataCorrupted(
-        DecodingError.Context(
-          codingPath: [], debugDescription: "The text is not JSON: \(error.reason), at byte \(offset).",
-          underlyingError: FastJSONError(byteOffset: offset, syntaxFault: error.reason)))
+      var fault = error
+      fault.offset += core.pointee.tape.markCount
+      throw fault
     }
   }
 
   /// So that no index and no offset needs more than 32 bits, whatever the text is.
   private static var maximumSize: Int { 1 << 30 }
 
-  private func load(_ bytes: UnsafeRawBufferPointer) throws {
-    guard bytes.count <= Self.maximumSize else {
-      throw DecodingError.dataCorrupted(
-        DecodingError.Context(
-          codingPath: [], debugDescription: "The text has more than 1 GiB.",
-          underlyingError: FastJSONError(byteOffset: Self.maximumSize, syntaxFault: "more than 1 GiB")))
-    }
+  private func load(_ bytes: UnsafeRawBufferPointer) {
     let capacity = bytes.count + 2 * Tape.padding
     if core.pointee.tape.textCapacity < capacity {
       core.pointee.tape.text.deallocate()

@@ -27,6 +27,8 @@ import Synchronization
 /// The kind of a value, in the upper four bits of its word.
 enum Tag: UInt64 {
   case null, `false`, `true`, number, string, array, object, name
+  /// A string with half of a surrogate pair in it.
+  case unreadable
 }
 
 typealias Word = UInt64
@@ -45,6 +47,8 @@ extension Word {
   static let longString: Word = 1 << 59
   @inline(__always) var stringLength: Int { Int(self >> 32 & 0x3FF_FFFF) }
   static let maximumStringLength = 0x3FF_FFFF
+  /// Makes a string one that cannot be read.
+  mutating func makeUnreadable() { self = self & ~(0xF << 60) | Tag.unreadable.rawValue << 60 }
 
   // Numbers.
   static let negative: Word = 1 << 59
@@ -90,6 +94,8 @@ struct Tape {
   var memberCapacity = 64
   /// Words that are used.
   var wordCount = 1
+  /// Objects in which some name stands twice.
+  var duplicateCount = 0
   /// The first value: what the text is, or what a path leads to.
   var root: TapeIndex = 1
 
@@ -125,7 +131,7 @@ extension Tape {
     let word = words[Int(index)]
     switch word.tag {
     case Tag.number.rawValue: return index &+ 2
-    case Tag.string.rawValue: return index &+ (word & Word.longString != 0 ? 2 : 1)
+    case Tag.string.rawValue, Tag.unreadable.rawValue: return index &+ (word & Word.longString != 0 ? 2 : 1)
     case Tag.array.rawValue, Tag.object.rawValue: return words[Int(index) &+ 1].lower
     default: return index &+ 1
     }

@@ -69,7 +69,8 @@ extension TapeParser {
         end &+= count
         p &+= count
       case ..<0x20:
-        throw fault(p < tape.textCount ? "a control character in a string; it has to be escaped" : "")
+        throw fault(
+          p < tape.textCount ? "expected no control character in a string" : "expected the quote behind a string")
       default:
         // Plain bytes, eight at a time.
         let word = UnsafeRawPointer(text + p).loadUnaligned(as: UInt64.self)
@@ -104,10 +105,10 @@ extension TapeParser {
       if b >= least, b <= greatest, text[p &+ 2] & 0xC0 == 0x80, text[p &+ 3] & 0xC0 == 0x80 { return 4 }
     default: break
     }
-    throw fault("bytes that are not UTF-8")
+    throw fault("expected valid UTF-8")
   }
 
-  /// The scalar of the escape at `p`, which is passed.
+  /// The scalar of the escape at `p`, which is passed; U+FFFD for half of a surrogate pair, where such are kept.
   private mutating func scanEscape() throws(SyntaxFault) -> UInt32 {
     let escape = p
     p &+= 2
@@ -121,20 +122,29 @@ extension TapeParser {
     case UInt8(ascii: "r"): return 0x0D
     case UInt8(ascii: "t"): return 0x09
     case UInt8(ascii: "u"): break
-    default: throw fault("an escape that JSON does not have", at: min(escape, p &- 1))
+    default: throw fault("expected an escape that JSON knows", at: p &- 1)
     }
-    let unit = try scanHex(escape)
+    let unit = try scanHex()
     guard unit & 0xF800 == 0xD800 else { return unit }
+    let behind = p
     guard unit < 0xDC00, text[p] == UInt8(ascii: "\\"), text[p &+ 1] == UInt8(ascii: "u") else {
-      throw fault("half of a surrogate pair", at: escape)
+      return try half(of: escape, behind)
     }
     p &+= 2
-    let low = try scanHex(escape)
-    guard low & 0xFC00 == 0xDC00 else { throw fault("half of a surrogate pair", at: escape) }
+    let low = try scanHex()
+    guard low & 0xFC00 == 0xDC00 else { return try half(of: escape, behind) }
     return 0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF
   }
 
-  private mutating func scanHex(_ escape: Int) throws(SyntaxFault) -> UInt32 {
+  /// Half of a surrogate pair, which RFC 8259 (section 8.2) leaves open: refused, or replaced and noted.
+  @inline(never) private mutating func half(of escape: Int, _ behind: Int) throws(SyntaxFault) -> UInt32 {
+    guard keepsHalfPairs else { throw fault("expected a whole surrogate pair", at: escape, .surrogate) }
+    if halfPairs.last != w { halfPairs.append(w) }
+    p = behind
+    return 0xFFFD
+  }
+
+  private mutating func scanHex() throws(SyntaxFault) -> UInt32 {
     var unit: UInt32 = 0
     for _ in 0..<4 {
       let byte = text[p]
@@ -143,7 +153,7 @@ extension TapeParser {
       case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte &- 0x30
       case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte &- 0x57
       case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte &- 0x37
-      default: throw p < tape.textCount ? fault("an escape without four hexadecimal digits", at: escape) : fault("")
+      default: throw fault("expected four hexadecimal digits behind \\u")
       }
       unit = unit << 4 | UInt32(digit)
       p &+= 1
@@ -191,7 +201,7 @@ extension TapeParser {
     guard digit <= 9 else { throw fault("expected a digit") }
     if digit == 0 {
       p &+= 1
-      guard text[p] &- 0x30 > 9 else { throw fault("a number that begins with 0") }
+      guard text[p] &- 0x30 > 9 else { throw fault("expected no digit behind a leading 0") }
     } else {
       repeat {
         significand = significand &* 10 &+ UInt64(digit)

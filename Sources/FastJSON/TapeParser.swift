@@ -6,9 +6,17 @@
 import Foundation
 
 /// A text that is not JSON, or is more than this decoder takes.
-struct SyntaxFault: Error {
-  var offset: Int
-  var reason: String
+package struct SyntaxFault: Error {
+  package enum Kind: Sendable {
+    case syntax, size, depth
+    /// Half of a surrogate pair, which is JSON and no text.
+    case surrogate
+  }
+
+  package var offset: Int
+  /// *expected …*
+  package var reason: String
+  package var kind = Kind.syntax
 }
 
 struct TapeParser {
@@ -27,15 +35,20 @@ struct TapeParser {
   private var memberCount = 0
   /// The objects in which some name stands twice.
   private(set) var duplicateCount = 0
+  /// Half of a surrogate pair makes its string one that cannot be read, rather than the text.
+  let keepsHalfPairs: Bool
+  /// The words of such strings.
+  var halfPairs: [Int] = []
 
   /// Words that are written at most between two calls of `reserve`.
   private static let room = 16
   static let maximumDepth = 512
 
   /// - Parameter names: how names are converted; `nil`: not.
-  init(_ tape: Tape, names: NameConversions?) {
+  init(_ tape: Tape, names: NameConversions?, keepsHalfPairs: Bool) {
     self.tape = tape
     self.names = names
+    self.keepsHalfPairs = keepsHalfPairs
     text = tape.text
     words = tape.words
     limit = tape.wordCapacity - Self.room
@@ -45,20 +58,26 @@ struct TapeParser {
   /// Parses what stands in the tape's text.
   ///
   /// - Returns: the tape; its buffers may be others.
-  static func parse(_ tape: inout Tape, names: inout NameConversions?) throws(SyntaxFault) {
-    var parser = TapeParser(tape, names: names.take())
+  static func parse(
+    _ tape: inout Tape, names: inout NameConversions?, keepsHalfPairs: Bool = false
+  ) throws(SyntaxFault) {
+    var parser = TapeParser(tape, names: names.take(), keepsHalfPairs: keepsHalfPairs)
     defer {
       parser.tape.wordCount = parser.w
+      parser.tape.duplicateCount = parser.duplicateCount
       tape = parser.tape
       names = parser.names
     }
     try parser.parseText()
+    for index in parser.halfPairs { parser.words[index].makeUnreadable() }
   }
 
-  func fault(_ reason: String, at offset: Int? = nil) -> SyntaxFault {
+  func fault(_ reason: String, at offset: Int? = nil, _ kind: SyntaxFault.Kind = .syntax) -> SyntaxFault {
     let offset = offset ?? p
-    guard offset < tape.textCount else { return SyntaxFault(offset: tape.textCount, reason: "the text ends here") }
-    return SyntaxFault(offset: offset, reason: reason)
+    guard offset < tape.textCount else {
+      return SyntaxFault(offset: tape.textCount, reason: "\(reason), found the end of the text")
+    }
+    return SyntaxFault(offset: offset, reason: reason, kind: kind)
   }
 
   @inline(__always) private mutating func reserve() {
@@ -97,7 +116,9 @@ struct TapeParser {
       case UInt8(ascii: "\""):
         try parseString()
       case UInt8(ascii: "{"), UInt8(ascii: "["):
-        guard depth < Self.maximumDepth else { throw fault("more than \(Self.maximumDepth) levels of nesting") }
+        guard depth < Self.maximumDepth else {
+          throw fault("expected at most \(Self.maximumDepth) levels of nesting", .depth)
+        }
         depth &+= 1
         let opensObject = text[p] == UInt8(ascii: "{")
         let header = w
@@ -127,7 +148,7 @@ struct TapeParser {
       case UInt8(ascii: "t"): try parseLiteral("true", .true)
       case UInt8(ascii: "f"): try parseLiteral("false", .false)
       case UInt8(ascii: "n"): try parseLiteral("null", .null)
-      default: throw fault("expected a value")
+      default: throw fault("expected a JSON value")
       }
       // Behind a value, or at the end of an empty container.
       while true {
@@ -159,7 +180,7 @@ struct TapeParser {
       }
     }
     skipSpace()
-    guard p == tape.textCount else { throw fault("expected the end of the text") }
+    guard p == tape.textCount else { throw fault("expected nothing but white space behind the value") }
   }
 
   /// A name, its colon, and what it adds to its object.
@@ -178,6 +199,8 @@ struct TapeParser {
     let name = NameBytes(UnsafePointer(text + offset), length)
     let bloom = words[object &+ 2]
     if !isASCII {
+      // Half of a pair in a name, which nobody could ask for, has been noted for the value behind it.
+      guard halfPairs.last != w else { throw fault("expected a whole surrogate pair", at: start &- 1, .surrogate) }
       words[object] |= Word.anyNames
     } else if bloom & name.bloomBit != 0, count < Tape.indexedFrom, words[object] & Word.duplicates == 0 {
       if isThere(name, count: Int(count)) { words[object] |= Word.duplicates }
@@ -249,7 +272,7 @@ struct TapeParser {
     let count = literal.utf8CodeUnitCount
     for index in 1..<count where text[p &+ index] != literal.utf8Start[index] {
       p &+= index
-      throw fault("expected true, false or null")
+      throw fault("expected \(literal)")
     }
     words[w] = Word(tag, offset: p)
     w &+= 1

@@ -51,6 +51,7 @@ public struct ReactorConfiguration: Sendable {
 
   /// Decodes `Codable` models where a reactor has no parser of its own. Default: a `JSONDecoder` as it comes.
   ///
+  /// Its strategies count; a `FastJSONDecoder` does the work (``Parser/json(keyPath:decoder:encoder:mode:)``).
   /// Set it up before it is put here, and change it no more: reactors share it.
   public var decoder = JSONDecoder()
 

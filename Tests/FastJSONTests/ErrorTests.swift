@@ -127,7 +127,7 @@ private func list(_ item: String, at index: Int) -> (text: String, offset: Int) 
   @Test func `an error in a text has the byte of the fault`() throws {
     let texts = [
       ("[1,]", 3), ("[1 2]", 3), ("{\"a\" 1}", 5), ("{a}", 1), ("[01]", 2), ("[-]", 2), ("[1.]", 3), ("[1e]", 3),
-      ("[\"a\\x\"]", 3), ("[\"\\ud800\"]", 2), ("[\"a\nb\"]", 3), ("[1]]", 3),
+      ("[\"a\\x\"]", 4), ("[\"\\ud800\"]", 2), ("[\"a\nb\"]", 3), ("[1]]", 3),
       ("[1", 2), ("\"ab", 3), ("", 0), ("  ", 2),
     ]
     for (text, offset) in texts {

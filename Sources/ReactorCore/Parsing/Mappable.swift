@@ -1,3 +1,4 @@
+import FastJSON
 public import Foundation
 
 /// A model that is made from a ``JSONValue`` by hand.
@@ -35,12 +36,13 @@ extension Parser where Model: Mappable {
   public static func mappable(keyPath: String? = nil, mode: ParsingMode = .prune) -> Parser {
     let path = JSONPath(keyPath: keyPath)
     return Parser { data in
-      let document = try JSONDocument(data, path: path)
-      let json = try document.value(in: document.location.range)
-      do {
-        return Parsed(try Model.mapToModel(json), duplicates: document.duplicates)
-      } catch {
-        throw document.error(error)
+      try JSONDocument.read(data, path: path) { document throws(ParserError) in
+        do {
+          let json = try document.json(at: document.value)
+          return Parsed(try Model.mapToModel(json), duplicates: document.duplicates)
+        } catch {
+          throw document.error(error)
+        }
       }
     } encode: { model in
       let json = model.mapToJSON()
@@ -59,8 +61,7 @@ extension Parser {
   ) -> Parser where Model == [Element] {
     let path = JSONPath(keyPath: keyPath)
     return Parser { data in
-      let document = try JSONDocument(data, path: path, collectsElements: true)
-      return try document.models(mode: mode)
+      try JSONDocument.read(data, path: path) { document throws(ParserError) in try document.models(mode: mode) }
     } encode: { models in
       let json = models.map { $0.mapToJSON() }
       return json.contains(.null) ? nil : path.envelope(try JSONValue.array(json).data())
@@ -71,13 +72,13 @@ extension Parser {
 extension JSONDocument {
   /// The elements of the array at the path, each mapped by itself.
   fileprivate func models<Element: Mappable>(mode: ParsingMode) throws(ParserError) -> Parsed<[Element]> {
-    guard location.kind == .beginArray else { throw notAnArray }
+    guard kind == .array else { throw notAnArray }
     var models: [Element] = []
     var failures = ElementFailures()
-    models.reserveCapacity(elements.count)
-    for (index, range) in elements.enumerated() {
+    models.reserveCapacity(tree.count(of: value))
+    for (index, element) in tree.elements(of: value) {
       do {
-        models.append(try Element.mapToModel(try value(in: range)))
+        models.append(try Element.mapToModel(try json(at: element)))
       } catch {
         failures.append(index, error)
         if mode == .strict { break }

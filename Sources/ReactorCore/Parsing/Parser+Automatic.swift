@@ -1,3 +1,4 @@
+import FastJSON
 public import Foundation
 
 extension Parser {
@@ -123,7 +124,7 @@ extension Parser {
 
 extension JSONDocument {
   fileprivate static func isNull(at path: JSONPath, in data: Data) -> Bool {
-    (try? JSONDocument(data, path: path))?.location.kind == .null
+    (try? read(data, path: path) { document throws(ParserError) in document.kind == .null }) ?? false
   }
 }
 

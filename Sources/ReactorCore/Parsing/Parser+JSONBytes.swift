@@ -1,3 +1,4 @@
+import FastJSON
 public import Foundation
 
 extension Parser where Model == Data {
@@ -13,27 +14,31 @@ extension Parser where Model == Data {
   ) -> Parser {
     let path = JSONPath(keyPath: keyPath)
     return Parser { data in
-      let document = try JSONDocument(data, path: path, collectsElements: !members.isEmpty)
-      return try document.bytes(requiring: members, mode: mode)
+      try JSONDocument.read(data, path: path) { document throws(ParserError) in
+        // Without a path, white space around the value is given too.
+        let whole = path.components.isEmpty ? data : document.selected
+        return try document.bytes(whole, requiring: members, mode: mode)
+      }
     } encode: { data in
-      _ = try JSONDocument(data, path: JSONPath())
+      try JSONDocument.read(data) { _ throws(ParserError) in }
       return path.envelope(data)
     }
   }
 }
 
 extension JSONDocument {
-  fileprivate func bytes(requiring members: [String], mode: ParsingMode) throws(ParserError) -> Parsed<Data> {
-    let whole = path.components.isEmpty ? data : selected
+  fileprivate func bytes(
+    _ whole: Data, requiring members: [String], mode: ParsingMode
+  ) throws(ParserError) -> Parsed<Data> {
     guard !members.isEmpty else { return Parsed(whole, duplicates: duplicates) }
-    guard location.kind == .beginArray else {
-      if let error = lacking(members, location.range) { throw self.error(error) }
+    guard kind == .array else {
+      if let error = lacking(members, value) { throw self.error(error) }
       return Parsed(whole, duplicates: duplicates)
     }
     var failures = ElementFailures()
     var kept: [Int] = []
-    for (index, range) in elements.enumerated() {
-      guard let error = lacking(members, range) else {
+    for (index, element) in tree.elements(of: value) {
+      guard let error = lacking(members, element) else {
         kept.append(index)
         continue
       }
@@ -43,67 +48,35 @@ extension JSONDocument {
     return try parsed(failures.isEmpty ? whole : cut(keeping: kept), failures, keeping: kept.count, mode)
   }
 
-  private func lacking(_ members: [String], _ range: Range<Int>) -> ParserError? {
-    data.withUnsafeBytes { bytes in
-      var check = RequiredMembers(members)
-      var scanner = JSONScanner(bytes, range: range)
-      try? scanner.scan(&check)
-      return check.error
+  /// `nil` where `value` is an object that has all members, and none of them as null.
+  private func lacking(_ names: [String], _ value: JSONTree.Value) -> ParserError? {
+    guard tree.kind(of: value) == .object else {
+      return ParserError(.wrongType, expected: "expected an object, found \(tree.kind(of: value).name)")
     }
+    for name in names {
+      guard let member = tree.member(forKey: name, of: value) else {
+        return ParserError(.missing, codingPath: name, expected: "expected a member \(name)")
+      }
+      if tree.kind(of: member) == .null {
+        return ParserError(.wrongType, codingPath: name, expected: "expected a value for \(name), found null")
+      }
+    }
+    return nil
   }
 
   /// The array with the elements at the indices `kept` alone, and without the text that parted others from those before.
   private func cut(keeping kept: [Int]) -> Data {
+    let elements = tree.elements(of: value).map { range(of: $0.value) }
     guard let first = elements.first, let last = elements.last, let firstKept = kept.first else {
       return Data("[]".utf8)
     }
-    var result = bytes(location.range.lowerBound..<first.lowerBound)
+    let array = range(of: value)
+    var result = bytes(array.lowerBound..<first.lowerBound)
     for index in kept {
       let start = index == firstKept ? elements[index].lowerBound : elements[index - 1].upperBound
       result.append(bytes(start..<elements[index].upperBound))
     }
-    result.append(bytes(last.upperBound..<location.range.upperBound))
+    result.append(bytes(last.upperBound..<array.upperBound))
     return result
-  }
-}
-
-/// Looks for members of one object.
-private struct RequiredMembers: JSONVisitor {
-  private let names: [String]
-  private var missing: Set<String>
-  private var seen: Set<String> = []
-  private var kind: JSONToken.Kind?
-  private var depth = 0
-  private var current: String?
-
-  init(_ names: [String]) {
-    self.names = names
-    missing = Set(names)
-  }
-
-  /// `nil` where the value has all.
-  var error: ParserError? {
-    guard kind == .beginObject else {
-      return ParserError(.wrongType, expected: "expected an object, found \((kind ?? .null).name)")
-    }
-    return names.first(where: missing.contains).map { name in
-      let isNull = seen.contains(name)
-      let expected = isNull ? "expected a value for \(name), found null" : "expected a member \(name)"
-      return ParserError(isNull ? .wrongType : .missing, codingPath: name, expected: expected)
-    }
-  }
-
-  mutating func visit(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) {
-    if kind == nil { kind = token.kind }
-    if token.kind == .endObject || token.kind == .endArray { depth -= 1 }
-    if token.kind == .key, depth == 1 {
-      // The first member of a name counts.
-      current = names.first { JSONText.equals(token, $0, in: bytes) && !seen.contains($0) }
-      if let current { seen.insert(current) }
-    } else if token.beginsValue, depth == 1, let name = current {
-      if token.kind != .null { missing.remove(name) }
-      current = nil
-    }
-    if token.kind == .beginObject || token.kind == .beginArray { depth += 1 }
   }
 }

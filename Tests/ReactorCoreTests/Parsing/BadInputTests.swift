@@ -38,7 +38,7 @@ import Testing
     Case("empty", Data(), .empty, at: 0, "expected JSON, found no bytes"),
     Case(
       "white space only", " \n ".data, .notJSON, at: 3, line: 2, column: 2,
-      "expected a JSON value, found the end of the bytes"),
+      "expected a JSON value, found the end of the text"),
     Case("a word", "nonsense".data, .notJSON, at: 1, "expected null"),
     Case("HTML", "<!doctype html>".data, .notJSON, at: 0, "expected a JSON value"),
     Case("arrays too deep", deepArray.data, .tooDeep, at: 512, "expected at most 512 levels of nesting"),
@@ -48,23 +48,26 @@ import Testing
     Case("a surrogate in UTF-8", Data([0x22, 0xED, 0xA0, 0x80, 0x22]), .notJSON, at: 1, "expected valid UTF-8"),
     Case("a character cut short", Data([0x22, 0xE2, 0x82]), .notJSON, at: 1, "expected valid UTF-8"),
     Case("a NUL in a string", "\"a\0\"".data, .notJSON, at: 2, "expected no control character in a string"),
-    Case("a NUL after the value", "{}\0".data, .notJSON, at: 2, "expected nothing but white space after the value"),
-    Case("UTF-16", "{}".data(using: .utf16LittleEndian) ?? Data(), .notJSON, at: 1, "expected a member name or }"),
+    Case("a NUL after the value", "{}\0".data, .notJSON, at: 2, "expected nothing but white space behind the value"),
+    Case(
+      "a missing member in UTF-16", "{}".data(using: .utf16LittleEndian) ?? Data(), .missing, at: 0, path: "id",
+      "expected a member id"),
     Case(
       "a new line in a string", "[\n\"a\nb\"]".data, .notJSON, at: 4, line: 2, column: 3,
       "expected no control character in a string"),
     Case(
-      "bytes after the value", "{\"id\":1} x".data, .notJSON, at: 9, "expected nothing but white space after the value"),
-    Case("two values", "{} {}".data, .notJSON, at: 3, "expected nothing but white space after the value"),
-    Case("a trailing comma", "{\"id\":1,}".data, .notJSON, at: 8, "expected a member name"),
+      "bytes after the value", "{\"id\":1} x".data, .notJSON, at: 9, "expected nothing but white space behind the value"
+    ),
+    Case("two values", "{} {}".data, .notJSON, at: 3, "expected nothing but white space behind the value"),
+    Case("a trailing comma", "{\"id\":1,}".data, .notJSON, at: 8, "expected a name in quotes"),
     Case("a trailing comma in an array", "[1,]".data, .notJSON, at: 3, "expected a JSON value"),
-    Case("a leading zero", "{\"id\":01}".data, .notJSON, at: 7, "expected a comma or }"),
+    Case("a leading zero", "{\"id\":01}".data, .notJSON, at: 7, "expected no digit behind a leading 0"),
     Case("a number without digits", "{\"id\":-}".data, .notJSON, at: 7, "expected a digit"),
     Case("a bad escape", #"{"a\x":1}"#.data, .notJSON, at: 4, "expected an escape that JSON knows"),
-    Case("a short escape", #"{"a\u00g0":1}"#.data, .notJSON, at: 7, "expected four hexadecimal digits after \\u"),
-    Case("a missing colon", #"{"a" 1}"#.data, .notJSON, at: 5, "expected a colon"),
-    Case("a missing comma", "{\"id\":1 \"title\":2}".data, .notJSON, at: 8, "expected a comma or }"),
-    Case("the wrong bracket", "[1}".data, .notJSON, at: 2, "expected a comma or ]"),
+    Case("a short escape", #"{"a\u00g0":1}"#.data, .notJSON, at: 7, "expected four hexadecimal digits behind \\u"),
+    Case("a missing colon", #"{"a" 1}"#.data, .notJSON, at: 5, "expected : behind a name"),
+    Case("a missing comma", "{\"id\":1 \"title\":2}".data, .notJSON, at: 8, "expected , or } in an object"),
+    Case("the wrong bracket", "[1}".data, .notJSON, at: 2, "expected , or ] in an array"),
     Case("an array where an object was expected", " [1]".data, .wrongType, at: 1, "expected an object, found an array"),
     Case("null where an object was expected", "null".data, .wrongType, at: 0, "expected an object, found null"),
     Case("a missing member", " {\"id\":1}".data, .missing, at: 1, path: "title", "expected a member title"),
@@ -76,16 +79,16 @@ import Testing
       "expected a string, found null"),
     Case(
       "a number beyond Int64", #"{"id":99999999999999999999,"title":"a"}"#.data, .unacceptable, at: 6, path: "id",
-      "expected a number that fits"),
+      "expected a number that fits Int, found 99999999999999999999"),
     Case(
       "a number beyond Double", #"{"title":"a","id":1e400}"#.data, .unacceptable, at: 18, path: "id",
-      "expected a number that fits"),
+      "expected a number that fits Int, found 1e400"),
     Case(
       "a fraction where an integer was expected", #"{"id":1.5,"title":"a"}"#.data, .unacceptable, at: 6, path: "id",
-      "expected a number that fits"),
+      "expected a number that fits Int, found 1.5"),
     Case(
       "half a surrogate pair", #"{"id":1,"title":"a\ud83d"}"#.data, .unacceptable, at: 16, path: "title",
-      "expected whole surrogate pairs"),
+      "expected a string of whole surrogate pairs"),
     Case(
       "a nested wrong type", #"{"id":1,"title":"a","writer":{"name":[]}}"#.data, .wrongType, at: 37,
       path: "writer.name", "expected a string, found an array"),

@@ -172,6 +172,74 @@ import Testing
     #expect(try Parser<Story>.json(decoder: top).parse(#""id": 1, "title": "a""#.data).model.id == 1)
   }
 
+  @Test func `are decoded by a decoder of the program's own class, from strict JSON, with places of errors`() throws {
+    final class Shouting: JSONDecoder, @unchecked Sendable {
+      override func decode<Model: Decodable>(_ type: Model.Type, from data: Data) throws -> Model {
+        try super.decode(type, from: Data(data.text.uppercased().replacing("ID", with: "id").utf8))
+      }
+    }
+    struct Shout: Decodable, Sendable { var id: String }
+    let text = #"{"list": [{"id": "a"}, {"id": 2}, {"id": "c"}]}"#.data
+    let parsed = try Parser<[Shout]>.json(keyPath: "list", decoder: Shouting()).parse(text)
+    #expect(parsed.model.map(\.id) == ["A", "C"])
+    #expect(parsed.pruned.map(\.error.codingPath) == ["list[1].id"])
+    #expect(parsed.pruned.map(\.error.position?.offset) == [30])
+    let parser = Parser<Shout>.json(keyPath: "list.0", decoder: Shouting())
+    #expect(try parser.parse(text).model.id == "A")
+    #expect(throws: ParserError.self) { try parser.parse(#"{"list": [{"id": "a"},]}"#.data) }
+  }
+
+  @Test func `keep the index of the first that throws by itself where parsing is strict`() throws {
+    let parser = Parser<[Address]>.json(mode: .strict)
+    let error = try #require(throws: ParserError.self) { try parser.parse(#"["a@b", "nobody", "nowhere"]"#.data) }
+    #expect(error.codingPath == "[1]")
+    #expect(error.expected == "nobody is no address")
+    #expect(error.position?.offset == 8)
+  }
+
+  @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32, .utf32LittleEndian])
+  func `may come in UTF-16 and UTF-32, with places as in UTF-8`(_ encoding: String.Encoding) throws {
+    let data = try #require(#"[{"id":1,"title":"é😀"},{"id":"2"}]"#.data(using: encoding))
+    let parsed = try Parser<[Story]>.json().parse(data)
+    #expect(parsed.model == [Story(id: 1, title: "é😀")])
+    #expect(parsed.pruned.map(\.error.position?.offset) == [33])
+  }
+
+  @Test func `fail the body where half of a surrogate pair is in a name`() throws {
+    let error = try #require(throws: ParserError.self) {
+      try Parser<[Story]>.json().parse(#"[{"id":1,"title":"a"},{"\udc00":1}]"#.data)
+    }
+    #expect(error.reason == .unacceptable)
+    #expect(error.position?.offset == 23)
+  }
+
+  @Test func `are placed where the program converts names`() throws {
+    struct Page: Codable, Sendable { var number: Int }
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .custom { path in
+      JSONPath.Key(name: String((path.last?.stringValue ?? "").dropFirst(2)))
+    }
+    let error = try #require(throws: ParserError.self) {
+      try Parser<Page>.json(keyPath: "a.b", decoder: decoder).parse(#"{"a":{"b":{"x_number":"x"}}}"#.data)
+    }
+    #expect(error.codingPath == "a.b.number")
+    #expect(error.position?.offset == 22)
+    #expect(error.expected == "expected an integer (Int), found a string")
+  }
+
+  @Test func `say where an array has too few elements`() throws {
+    struct Pair: Decodable, Sendable {
+      init(from decoder: any Decoder) throws {
+        var container = try decoder.unkeyedContainer()
+        for _ in 0..<2 { _ = try container.decode(Int.self) }
+      }
+    }
+    let error = try #require(throws: ParserError.self) { try Parser<Pair>.json(keyPath: "a").parse(#"{"a":[1]}"#.data) }
+    #expect(error.reason == .missing)
+    #expect(error.codingPath == "a[1]")
+    #expect(error.position?.offset == 5)
+  }
+
   @Test func `may come as a slice, with a byte order mark`() throws {
     let data = ("xxx\u{FEFF}[{\"id\":1,\"title\":\"a\"},3]".data).dropFirst(3)
     let parsed = try Parser<[Story]>.json().parse(data)

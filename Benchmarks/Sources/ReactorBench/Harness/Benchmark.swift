@@ -27,6 +27,7 @@ let benchmarks: [any Benchmark.Type] = [
   ColdStart.self,
   MemoryFootprint.self,
   Events.self,
+  Decoding.self,
   Parsing.self,
   FluxDispatch.self,
 ]

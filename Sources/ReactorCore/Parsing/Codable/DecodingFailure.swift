@@ -1,3 +1,4 @@
+import FastJSON
 import Foundation
 
 /// What an error that a decoder or a model threw says, as ``ParserError`` says it.
@@ -23,10 +24,8 @@ struct DecodingFailure {
       self.init(.wrongType, JSONPath(context.codingPath), "expected \(Self.name(type))")
       namesFound = true
     case DecodingError.dataCorrupted(let context):
-      self.init(.unacceptable, JSONPath(context.codingPath), context.debugDescription)
-    case let fault as JSONFault:
-      self.init(fault.reason, fault.path, fault.expected)
-      offset = fault.offset
+      self.init(.unacceptable, JSONPath(context.codingPath), Self.text(context))
+      offset = (context.underlyingError as? FastJSONError)?.byteOffset
     case let error as ParserError:
       self.init(error.reason, JSONPath(text: error.codingPath), error.expected)
     default:
@@ -38,6 +37,13 @@ struct DecodingFailure {
     self.reason = reason
     self.path = path
     self.expected = expected
+  }
+
+  /// FastJSON's sentences begin with *Expected*.
+  private static func text(_ context: DecodingError.Context) -> String {
+    let text = context.debugDescription
+    guard context.underlyingError is FastJSONError else { return text }
+    return text.prefix(1).lowercased() + text.dropFirst().prefix(text.count - (text.hasSuffix(".") ? 2 : 1))
   }
 
   /// The error where the bytes cannot be searched.
@@ -52,42 +58,6 @@ struct DecodingFailure {
     case is [String: Any].Type, is [String: any Sendable].Type: "an object"
     case is [Any].Type: "an array"
     default: "\(type)"
-    }
-  }
-}
-
-/// What is known of a value that JSONDecoder could not hold. Its own error for that has no coding path, and is not public; it
-/// holds the number's text, or an offset.
-struct DecoderHint {
-  private var number: String?
-  private var offset: Int?
-
-  /// - Parameter start: the offset of the first byte that the decoder was given.
-  init(_ error: any Error, start: Int) {
-    guard !(error is DecodingError), !(error is ParserError), "\(type(of: error))" == "JSONError" else { return }
-    for (label, value) in Self.leaves(of: error, depth: 3) {
-      if label == "parsed" { number = value as? String }
-      if label == "index", let index = value as? Int { offset = start + index }
-    }
-  }
-
-  /// The only value in `range` that the hint fits.
-  func value(in range: Range<Int>, of bytes: UnsafeRawBufferPointer) -> (path: JSONPath, token: JSONToken)? {
-    guard number != nil || offset != nil else { return nil }
-    var finder = JSONPathFinder(limit: 2) { token, bytes in
-      if token.kind == .number, let number { return bytes[token.start..<token.end].elementsEqual(number.utf8) }
-      if token.kind == .string, let offset { return token.start..<token.end ~= offset }
-      return false
-    }
-    var scanner = JSONScanner(bytes, range: range)
-    try? scanner.scan(&finder)
-    return finder.found.count == 1 ? finder.found.first : nil
-  }
-
-  private static func leaves(of value: Any, depth: Int) -> [(String?, Any)] {
-    guard depth > 0 else { return [] }
-    return Mirror(reflecting: value).children.flatMap {
-      [($0.label, $0.value)] + leaves(of: $0.value, depth: depth - 1)
     }
   }
 }

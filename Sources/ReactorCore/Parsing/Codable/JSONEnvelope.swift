@@ -15,20 +15,13 @@ struct JSONEnvelope<Model: Decodable>: DecodableWithConfiguration {
       while !elements.isAtEnd, elements.currentIndex < index { _ = try elements.superDecoder() }
       return try elements.superDecoder()
     }
-    let members = try decoder.container(keyedBy: Name.self)
-    let name = Name(stringValue: component.name)
+    let members = try decoder.container(keyedBy: JSONPath.Key.self)
+    let name = JSONPath.Key(name: component.name)
     guard members.contains(name) else {
       let context = DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "")
       throw DecodingError.keyNotFound(name, context)
     }
     return try members.superDecoder(forKey: name)
-  }
-
-  private struct Name: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
   }
 }
 

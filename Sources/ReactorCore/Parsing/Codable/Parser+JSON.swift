@@ -1,10 +1,12 @@
+import FastJSON
 public import Foundation
 
 extension Parser where Model: Decodable {
-  /// Decodes JSON; where the model is an array, an `ArraySlice`, a `ContiguousArray` or a `Set`, element
-  /// by element.
+  /// Decodes JSON; where the model is an array, a `ContiguousArray` or a `Set`, element by element.
   ///
-  /// The text is first checked to be strict JSON, unless `decoder` allows less (`allowsJSON5`, `assumesTopLevelDictionary`).
+  /// The work is done by a `FastJSONDecoder` with the strategies of `decoder`. Where that is of a class of your own, it decodes
+  /// itself, after the text has been checked to be strict JSON; and where it allows less (`allowsJSON5`,
+  /// `assumesTopLevelDictionary`) without that, and its errors have no position.
   /// - Parameters:
   ///   - keyPath: leads to the model, `data.articles`; a number is an index in an array and a name in an object. Names are
   ///     those in the bytes, before the decoder's `keyDecodingStrategy`.
@@ -15,17 +17,15 @@ extension Parser where Model: Decodable {
     keyPath: String? = nil, decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder = JSONEncoder(),
     mode: ParsingMode = .prune
   ) -> Parser {
-    let path = JSONPath(keyPath: keyPath)
-    let isStrict = !decoder.allowsJSON5 && !decoder.assumesTopLevelDictionary
-    let decoding = JSONDecoding(path: path, decoder: decoder, isStrict: isStrict)
+    let decoding = JSONDecoding(path: JSONPath(keyPath: keyPath), decoder: decoder)
     let encode: @Sendable (Model) throws -> Data? = { model in
       guard let encodable = model as? any Encodable else {
         throw ParserError(.unsupported, expected: "\(Model.self) is not Encodable")
       }
-      return path.envelope(try encoder.encode(encodable))
+      return decoding.path.envelope(try encoder.encode(encodable))
     }
-    if mode != .strict, let array = Model.self as? any (LossyArray & Sendable).Type,
-      let parse = decoding.pruning(array, mode, as: Model.self)
+    if let array = Model.self as? any (LossyArray & Sendable).Type,
+      let parse = decoding.elementwise(array, mode, as: Model.self)
     {
       return Parser(parse: parse, encode: encode)
     }
@@ -36,73 +36,96 @@ extension Parser where Model: Decodable {
 /// How JSON is decoded, whatever the model.
 struct JSONDecoding: Sendable {
   let path: JSONPath
-  let decoder: JSONDecoder
-  /// A Boolean value that indicates whether the scanner reads the bytes before the decoder does.
-  let isStrict: Bool
+  /// The decoder that the program has set up.
+  private let decoder: JSONDecoder
+  /// One with its strategies, which also finds what is at the path.
+  private let fast: FastJSONDecoder
+  /// The program's own class of decoders, which decodes the text that has been checked.
+  private let isOwn: Bool
+  /// The decoder reads texts that are not strict JSON, so that it alone can.
+  private let isLenient: Bool
+
+  init(path: JSONPath, decoder: JSONDecoder) {
+    self.path = path
+    self.decoder = decoder
+    fast = FastJSONDecoder(decoder)
+    isOwn = type(of: decoder) != JSONDecoder.self
+    isLenient = decoder.allowsJSON5 || decoder.assumesTopLevelDictionary
+  }
 
   func whole<Model: Decodable>(_ type: Model.Type, in data: Data) throws(ParserError) -> Parsed<Model> {
-    guard isStrict else { return Parsed(try decodeLeniently(type, from: data)) }
-    let document = try document(data)
-    do {
-      return Parsed(try decoder.decode(type, from: document.selected), duplicates: document.duplicates)
-    } catch {
-      throw failure(of: type, error, in: document)
+    if isLenient { return Parsed(try decodeLeniently(type, from: data)) }
+    return try JSONDocument.read(data, path: path, by: fast) { document throws(ParserError) in
+      do {
+        let model =
+          isOwn
+          ? try decoder.decode(type, from: document.selected) : try document.tree.decode(type, at: document.value)
+        return Parsed(model, duplicates: document.duplicates)
+      } catch {
+        throw document.error(error)
+      }
     }
   }
 
-  /// The function that prunes, with the array's type opened once and for all.
-  func pruning<Array: LossyArray & Sendable, Model>(
-    _ array: Array.Type, _ mode: ParsingMode, as model: Model.Type
+  /// The function that decodes element by element, with the collection's type opened once and for all.
+  func elementwise<Elements: LossyArray & Sendable, Model>(
+    _ elements: Elements.Type, _ mode: ParsingMode, as model: Model.Type
   ) -> (@Sendable (Data) throws -> Parsed<Model>)? {
-    let parse: @Sendable (Data) throws -> Parsed<Array> = { try self.pruned($0, mode) }
+    let parse: @Sendable (Data) throws -> Parsed<Elements> = { try self.elements($0, mode) }
     return parse as? @Sendable (Data) throws -> Parsed<Model>
   }
 
-  private func pruned<Elements: LossyArray>(_ data: Data, _ mode: ParsingMode) throws(ParserError) -> Parsed<Elements> {
-    guard isStrict else { return try prunedLeniently(data, mode) }
-    let document = try document(data)
-    let lossy: LossyElements<Elements>
-    do {
-      lossy = try decoder.decode(Lossy<Elements>.self, from: document.selected).result
-    } catch {
-      throw document.error(error)
-    }
-    return try document.parsed(lossy.elements, lossy.failures, keeping: lossy.count, mode)
-  }
-
-  private func prunedLeniently<Elements: LossyArray>(
+  private func elements<Elements: LossyArray>(
     _ data: Data, _ mode: ParsingMode
   ) throws(ParserError) -> Parsed<Elements> {
-    let lossy = try decodeLeniently(Lossy<Elements>.self, from: data).result
+    if isLenient { return try elementsLeniently(data, mode) }
+    return try JSONDocument.read(data, path: path, by: fast) { document throws(ParserError) in
+      if document.kind == .null, let null = Elements.ofNull {
+        return Parsed(null, duplicates: document.duplicates)
+      }
+      guard document.kind == .array else { throw document.notAnArray }
+      let (elements, failures) = try elements(Elements.self, in: document, mode)
+      return try document.parsed(Elements(lossyElements: elements), failures, keeping: elements.count, mode)
+    }
+  }
+
+  private func elements<Elements: LossyArray>(
+    _ type: Elements.Type, in document: JSONDocument, _ mode: ParsingMode
+  ) throws(ParserError) -> ([Elements.LossyElement], ElementFailures) {
+    if isOwn {
+      do {
+        let lossy = try decoder.decode(Lossy<Elements>.self, from: document.selected)
+        return (lossy.elements, lossy.failures)
+      } catch {
+        throw document.error(error)
+      }
+    }
+    var failures = ElementFailures()
+    let elements = document.tree.elements(Elements.LossyElement.self, of: document.value) { index, error in
+      failures.append(index, error)
+      return mode != .strict
+    }
+    return (elements, failures)
+  }
+}
+
+// MARK: Texts that are not strict JSON
+
+extension JSONDecoding {
+  private func elementsLeniently<Elements: LossyArray>(
+    _ data: Data, _ mode: ParsingMode
+  ) throws(ParserError) -> Parsed<Elements> {
+    let lossy = try decodeLeniently(Lossy<Elements>.self, from: data)
+    if lossy.isNull, let null = Elements.ofNull { return Parsed(null) }
     let pruned = lossy.failures.first.map {
       PrunedElement(index: $0.index, error: DecodingFailure($0.error).error)
     }
-    if mode == .prune, lossy.count == 0, let first = pruned.first { throw first.error.ofNone(lossy.failures.count) }
-    return Parsed(lossy.elements, pruned: pruned, prunedCount: lossy.failures.count)
-  }
-
-  private func document(_ data: Data) throws(ParserError) -> JSONDocument {
-    var document = try JSONDocument(data, path: path)
-    if case .convertFromSnakeCase = decoder.keyDecodingStrategy { document.hasConvertedNames = true }
-    return document
-  }
-
-  /// The decoder replaces what it cannot place by an error without a path; a second look finds more.
-  private func failure<Model: Decodable>(
-    of type: Model.Type, _ error: any Error, in document: JSONDocument
-  ) -> ParserError {
-    if let array = type as? any LossyArray.Type, let first = firstFailure(array, in: document) { return first }
-    let caught = (try? decoder.decode(Caught<Model>.self, from: document.selected))?.error
-    return document.error(caught ?? error)
-  }
-
-  private func firstFailure<Elements: LossyArray>(_ type: Elements.Type, in document: JSONDocument) -> ParserError? {
-    guard let first = (try? decoder.decode(FirstFailure<Elements>.self, from: document.selected))?.failure else {
-      return nil
+    if let first = pruned.first {
+      if mode == .strict { throw first.error }
+      if mode == .prune, lossy.elements.isEmpty { throw first.error.ofNone(lossy.failures.count) }
     }
-    var failures = ElementFailures()
-    failures.append(first.index, first.error)
-    return document.pruned(failures).first?.error
+    return Parsed(
+      Elements(lossyElements: lossy.elements), pruned: pruned, prunedCount: lossy.failures.count)
   }
 
   private func decodeLeniently<Model: Decodable>(_ type: Model.Type, from data: Data) throws(ParserError) -> Model {

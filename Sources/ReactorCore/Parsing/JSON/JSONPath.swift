@@ -60,5 +60,16 @@ struct JSONPath: Sendable, Hashable {
     }
   }
 
+  /// A coding key that no model has.
+  struct Key: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(name: String) { (stringValue, intValue) = (name, nil) }
+    init(index: Int) { (stringValue, intValue) = ("Index \(index)", index) }
+    init(stringValue: String) { self.init(name: stringValue) }
+    init(intValue: Int) { self.init(index: intValue) }
+  }
+
   static func + (left: JSONPath, right: JSONPath) -> JSONPath { JSONPath(left.components + right.components) }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Counts lines and columns, and quotes; fast where the offsets ascend, since it counts on from the last one.
 struct JSONPositions {
   private var offset = 0
@@ -43,16 +45,18 @@ struct JSONPositions {
 }
 
 extension ParserError {
-  /// The error with the place `offset` in `bytes`.
-  func at(_ offset: Int, in bytes: UnsafeRawBufferPointer, _ positions: inout JSONPositions) -> ParserError {
-    var error = self
-    error.position = positions.position(of: offset, in: bytes)
-    error.excerpt = JSONPositions.excerpt(from: offset, in: bytes)
-    return error
+  /// The error with the place `offset` in `data`.
+  func at(_ offset: Int, in data: Data) -> ParserError {
+    var positions = JSONPositions()
+    return at(offset, in: data, &positions)
   }
 
-  init(_ fault: JSONFault, in bytes: UnsafeRawBufferPointer) {
-    var positions = JSONPositions()
-    self = ParserError(fault.reason, expected: fault.expected).at(fault.offset, in: bytes, &positions)
+  func at(_ offset: Int, in data: Data, _ positions: inout JSONPositions) -> ParserError {
+    var error = self
+    data.withUnsafeBytes { bytes in
+      error.position = positions.position(of: offset, in: bytes)
+      error.excerpt = JSONPositions.excerpt(from: offset, in: bytes)
+    }
+    return error
   }
 }

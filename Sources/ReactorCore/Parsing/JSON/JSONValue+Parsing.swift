@@ -1,3 +1,4 @@
+import FastJSON
 public import Foundation
 
 extension JSONValue {
@@ -7,93 +8,80 @@ extension JSONValue {
   /// ``number(_:)``, the nearest.
   /// - Throws: `.unacceptable` for a number beyond `Double`, and for an escaped surrogate without its other half.
   public init(parsing data: Data) throws(ParserError) {
-    let document = try JSONDocument(data, path: JSONPath())
-    do throws(JSONFault) {
-      self = try document.value(in: document.location.range)
-    } catch {
-      throw document.error(error)
+    self = try JSONDocument.read(data) { document throws(ParserError) in
+      do {
+        return try document.json(at: document.value)
+      } catch {
+        throw document.error(error)
+      }
     }
   }
 }
 
 extension JSONDocument {
-  /// - Throws: where a number or a string in it cannot be held.
-  func value(in range: Range<Int>) throws(JSONFault) -> JSONValue {
-    try data.withJSONBytes { bytes throws(JSONFault) in
-      var builder = JSONValueBuilder()
-      var scanner = JSONScanner(bytes, range: range)
-      try scanner.scan(&builder)
-      guard var fault = builder.fault else { return builder.value }
-      var finder = JSONPathFinder(limit: 1) { token, _ in token.start == fault.offset }
-      var second = JSONScanner(bytes, range: range)
-      try second.scan(&finder)
-      fault.path = finder.found.first?.path ?? JSONPath()
-      throw fault
-    }
+  /// - Throws: `DecodingError`, where a number or a string in it cannot be held. Its path begins at `value`.
+  func json(at value: JSONTree.Value) throws(DecodingError) -> JSONValue {
+    var reader = JSONValueReader(tree: tree)
+    return try reader.read(value)
   }
 }
 
-/// Builds a ``JSONValue`` bottom-up on a stack of finished values, without recursion.
-private struct JSONValueBuilder: JSONVisitor {
-  /// The first value that is JSON and cannot be held.
-  private(set) var fault: JSONFault?
+/// Makes a ``JSONValue`` of a text that has been parsed, which nests no deeper than ``JSONValue/maximumDepth``.
+private struct JSONValueReader {
+  let tree: JSONTree
+  private var path: [any CodingKey] = []
 
-  private var values: [JSONValue] = []
-  private var keys: [String] = []
-  /// For each open container, how many values and keys there were before it.
-  private var starts: [(values: Int, keys: Int)] = []
+  init(tree: JSONTree) { self.tree = tree }
 
-  var value: JSONValue { values.last ?? .null }
-  var isFinished: Bool { fault != nil }
-
-  mutating func visit(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) {
-    switch token.kind {
-    case .beginObject, .beginArray: starts.append((values.count, keys.count))
-    case .endObject: endObject()
-    case .endArray: endArray()
-    case .key: keys.append(string(token, in: bytes))
-    case .string: values.append(.string(string(token, in: bytes)))
-    case .number: values.append(number(token, in: bytes))
-    case .bool: values.append(.bool(bytes[token.start] == UInt8(ascii: "t")))
-    case .null: values.append(.null)
+  mutating func read(_ value: JSONTree.Value) throws(DecodingError) -> JSONValue {
+    switch tree.kind(of: value) {
+    case .null: return .null
+    case .bool: return .bool(tree.isTrue(value))
+    case .number: return try number(value)
+    case .string:
+      guard let text = tree.string(value) else { throw unacceptable(value, "a string of whole surrogate pairs") }
+      return .string(text)
+    case .array: return .array(try elements(value))
+    case .object: return .object(try members(value))
     }
   }
 
-  private mutating func endArray() {
-    guard let start = starts.popLast() else { return }
-    let elements = Array(values[start.values...])
-    values.removeSubrange(start.values...)
-    values.append(.array(elements))
-  }
-
-  private mutating func endObject() {
-    guard let start = starts.popLast() else { return }
-    let members = Dictionary(zip(keys[start.keys...], values[start.values...])) { first, _ in first }
-    values.removeSubrange(start.values...)
-    keys.removeSubrange(start.keys...)
-    values.append(.object(members))
-  }
-
-  private mutating func string(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> String {
-    if let text = JSONText.string(token, in: bytes) { return text }
-    fail("a string whose escaped surrogates come in pairs", token)
-    return ""
-  }
-
-  private mutating func number(_ token: JSONToken, in bytes: UnsafeRawBufferPointer) -> JSONValue {
-    let text = String(decoding: bytes[token.start..<token.end], as: UTF8.self)
-    if !token.isComplex, let integer = JSONValue(integer: text) { return integer }
-    if let number = Double(text), number.isFinite {
-      // Of these, a Double may be another integer.
-      let isLarge = 0x1p53...0x1p64 ~= number.magnitude
-      return isLarge ? JSONValue(integerWithExponent: text) ?? .number(number) : .number(number)
+  private mutating func elements(_ array: JSONTree.Value) throws(DecodingError) -> [JSONValue] {
+    var elements: [JSONValue] = []
+    elements.reserveCapacity(tree.count(of: array))
+    for (number, value) in tree.elements(of: array) {
+      path.append(JSONPath.Key(index: number))
+      elements.append(try read(value))
+      path.removeLast()
     }
-    fail("a number that fits a Double", token)
-    return .null
+    return elements
   }
 
-  private mutating func fail(_ expected: String, _ token: JSONToken) {
-    if fault == nil { fault = JSONFault(reason: .unacceptable, expected: "expected \(expected)", offset: token.start) }
+  private mutating func members(_ object: JSONTree.Value) throws(DecodingError) -> [String: JSONValue] {
+    var members = [String: JSONValue](minimumCapacity: tree.count(of: object))
+    for (name, value) in tree.members(of: object) {
+      path.append(JSONPath.Key(name: name))
+      let member = try read(value)
+      if members[name] == nil { members[name] = member }
+      path.removeLast()
+    }
+    return members
+  }
+
+  private func number(_ value: JSONTree.Value) throws(DecodingError) -> JSONValue {
+    if let integer = tree.integer(value, as: Int64.self) { return .integer(integer) }
+    if let integer = tree.integer(value, as: UInt64.self) { return .unsigned(integer) }
+    guard let number = tree.double(value) else { throw unacceptable(value, "a number that fits a Double") }
+    // Of these, a Double may be another integer.
+    let isLarge = 0x1p53...0x1p64 ~= number.magnitude
+    return isLarge ? JSONValue(integerWithExponent: tree.numberText(value)) ?? .number(number) : .number(number)
+  }
+
+  private func unacceptable(_ value: JSONTree.Value, _ expected: String) -> DecodingError {
+    .dataCorrupted(
+      DecodingError.Context(
+        codingPath: path, debugDescription: "Expected \(expected).",
+        underlyingError: FastJSONError.at(tree.offset(of: value))))
   }
 }
 
