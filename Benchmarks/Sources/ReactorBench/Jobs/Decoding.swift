@@ -132,8 +132,9 @@ extension Decoding {
 
   /// About 2 MB.
   private static func track(_ count: Int) throws -> Data {
-    let coordinates = (0..<count).map { number in
-      [-122.419416 + Double(number) * 1.0000371e-5, 37.774929 - Double(number) * 0.9999713e-5]
+    let coordinates = (0..<count).map { number -> [Double] in
+      let step = Double(number)
+      return [-122.419416 + step * 1.0000371e-5, 37.774929 - step * 0.9999713e-5]
     }
     return try JSONEncoder().encode(Track(name: "a way", coordinates: coordinates))
   }
@@ -153,14 +154,13 @@ extension Decoding {
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     encoder.dateEncodingStrategy = .iso8601
-    return try encoder.encode(
-      (0..<count).map { number in
-        Delivery(
-          orderNumber: number, customerName: "Customer \(number)",
-          createdAt: Date(timeIntervalSince1970: 1_790_000_000 + Double(number)),
-          deliveredAt: number % 3 == 0 ? nil : Date(timeIntervalSince1970: 1_790_100_000 + Double(number)),
-          totalPrice: Double(number) * 0.99, isExpress: number % 2 == 0,
-          shippingAddressLine: "Street \(number), 1000\(number % 10) City")
-      })
+    let deliveries = (0..<count).map { number -> Delivery in
+      let created = Date(timeIntervalSince1970: 1_790_000_000 + Double(number))
+      return Delivery(
+        orderNumber: number, customerName: "Customer \(number)", createdAt: created,
+        deliveredAt: number % 3 == 0 ? nil : created.addingTimeInterval(100_000), totalPrice: Double(number) * 0.99,
+        isExpress: number % 2 == 0, shippingAddressLine: "Street \(number), 1000\(number % 10) City")
+    }
+    return try encoder.encode(deliveries)
   }
 }
