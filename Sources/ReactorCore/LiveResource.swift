@@ -1,6 +1,6 @@
 public import Observation
 
-/// The state of a resource for a screen: `Observable`, so that SwiftUI, AppKit, UIKit and `Observations` follow it as it is.
+/// An `Observable` state of one resource, for SwiftUI, AppKit, UIKit and `Observations`.
 ///
 /// ```swift
 /// @State private var articles = LiveResource(api.articles, "articles")
@@ -12,70 +12,83 @@ public import Observation
 /// }
 /// ```
 ///
-/// Nothing happens until a property is read: then it subscribes, asks as the policy says, and follows each change until it is
-/// released. Who reads ``value`` alone is told only of other values, not of requests that come and go. It never keeps itself alive;
-/// when it is gone the subscription is, and a request that nobody else waits for is cancelled.
+/// The first read of a property subscribes: it fetches as the policy says and follows every later
+/// change. Until then, nothing happens.
+///
+/// A view that reads only ``value`` updates when the value changes, not when requests start or end.
+///
+/// The subscription ends when the object is released, and does not keep it alive. A request that
+/// has no other waiter is then cancelled.
 @MainActor
 public final class LiveResource<Model: Sendable>: Observable {
-  // What a read needs is inlined where it is read: a view reads often, and knows its model.
+  // Inlinable, because views read these often, and specialize them for their model.
   @usableFromInline let registrar = ObservationRegistrar()
   @usableFromInline let paths = LivePaths<Model>()
   @usableFromInline private(set) var isFollowing = false
   @usableFromInline private(set) var latest = LoadState<Model>()
   private let states: LiveStates<Model>
-  /// Its end is the subscription's.
+  /// The subscription; releasing it unsubscribes.
   private var following: LiveFollowing<Model>?
 
+  /// Creates the state of a resource, by default with ``FetchPolicy/staleWhileRevalidate``.
   public convenience init(
     _ reactor: Reactor<Model>, _ resource: Resource, policy: FetchPolicy = .staleWhileRevalidate
   ) {
     self.init(reactor.states(for: resource, policy: policy))
   }
 
-  /// Follows the states of a resource, polling if they do. ``refresh()`` asks the network.
+  /// Follows the states of a resource; polls if `states` does. ``refresh()`` fetches from the
+  /// network.
   public init(_ states: LoadStates<Model>) {
     self.states = LiveStates(states)
   }
 
-  /// Follows any states: mapped, dependent, or made of other sequences.
+  /// Follows any sequence of states: mapped, dependent, or composed of other sequences.
   ///
-  /// - Parameter refresh: what ``refresh()`` does.
+  /// After the sequence ends, the last state remains.
+  ///
+  /// - Parameter refresh: The work of ``refresh()``. By default, none.
   public init<States: AsyncSequence<LoadState<Model>, Never> & Sendable>(
     _ states: States, refresh: @escaping @Sendable () async -> Void = {}
   ) {
     self.states = LiveStates(states, refresh: refresh)
   }
 
-  /// What is known now, and what is being done about it. The first is there at once, from memory.
+  /// The latest state. The first read returns the state in memory at once.
   @inlinable public var state: LoadState<Model> {
     follow()
     registrar.access(self, keyPath: paths.state)
     return latest
   }
 
-  /// ``LoadState/value``.
+  /// The newest known value; see ``LoadState/value``.
   @inlinable public var value: Model? {
     follow()
     registrar.access(self, keyPath: paths.value)
     return latest.value
   }
 
-  /// ``LoadState/error``.
+  /// The error of the latest attempt; see ``LoadState/error``.
   @inlinable public var error: ReactorError? {
     follow()
     registrar.access(self, keyPath: paths.error)
     return latest.error
   }
 
-  /// A Boolean value that indicates whether it is being fetched, with a value to show or without.
+  /// A Boolean value that indicates whether a fetch is under way, with or without a value to show.
   @inlinable public var isLoading: Bool {
     follow()
     registrar.access(self, keyPath: paths.isLoading)
     return latest.fetchStatus == .fetching
   }
 
-  /// Asks the network, whatever is stored; returns when ``state`` says how it went. A request under way is joined. Without
-  /// connectivity it fails at once. When the caller is cancelled it returns, and the request ends unless somebody else waits for it.
+  /// Fetches from the network, whatever is stored, and returns when ``state`` has the outcome.
+  ///
+  /// It joins a request that is in flight. Without connectivity it fails at once; ``error`` has the
+  /// reason. A cancelled caller returns at once, and the request is cancelled if nobody else waits
+  /// for it.
+  ///
+  /// A resource that is not read-only has no states, and is not sent.
   public func refresh() async {
     follow()
     await states.refresh()
@@ -89,7 +102,7 @@ extension LiveResource {
   }
 
   @usableFromInline func beginToFollow() {
-    // Before it subscribes: who observes events may read this, now.
+    // Set first: subscribing can call an observer of events that reads this object.
     isFollowing = true
     let following = states.follow { [weak self] state in
       await MainActor.run { self?.show(state) }
@@ -99,7 +112,7 @@ extension LiveResource {
   }
 
   private func show(_ state: LoadState<Model>) {
-    // What was taken here may have overtaken what is on its way.
+    // A state that was read synchronously may be newer than one that the task is about to show.
     guard !states.areRevised || state.revision > latest.revision || latest.revision == 0 else { return }
     let news = News(from: latest, to: state)
     registrar.willSet(self, keyPath: paths.state)
@@ -113,7 +126,7 @@ extension LiveResource {
     registrar.didSet(self, keyPath: paths.state)
   }
 
-  /// What two states differ in.
+  /// The properties in which two states differ.
   private struct News {
     let hasValue: Bool
     let hasError: Bool
@@ -128,7 +141,8 @@ extension LiveResource {
   }
 }
 
-/// Each key path costs far more to make than to use.
+/// The key paths of a ``LiveResource``, created once for each object: creating one costs far more
+/// than using it.
 @MainActor @usableFromInline
 struct LivePaths<Model: Sendable> {
   @usableFromInline let state: KeyPath<LiveResource<Model>, LoadState<Model>>
@@ -144,14 +158,15 @@ struct LivePaths<Model: Sendable> {
   }
 }
 
-/// What a ``LiveResource`` follows: the states of a resource, or any other.
+/// The source of a ``LiveResource``: the states of a resource, or any other sequence of states.
 struct LiveStates<Model: Sendable>: Sendable {
   typealias Sink = @Sendable (LoadState<Model>) async -> Void
 
-  /// Subscribes; what it returns ends the subscription with its life.
+  /// Subscribes. Releasing the result unsubscribes.
   let follow: @Sendable (@escaping Sink) -> LiveFollowing<Model>
   let refresh: @Sendable () async -> Void
-  /// A Boolean value that indicates whether a state may be overtaken by one with a higher revision.
+  /// A Boolean value that indicates whether states have revisions, so that an older one can be
+  /// dropped.
   let areRevised: Bool
 
   init(_ states: LoadStates<Model>) {
@@ -163,7 +178,7 @@ struct LiveStates<Model: Sendable>: Sendable {
       return LiveFollowing(task, subscription)
     }
     refresh = {
-      // What has no states changes something on the server.
+      // A resource that is not read-only changes something on the server.
       guard states.resource.readsOnly else { return }
       _ = try? await states.engine.fetch(states.resource, .networkOnly)
     }
@@ -184,7 +199,7 @@ struct LiveStates<Model: Sendable>: Sendable {
   }
 }
 
-/// A subscription of a ``LiveResource``; it ends with this object.
+/// A subscription of a ``LiveResource``; releasing this object unsubscribes.
 final class LiveFollowing<Model: Sendable>: Sendable {
   private let task: Task<Void, Never>
   private let subscription: Subscription<Model>?
@@ -195,11 +210,12 @@ final class LiveFollowing<Model: Sendable>: Sendable {
   }
 
   deinit {
-    // The task may be on its way to the main actor: the subscription does not wait for it.
+    // The task may be waiting for the main actor, so the subscription does not wait for the task.
     subscription?.end()
     task.cancel()
   }
 
-  /// What is known now, also where the task is on its way with it; `nil` where only the task can tell.
+  /// Returns the latest state, even if the task has yet to show it; `nil` if only the task has
+  /// states.
   func latest() -> LoadState<Model>? { subscription?.latest() }
 }

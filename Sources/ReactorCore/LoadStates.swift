@@ -1,8 +1,16 @@
-/// The states of one resource, for as long as somebody asks for them.
+/// The states of one resource: an asynchronous sequence that starts when it is iterated.
 ///
-/// Iterating subscribes: it asks as the policy says, keeps the model in memory, and gives each newer state, whoever caused it.
-/// A slow reader gets the latest state only, never an older one and none twice. The sequence ends when its task is cancelled;
-/// the subscription ends then, or with the iterator's life. Runs on the caller's executor. It keeps its reactor alive.
+/// Each iterator is a subscription. It fetches as the policy says and yields every newer state,
+/// whichever caller caused it. A slow reader gets only the latest state: never an older one, and
+/// none twice.
+///
+/// The sequence does not fail. It ends when the iterating task is cancelled; the subscription also
+/// ends when the iterator is released. The model stays in memory while a subscription is open. A
+/// request that has no other waiter is cancelled when the subscription ends.
+///
+/// A resource that cannot be requested, or is not read-only, yields one state with the error.
+///
+/// States are yielded on the caller's executor. The sequence retains its reactor.
 public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
   public typealias Element = LoadState<Model>
   public typealias Failure = Never
@@ -12,7 +20,7 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
   let policy: FetchPolicy
   var polling: Duration?
 
-  /// What memory knows now, synchronously and without subscribing.
+  /// The state in memory now. Reading it neither suspends, subscribes nor fetches.
   public var current: LoadState<Model> { engine.current(resource, policy).typed(as: Model.self) }
 
   public func makeAsyncIterator() -> Iterator {
@@ -21,6 +29,7 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
 
   func subscribe() -> Subscription<Model> { Subscription(engine, resource, policy, polling: polling) }
 
+  /// One subscription; releasing the iterator ends it.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let subscription: Subscription<Model>
 
@@ -32,7 +41,7 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-/// Equal where they are the states of one resource of one reactor under one policy.
+/// Two sequences are equal if they have the same reactor, resource, policy and polling interval.
 extension LoadStates: Equatable {
   public static func == (a: LoadStates, b: LoadStates) -> Bool {
     a.engine === b.engine && a.resource == b.resource && a.policy == b.policy && a.polling == b.polling

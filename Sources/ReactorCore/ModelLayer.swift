@@ -1,19 +1,28 @@
 public import Foundation
 import Synchronization
 
-/// What the reactors of one backend and one scope share: transport, persistence, ordering and events.
+/// The transport, persistence, ordering and events that the reactors of one backend and scope
+/// share.
 ///
 /// ```swift
-/// let layer = ModelLayer(baseURL: api, persistence: FilePersistence(directory: caches), scope: Scope(user.id))
+/// let layer = ModelLayer(
+///   baseURL: api, persistence: FilePersistence(directory: caches), scope: Scope(user.id))
 /// let articles = layer.reactor([Article].self)
 /// ```
 ///
-/// One user, one layer: what one scope stored is never served to another. Sign out with ``signOut()``.
+/// Make one layer for each signed-in user: records of one scope are never served to another. Sign
+/// out with ``signOut()``.
 public final class ModelLayer: Sendable {
   let layer: LayerContext
   private let backend: Backend
   private let reactors = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
+  /// Creates a layer over a base URL.
+  ///
+  /// - Parameters:
+  ///   - persistence: The durable store. `nil`, the default, stores models in memory only.
+  ///   - reachability: The source of connectivity. ``Reachability/always`` tries every request.
+  ///   - scope: The owner of the records, usually a user. Default: `Scope.shared`.
   public convenience init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
     reachability: any Reachability = SystemReachability(), scope: Scope = .shared,
@@ -24,7 +33,11 @@ public final class ModelLayer: Sendable {
       scope: scope, configuration: configuration)
   }
 
-  /// A layer over a backend with middlewares.
+  /// Creates a layer over a backend, which may have middlewares and authentication.
+  ///
+  /// - Parameters:
+  ///   - persistence: The durable store. `nil`, the default, stores models in memory only.
+  ///   - scope: The owner of the records, usually a user. Default: `Scope.shared`.
   public init(
     backend: Backend, persistence: (any Persistence)? = nil, scope: Scope = .shared,
     configuration: ReactorConfiguration = .init()
@@ -33,11 +46,12 @@ public final class ModelLayer: Sendable {
     layer = LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
   }
 
+  /// The owner of the layer's records, part of every key.
   public var scope: Scope { layer.scope }
 
-  /// The layer's reactor of this model type: the same one at each call.
+  /// Returns the layer's reactor for a model type: the same instance on every call.
   public func reactor<Model: Sendable>(_ model: Model.Type = Model.self) -> Reactor<Model> {
-    // Two reactors may be made at once; the one that is put down first is everybody's.
+    // Two calls may race to make the reactor. The first to store it wins.
     let id = ObjectIdentifier(model)
     if let reactor = reactors.withLock({ $0[id] }) as? Reactor<Model> { return reactor }
     let made: Reactor<Model> = reactor(model, parser: nil)
@@ -48,18 +62,20 @@ public final class ModelLayer: Sendable {
     return kept as? Reactor<Model> ?? made
   }
 
-  /// Another reactor of this type that shares the layer, with a parser or a configuration of its own.
+  /// Returns a new reactor that shares the layer, with its own parser or configuration.
   ///
   /// - Parameters:
-  ///   - parser: `nil`: chosen by the type.
-  ///   - configuration: `nil`: the layer's.
+  ///   - parser: The parser; `nil` chooses it by the type.
+  ///   - configuration: The configuration; `nil` is the layer's.
   public func reactor<Model: Sendable>(
     _ model: Model.Type = Model.self, parser: Parser<Model>?, configuration: ReactorConfiguration? = nil
   ) -> Reactor<Model> {
     Reactor(flow: flow(model, parser: parser, configuration: configuration))
   }
 
-  /// The steps that a reactor of this layer takes, to wrap or replace one of them and make a ``Reactor`` of the result.
+  /// Returns the steps of this layer's reactors, for you to wrap or replace.
+  ///
+  /// Make a ``Reactor`` of the result. ``ReactorFlow`` has an example.
   public func flow<Model: Sendable>(
     _ model: Model.Type = Model.self, parser: Parser<Model>? = nil, configuration: ReactorConfiguration? = nil
   ) -> ReactorFlow<Model> {
@@ -67,70 +83,85 @@ public final class ModelLayer: Sendable {
       layer: layer, backend: backend, parser: parser, configuration: configuration ?? layer.configuration)
   }
 
-  /// What happens, as a sequence. It holds at most 1,024 events for a slow reader; what is lost beyond that is told by one
-  /// ``ReactorEvent/Kind/dropped(_:)``. Observation begins with the iterator and ends with it. The sequence ends when the
-  /// layer and its reactors are gone.
+  /// The events of the layer's reactors, as a sequence.
+  ///
+  /// Each iterator observes from its creation until its release. It buffers at most 1,024 events
+  /// for a slow reader; one ``ReactorEvent/Kind/dropped(_:)`` counts those lost beyond that. The
+  /// sequence ends when the layer and its reactors are released.
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: layer.events) }
 
-  /// Calls `body` with every event, in order, one call at a time. Its call is over before whoever caused the event goes on,
-  /// unless another thread is in a call of it. A slow observer holds nobody for long: a task of the layer's delivers what
-  /// has piled up. Of that, 16,384 events are kept; beyond it, one ``ReactorEvent/Kind/dropped(_:)`` says how many were
-  /// lost.
+  /// Calls `body` with every event, in order, one call at a time.
   ///
-  /// Ends when the token is cancelled or released, so keep the token. To observe for as long as an object lives, without a
-  /// token, call ``observeEvents(for:_:)``.
+  /// The thread that caused the event calls `body` before it continues, unless another thread is
+  /// already delivering events. A slow observer blocks no thread for long: after a while, a task of
+  /// the layer delivers the rest. At most 16,384 events wait; one ``ReactorEvent/Kind/dropped(_:)``
+  /// counts those lost beyond that.
+  ///
+  /// The observation ends when the token is cancelled or released, so store the token. To observe
+  /// for as long as an object lives, without a token, call ``observeEvents(for:_:)``.
   public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
     layer.events.observe(body)
   }
 
-  /// Calls `body` with every event for as long as `owner` lives, which it does not keep alive; see ``observeEvents(_:)``.
+  /// Calls `body` with every event for as long as `owner` lives; see ``observeEvents(_:)``.
   ///
   /// ```swift
   /// layer.observeEvents(for: self) { model, event in model.count(event) }
   /// ```
   ///
-  /// Give the layer itself to observe for as long as that lives.
+  /// The observation does not retain `owner`. To observe for as long as the layer lives, pass the
+  /// layer.
   public func observeEvents<Owner: AnyObject & Sendable>(
     for owner: Owner, _ body: @escaping @Sendable (Owner, ReactorEvent) -> Void
   ) {
     layer.events.observe(for: owner, body)
   }
 
-  /// Sends a request that may change something on the server, whose response has no model; see ``Reactor/send(_:)``.
+  /// Sends a request that may change something on the server, and ignores the body of its response.
   ///
   /// ```swift
   /// try await layer.send(Resource("posts/\(id)", method: .delete))
   /// ```
   ///
-  /// - Throws: what ``Reactor/send(_:)`` does.
+  /// It behaves like ``Reactor/send(_:)`` in all else.
+  ///
+  /// - Throws: The errors of ``Reactor/send(_:)``.
   public func send(_ resource: Resource) async throws(ReactorError) { try await reactor(Void.self).send(resource) }
 
-  /// Signs the user out: the backend's middlewares forget the credential, and then ``removeAll()`` forgets what is stored.
+  /// Signs the user out: discards the credential, then everything stored, as ``removeAll()`` does.
   ///
-  /// A refresh under way is dropped, callers that wait get ``ReactorError/cancelled``, and open streams show nothing. From
-  /// then on a fetch through an ``AuthenticationMiddleware`` sends nothing: it fails with
-  /// ``ReactorError/authentication(_:)`` of ``SignedOut``, until ``AuthenticationMiddleware/signIn(_:)``. For another user
-  /// make another layer, with that user's `Scope`.
+  /// A credential refresh in flight is dropped, waiting callers get ``ReactorError/cancelled``, and
+  /// open streams show no value.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory and the credential are gone.
+  /// Later fetches through an ``AuthenticationMiddleware`` send nothing. They fail with
+  /// ``ReactorError/authentication(_:)``, whose error is ``SignedOut``, until
+  /// ``AuthenticationMiddleware/signIn(_:)``. For another user, make another layer with that user's
+  /// `Scope`.
+  ///
+  /// - Throws: ``ReactorError/persistence(_:)`` if the disk could not be cleared. Memory and the
+  ///   credential are cleared all the same.
   public func signOut() async throws(ReactorError) {
-    // First, so that nothing new is asked for with the credential after what is stored has gone.
+    // First, so that no request uses the credential after the store is cleared.
     backend.signOut()
     try await removeAll()
   }
 
-  /// Forgets all that this scope has, in memory and on disk. Callers that wait for a value get
-  /// ``ReactorError/cancelled``, open streams show nothing, and what answers later is dropped.
+  /// Removes everything that this scope stores, in memory and on disk.
   ///
-  /// A request that may change something on the server, such as a POST, goes on. The server may have carried it out
-  /// already, so its caller gets the answer, which is stored nowhere.
+  /// Waiting callers get ``ReactorError/cancelled``, open streams show no value, and answers that
+  /// arrive later are dropped.
   ///
-  /// The user stays signed in: the next fetch asks with the same credential. To end a session call ``signOut()``.
+  /// A request that may change something on the server, such as a POST, continues. The server may
+  /// have carried it out already, so its caller gets the answer, which is not stored.
   ///
-  /// A caller that is cancelled while it waits for saves under way gets ``ReactorError/cancelled`` at once; the disk is cleared all
-  /// the same.
+  /// The user stays signed in: the next fetch uses the same credential. To end a session, call
+  /// ``signOut()``.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is. ``ReactorError/deadlock(keys:)``
-  ///   where a step of a flow calls it and would wait for ever.
+  /// A caller that is cancelled while it waits for saves in flight gets ``ReactorError/cancelled``
+  /// at once. The disk is cleared all the same.
+  ///
+  /// - Throws: ``ReactorError/persistence(_:)`` if the disk could not be cleared; memory is cleared
+  ///   all the same. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and would wait
+  ///   forever.
   public func removeAll() async throws(ReactorError) { try await layer.removeAll() }
 }

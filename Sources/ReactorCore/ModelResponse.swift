@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTPTypes
 
-/// A model with what its server said beside the body: status, header fields, links, age.
+/// A model with the status, header fields, links and age of its response.
 ///
 /// ```swift
 /// var page = try await issues.fetchResponse("issues")
@@ -10,25 +10,29 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// It is the same from memory, disk and network: what is stored keeps the fields of the answer that it came with, as
-/// later 304s have renewed them. `Set-Cookie` and the connection's own fields are not among them. Where the answer came
-/// over redirects, `Cache-Control`, `Age` and `Vary` are those of the whole way, and there is no `ETag`.
+/// The response is the same from memory, disk and network: the fields are stored with the model,
+/// and later 304s renew them. `Set-Cookie` and the connection's own fields are not stored. For an
+/// answer that came over redirects, `Cache-Control`, `Age` and `Vary` combine those of every hop,
+/// and there is no `ETag`.
 public struct ModelResponse<Model: Sendable>: Sendable {
+  /// The parsed body.
   public let model: Model
-  /// `nil` where no server has answered: for a local write, and with a network step of one's own.
+  /// The status; `nil` for a local write, and for a value from a custom network step.
   public let status: HTTPResponse.Status?
-  /// Empty where no server has answered.
+  /// The header fields; empty for a local write, and for a value from a custom network step.
   public let headers: HTTPFields
-  /// Where this fetch got it from.
+  /// The source of the model for this fetch.
   public let origin: Origin
-  /// When it was received, or confirmed by a 304.
+  /// The time at which the model was received, or last confirmed by a 304.
   public let fetchedAt: Date
-  /// How old it is, the time in caches on the way included (RFC 9111 §4.2.3). Never negative.
+  /// The age, including time spent in caches between here and the server (RFC 9111 §4.2.3). Never
+  /// negative.
   public let age: Duration
+  /// A Boolean value that indicates whether the model was stale when the fetch returned it.
   public let isStale: Bool
 
   private let resource: Resource
-  /// Whom relative references are resolved against; `nil` without a backend.
+  /// The URL that relative references are resolved against; `nil` without a backend.
   private let url: String?
   private let secretQueryItems: Set<String>
 
@@ -46,27 +50,31 @@ public struct ModelResponse<Model: Sendable>: Sendable {
     secretQueryItems = answer.secretQueryItems
   }
 
-  /// The links of the `Link` fields, in order (RFC 8288).
+  /// The links of the `Link` header fields, in order (RFC 8288). Parsed on each access.
   public var links: [WebLink] { WebLink.links(in: headers) }
 
-  /// The target of the first link with this relation type, such as `next`; `nil` where there is none.
+  /// Returns the target of the first link with a relation type, such as `next`; `nil` if there is
+  /// none.
   ///
-  /// A link with an `anchor` speaks of another page, and does not count.
+  /// A link with an `anchor` describes another page, and is skipped (RFC 8288 §3.2).
   ///
-  /// - Throws: see ``resource(for:)``.
+  /// - Parameter relation: The relation type; its case does not matter.
+  /// - Throws: The errors of ``resource(for:)``.
   public func link(rel relation: String) throws(ReactorError) -> Resource? {
     let relation = relation.lowercased()
     guard let link = links.first(where: { $0.relations.contains(relation) && $0["anchor"] == nil }) else { return nil }
     return try resource(for: link)
   }
 
-  /// A `GET` of a link's target, with the header fields, the identity fields and the freshness of what was fetched.
+  /// Returns a `GET` of a link's target, with this request's header fields, identity header fields
+  /// and freshness.
   ///
-  /// A relative reference is resolved against the URL that was asked for, whether or not that redirected. The path of
-  /// the base URL does not count.
+  /// A relative reference is resolved against the URL of the request, even if that redirected. The
+  /// target may lie outside the base URL's path.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` where the target is no URL, or is of another origin. Likewise where
-  ///   its query has one of ``ReactorConfiguration/secretQueryItems``: of those, a digest alone is kept.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the target is not an `http` or `https` URL,
+  ///   or has another origin. The same error is thrown if its query has an item of
+  ///   ``ReactorConfiguration/secretQueryItems``, of which only a digest is stored.
   public func resource(for link: WebLink) throws(ReactorError) -> Resource {
     var next = resource.at(link: try absolute(link.target))
     next.method = .get

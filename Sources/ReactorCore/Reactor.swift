@@ -1,19 +1,19 @@
 public import Foundation
-// Records, keys, scopes and persistence are part of this module's interface, and so are `HTTPFields`, `HTTPRequest` and their
-// like: a program imports one module.
+// Records, keys, scopes, persistence and HTTP fields are part of this module's interface, so that a
+// program imports one module.
 @_exported public import HTTPCaching
 @_exported public import HTTPTypes
 
-/// Models of one type from one backend: asked for once, kept, shared and observed. Made once and shared.
+/// Fetches, caches and observes models of one type from one backend. Make one and share it.
 ///
 /// ```
 /// Resource ─▶ fetch
-///               │ Memory        decoded models, bounded, synchronous            hit ─▶ return (no suspension)
-///               │   (one flight per key from here on, however many callers)
-///               │ Persistence   bytes and metadata on disk; fresh? ─▶ Parsing ─▶ Memory ─▶ return
-///               │ Network       reachable? ─▶ middlewares ─▶ Transport; HTTPCache judges the answer
+///               │ Memory        decoded, bounded, synchronous       hit ─▶ return (no suspension)
+///               │   (from here on one flight per key, however many callers)
+///               │ Persistence   bytes and metadata on disk    fresh ─▶ Parsing ─▶ Memory ─▶ return
+///               │ Network       reachable ─▶ middlewares ─▶ Transport; HTTPCache judges the answer
 ///               │ Parsing       bytes ─▶ Model
-///               │ Persistence   save, Memory
+///               │ Persistence   save; Memory
 ///               └ Observing     every open stream of that key gets the new LoadState
 /// ```
 ///
@@ -22,23 +22,28 @@ public import Foundation
 /// let list = try await articles.fetch("articles")
 /// ```
 ///
-/// Every method may be called from any isolation. Disk and parsing never run on the caller's actor; a memory hit never leaves it.
-/// A caller that is cancelled gets ``ReactorError/cancelled`` at once; the request is cancelled when the last that waits for
-/// it has gone.
+/// You can call every method from any isolation. Disk access and parsing never run on the caller's
+/// actor; a memory hit never leaves it.
+///
+/// A cancelled caller gets ``ReactorError/cancelled`` at once. The request is cancelled when its
+/// last waiter leaves.
 public final class Reactor<Model: Sendable>: Sendable {
   @usableFromInline let engine: ReactorEngine
 
+  /// Creates a reactor that runs the steps of `flow`, and shares the layer that the flow was made
+  /// with.
   public init(flow: ReactorFlow<Model>) { engine = ReactorEngine(flow) }
 
-  /// A reactor with a layer of its own.
+  /// Creates a reactor with its own layer.
   ///
-  /// `Model` is `Codable` or ``Mappable``, a collection of either, or `Data`, `String` or `Void`; the parser is chosen when
-  /// the reactor is made, as ``Parser/automatic(keyPath:decoder:encoder:mode:)`` says. With any other type each fetch fails with
-  /// ``ReactorError/parser(_:)`` before a request is sent.
+  /// `Model` is `Codable` or ``Mappable``, a collection of either, or `Data`, `String` or `Void`.
+  /// The reactor chooses its parser when it is made; see
+  /// ``Parser/automatic(keyPath:decoder:encoder:mode:)``. With any other type, each fetch fails
+  /// with ``ReactorError/parser(_:)`` before it sends a request.
   ///
   /// - Parameters:
-  ///   - persistence: `nil` keeps models in memory only.
-  ///   - reachability: says whether there is connectivity. ``Reachability/always`` tries every request.
+  ///   - persistence: The durable store. `nil`, the default, stores models in memory only.
+  ///   - reachability: The source of connectivity. ``Reachability/always`` tries every request.
   public convenience init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
     reachability: any Reachability = SystemReachability(), configuration: ReactorConfiguration = .init()
@@ -49,120 +54,159 @@ public final class Reactor<Model: Sendable>: Sendable {
         configuration: configuration))
   }
 
-  /// The model: from memory or persistence while that is fresh, else from the network (``FetchPolicy/cacheFirst``).
+  /// Returns the model, from memory or persistence while it is fresh, else from the network
+  /// (``FetchPolicy/cacheFirst``).
+  ///
+  /// A memory hit does not suspend.
+  ///
+  /// - Throws: ``ReactorError``; see ``fetch(_:policy:)``.
   @inlinable public func fetch(_ resource: Resource) async throws(ReactorError) -> Model {
     if let model = engine.hit(resource, .cacheFirst) { return model.model(as: Model.self) }
     return try await engine.missed(resource, .cacheFirst).model(as: Model.self)
   }
 
-  /// The model from the network, whatever is stored; saved when that succeeds (``FetchPolicy/networkOnly``).
+  /// Fetches the model from the network, whatever is stored, and stores it
+  /// (``FetchPolicy/networkOnly``).
   public func fetchFromNetwork(_ resource: Resource) async throws(ReactorError) -> Model {
     try await fetch(resource, policy: .networkOnly)
   }
 
-  /// The model, as `policy` says.
+  /// Returns the model from the sources that `policy` allows.
   ///
-  /// Concurrent fetches of one key share one request. A resource that is not read-only is sent and not fetched: ``send(_:)``.
+  /// Concurrent fetches of one key share one request. The request is cancelled when its last waiter
+  /// leaves. To make a request that may change something, call ``send(_:)``.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` for a resource that may change something.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for a resource that is not read-only,
+  ///   ``ReactorError/cancelled`` as soon as the caller is cancelled, or the error of the step that
+  ///   failed.
   public func fetch(_ resource: Resource, policy: FetchPolicy) async throws(ReactorError) -> Model {
     if let model = engine.hit(resource, policy) { return model.model(as: Model.self) }
     return try await engine.missed(resource, policy).model(as: Model.self)
   }
 
-  /// The model as ``fetch(_:policy:)`` gets it, with the status, the header fields and the links of its response.
+  /// Returns the model with the status, header fields and links of its response.
   ///
-  /// Joins the same flights, throws the same errors and ends as early when it is cancelled.
+  /// It joins the same flights as ``fetch(_:policy:)``, and throws the same errors.
   public func fetchResponse(
     _ resource: Resource, policy: FetchPolicy = .cacheFirst
   ) async throws(ReactorError) -> ModelResponse<Model> {
     ModelResponse(try await engine.response(to: resource, policy))
   }
 
-  /// Sends a request that may change something on the server, and returns the model of its response.
+  /// Sends a request that may change something on the server, and returns the model of its
+  /// response.
   ///
   /// ```swift
   /// let created = try await posts.send(Resource("posts", method: .post, json: draft))
   /// ```
   ///
-  /// It is requested by itself each time, and its response is never stored. When the server has accepted it, what is
-  /// stored for its URL, and for those that the response names, is invalidated (RFC 9111 §4.4). A caller that is cancelled
-  /// gets ``ReactorError/cancelled`` at once; the server may have carried it out all the same, and then what is stored
-  /// is invalidated too.
+  /// Every call sends a request of its own, and the response is never stored. When the server
+  /// accepts the request, the reactor invalidates the records of its URL and of the URLs that the
+  /// response names (RFC 9111 §4.4).
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` for a resource that only reads: fetch it.
+  /// A cancelled caller gets ``ReactorError/cancelled`` at once. The server may still have carried
+  /// out the request; the records are then invalidated too.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for a read-only resource; call ``fetch(_:)``
+  ///   for one.
   public func send(_ resource: Resource) async throws(ReactorError) -> Model {
     try await engine.send(resource).model.model(as: Model.self)
   }
 
-  /// Sends a request as ``send(_:)`` does, and returns its model with the status, the header fields and the links of the
-  /// response.
+  /// Sends a request as ``send(_:)`` does, and returns the model with the status, header fields and
+  /// links of the response.
   public func sendResponse(_ resource: Resource) async throws(ReactorError) -> ModelResponse<Model> {
     ModelResponse(try await engine.response(toSending: resource))
   }
 
-  /// The model that memory has, fresh or stale; asks nobody, and never suspends.
+  /// Returns the cached model, fresh or stale, from memory alone. It does not suspend.
   @inlinable public func cached(_ resource: Resource) -> Model? { engine.cached(resource)?.model(as: Model.self) }
 
-  /// What is known of the resource, and each change of it, whoever causes it. Nothing happens until it is iterated.
+  /// Returns the states of a resource: the current one, and each later change, whichever caller
+  /// causes it.
+  ///
+  /// Nothing happens until the sequence is iterated.
   public func states(
     for resource: Resource, policy: FetchPolicy = .staleWhileRevalidate
   ) -> LoadStates<Model> {
     LoadStates(engine: engine, resource: resource, policy: policy)
   }
 
-  /// The same, and the network is asked every `interval` while somebody watches, whatever is stored.
+  /// Returns the states of a resource, and polls the network while the sequence is iterated.
   ///
-  /// The interval, on the configuration's clock, counts from the end of the latest attempt, whoever made it: requests never
-  /// overlap, and many that poll one resource make one request an interval, the shortest of theirs. It is
-  /// ``ReactorConfiguration/pollingFactorInLowPower`` times as long while power is saved. A failure is shown, and the next is
-  /// tried all the same; without connectivity it waits for that. What is removed is not asked for until somebody brings it back.
+  /// A poll asks the network whatever is stored. The interval, on ``ReactorConfiguration/clock``,
+  /// starts at the end of the latest attempt, whichever caller made it. Requests therefore never
+  /// overlap, and several polling streams of one resource share one request, at the shortest of
+  /// their intervals.
   ///
-  /// - Parameter interval: of zero or less, and of `Duration.never`: no polling. ``FetchPolicy/cacheOnly`` never polls.
+  /// While the system saves power, intervals are ``ReactorConfiguration/pollingFactorInLowPower``
+  /// times as long. After a failure, the stream shows the error and polling continues. Without
+  /// connectivity, the next poll waits for it. After ``remove(_:)``, polling pauses until the
+  /// resource is fetched or saved again.
+  ///
+  /// - Parameter interval: The polling interval. Zero, a negative value or `Duration.never`
+  ///   disables polling, and so does ``FetchPolicy/cacheOnly``.
   public func states(
     for resource: Resource, policy: FetchPolicy = .staleWhileRevalidate, polling interval: Duration
   ) -> LoadStates<Model> {
     LoadStates(engine: engine, resource: resource, policy: policy, polling: interval)
   }
 
-  /// A local write, before the server knows of it: observers and waiting callers get `model` at once, an answer to an
-  /// earlier request no longer replaces it, and the next success of the network does.
+  /// Stores a local value before the server knows of it.
   ///
-  /// Other reactors of the layer hear of it. One of the same model type reads what was persisted. For one of another type
-  /// its own copy becomes stale; nobody asks the network because of that, since the answer would replace what was written.
+  /// Observers and waiting callers get `model` at once. Answers to earlier requests no longer
+  /// replace it; the next successful request does.
   ///
-  /// Returns when it is persisted. A model that cannot be encoded stays in memory, and an event says so. A caller that is
-  /// cancelled while it waits for its turn at the disk gets ``ReactorError/cancelled`` at once; the write is made all the same.
-  /// Only the same type reads it from disk, by the type's name: renaming the type forgets the write.
+  /// Other reactors of the layer are notified. One of the same model type reads the persisted
+  /// value. One of another type marks its cached model stale, but does not fetch, since the answer
+  /// would replace the local value.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` only with ``ReactorConfiguration/failsWhenSaveFails``.
+  /// The method returns when the value is persisted. A model that cannot be encoded stays in memory
+  /// only, and an event reports that. A caller that is cancelled while it waits for the disk gets
+  /// ``ReactorError/cancelled`` at once; the write continues.
+  ///
+  /// Only a reactor of the same type reads the value from disk, by the type's name: renaming the
+  /// type discards the write.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for a resource that is not read-only. A failed
+  ///   save is thrown only with ``ReactorConfiguration/failsWhenSaveFails``, as
+  ///   ``ReactorError/persistence(_:)``; otherwise it is an event.
   public func save(_ model: Model, for resource: Resource) async throws(ReactorError) {
     try await engine.write(AnyModel(model), for: resource)
   }
 
-  /// Declares what is stored stale, in memory and on disk. Open streams ask anew, and a request under way is begun again.
+  /// Marks the stored value stale, in memory and on disk.
   ///
-  /// Where the record cannot be marked, which is an event (``ReactorEvent/Kind/saveFailed(_:)``), it counts as fresh again once memory has
-  /// forgotten it.
+  /// Open streams fetch again, and a request in flight is restarted.
+  ///
+  /// If the record on disk cannot be marked, an event reports that
+  /// (``ReactorEvent/Kind/saveFailed(_:)``). The record then counts as fresh again once memory has
+  /// evicted the model. A resource that is not read-only has nothing stored, and is ignored.
   public func invalidate(_ resource: Resource) async { await engine.invalidate(resource) }
 
-  /// Forgets the resource. Callers that wait for it get ``ReactorError/cancelled``; open streams show nothing, and do not ask.
+  /// Removes the resource from memory and disk.
   ///
-  /// A caller of this that is cancelled while it waits for its turn at the disk gets ``ReactorError/cancelled`` at once; the removal
-  /// is made all the same.
+  /// Waiting callers get ``ReactorError/cancelled``. Open streams show no value, and do not fetch.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` where the record could not be deleted; memory is cleared.
-  ///   ``ReactorError/deadlock(keys:)`` where a step of a flow calls it and would wait for ever.
+  /// A caller that is cancelled while it waits for the disk gets ``ReactorError/cancelled`` at
+  /// once; the removal continues.
+  ///
+  /// - Throws: ``ReactorError/persistence(_:)`` if the record could not be deleted; memory is
+  ///   cleared all the same. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and
+  ///   would wait forever. ``ReactorError/invalidResource(_:)`` for a resource that is not
+  ///   read-only.
   public func remove(_ resource: Resource) async throws(ReactorError) { try await engine.remove(resource) }
 
-  /// Forgets all that the reactor's scope has, in memory and on disk, as ``ModelLayer/removeAll()`` does.
+  /// Removes everything that the reactor's scope stores, in memory and on disk.
   ///
-  /// Reactors that share its layer forget too. With persistence, all that the store has in this scope is deleted.
+  /// The layer's other reactors are cleared too; see ``ModelLayer/removeAll()``.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` where the disk could not be cleared; memory is.
+  /// - Throws: ``ReactorError/persistence(_:)`` if the disk could not be cleared; memory is cleared
+  ///   all the same. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and would wait
+  ///   forever.
   public func removeAll() async throws(ReactorError) { try await engine.layer.removeAll() }
 
-  /// What happens in this reactor and those that share its layer; see ``ModelLayer/events``.
+  /// The events of this reactor and those that share its layer; see ``ModelLayer/events``.
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.layer.events) }
 
   /// Calls `body` with every event, in order; see ``ModelLayer/observeEvents(_:)``.
@@ -170,7 +214,8 @@ public final class Reactor<Model: Sendable>: Sendable {
     engine.layer.events.observe(body)
   }
 
-  /// Calls `body` with every event for as long as `owner` lives; see ``ModelLayer/observeEvents(for:_:)``.
+  /// Calls `body` with every event for as long as `owner` lives; see
+  /// ``ModelLayer/observeEvents(for:_:)``.
   public func observeEvents<Owner: AnyObject & Sendable>(
     for owner: Owner, _ body: @escaping @Sendable (Owner, ReactorEvent) -> Void
   ) {

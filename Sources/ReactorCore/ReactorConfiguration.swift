@@ -1,49 +1,65 @@
 public import Foundation
 
-/// How a reactor behaves. Every field has a default that suits an app; the few that surprise are on the page
-/// <doc:ImportantDefaults>.
+/// The behaviour of a reactor. Every property has a default that suits an app; the surprising ones
+/// are on the page <doc:ImportantDefaults>.
 public struct ReactorConfiguration: Sendable {
-  /// How long a copy counts as fresh where neither the resource nor the server says. Default: 5 minutes.
-  /// Zero: always stale, and still coalesced. `Duration.never`: never stale.
+  /// The time for which a cached value is fresh, if neither the resource nor the server says.
+  /// Default: 5 minutes.
+  ///
+  /// With zero, a value is stale at once, and concurrent fetches still share a request. With
+  /// `Duration.never`, it never becomes stale.
   public var freshFor: Duration = .seconds(300)
 
-  /// When a model that nobody observes leaves memory, counted from its last use. Default: 5 minutes.
+  /// The time after its last use at which an unobserved model is evicted from memory. Default: 5
+  /// minutes.
   ///
-  /// A model that was read again since it was stored may stay for up to as long again.
+  /// A model that was read again since it was stored may stay for up to twice as long.
   public var keepUnusedFor: Duration = .seconds(300)
 
-  /// How long after it became stale a copy may stand in when the network fails (RFC 5861 §4). Default: zero.
-  /// What the server's `stale-if-error` says goes before.
+  /// The time for which a stale value may be returned when the network fails (RFC 5861 §4).
+  /// Default: zero.
+  ///
+  /// The server's `stale-if-error` takes precedence.
   public var staleIfError: Duration = .zero
 
-  /// A Boolean value that indicates whether open streams request a value anew when it becomes
-  /// stale. Default: `false`. One request, however many watch; where it fails, the next
-  /// invalidation or reconnection asks again. ``FetchPolicy/cacheOnly`` never asks.
+  /// A Boolean value that indicates whether open streams fetch again when their value becomes
+  /// stale. Default: `false`.
+  ///
+  /// All streams of a value share one request. If it fails, the next invalidation or reconnection
+  /// tries again. ``FetchPolicy/cacheOnly`` never fetches.
   public var revalidatesWhenStale: Bool = false
 
-  /// By how much intervals of polling are stretched while power is saved. Default: 4. From 1 to 1,000; what is outside counts as
-  /// the nearer end.
+  /// The factor by which polling intervals grow while the system saves power. Default: 4. Clamped
+  /// to 1 through 1,000.
   public var pollingFactorInLowPower: Int = 4
 
-  /// A Boolean value that indicates whether power is to be saved; followed only while somebody
-  /// polls. Default: what the system says.
+  /// The source that says whether power is to be saved. Default: the system.
+  ///
+  /// It is observed only while a stream polls.
   public var powerSaving: any PowerSaving = SystemPowerSaving()
 
-  /// A Boolean value that indicates whether a fetch returns only when its record is saved. Default:
+  /// A Boolean value that indicates whether a fetch waits until its record is saved. Default:
   /// `true`.
   public var waitsForSave: Bool = true
 
-  /// A Boolean value that indicates whether a fetch whose record cannot be saved fails with
-  /// ``ReactorError/persistence(_:)``. Default: `false`: it succeeds, and the failure is an event.
-  /// (Reactor 1.x: `true`.) Needs ``waitsForSave``.
+  /// A Boolean value that indicates whether a fetch fails with ``ReactorError/persistence(_:)`` if
+  /// its record cannot be saved. Default: `false`.
+  ///
+  /// Otherwise the fetch succeeds, and an event reports the failure. A fetch can fail this way only
+  /// with ``waitsForSave``. The property also applies to ``Reactor/save(_:for:)``. In Reactor 1.x
+  /// the default was `true`.
   public var failsWhenSaveFails: Bool = false
 
-  /// A Boolean value that indicates whether connectivity is looked at before a request. Default:
-  /// `true`. A loopback host is never asked about.
+  /// A Boolean value that indicates whether connectivity is checked before a request. Default:
+  /// `true`.
+  ///
+  /// Requests to a loopback host are never checked.
   public var checksReachability: Bool = true
 
-  /// How often a request that failed is sent again. Default: ``RetryPolicy``'s, two more attempts after half a second or so. A network
-  /// step of one's own is not retried.
+  /// The policy for retrying failed requests. Default: ``RetryPolicy``'s, which is two more
+  /// attempts, after half a second or so.
+  ///
+  /// A custom network step is not retried.
   public var retry: RetryPolicy = RetryPolicy()
 
   /// The treatment of an array's malformed elements. Default: ``ParsingMode/prune``.
@@ -55,27 +71,33 @@ public struct ReactorConfiguration: Sendable {
   /// Set it up before it is put here, and change it no more: reactors share it.
   public var decoder = JSONDecoder()
 
-  /// Encodes `Codable` models that are saved locally, where a reactor has no parser of its own. It must write what
-  /// ``decoder`` reads. Default: a `JSONEncoder` as it comes. The body of a ``Resource`` has an encoder of its own.
+  /// The encoder for `Codable` models that are saved locally, in reactors without a parser of their
+  /// own. Default: a new `JSONEncoder`.
+  ///
+  /// It must write what ``decoder`` reads. The body of a ``Resource`` has an encoder of its own.
   public var encoder = JSONEncoder()
 
-  /// How much is kept in memory. Default: 1,000 models or 64 MiB of payload.
+  /// The limit of the memory. Default: 1,000 models or 64 MiB of payload.
   public var memoryLimit: MemoryLimit = MemoryLimit()
 
-  /// The names of query items that are secret, without regard to case. Default: `HTTPCache.defaultSecretQueryItems`.
+  /// The names of secret query items; case does not matter. Default:
+  /// `HTTPCache.defaultSecretQueryItems`.
   ///
-  /// No key, event or description holds their values, and no record does in its URL, `Location`, `Content-Location`, `Link`
-  /// and `Refresh`. The page <doc:Secrets> says where they are found.
+  /// Their values appear in no key, event or description. In a record, the URL and the fields
+  /// `Location`, `Content-Location`, `Link` and `Refresh` hold digests instead. The page
+  /// <doc:Secrets> says where secrets are looked for.
   public var secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
 
-  /// What waits: for eviction, polling, a retry and, where a step waits, for that. Default: `ContinuousClock`.
+  /// The clock behind every wait: eviction, polling, retries, and waits inside a flow's steps.
+  /// Default: `ContinuousClock`.
   public var clock: any Clock<Duration> = ContinuousClock()
 
-  /// The wall clock, by which freshness is judged. Default: `Date()`.
+  /// The wall clock, which decides freshness. Default: `Date()`.
   public var now: @Sendable () -> Date = { Date() }
 
-  /// Where flights run. Default: `nil`, the global executor. A simulation gives its own.
+  /// The executor of flights. Default: `nil`, the global executor. A simulation sets its own.
   public var taskExecutor: (any TaskExecutor)?
 
+  /// Creates a configuration with all defaults.
   public init() {}
 }

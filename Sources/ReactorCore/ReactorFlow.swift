@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 
-/// The steps of one fetch, each replaceable on its own.
+/// The steps of a fetch, each of which you can replace.
 ///
-/// A flow is made from a ``Backend``, a `Persistence` and a ``Parser``, or from closures; either way it gets memory, flights, states
-/// and ordering from the ``Reactor`` that runs it. To wrap a step, keep the old one and call it:
+/// A flow is made from a ``Backend``, a `Persistence` and a ``Parser``, or from closures. In both
+/// cases, the ``Reactor`` that runs it adds memory, flights, states and ordering. To wrap a step,
+/// store the old one and call it:
 ///
 /// ```swift
 /// let load = flow.loadFromPersistence
@@ -13,44 +14,57 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Steps run on the global executor, never on the caller's actor. They may throw anything: a ``ReactorError`` passes, a
-/// `CancellationError` becomes ``ReactorError/cancelled``, the rest ``ReactorError/network(_:)`` or
-/// ``ReactorError/persistence(_:)``. They are cancelled with the flight, when its last waiter leaves. A step that throws a
-/// cancellation by itself, such as the end of a time limit of its own, has failed: callers get ``ReactorError/cancelled``, and
-/// streams show it as their error.
+/// Steps run on the global executor or ``ReactorConfiguration/taskExecutor``, never on the caller's
+/// actor. They are cancelled with their flight, when its last waiter leaves.
 ///
-/// A step may use the reactors of its layer. While it loads, saves or removes, nobody else uses the persistence of its key, except
-/// what the step itself awaits; another key is waited for. Steps that wait for each other get
-/// ``ReactorError/deadlock(keys:)``. The library knows what a step awaits in its own task and in tasks made with `Task { }`,
-/// but not in a detached one: do not await one that uses the step's key.
+/// A step may throw any error. A ``ReactorError`` is passed on, a `CancellationError` becomes
+/// ``ReactorError/cancelled``, and any other error becomes ``ReactorError/network(_:)`` or
+/// ``ReactorError/persistence(_:)``. A step that throws a cancellation of its own, for example at
+/// its own deadline, has failed: callers get ``ReactorError/cancelled``, and streams show it as
+/// their error.
+///
+/// A step may use the reactors of its layer. While it loads, saves or removes, it has exclusive use
+/// of the persistence of its key, which extends to the calls that it awaits. Calls for other keys
+/// wait their turn. Steps that wait for each other get ``ReactorError/deadlock(keys:)``. The
+/// library follows what a step awaits in its own task and in tasks made with `Task { }`, but not in
+/// detached tasks: do not await a detached task that uses the step's key.
 public struct ReactorFlow<Model: Sendable>: Sendable {
-  /// Asks the network and parses. To say "unchanged", it returns ``FetchContext/stale`` with a new `fetchedAt`.
+  /// Requests the model from the network and parses it.
+  ///
+  /// To report that the stale copy is still valid, return ``FetchContext/stale`` with a new
+  /// ``Snapshot/fetchedAt``. Replacing this step or ``loadFromPersistence`` ends the reuse of
+  /// models that are already parsed.
   public var network: @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model> {
     didSet { decoded = DecodedModelLookup() }
   }
-  /// What is persisted; `nil` where nothing is. What it throws is a miss, and an event.
+  /// Loads the persisted model; `nil` if there is none. A thrown error counts as a miss and is
+  /// reported as an event.
   public var loadFromPersistence: @Sendable (Resource) async throws -> Snapshot<Model>? {
     didSet { decoded = DecodedModelLookup() }
   }
-  /// Persists a model that came from the network or, with no ``Snapshot/record``, was written locally.
+  /// Persists a model that came from the network or was written locally; a local one has no
+  /// ``Snapshot/record``.
   public var saveToPersistence: @Sendable (Snapshot<Model>, Resource) async throws -> Void
-  /// Forgets what is persisted. Default: nothing.
+  /// Removes the persisted model. Default: does nothing.
   public var removeFromPersistence: @Sendable (Resource) async throws -> Void
+  /// The configuration of the reactor that runs this flow.
   public var configuration: ReactorConfiguration
 
-  /// What it shares with the other reactors of a layer; a flow of closures has one of its own.
+  /// The state shared with the other reactors of a layer. A flow of closures has a layer of its
+  /// own.
   let layer: LayerContext
-  /// Declares what is persisted stale.
+  /// Marks the persisted record stale.
   var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
   /// A Boolean value that indicates whether ``saveToPersistence`` saves at all.
   var isPersistent: Bool
-  /// Lets the steps use a model that is in memory instead of parsing its bytes again. Not with a step that was replaced: it may
-  /// make another model of the bytes.
+  /// Finds models in memory, so that the steps need not parse their bytes again. Replacing a step
+  /// disconnects it, since the new step may parse the bytes differently.
   var decoded = DecodedModelLookup()
 
-  /// A flow with all three steps.
+  /// Creates a flow from closures, with a layer of its own.
   ///
-  /// - Parameter reachability: says whether there is connectivity. Default: `nil`, the network step is always tried.
+  /// - Parameter reachability: The source of connectivity. With `nil`, the default, the network
+  ///   step is always tried.
   public init(
     configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
     network: @escaping @Sendable (Resource, FetchContext<Model>) async throws -> Snapshot<Model>,
@@ -67,9 +81,10 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     isPersistent = true
   }
 
-  /// A flow without persistence: memory, then `network`.
+  /// Creates a flow without persistence: memory, then `network`.
   ///
-  /// - Parameter reachability: says whether there is connectivity. Default: `nil`, the network step is always tried.
+  /// - Parameter reachability: The source of connectivity. With `nil`, the default, the network
+  ///   step is always tried.
   public init(
     configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
     network: @escaping @Sendable (Resource) async throws -> Model
@@ -98,12 +113,12 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
     isPersistent = layer.cache.isPersistent
   }
 
-  /// Under what `resource` is known. Without a base URL, the path stands for itself.
+  /// Returns the key of `resource`. Without a base URL, the path is used in its place.
   func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
     try layer.keys.key(resource, secretQueryItems: configuration.secretQueryItems)
   }
 
-  /// A Boolean value that indicates whether a request can be tried now.
+  /// A Boolean value that indicates whether there is connectivity, or it is not checked.
   var isReachable: Bool {
     guard !layer.isOffline.load(ordering: .relaxed) else { return false }
     guard configuration.checksReachability, let reachability = layer.reachability else { return true }
@@ -111,21 +126,25 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   }
 }
 
-/// What a flow's network step is given beside the resource.
+/// The input of a flow's network step, beside the resource.
 public struct FetchContext<Model: Sendable>: Sendable {
-  /// The copy that there is, if any: the step may ask the server whether it is still good, and return it with a new
-  /// ``Snapshot/fetchedAt`` if so.
+  /// The stored copy, fresh or stale; `nil` if there is none.
+  ///
+  /// The step may ask the server whether the copy is still valid, and if so return it with a new
+  /// ``Snapshot/fetchedAt``.
   public var stale: Snapshot<Model>?
-  /// To be told how far the transfer has come; streams show it.
+  /// A closure for the step to call with the progress of the transfer, which streams show. It can
+  /// be called from any thread.
   public var progress: @Sendable (TransferProgress) -> Void
-  /// A Boolean value that indicates whether persistence was asked in this flight; then ``stale`` is
-  /// what it had, and it need not be asked again.
+  /// A Boolean value that indicates whether this flight has read persistence. Then ``stale`` is the
+  /// result, and a second read is unnecessary.
   var hasAskedPersistence = false
-  /// To be told of each request that is about to be sent.
+  /// A closure to call before each request is sent.
   var sends: @Sendable () -> Void = {}
-  /// Where every attempt leaves its hops; `nil`: nobody asks.
+  /// The record of every attempt's redirects; `nil` if nobody needs it.
   var trail: RedirectTrail?
 
+  /// Creates a context, for example to test a network step.
   public init(
     stale: Snapshot<Model>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) {
