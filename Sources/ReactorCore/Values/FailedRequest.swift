@@ -5,10 +5,10 @@ package import HTTPTypes
   import FoundationNetworking
 #endif
 
-/// The request that an error is about: its method, host and path, and never its query.
+/// The request that failed: its method, host and path, and never its query.
 ///
-/// An error's cases have no place for it, so it is attached to what they carry: the response's
-/// fields, the `userInfo` of a `URLError`, the ``ParserError``.
+/// The cases of the error types have no room for it, so it travels in what they carry: the
+/// response's header fields, the `userInfo` of a `URLError`, or the ``ParserError``.
 struct FailedRequest: Sendable {
   let text: String
 
@@ -17,7 +17,8 @@ struct FailedRequest: Sendable {
     text = "\(request.method.rawValue) \(request.authority ?? "")\(path)"
   }
 
-  /// `error` with the request, unless it has one, as that of a request which a middleware sent.
+  /// Returns `error` with the request attached, unless it has one already, from a middleware that
+  /// sent a request of its own.
   func attached(to error: any Error) -> any Error {
     switch error {
     case let error as ReactorError: attached(to: error)
@@ -60,12 +61,15 @@ struct FailedRequest: Sendable {
 }
 
 extension HTTPField.Name {
-  /// The name of the field that ``ReactorError/server(_:body:)`` has and no server sent.
+  /// The name of a field in the response of ``ReactorError/server(_:body:)`` that no server sent:
+  /// it holds the request.
   static let reactorRequest = HTTPField.Name("Reactor-Request") ?? .from
 }
 
 extension HTTPResponse {
-  /// The size of the body to come over the wire (RFC 9110 §8.6); `nil` where none is announced, or it is that of something else.
+  /// Returns the announced size of the body in bytes (RFC 9110 §8.6); `nil` if there is none, or if
+  /// `Content-Length` describes something else, as for a HEAD response or a body with a content
+  /// coding.
   package func announcedLength(of method: HTTPRequest.Method) -> Int? {
     guard method != .head, status != .noContent, status != .notModified, !isCoded,
       headerFields[.transferEncoding] == nil
@@ -73,18 +77,19 @@ extension HTTPResponse {
     return headerFields[.contentLength].flatMap { Int($0) }
   }
 
-  /// A Boolean value that indicates whether the announced length is none, which makes the response
-  /// unusable (RFC 9112 §6.3). The same number several times is one.
+  /// A Boolean value that indicates whether `Content-Length` is malformed, which makes the response
+  /// unusable (RFC 9112 §6.3). A list that repeats one number is valid.
   package var hasInvalidLength: Bool {
     guard headerFields[.transferEncoding] == nil, let field = headerFields[.contentLength] else { return false }
     let lengths = Set(field.filter { $0 != " " }.split(separator: ",", omittingEmptySubsequences: false))
     return lengths.count != 1 || lengths.contains { $0.isEmpty || !$0.utf8.allSatisfy { (48...57).contains($0) } }
   }
 
-  /// A Boolean value that indicates whether the body is not what went over the wire.
+  /// A Boolean value that indicates whether the body has a content coding, so that it differs from
+  /// the bytes on the wire.
   package var isCoded: Bool { contentCodings.contains { $0 != "identity" } }
 
-  /// In the order in which they were applied, in lower case (RFC 9110 §8.4).
+  /// The content codings, in the order in which they were applied, in lower case (RFC 9110 §8.4).
   package var contentCodings: [String] {
     (headerFields[.contentEncoding] ?? "").lowercased().filter { $0 != " " && $0 != "\t" }.split(separator: ",").map(
       String.init)

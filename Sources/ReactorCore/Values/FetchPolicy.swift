@@ -1,4 +1,4 @@
-/// Which copy answers a fetch, and when the network is asked.
+/// The choice between stored values and the network for a fetch.
 ///
 /// | policy | fresh copy | stale copy | no copy | the network fails |
 /// | --- | --- | --- | --- | --- |
@@ -7,11 +7,16 @@
 /// | `networkFirst` | ask | ask | ask | any stored value, else the error |
 /// | `cacheOnly` | return | return | ``ReactorError/notCached`` | – |
 /// | `staleWhileRevalidate` | return, no request | return now, one request in the background | ask | an event only; with no copy, the error |
+///
+/// Under `cacheFirst`, a copy within the server's `stale-while-revalidate` window is returned, and
+/// revalidated in the background. A stale copy that the server forbids to serve, as with
+/// `must-revalidate`, is returned by `cacheOnly` alone.
 public enum FetchPolicy: Sendable, Hashable, CaseIterable {
+  /// The policies; the table of ``FetchPolicy`` describes them.
   case cacheFirst, networkOnly, networkFirst, cacheOnly, staleWhileRevalidate
 }
 
-/// The decision of a policy on a copy: the table of ``FetchPolicy``, as pure functions.
+/// The decision of a policy about a copy: the table of ``FetchPolicy``, as pure functions.
 enum FetchDecision<Copy> {
   /// Return the copy.
   case use(Copy)
@@ -19,12 +24,14 @@ enum FetchDecision<Copy> {
   case useAndRevalidate(Copy)
   /// Ask the network.
   case ask
-  /// Neither is allowed: ``ReactorError/notCached``.
+  /// Fail with ``ReactorError/notCached``: there is no copy, and the network may not be asked.
   case notCached
 
+  /// Creates the decision of a policy about a copy.
+  ///
   /// - Parameters:
-  ///   - copy: the best copy at hand.
-  ///   - status: its status; `nil` where it may not be used, or there is none.
+  ///   - copy: The best copy at hand.
+  ///   - status: Its status; `nil` if there is no copy, or it may not be used.
   @inline(__always)
   init(_ policy: FetchPolicy, _ copy: Copy, _ status: CopyStatus?) {
     switch (policy, status) {
@@ -38,7 +45,7 @@ enum FetchDecision<Copy> {
     }
   }
 
-  /// A Boolean value that indicates whether somebody has to be asked.
+  /// A Boolean value that indicates whether persistence or the network has to be asked.
   var needsFlight: Bool {
     if case .use = self { false } else { true }
   }
@@ -48,12 +55,13 @@ extension FetchDecision: Sendable where Copy: Sendable {}
 extension FetchDecision: Equatable where Copy: Equatable {}
 
 extension FetchDecision<Void> {
-  /// The decision alone, where the copy is at hand anyway.
+  /// Decides without a copy, for callers that have it at hand.
   @inline(__always) init(_ policy: FetchPolicy, _ status: CopyStatus?) { self.init(policy, (), status) }
 }
 
 extension FetchPolicy {
-  /// Returns whether a copy of this status is the answer where the network has failed with `error`.
+  /// Returns whether a copy of this status is served as the stale fallback after the network failed
+  /// with `error`.
   func servesStale(_ status: CopyStatus?, on error: ReactorError) -> Bool {
     guard let status, status.allowsStale, error.isNetworkFailure else { return false }
     return switch self {

@@ -1,32 +1,42 @@
 public import Foundation
 import Synchronization
 
-/// What is known of a resource, and what is being done about it: two axes, so that an old value can be shown while a new one
-/// loads, and after a failure.
+/// The state of a resource on two axes: the known value, and the fetch under way.
+///
+/// An old value therefore stays visible while a new one loads, and after a failure.
 public struct LoadState<Value> {
-  /// The newest value known, whatever happened since.
+  /// The newest known value. It stays while a new one loads, and when that fails.
   public var value: Value?
-  /// Of the latest attempt; `nil` after a success.
+  /// The error of the latest attempt; `nil` after a success.
   public var error: ReactorError?
+  /// The activity of the resource: idle, fetching, or waiting for connectivity.
   public var fetchStatus: FetchStatus
-  /// Where ``value`` came from; `nil` without one.
+  /// The source of ``value``; `nil` without one.
   public var origin: Origin?
-  /// When ``value`` was fetched, or written locally.
+  /// The time at which ``value`` was fetched, or written locally.
   public var fetchedAt: Date?
   /// A Boolean value that indicates whether ``value`` was stale when this state was made.
+  ///
+  /// A value that becomes stale later makes no new state, unless
+  /// ``ReactorConfiguration/revalidatesWhenStale`` is set.
   public var isStale: Bool
-  /// Of the request under way.
+  /// The progress of the request in flight; `nil` if there is none, or it has not reported any.
   public var progress: TransferProgress?
-  /// Counts up with each change of the reactor's knowledge; a stream gives none twice.
+  /// The number of the change that led to this state. It grows within a stream, which yields each
+  /// revision at most once.
   public var revision: UInt64
-  /// Grows with each value that the library comes to know, in the whole process: two states that have a value and agree in this have
-  /// the same one, whatever sequences they are from. 0: not known, as in a state that was made by hand.
+  /// The number of the value, unique and growing within the process. 0 if unknown, as in a state
+  /// that was made by hand.
+  ///
+  /// Two states that both have a value and agree in this number have the same value, even if they
+  /// come from different sequences.
   public var valueRevision: UInt64
 
-  /// A Boolean value that indicates whether the value was removed, as at sign-out, and nobody has
-  /// asked for it or written it since.
+  /// A Boolean value that indicates whether the value was removed, as at sign-out, and has been
+  /// neither fetched nor written since.
   public var isRemoved = false
 
+  /// Creates a state, for example in a preview or a test. By default it is idle and has no value.
   public init(
     value: Value? = nil, error: ReactorError? = nil, fetchStatus: FetchStatus = .idle, origin: Origin? = nil,
     fetchedAt: Date? = nil, isStale: Bool = false, progress: TransferProgress? = nil, revision: UInt64 = 0,
@@ -43,18 +53,24 @@ public struct LoadState<Value> {
     self.valueRevision = valueRevision
   }
 
-  /// What a simple screen switches on: the value if there is one, else the error, else loading.
+  /// The state for a simple screen to switch over: the value if there is one, else the error, else
+  /// loading.
   ///
-  /// What was removed is not loading, since nobody asks for it: ``ReactorError/notCached``, though there is no ``error``.
+  /// A removed value does not load, since nothing fetches it. Its phase is `failed` with
+  /// ``ReactorError/notCached``, although ``error`` is `nil`.
   public var phase: Phase {
     if let value { return .loaded(value) }
     if let error { return .failed(error) }
     return isRemoved ? .failed(.notCached) : .loading
   }
 
+  /// The three states of a simple screen.
   public enum Phase {
+    /// There is neither a value nor an error.
     case loading
+    /// There is a value, even if it is stale, or the latest attempt failed.
     case loaded(Value)
+    /// There is no value, and the latest attempt failed, or the value was removed.
     case failed(ReactorError)
   }
 }
@@ -62,18 +78,19 @@ public struct LoadState<Value> {
 extension LoadState: Sendable where Value: Sendable {}
 extension LoadState.Phase: Sendable where Value: Sendable {}
 
-/// What is being done about a resource.
+/// The activity of a resource.
 public enum FetchStatus: Sendable, Hashable {
-  /// Nothing.
+  /// No fetch is under way.
   case idle
-  /// Persistence or the network is being asked.
+  /// A fetch from persistence or the network is under way.
   case fetching
-  /// It waits for connectivity, and asks when that is back.
+  /// A fetch waits for connectivity, and continues when it returns.
   case paused
 }
 
-/// Numbers for values that load states show: growing, and each given once in the process. So a value can be told from another
-/// also where the states of one sequence follow those of another.
+/// The source of ``LoadState/valueRevision``: growing numbers, each used once in the process.
+///
+/// The numbers tell two values apart even when the states of one sequence follow those of another.
 package enum ValueRevision {
   private static let latest = Atomic<UInt64>(0)
 
@@ -81,7 +98,9 @@ package enum ValueRevision {
 }
 
 extension LoadState {
-  /// The same state of another value; without a value, `transform` is not called.
+  /// Returns the same state with a transformed value. Without a value, `transform` is not called.
+  ///
+  /// - Throws: The error that `transform` throws.
   public func map<Result, Failure>(
     _ transform: (Value) throws(Failure) -> Result
   ) throws(Failure) -> LoadState<Result> {
@@ -89,7 +108,7 @@ extension LoadState {
     return with(value)
   }
 
-  /// The same state with `value` in place of its own.
+  /// Returns the same state with another value.
   package func with<Other>(_ value: Other?) -> LoadState<Other> {
     var state = LoadState<Other>(
       value: value, error: error, fetchStatus: fetchStatus, origin: origin, fetchedAt: fetchedAt, isStale: isStale,

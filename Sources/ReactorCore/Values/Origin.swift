@@ -1,11 +1,11 @@
-/// Where a value came from.
+/// The source of a value.
 public enum Origin: Sendable, Hashable {
-  /// It was in memory already.
+  /// Memory: the value was there already.
   case memory
-  /// From the record on disk.
+  /// Persistence: the record on disk.
   case persistence
-  /// From the server, or confirmed by it.
+  /// The network: the server sent the value, or confirmed it with a 304.
   case network
-  /// Written by this program, not yet seen by the server.
+  /// A local write, which the server has not seen yet.
   case local
 }

@@ -1,55 +1,62 @@
 public import Foundation
 
-/// Why bytes could not be made a model: what was wrong, where, and what was expected.
+/// A parsing failure: the reason, the place in the body, and what was expected.
 public struct ParserError: Error, Sendable, Hashable {
+  /// The kind of failure.
   public enum Reason: String, Sendable, Hashable {
-    /// There are no bytes.
+    /// The body is empty.
     case empty
-    /// The bytes are no JSON (RFC 8259).
+    /// The bytes are not JSON (RFC 8259).
     case notJSON
-    /// Nested deeper than ``JSONValue/maximumDepth``.
+    /// The JSON is nested deeper than ``JSONValue/maximumDepth``.
     case tooDeep
-    /// A member is missing.
+    /// An object has no member of the expected name.
     case missing
-    /// A value has another type than was expected.
+    /// A value has the wrong type.
     case wrongType
-    /// A value has the right type and is not acceptable: a number that does not fit, a string that is no date.
+    /// A value has the right type but is invalid: a number that does not fit, or a string that is
+    /// not a date.
     case unacceptable
-    /// The model can be neither parsed nor encoded.
+    /// The model's type can be neither parsed nor encoded.
     case unsupported
   }
 
-  /// A place in the bytes.
+  /// A place in the body.
   public struct Position: Sendable, Hashable, CustomStringConvertible {
-    /// Bytes before it.
+    /// The number of bytes before it.
     public var offset: Int
-    /// Counted from 1.
+    /// The line, counted from 1.
     public var line: Int
-    /// In bytes, counted from 1.
+    /// The column in bytes, counted from 1.
     public var column: Int
 
+    /// Creates a position, as a parser of your own reports it.
     public init(offset: Int, line: Int, column: Int) {
       self.offset = offset
       self.line = line
       self.column = column
     }
 
+    /// The position in words: `line 3, column 7 (byte 42)`.
     public var description: String { "line \(line), column \(column) (byte \(offset))" }
   }
 
+  /// The kind of failure.
   public var reason: Reason
-  /// From the root of the body: `data.articles[3].title`; empty for the root itself.
+  /// The path from the root of the body, such as `data.articles[3].title`; empty for the root
+  /// itself.
   public var codingPath: String
-  /// What was expected, in words.
+  /// The expectation, in words.
   public var expected: String
-  /// Where in the bytes; `nil` where it was not found.
+  /// The place in the body; `nil` if unknown.
   public var position: Position?
-  /// At most 80 bytes from ``position`` on.
+  /// The body from ``position`` on, at most 80 bytes.
   public var excerpt: String?
-  /// The request whose response it was, as ``ReactorError/request`` names it; `nil` where the bytes
-  /// came from elsewhere. Not part of `description`.
+  /// The request whose response was parsed, in the form of ``ReactorError/request``; `nil` if the
+  /// bytes came from elsewhere. Not part of `description`.
   public internal(set) var request: String?
 
+  /// Creates an error, for a custom parser to throw.
   public init(
     _ reason: Reason, codingPath: String = "", expected: String, position: Position? = nil, excerpt: String? = nil
   ) {
@@ -62,6 +69,7 @@ public struct ParserError: Error, Sendable, Hashable {
 }
 
 extension ParserError: CustomStringConvertible, LocalizedError {
+  /// The expectation with the path, the position and the excerpt, as far as they are known.
   public var description: String {
     var text = "\(expected)"
     if !codingPath.isEmpty { text += " at \(codingPath)" }
@@ -69,5 +77,6 @@ extension ParserError: CustomStringConvertible, LocalizedError {
     if let excerpt { text += ": \(excerpt)" }
     return text
   }
+  /// The same text as `description`.
   public var errorDescription: String? { description }
 }

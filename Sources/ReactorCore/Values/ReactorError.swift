@@ -5,54 +5,64 @@ public import HTTPTypes
   import FoundationNetworking
 #endif
 
-/// Why a value could not be had.
+/// The reason why a fetch, a save or a removal failed.
 ///
-/// Its `description` is a sentence for a log or a developer: the request as ``request`` names it, what happened, and
-/// what to do. Neither that nor `dump` shows a secret: of a request it has the method, the host and the path, of
-/// a response the status and the size, never a query, a header field or a body. Of a body that cannot be
-/// parsed it has the excerpt of the ``ParserError``.
+/// Its `description` is a sentence for logs and developers: the request as in ``request``, what
+/// happened, and the remedy.
+///
+/// Neither `description` nor `dump` shows a secret. Of a request, they show the method, host and
+/// path; of a response, the status and size, but no query, header field or body. Of a body that
+/// cannot be parsed, they show the excerpt of the ``ParserError``.
 @nonexhaustive public indirect enum ReactorError: Error, Sendable {
-  // Indirect: states, events and outcomes have a place for one, and most have none.
+  // Indirect, because every state, event and outcome has room for an error, and most have none.
 
-  /// There is no connectivity, and nothing stored that the policy may use. Nothing was sent.
+  /// There is no connectivity, and no stored value that the policy may use. No request was sent.
   case noConnectivity
   /// The caller was cancelled, or the resource was removed while the caller waited.
   case cancelled
-  /// The transport's deadline passed.
+  /// The transport's timeout elapsed.
   case timedOut
   /// ``FetchPolicy/cacheOnly`` found neither a model in memory nor a record on disk.
   case notCached
-  /// The resource cannot be requested: an absolute URL, a path that leaves the base URL, a header field that
-  /// cannot be sent. The text says which part, and what to do.
+  /// The resource cannot be requested. Its path is an absolute URL or leaves the base URL, a header
+  /// field cannot be sent, or the method does not fit the call. The text says what is wrong and
+  /// what to do.
   case invalidResource(String)
-  /// The transport failed with its own error.
+  /// The transport, a middleware or a custom network step failed with its own error.
   case network(any Error)
-  /// Signing in failed: the server has refused the credential, and ``Authenticator/refresh(_:)`` has failed with this
-  /// error, or the user has signed out (``SignedOut``). Every request that waited for the refresh gets it, and none is
-  /// retried. Let the user sign in again.
+  /// Signing in failed. Let the user sign in again.
+  ///
+  /// Either the server refused the credential and ``Authenticator/refresh(_:)`` failed with this
+  /// error, or the user has signed out (``SignedOut``). Every request that waited for the refresh
+  /// fails with this error, and none is retried.
   case authentication(any Error)
-  /// The server answered with a status that is no success. A field `Reactor-Request` among the response's, which
-  /// no server sent, is the request as ``request`` names it.
+  /// The server answered with a status that is not a success.
+  ///
+  /// The response has a field `Reactor-Request` that the server did not send: the request, in the
+  /// form of ``request``.
   case server(HTTPResponse, body: Data)
-  /// The bytes are not what the parser expected.
+  /// The body could not be parsed.
   case parser(ParserError)
-  /// The persistence failed, where the configuration says that this fails the fetch.
+  /// The persistence failed. A removal throws this error; a save throws it only with
+  /// ``ReactorConfiguration/failsWhenSaveFails``.
   case persistence(any Error)
-  /// Steps of a flow wait for each other, or one for itself, so that none would ever go on: a step that is at work for one key awaits
-  /// another key, whose own step awaits the first. The call that would have closed the circle fails with this at once, and
-  /// the others go on. Let one of the steps return before it uses the other's resource.
+  /// Steps of a flow would wait for each other forever, or one for itself.
+  ///
+  /// It happens when a step that holds one key awaits another key, whose own step awaits the first.
+  /// The call that would close the circle fails at once, and the others continue. Let one of the
+  /// steps return before it uses the other's resource.
   case deadlock(keys: [RecordKey])
 }
 
 extension ReactorError {
-  /// The request that failed, as its method, host and path without its query:
+  /// The method, host and path of the request that failed, without its query:
   /// `GET api.example.com/posts`.
   ///
-  /// `nil` where no request was sent, and where the error of a transport or of a step has no place
-  /// for it.
+  /// `nil` if no request was sent, and if the error of a transport or of a step has no room for it.
   public var request: String? { FailedRequest.text(of: self) }
 
-  /// What happened, without the request and without advice: for a line that names the request itself.
+  /// The failure in words, without the request and without advice, for a line that names the
+  /// request itself.
   package var reason: String {
     switch self {
     case .noConnectivity: "no connectivity"
@@ -88,19 +98,20 @@ extension ReactorError {
 }
 
 extension ReactorError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// A sentence: the request where it is known, what happened, and what to do.
+  /// A sentence: the request if it is known, what happened, and the remedy.
   public var description: String {
     (request.map { "\($0): " } ?? "") + reason + (advice.map { "; \($0)" } ?? "")
   }
 
-  /// The same, since it is what Swift prints of an error that nobody catches.
+  /// The same text as `description`. Swift prints it for an uncaught error.
   public var debugDescription: String { description }
 
-  /// What `dump` shows: the redacted description alone.
+  /// The redacted description alone, so that `dump` shows no secret.
   public var customMirror: Mirror { Mirror(self, children: ["description": description], displayStyle: .enum) }
 }
 
 extension ReactorError: LocalizedError {
+  /// The same text as `description`.
   public var errorDescription: String? { description }
 }
 
@@ -119,9 +130,9 @@ extension HTTPResponse.Status {
 }
 
 extension ReactorError {
-  /// A Boolean value that indicates whether *the network failed*, so that a stored copy may stand
-  /// in: no connectivity, timed out, the transport's error, and 500, 502, 503, 504 (RFC 5861 §4).
-  /// Never a cancellation, a parser's error or another status.
+  /// A Boolean value that indicates whether *the network failed*, so that a stale fallback is
+  /// allowed: no connectivity, timed out, the transport's error, and 500, 502, 503, 504 (RFC 5861
+  /// §4). Never a cancellation, a parser's error or another status.
   var isNetworkFailure: Bool {
     switch self {
     case .noConnectivity, .timedOut, .network: true
@@ -132,9 +143,10 @@ extension ReactorError {
 }
 
 extension ReactorError {
-  /// What a step threw, as ours: a ``ReactorError`` passes, a cancellation is ``cancelled``, and the rest is wrapped.
+  /// Converts an error that a step threw. A ``ReactorError`` is passed on, a cancellation becomes
+  /// ``cancelled``, and other errors are wrapped.
   ///
-  /// - Parameter wrap: ``network(_:)`` or ``persistence(_:)``, for an error that says nothing more precise.
+  /// - Parameter wrap: ``network(_:)`` or ``persistence(_:)``, for errors that fit no other case.
   package init(_ error: any Error, wrap: (any Error) -> ReactorError) {
     self =
       switch error {

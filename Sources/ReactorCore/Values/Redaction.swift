@@ -4,11 +4,13 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The words for an error that may hold a secret.
+/// The description of errors that may hold a secret.
 enum Redaction {
-  /// An error in the words that its author chose, or else the name of its type and case.
+  /// Describes an error in the words that its author chose, or else by the name of its type and
+  /// case.
   ///
-  /// What an error carries is not printed: it may be a URL, a response, or another error with either in its `userInfo`.
+  /// The values that an error carries are not printed: they may be a URL, a response, or another
+  /// error with either in its `userInfo`.
   static func describe(_ error: any Error) -> String {
     if let error = error as? URLError { return URLErrorText(error).reason }
     if let error = error as? ReactorError { return error.reason }
@@ -31,9 +33,10 @@ enum Redaction {
     return "\(type).\(mirror.children.first?.label ?? "\(error)")"
   }
 
-  /// Returns `text` without the queries, fragments, users and passwords of its URLs, and without the queries of its paths.
+  /// Returns `text` without the queries, fragments, users and passwords of its URLs, and without
+  /// the queries of its paths.
   ///
-  /// An error does not know which items are secret here, so that all are dropped.
+  /// An error does not say which query items are secret, so all are dropped.
   private static func withoutQueries(_ text: String) -> String {
     var (words, rest) = ([UInt8](), Array(text.utf8)[...])
     while !rest.isEmpty {
@@ -54,11 +57,11 @@ enum Redaction {
   }
 }
 
-/// Plain words for the number of a `URLError`, and advice.
+/// The code of a `URLError` in plain words, with advice.
 struct URLErrorText {
-  /// The event, in words.
+  /// The failure, in words.
   let reason: String
-  /// The remedy; `nil` where there is nothing to say.
+  /// The remedy; `nil` if there is none.
   let advice: String?
 
   init(_ error: URLError) {

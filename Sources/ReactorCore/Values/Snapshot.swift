@@ -1,20 +1,24 @@
 public import Foundation
 import Synchronization
 
-/// A model, and when and from what it was made.
+/// A model with the time and the exchange that it was made from.
 public struct Snapshot<Model: Sendable>: Sendable {
+  /// The model. Setting another one makes the snapshot a new value.
   public var model: Model { didSet { box = nil } }
-  /// When it was fetched: freshness counts from here.
+  /// The time at which it was fetched, from which freshness counts.
   public var fetchedAt: Date
-  /// The exchange that it was made from; `nil` for a local value, and where only the model is still held.
+  /// The HTTP exchange that it was made from; `nil` for a local value, and when only the model is
+  /// still held.
   public var record: Record?
-  /// The exchange without its body; `nil` for a local value.
+  /// The HTTP exchange without its body; `nil` for a local value.
   public internal(set) var head: Record.Head?
-  /// The reactor's own box of ``model``, where it has one already: what a step passes on unchanged is no new value.
+  /// The reactor's box of ``model``, if it has one. A step that passes it on unchanged makes no new
+  /// value.
   var box: (any AnyObject & Sendable)?
-  /// Told how many bytes were saved.
+  /// The receipt that the save step fills in with the number of bytes saved.
   var receipt: SaveReceipt?
 
+  /// Creates a snapshot. Without a record, the resource and the configuration decide its freshness.
   public init(model: Model, fetchedAt: Date, record: Record? = nil) {
     self.model = model
     self.fetchedAt = fetchedAt
@@ -22,17 +26,18 @@ public struct Snapshot<Model: Sendable>: Sendable {
     head = record?.head
   }
 
-  /// A snapshot whose bytes are no longer held.
+  /// Creates a snapshot whose bytes are no longer held.
   init(model: Model, fetchedAt: Date, head: Record.Head?) {
     self.model = model
     self.fetchedAt = fetchedAt
     self.head = head
   }
 
-  /// A Boolean value that indicates whether this program wrote it.
+  /// A Boolean value that indicates whether this program wrote the model.
   var isLocal: Bool { head?.isLocalWrite ?? false }
 
-  /// By what its freshness is judged. A step that says "unchanged" has given it a new ``fetchedAt``; then that counts.
+  /// The basis of its freshness. If a step confirmed the model with a new ``fetchedAt``, that time
+  /// counts.
   var freshness: Freshness {
     guard let head else { return Freshness(since: fetchedAt) }
     var freshness = Freshness(head)
@@ -43,8 +48,8 @@ public struct Snapshot<Model: Sendable>: Sendable {
   }
 }
 
-/// The number of bytes that a flow's save step has saved of a model that was encoded for it. It travels with the
-/// snapshot, since the step returns nothing.
+/// The number of bytes that a flow's save step has saved of a locally encoded model. It travels
+/// with the snapshot, since the step returns nothing.
 final class SaveReceipt: Sendable {
   private let count = Atomic<Int>(0)
 
@@ -54,7 +59,7 @@ final class SaveReceipt: Sendable {
 }
 
 extension Snapshot {
-  /// The same, to be told how many bytes are saved of it.
+  /// The same snapshot with a new receipt.
   var withReceipt: Snapshot {
     var snapshot = self
     snapshot.receipt = SaveReceipt()

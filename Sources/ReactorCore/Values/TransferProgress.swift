@@ -1,33 +1,40 @@
-/// How far one exchange has come, in bytes of the bodies.
+/// The progress of one HTTP exchange, in bytes of its bodies.
 ///
-/// It never goes back: a redirect that is followed stays in the stage that was reached. A request that is sent again, by a
-/// ``RetryPolicy`` or with a new credential, is another exchange: it begins anew.
+/// Progress never goes back: a followed redirect stays in the stage that was reached. A request
+/// that is sent again, by a ``RetryPolicy`` or with a new credential, is a new exchange, which
+/// starts over.
 public struct TransferProgress: Sendable, Hashable {
-  /// What the exchange is doing.
+  /// The stages of an exchange, in order.
   public enum Stage: UInt8, Sendable, Hashable, Comparable {
-    /// Nothing of a body has gone out.
+    /// No part of the request's body has been sent.
     case connecting
-    /// The request's body is going out.
+    /// The request's body is being sent.
     case sending
-    /// The request is with the network, and there is no answer yet. A request without a body waits from the beginning.
+    /// The request has been sent, and no response has begun. A request without a body starts in
+    /// this stage.
     case waiting
-    /// The answer has begun.
+    /// The response has begun.
     case receiving
 
+    /// Compares by the order of the stages.
     public static func < (a: Stage, b: Stage) -> Bool { a.rawValue < b.rawValue }
   }
 
+  /// The stage of the exchange.
   public var stage: Stage
-  /// Bytes of the request's body that were sent.
+  /// The number of bytes of the request's body that were sent.
   public var sent: Int64
-  /// The size of the request's body; 0 where there is none.
+  /// The size of the request's body in bytes; 0 without a body.
   public var toSend: Int64
-  /// Bytes of the response's body that were received.
+  /// The number of bytes of the response's body that were received.
   public var received: Int64
-  /// The size that the response announced; `nil` where it announced none. At the end, what was received.
+  /// The announced size of the response's body in bytes; `nil` if none was announced. At the end,
+  /// the number of bytes received.
   public var expected: Int64?
 
-  /// - Parameter stage: `nil`: what the numbers say.
+  /// Creates a progress value.
+  ///
+  /// - Parameter stage: The stage; `nil` derives it from the numbers.
   public init(
     stage: Stage? = nil, sent: Int64 = 0, toSend: Int64 = 0, received: Int64 = 0, expected: Int64? = nil
   ) {
@@ -38,11 +45,12 @@ public struct TransferProgress: Sendable, Hashable {
     self.expected = expected
   }
 
-  /// The part of the exchange that is over, latency included, in 0…1.
+  /// The completed fraction of the exchange, latency included, in 0…1.
   ///
-  /// Having a connection counts 5 %, the server's first word 15 %, and the bodies 80 %, half of which is the request's where it has
-  /// one: `0.05 · connected + 0.15 · answered + 0.8 · transferred`. Of a response that announces no size, the part that is there
-  /// is `received / (received + 64 KiB)`, until it has ended.
+  /// The connection counts 5 %, the start of the response 15 % and the bodies 80 %, half of it for
+  /// the request's body if there is one: `0.05 · connected + 0.15 · answered + 0.8 · transferred`.
+  /// For a response of unknown size, the fraction is `received / (received + 64 KiB)` until it
+  /// ends.
   public var fractionCompleted: Double {
     let connected = stage > .connecting ? 0.05 : 0
     let answered = stage == .receiving ? 0.15 : 0
@@ -59,15 +67,15 @@ public struct TransferProgress: Sendable, Hashable {
     return Self.part(received, of: expected.map(Double.init) ?? Double(max(0, received)) + 65_536)
   }
 
-  /// All of nothing is 1.
+  /// An empty body counts as complete.
   private static func part(_ count: Int64, of total: Double) -> Double {
     total > 0 ? min(1, Double(max(0, count)) / total) : 1
   }
 }
 
 extension TransferProgress {
-  /// Returns whether it is in the midst of a body, and a twentieth of the whole further than what
-  /// was known before.
+  /// Returns whether a body is being transferred, and the whole has advanced by a twentieth since
+  /// `other`.
   func isWorthReporting(after other: TransferProgress?) -> Bool {
     let isWithin =
       switch stage {
