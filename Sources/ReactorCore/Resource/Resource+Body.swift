@@ -2,14 +2,17 @@ public import Foundation
 public import HTTPTypes
 
 extension Resource {
-  /// A request whose body is `json`, encoded, with `Content-Type: application/json` unless `headers` has one.
+  /// Creates a request whose body is JSON.
   ///
   /// ```swift
   /// let resource = try Resource("articles", method: .post, json: draft)
   /// ```
   ///
-  /// - Parameter encoder: by default one that sorts the keys, so that equal values make equal bodies and equal keys.
-  /// - Throws: ``ReactorError/invalidResource(_:)`` where the value cannot be encoded.
+  /// The request has `Content-Type: application/json`, unless `headers` sets another.
+  ///
+  /// - Parameter encoder: The encoder. The default sorts the keys, so that equal values have equal
+  ///   bodies and equal record keys.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the value cannot be encoded.
   public init(
     _ path: Path, method: HTTPRequest.Method, query: KeyValuePairs<String, String> = [:],
     headers: HTTPFields = [:], json: some Encodable, encoder: JSONEncoder? = nil
@@ -24,7 +27,11 @@ extension Resource {
     if headers[.contentType] == nil { self.headers[.contentType] = "application/json" }
   }
 
-  /// The same with a path that the program has as a string, taken as it is written.
+  /// Creates a request whose body is JSON, with a path from a `String`, used as written.
+  ///
+  /// A literal path is a ``Path``, in which interpolated values are percent-encoded.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the value cannot be encoded.
   @_disfavoredOverload public init(
     _ path: some StringProtocol, method: HTTPRequest.Method, query: KeyValuePairs<String, String> = [:],
     headers: HTTPFields = [:], json: some Encodable, encoder: JSONEncoder? = nil
@@ -39,7 +46,7 @@ extension Resource {
     return encoder
   }
 
-  /// Where the encoding failed, without the value, which may be a secret.
+  /// Returns the reason and the place of the failure, without the value, which may be a secret.
   private static func reason(_ error: any Error) -> String {
     guard case EncodingError.invalidValue(_, let context)? = error as? EncodingError else {
       return Redaction.describe(error)
@@ -50,13 +57,15 @@ extension Resource {
 }
 
 extension Resource {
-  /// The same resource with a file's bytes as its body.
+  /// Returns the resource with the bytes of a file as its body.
   ///
-  /// The file is mapped into memory where its file system allows that, and read where not. It must stay as it is until the fetch has
-  /// ended: a mapped file that becomes shorter ends the process. `AsyncHTTPClientTransport` copies it piece by piece as it goes
-  /// out; ``URLSessionTransport`` hands it to the platform, which on Linux makes a copy of it.
+  /// The file is mapped into memory if its file system allows that, and read otherwise. Do not
+  /// change it until the fetch has ended: truncating a mapped file ends the process.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` where the file cannot be read.
+  /// `AsyncHTTPClientTransport` copies the body piece by piece while it is sent.
+  /// ``URLSessionTransport`` passes it to the platform, which copies all of it on Linux.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the file cannot be read.
   public func body(contentsOf file: URL) throws(ReactorError) -> Resource {
     var resource = self
     do {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Resource {
-  /// A path that is written as a literal. Each interpolated value stays where it is put.
+  /// A path written as a literal, in which interpolated values are percent-encoded.
   ///
   /// ```swift
   /// let post = try await posts.fetch("posts/\(id)")
@@ -9,19 +9,21 @@ extension Resource {
   /// let found = try await posts.fetch("search?q=\(text)")
   /// ```
   ///
-  /// Before the `?`, a value is part of one segment: a `/` in it is sent as `%2F`, a `?` as `%3F`. After the `?`, it is
-  /// part of one query item. A segment with a value in it that is empty, `.` or `..` would lead elsewhere: a fetch
-  /// refuses it with ``ReactorError/invalidResource(_:)``, and says which value it was.
+  /// Before the `?`, a value is part of one segment: a `/` in it is sent as `%2F`, a `?` as `%3F`.
+  /// After the `?`, it is part of one query item.
   ///
-  /// A prefix of several segments that the program itself has goes in with `raw`:
+  /// A segment with a value that is empty, `.` or `..` would lead elsewhere. A fetch of such a path
+  /// fails with ``ReactorError/invalidResource(_:)``, which names the value.
+  ///
+  /// To insert trusted text of several segments, use `raw`:
   ///
   /// ```swift
   /// let post: Resource = "\(raw: version)/posts/\(id)"
   /// ```
   public struct Path: Sendable, ExpressibleByStringInterpolation {
-    /// Percent-encoded where a value was put in, otherwise as it was written.
+    /// The path, in which only the interpolated values are percent-encoded.
     let text: String
-    /// Why it cannot be requested.
+    /// The reason why it cannot be requested; `nil` if it can.
     let fault: String?
 
     @usableFromInline init(text: String) {
@@ -31,6 +33,7 @@ extension Resource {
 
     public init(stringLiteral value: String) { self.init(text: value) }
 
+    /// Creates a path from a literal with interpolated values. The compiler calls it.
     public init(stringInterpolation: StringInterpolation) {
       text = stringInterpolation.text
       fault = stringInterpolation.fault
@@ -39,24 +42,26 @@ extension Resource {
 }
 
 extension Resource.Path {
-  /// Puts a path together. The compiler uses it for a literal with values in it.
+  /// The builder of a path from a literal with values. The compiler uses it.
   public struct StringInterpolation: StringInterpolationProtocol, Sendable {
     fileprivate private(set) var text = ""
-    /// The values that were put into the path: what stands before each, and where in ``text`` it begins.
+    /// The interpolated values: the literal before each, and its offset in ``text``.
     private var values: [(literal: String, offset: Int)] = []
     private var literal = ""
     private var isInQuery = false
 
+    /// Creates an empty path with room for the literal and its values.
     public init(literalCapacity: Int, interpolationCount: Int) {
       text.reserveCapacity(literalCapacity + interpolationCount * 16)
     }
 
+    /// Appends a part of the literal as it is written.
     public mutating func appendLiteral(_ literal: String) {
       self.literal = literal
       append(raw: literal)
     }
 
-    /// Part of one segment or, after a `?`, of one query item; percent-encoded.
+    /// Appends a value, percent-encoded, as part of one segment or, after a `?`, of one query item.
     public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
       closePercent()
       if isInQuery {
@@ -67,8 +72,10 @@ extension Resource.Path {
       }
     }
 
-    /// Text that is taken as if it stood in the literal: a `/`, a `?` and what is percent-encoded keep their meaning.
-    /// Never for a value of a user or a server.
+    /// Appends text as if it were part of the literal: a `/`, a `?` and percent-encoding keep their
+    /// meaning.
+    ///
+    /// Do not use it for a value from a user or a server.
     public mutating func appendInterpolation(raw text: String) {
       closePercent()
       append(raw: text)
@@ -79,7 +86,8 @@ extension Resource.Path {
       isInQuery = isInQuery || part.utf8.contains(UInt8(ascii: "?"))
     }
 
-    /// A lone `%` of the literal would take the first digits of what follows for its own.
+    /// Encodes a lone `%` at the end, which would otherwise absorb the first digits of the next
+    /// value.
     private mutating func closePercent() {
       while let percent = text.utf8.suffix(2).firstIndex(of: UInt8(ascii: "%")) {
         text.replaceSubrange(percent...percent, with: "%25")
@@ -89,7 +97,7 @@ extension Resource.Path {
 }
 
 extension Resource.Path.StringInterpolation {
-  /// Which value makes a segment that leads elsewhere; `nil` where none does.
+  /// The description of the first value that makes a segment lead elsewhere; `nil` if none does.
   fileprivate var fault: String? {
     for (index, value) in values.enumerated() {
       let offset = text.utf8.index(text.startIndex, offsetBy: value.offset)
@@ -107,9 +115,10 @@ extension Resource.Path.StringInterpolation {
 }
 
 extension Resource {
-  /// The path with the query, percent-encoded: what names the resource where there is no base URL.
+  /// Returns the percent-encoded path with its query, which identifies the resource if there is no
+  /// base URL.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` where a value leaves its segment.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if a value makes its segment lead elsewhere.
   func pathAndQuery() throws(ReactorError) -> String {
     if case .refused(let reason) = reading { throw .invalidResource(reason) }
     let mark = path.utf8.firstIndex(of: UInt8(ascii: "?"))
@@ -122,7 +131,7 @@ extension Resource {
 }
 
 extension URLQueryItem {
-  /// As it stands in a URL.
+  /// The item as it is written in a URL.
   var encoded: String {
     let name = PercentEncoding.queryItem(name)
     return value.map { "\(name)=\(PercentEncoding.queryItem($0))" } ?? name
@@ -130,14 +139,16 @@ extension URLQueryItem {
 }
 
 extension Resource {
-  /// The target of a link that a server gave, such as the `next` of a page: a URL of the layer's origin, or an absolute
-  /// path there. The path of the base URL does not count.
+  /// Creates a `GET` of a link that a server sent, such as the `next` URL in the body of a page.
   ///
   /// ```swift
   /// let next = try await issues.fetch(Resource(link: page.nextURL))
   /// ```
   ///
-  /// A `Link` field's target comes from ``ModelResponse/link(rel:)``. A fetch refuses another origin, and a reference
-  /// that is relative to its page, with ``ReactorError/invalidResource(_:)``.
+  /// The target is a URL of the layer's origin, or an absolute path there. It may lie outside the
+  /// base URL's path. For the target of a `Link` header field, use ``ModelResponse/link(rel:)``.
+  ///
+  /// A fetch of another origin, or of a reference that is relative to its page, fails with
+  /// ``ReactorError/invalidResource(_:)``.
   public init(link target: String) { self = Resource(Path(text: "")).at(link: target) }
 }

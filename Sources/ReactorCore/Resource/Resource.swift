@@ -2,45 +2,51 @@ public import Foundation
 public import HTTPTypes
 import Synchronization
 
-/// What is asked for: a path under the base URL, with how to ask.
+/// A request for a model: a path under the base URL, with its method, query, header fields and
+/// body.
 ///
 /// ```swift
 /// let articles: Resource = "articles"
 /// let page = Resource("articles", query: ["page": "2", "sort": "date"])
 /// ```
 ///
-/// A resource is one reference with a hash made once, so it is cheap to pass and to look up; make it once and keep it.
-/// Two are equal when all their properties are. What is stored is found by `RecordKey`, which only the method, the
-/// URL, the body and the ``identityHeaders`` decide. Nothing is checked until the resource is fetched.
+/// A resource is one reference with a precomputed hash, so it is cheap to pass and to look up. Make
+/// it once and reuse it. Nothing is validated until it is fetched.
+///
+/// Two resources are equal if all their properties are. Records are found by `RecordKey`, which
+/// depends only on the method, the URL, the body and the ``identityHeaders``.
 public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   private var box: Box
 
-  /// A resource whose path is a string that the program has, taken as it is written.
+  /// Creates a resource with a path from a `String`, used as written.
   ///
-  /// A path that is written as a literal is a ``Path``, in which an interpolated value is one segment. In a `String` a
-  /// `/`, a `?` and `..` keep their meaning: put no value of a user or a server into it.
+  /// In a `String`, a `/`, a `?` and `..` keep their meaning, so do not put a value from a user or
+  /// a server into it. A literal path is a ``Path`` instead, in which an interpolated value is one
+  /// segment.
   ///
   /// - Parameters:
-  ///   - path: relative to the base URL, with or without a slash in front; what is percent-encoded stays so. It may end
-  ///     with a query of its own, which comes before `query`.
-  ///   - query: in order; names and values are percent-encoded, `+` included.
-  ///   - headers: sent with the request. They are no part of the key unless ``identityHeaders`` names them.
-  ///   - body: the bytes to send.
+  ///   - path: The path relative to the base URL, with or without a leading slash. Percent-encoding
+  ///     is preserved. It may end with a query, which precedes `query`.
+  ///   - query: The query items, in order. Names and values are percent-encoded, `+` included.
+  ///   - headers: The header fields of the request. They are part of the record's key only if
+  ///     ``identityHeaders`` names them.
+  ///   - body: The bytes to send.
   @_disfavoredOverload @inlinable public init(
     _ path: some StringProtocol, method: HTTPRequest.Method = .get, query: KeyValuePairs<String, String> = [:],
     headers: HTTPFields = [:], body: Data? = nil
   ) {
-    // Of a `String` alone, the compiler would prefer this to the one for literals.
+    // Disfavored, since the compiler would otherwise prefer this initializer for a literal.
     self.init(Path(text: String(path)), method: method, query: query, headers: headers, body: body)
   }
 
-  /// A resource whose path is written as a literal: `Resource("posts/\(id)", method: .delete)`.
+  /// Creates a resource with a literal path: `Resource("posts/\(id)", method: .delete)`.
   ///
   /// - Parameters:
-  ///   - path: relative to the base URL, with or without a slash in front; see ``Path``.
-  ///   - query: in order; names and values are percent-encoded, `+` included.
-  ///   - headers: sent with the request. They are no part of the key unless ``identityHeaders`` names them.
-  ///   - body: the bytes to send.
+  ///   - path: The path relative to the base URL, with or without a leading slash; see ``Path``.
+  ///   - query: The query items, in order. Names and values are percent-encoded, `+` included.
+  ///   - headers: The header fields of the request. They are part of the record's key only if
+  ///     ``identityHeaders`` names them.
+  ///   - body: The bytes to send.
   public init(
     _ path: Path, method: HTTPRequest.Method = .get, query: KeyValuePairs<String, String> = [:],
     headers: HTTPFields = [:], body: Data? = nil
@@ -53,15 +59,20 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
 
   public init(stringLiteral value: String) { self.init(Path(text: value)) }
 
+  /// Creates a `GET` of a literal path with interpolated values; see ``Path``.
   public init(stringInterpolation: Path.StringInterpolation) {
     self.init(Path(stringInterpolation: stringInterpolation))
   }
 
+  /// The method. Default: `GET`.
   public var method: HTTPRequest.Method {
     get { box.fields.method }
     set { change { $0.method = newValue } }
   }
-  /// Relative to the base URL, or the target of the link that the resource was made of (``init(link:)``).
+  /// The path relative to the base URL, or the target of the link that the resource was made from
+  /// (``init(link:)``).
+  ///
+  /// A new value is always relative to the base URL.
   public var path: String {
     get { box.fields.path }
     set {
@@ -71,39 +82,50 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
       }
     }
   }
+  /// The query items, in order, without those that ``path`` already has.
   public var query: [URLQueryItem] {
     get { box.fields.query }
     set { change { $0.query = newValue } }
   }
+  /// The header fields to send. They are part of the record's key only if ``identityHeaders`` names
+  /// them.
   public var headers: HTTPFields {
     get { box.fields.headers }
     set { change { $0.headers = newValue } }
   }
+  /// The bytes to send; `nil` for none. They are part of the record's key, as a digest.
   public var body: Data? {
     get { box.fields.body }
     set { change { $0.body = newValue } }
   }
-  /// The header fields whose values tell one record from another, such as `Accept-Language`. Default: none.
+  /// The header fields that are part of the record's key, such as `Accept-Language`. Default: none.
   ///
-  /// `Authorization` and `Cookie` cannot be among them (``ReactorError/invalidResource(_:)`` at fetch): whose data it is,
-  /// is said by the layer's `Scope`.
+  /// `Authorization` and `Cookie` are not allowed: a fetch then fails with
+  /// ``ReactorError/invalidResource(_:)``. The layer's `Scope` identifies the owner of the data
+  /// instead.
   public var identityHeaders: Set<HTTPField.Name> {
     get { box.fields.identityHeaders }
     set { change { $0.identityHeaders = newValue } }
   }
-  /// How long a copy counts as fresh, whatever the server and the configuration say. Default: `nil`, they decide.
+  /// The time for which a stored value is fresh, whatever the server and the configuration say.
+  /// Default: `nil`, which leaves it to them.
   public var freshFor: Duration? {
     get { box.fields.freshFor }
     set { change { $0.freshFor = newValue } }
   }
-  /// A Boolean value that indicates whether requesting it changes nothing on the server, so that it
-  /// may be coalesced, stored and served. Default: `nil`, which means that `GET` and `HEAD` are and
-  /// others are not. Set it for a search by `POST`.
+  /// A Boolean value that indicates whether the request changes nothing on the server, so that it
+  /// may be coalesced and its response stored. Default: `nil`, which means `true` for `GET` and
+  /// `HEAD`, and `false` for other methods.
+  ///
+  /// Set it to `true` for a search by `POST`.
   public var isReadOnly: Bool? {
     get { box.fields.isReadOnly }
     set { change { $0.isReadOnly = newValue } }
   }
-  /// Sent as `Idempotency-Key`: the server answers a repeated request once. Default: `nil`.
+  /// The `Idempotency-Key` to send, by which a server recognizes a repeated request and carries it
+  /// out once. Default: `nil`.
+  ///
+  /// A request with a key may be retried, whatever its method.
   public var idempotencyKey: String? {
     get { box.fields.idempotencyKey }
     set { change { $0.idempotencyKey = newValue } }
@@ -116,13 +138,14 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(box.hash) }
 
-  /// Made once.
+  /// The precomputed hash.
   var hashValueOnce: Int { box.hash }
 
-  /// What a memory knows of it, found without a look-up. `body` runs under a lock of this resource alone.
+  /// Calls `body` with the cached slot of a reactor's memory, under a lock of this resource alone.
   func withKnownHit<Result>(_ body: (inout InlineSlot?) -> Result) -> Result { box.hit.withLock { body(&$0) } }
 
-  /// The key that `maker` has made of it, or makes now.
+  /// Returns the record key that `maker` made of it, or makes it now. Only the latest maker's key
+  /// is cached.
   func key(from maker: UInt64, _ make: () throws(ReactorError) -> RecordKey) throws(ReactorError) -> RecordKey {
     if let made = box.key.withLock({ $0 }), made.maker == maker { return made.key }
     let key = try make()
@@ -130,19 +153,19 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
     return key
   }
 
-  /// What ``path`` is.
+  /// The interpretation of ``path``.
   enum Reading: Hashable, Sendable {
-    /// It is joined to the base URL.
+    /// The path is joined to the base URL.
     case relative
-    /// A URL of the base URL's origin, or an absolute path there.
+    /// The path is a URL of the base URL's origin, or an absolute path there.
     case link
-    /// It cannot be requested, for a reason that is said at fetch.
+    /// The path cannot be requested. A fetch fails with this reason.
     case refused(String)
   }
 
   var reading: Reading { box.fields.reading }
 
-  /// The same resource at the target of a link.
+  /// Returns the same resource at the target of a link, without its query.
   func at(link target: String) -> Resource {
     var resource = self
     resource.change {
@@ -176,8 +199,8 @@ extension Resource {
     var isReadOnly: Bool?
     var idempotencyKey: String?
 
-    /// Returns whether the bytes are the same too: strings that look alike in Unicode are equal,
-    /// and are other requests.
+    /// Returns whether the bytes are equal too: strings that are canonically equivalent in Unicode
+    /// compare equal, but make different requests.
     func hasSameBytes(as other: Fields) -> Bool {
       path.hasSameBytes(as: other.path) && query.hasSameBytes(as: other.query)
         && headers.map(\.name).allSatisfy { name in
@@ -186,13 +209,13 @@ extension Resource {
     }
   }
 
-  /// Immutable; a change makes a new one.
+  /// The immutable storage; a change makes a new one.
   private final class Box: Sendable {
     let fields: Fields
     let hash: Int
-    /// The key that was made of it last, and by whom.
+    /// The record key that was made last, with its maker.
     let key = Mutex<(maker: UInt64, key: RecordKey)?>(nil)
-    /// Of the memory that told it last.
+    /// The slot of one reactor's memory.
     let hit = Mutex<InlineSlot?>(nil)
 
     init(_ fields: Fields) {
@@ -211,11 +234,13 @@ extension [URLQueryItem] {
 }
 
 extension Resource: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The method and the path, without the query and the header fields, and without what else in a URL is secret.
+  /// The method and the path. The query, the header fields and any user and password are left out.
   public var description: String {
     let path = String(Substring(path.utf8.prefix { $0 != UInt8(ascii: "?") }))
     return "\(method.rawValue) \(SecretQuery.redact(text: path, isURL: true, with: "…"))"
   }
+  /// The description, which holds no secret.
   public var debugDescription: String { "Resource(\(description))" }
+  /// The description alone, so that `dump` shows no secret.
   public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

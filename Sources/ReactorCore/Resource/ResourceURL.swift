@@ -1,17 +1,21 @@
 import Foundation
 
-/// The absolute URL of a resource: its path joined to the base URL by text, so that nothing encoded is encoded twice.
+/// The absolute URL of a resource. Paths are joined as text, so that nothing is percent-encoded
+/// twice.
 struct ResourceURL: Sendable {
   private let base: BaseURL
   /// The path and query of the request line.
   let target: String
 
   var scheme: String { base.origin.scheme }
-  /// Host, and port where it is not the scheme's own.
+  /// The host, with the port unless it is the scheme's default.
   var authority: String { base.authority }
   var absoluteString: String { "\(scheme)://\(authority)\(target)" }
 
-  /// - Throws: ``ReactorError/invalidResource(_:)`` where the path is a URL of its own or leaves the base URL.
+  /// Creates the URL of a resource under a base URL.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the path is a URL of its own or leaves the
+  ///   base URL.
   init(_ resource: Resource, base: BaseURL) throws(ReactorError) {
     self.base = base
     switch resource.reading {
@@ -35,7 +39,8 @@ struct ResourceURL: Sendable {
     target = query.isEmpty ? path : "\(path)?\(query)"
   }
 
-  /// The target of a link. It has its whole query, so the base URL's is left out.
+  /// Returns the path and query of a link's target. The base URL's query is left out, since the
+  /// link has its own.
   private static func linked(_ resource: Resource, _ base: BaseURL) throws(ReactorError) -> String {
     let rest = try pathOfLink(resource.path.prefix { $0 != "#" }, base)
     let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
@@ -45,7 +50,8 @@ struct ResourceURL: Sendable {
     return query.isEmpty ? path : "\(path)?\(query)"
   }
 
-  /// The absolute path with the query of a link's target, which is that or a URL of the base URL's origin.
+  /// Returns the absolute path with the query of a link's target, which is such a path or a URL of
+  /// the base URL's origin.
   private static func pathOfLink(_ target: Substring, _ base: BaseURL) throws(ReactorError) -> Substring {
     if beginningOfURL(String(target)) == nil {
       guard target.hasPrefix("/"), !target.hasPrefix("//") else {
@@ -81,8 +87,8 @@ struct ResourceURL: Sendable {
     return "\(base.root)/\(try removingDotSegments(PercentEncoding.path(relative)))"
   }
 
-  /// The scheme with `:/` that a URL begins with (RFC 3986 §3.1); `nil` for a path. Without a regular expression, which costs more than the
-  /// rest of a key.
+  /// Returns the scheme with `:/` at the start of a URL (RFC 3986 §3.1); `nil` for a path. It uses
+  /// no regular expression, which would cost more than the rest of a key.
   private static func beginningOfURL(_ path: String) -> Substring? {
     guard let colon = path.utf8.firstIndex(of: UInt8(ascii: ":")), let first = path.utf8.first,
       path[colon...].hasPrefix(":/")
@@ -94,7 +100,8 @@ struct ResourceURL: Sendable {
     return isLetter(first) && isScheme ? path[...path.utf8.index(after: colon)] : nil
   }
 
-  /// RFC 3986 §5.2.4, for a path that may not climb above where it begins. `%2e` is a dot too: servers treat it as one.
+  /// Removes dot segments (RFC 3986 §5.2.4) from a path that may not leave its start. `%2e` counts
+  /// as a dot, as it does for servers.
   private static func removingDotSegments(_ path: String) throws(ReactorError) -> String {
     guard path.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return path }
     var kept: [Substring] = []
@@ -116,27 +123,30 @@ struct ResourceURL: Sendable {
     return kept.joined(separator: "/")
   }
 
-  /// The segment with its dots decoded, where it is short enough to be a dot segment.
+  /// Returns the segment in lower case with its dots decoded, if it is short enough to be a dot
+  /// segment; otherwise an empty string.
   static func plainDots(_ segment: Substring) -> String {
     segment.utf8.count <= 6 && segment.utf8.contains { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }
       ? segment.lowercased().replacing("%2e", with: ".") : ""
   }
 }
 
-/// What every resource of a backend has in common, read once.
+/// The parts of a base URL, parsed once for all resources of a backend.
 final class BaseURL: Sendable {
   let origin: WebOrigin
-  /// Host, and port where it is not the scheme's own.
+  /// The host, with the port unless it is the scheme's default.
   let authority: String
-  /// Percent-encoded, without a slash at its end.
+  /// The path without a trailing slash, percent-encoded.
   let root: String
-  /// Percent-encoded, as it was given.
+  /// The path as it was given, percent-encoded.
   let path: String
-  /// Percent-encoded.
+  /// The query, percent-encoded.
   let query: String?
 
-  /// - Throws: ``ReactorError/invalidResource(_:)`` where it is not one of `http` or `https` with a host, or holds a user or a
-  ///   password.
+  /// Parses a base URL.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if it is not an `http` or `https` URL with a
+  ///   host, or has a user or a password.
   init(_ url: URL) throws(ReactorError) {
     guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let origin = WebOrigin(url) else {
       throw .invalidResource("the base URL needs http or https and a host, as in https://api.example.com/v1")

@@ -2,24 +2,28 @@ public import HTTPTypes
 
 /// One link of a `Link` field (RFC 8288).
 public struct WebLink: Sendable, Hashable {
-  /// The reference as the server wrote it: a URL, or relative to the URL of the page.
+  /// The reference as the server wrote it: a URL, or a reference relative to the URL of the page.
   public let target: String
-  /// The relation types, in lower case: `next`, `prev`, `last`.
+  /// The relation types in lower case, such as `next`, `prev` and `last`; empty without a `rel`.
   public let relations: [String]
-  /// The parameters in order, `rel` included; names in lower case, values without their quotes.
+  /// The parameters in order, `rel` included.
   public let parameters: [Parameter]
 
+  /// A parameter of a link.
   public struct Parameter: Sendable, Hashable {
+    /// The name, in lower case.
     public let name: String
-    /// Empty where there is none.
+    /// The value without its quotes; empty if there is none.
     public let value: String
   }
 
-  /// The value of the first parameter of this name; `nil` where there is none.
+  /// Returns the value of the first parameter with a name, whose case does not matter; `nil` if
+  /// there is none.
   public subscript(_ name: String) -> String? { parameters.first { $0.name == name.lowercased() }?.value }
 
-  /// The links of all `Link` fields, in order. What follows a link that is not well-formed is left out, up to the end
-  /// of its field.
+  /// Returns the links of all `Link` fields, in order.
+  ///
+  /// Parsing of a field stops at its first malformed part. The links before it are returned.
   public static func links(in fields: HTTPFields) -> [WebLink] {
     guard let name = HTTPField.Name("Link") else { return [] }
     return fields[values: name].flatMap { value in
@@ -31,13 +35,13 @@ public struct WebLink: Sendable, Hashable {
   fileprivate init(target: String, parameters: [Parameter]) {
     self.target = target
     self.parameters = parameters
-    // Later ones are ignored (RFC 8288 §3.3).
+    // Only the first `rel` counts (RFC 8288 §3.3).
     let relation = parameters.first { $0.name == "rel" }?.value ?? ""
     relations = relation.lowercased().split { $0 == " " || $0 == "\t" }.map(String.init)
   }
 }
 
-/// Reads a field by RFC 8288, appendix B.
+/// The parser of a `Link` field (RFC 8288, appendix B).
 private struct WebLinkScanner {
   private var rest: ArraySlice<UInt8>
 
@@ -75,7 +79,7 @@ private struct WebLinkScanner {
     return parameters
   }
 
-  /// What is before the closing quote, or the end.
+  /// Reads up to the closing quote, or to the end, and removes the escapes.
   private mutating func quoted() -> String {
     var value: [UInt8] = []
     while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
