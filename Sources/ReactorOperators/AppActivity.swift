@@ -1,23 +1,27 @@
 import Foundation
 import ReactorCore
 
-/// Tells when the user comes back to the app.
+/// A source of the moments at which the user returns to the app.
 public protocol AppActivity: Sendable {
-  /// A new stream at each access: an element whenever the app becomes active from then on.
+  /// A stream with an element each time the app becomes active, from the access on.
   ///
-  /// What happens more than once before its reader looks may be one element. It ends with its reader.
+  /// Each access makes a new stream, which ends when its reader does. Moments that the reader has
+  /// not yet seen may be merged into one element.
   var becameActive: AsyncStream<Void> { get }
 }
 
-/// The moments at which the app becomes active, as the operating system tells.
+/// The moments at which the app becomes active, from the operating system.
 ///
-/// - On Apple platforms: the notification of `UIApplication`, `NSApplication` or `WKApplication`.
-/// - Elsewhere, where programs do not become active: never. Its stream only ends with its reader.
+/// - On Apple platforms, the source is the notification of `UIApplication`, `NSApplication` or
+///   `WKApplication`.
+/// - On other platforms, programs do not become active, and the stream has no elements. It ends
+///   when its reader does.
 public struct SystemAppActivity: AppActivity {
+  /// Creates the source. Nothing is observed until ``becameActive`` is read.
   public init() {}
 
   #if canImport(Darwin)
-    // By their values, so that a program without a user interface loads no framework for one.
+    // By value, so that a program without a user interface links no framework for the name.
     #if os(macOS)
       private static let name = Notification.Name("NSApplicationDidBecomeActiveNotification")
     #elseif os(watchOS)
@@ -26,9 +30,10 @@ public struct SystemAppActivity: AppActivity {
       private static let name = Notification.Name("UIApplicationDidBecomeActiveNotification")
     #endif
 
+    /// A new stream with an element each time the app becomes active; buffers one element.
     public var becameActive: AsyncStream<Void> {
       let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-      // Made here, so that what happens from now on is not missed.
+      // Made before the task, so that no notification is missed in between.
       let iterator = SendingBox(NotificationCenter.default.notifications(named: Self.name).makeAsyncIterator())
       let task = spawn(on: nil) {
         guard var iterator = iterator.take() else { return }
@@ -38,6 +43,7 @@ public struct SystemAppActivity: AppActivity {
       return stream
     }
   #else
+    /// A new stream without elements.
     public var becameActive: AsyncStream<Void> { AsyncStream { _ in } }
   #endif
 }

@@ -6,48 +6,55 @@ import Synchronization
   import Foundation
 #endif
 
-/// Lets a program finish what it does, for a while, after it was asked to stop.
+/// A source of time to finish work after the program was asked to stop.
 public protocol BackgroundTime: Sendable {
-  /// Begins an activity, which keeps the program running until it has ended or expires.
+  /// Begins an activity, which keeps the program running until it ends or expires.
   ///
   /// - Parameters:
-  ///   - name: what the system's tools show; for people.
-  ///   - expired: called at most once, when the program has to stop: on any thread, maybe before this method returns, and
-  ///     maybe while the activity is being ended. It must return at once; the program may stand still from then on.
-  /// - Returns: the running activity. Who lets it go ends it.
+  ///   - name: The name to show in the system's tools.
+  ///   - expired: A closure that is called at most once, when the program has to stop. It is called
+  ///     on any thread, possibly before this method returns or while the activity is being ended.
+  ///     It must return at once: the program may be suspended right after it.
+  /// - Returns: The running activity. Releasing it ends it.
   func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> BackgroundActivity
 }
 
-/// An activity that has been given background time; it ends when it is told to, or released.
+/// An activity with background time. It ends with ``end()``, or when it is released.
 public final class BackgroundActivity: Sendable {
-  /// `nil` once it has ended.
+  /// The closure to call at the end; `nil` once the activity has ended.
   private let onEnd: Mutex<(@Sendable () -> Void)?>
 
-  /// - Parameter onEnd: called once, on whatever thread the end comes.
+  /// Creates a running activity.
+  ///
+  /// - Parameter onEnd: A closure that is called once, on the thread that ends the activity.
   public init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = Mutex(onEnd) }
 
   deinit { end() }
 
-  /// Gives the time back. Again, it does nothing.
+  /// Ends the activity. Further calls do nothing.
   public func end() { onEnd.withLock { $0.take() }?() }
 }
 
-/// The background time that the operating system gives.
+/// The background time of the operating system.
 ///
-/// - On Apple platforms but macOS: `ProcessInfo`'s expiring activities, some seconds from when the app leaves the
-///   foreground. Each holds a thread of the system's pool, so keep it to a few dozen at a time.
-/// - On macOS, on Linux and elsewhere, where programs are not put to sleep: as long as it takes; nothing expires. Use
-///   ``GracePeriod`` to give time to what a server or a command-line tool does when it is told to stop.
+/// - On Apple platforms except macOS, it is an expiring activity of `ProcessInfo`: some seconds
+///   from when the app leaves the foreground. Each activity blocks a thread of the system's pool,
+///   so begin no more than a few dozen at a time.
+/// - On macOS, Linux and elsewhere, programs are not suspended, so an activity lasts as long as it
+///   needs and never expires. To give a server or a command-line tool time before it stops, use
+///   ``GracePeriod``.
 public struct SystemBackgroundTime: BackgroundTime {
+  /// Creates a source of the system's background time.
   public init() {}
 
   #if canImport(Darwin) && !os(macOS)
+    /// Begins an expiring activity of `ProcessInfo`.
     public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> BackgroundActivity {
       let ended = DispatchSemaphore(value: 0)
-      // An empty reason is an error.
+      // `ProcessInfo` does not accept an empty reason.
       let reason = name.isEmpty ? "background activity" : name
-      // The activity lasts as long as the block, which runs on a queue of its own. A second call says that it expires; the
-      // only one does where no time is given.
+      // The activity lasts as long as the block, which runs on a queue of its own. The system calls
+      // the block again when the activity expires, and calls it only for that if it grants no time.
       ProcessInfo.processInfo.performExpiringActivity(withReason: reason) { isExpiring in
         guard isExpiring else { return ended.wait() }
         expired()
@@ -56,6 +63,7 @@ public struct SystemBackgroundTime: BackgroundTime {
       return BackgroundActivity { ended.signal() }
     }
   #else
+    /// Begins an activity that never expires.
     public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> BackgroundActivity {
       BackgroundActivity {}
     }

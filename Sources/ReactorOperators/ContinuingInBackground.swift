@@ -1,23 +1,29 @@
 import ReactorCore
 
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-  /// This sequence, which goes on when the app goes to the background, until the time that the system gives for it is over.
+  /// Returns a sequence that continues in the background, until the system's time for it is over.
   ///
   /// ```swift
-  /// for try await progress in upload.continuingInBackground(named: "upload", timeoutError: UploadError.outOfTime) { … }
+  /// for try await progress in upload.continuingInBackground(
+  ///   named: "upload", timeoutError: UploadError.outOfTime) { … }
   /// ```
   ///
-  /// The background time is held from `makeAsyncIterator()` on, until the end or failure of this sequence, the cancellation of
-  /// its reader while it waits for an element (or when it asks for the next), or the end of the iterator's life. When it expires before that, this sequence is cancelled and `timeoutError` is
-  /// thrown at once, even where this sequence does not heed its cancellation; where the system then puts the app to sleep, the
-  /// reader sees the error when the app runs again. A reader that is cancelled gets a `CancellationError` at once, so that what was
-  /// cut short does not look complete.
+  /// Background time is held from `makeAsyncIterator()` until the sequence ends or fails, its
+  /// reader is cancelled, or the iterator is released. A reader's cancellation takes effect while
+  /// it waits for an element, or when it asks for the next.
+  ///
+  /// When the time expires first, this sequence is cancelled and the reader gets `timeoutError` at
+  /// once, even if this sequence ignores cancellation. If the system then suspends the app, the
+  /// reader sees the error when the app runs again. A cancelled reader gets a `CancellationError`
+  /// at once, so that an interrupted sequence does not look complete.
+  ///
+  /// This sequence runs in its own task, which asks it for an element when the reader asks for one.
   ///
   /// - Parameters:
-  ///   - name: what the system's tools show.
-  ///   - backgroundTime: where the time comes from; ``GracePeriod`` for servers and command-line tools.
-  ///
-  /// This sequence runs in a task of its own, which asks it for an element when its reader asks for one.
+  ///   - name: The name to show in the system's tools.
+  ///   - timeoutError: The error to throw when the time expires.
+  ///   - backgroundTime: The source of the time. Servers and command-line tools use
+  ///     ``GracePeriod``.
   public func continuingInBackground(
     named name: String, timeoutError: any Error, using backgroundTime: any BackgroundTime = SystemBackgroundTime()
   ) -> ContinuingInBackground<Self> {
@@ -25,7 +31,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   }
 }
 
-/// A sequence that has background time; see
+/// A sequence with background time; see
 /// ``_Concurrency/AsyncSequence/continuingInBackground(named:timeoutError:using:)``.
 public struct ContinuingInBackground<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
 where Base.Element: Sendable {
@@ -39,6 +45,7 @@ where Base.Element: Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(run: Run(self)) }
 
+  /// An iterator that holds background time until it ends or is released.
   public struct Iterator: AsyncIteratorProtocol {
     let run: Run
 
@@ -47,12 +54,13 @@ where Base.Element: Sendable {
     }
   }
 
-  /// Ends the sequence with its own life.
+  /// One iteration; releasing this object ends it.
   final class Run: Sendable {
     let elements = RendezvousChannel<Base.Element>()
 
     init(_ sequence: ContinuingInBackground) {
-      // The task and the activity hold the elements, not this object, so that they end with this object.
+      // The task and the activity retain the channel, not this object, so that releasing the object
+      // ends them.
       let activity = sequence.backgroundTime.begin(sequence.name) { [elements, error = sequence.timeoutError] in
         elements.end(throwing: error)
       }

@@ -2,20 +2,32 @@ public import ReactorCore
 import Synchronization
 
 extension AsyncSequence where Self: Sendable, Failure == Never {
-  /// The states of what depends on the value of this sequence.
+  /// Returns the states of a sequence that depends on the value of this one.
   ///
   /// ```swift
-  /// let teams = users.states(for: "me").dependentStates { me in teams.states(for: "users/\(me.id)/teams") }
+  /// let teams = users.states(for: "me").dependentStates { me in
+  ///   teams.states(for: "users/\(me.id)/teams")
+  /// }
   /// ```
   ///
-  /// `make` is called for each new value (`LoadState.valueRevision` tells). If it gives a sequence that equals the current one,
-  /// that goes on undisturbed. Otherwise the current one is cancelled, and when it is over the new one begins; until that gives a
-  /// state, there is one without a value, fetching. Nothing of the old one appears after the switch. While this sequence has no
-  /// value, there are states without one, with its error, status and progress; when its value is removed, what depends on it ends.
+  /// `make` is called for each new value, that is, for each new `LoadState.valueRevision`. If it
+  /// returns a sequence that equals the current one, the current one continues. Otherwise the
+  /// current one is cancelled, and the new one starts when the old one has ended. Until the new one
+  /// yields, the state is fetching without a value. Nothing of the old one is yielded after the
+  /// switch.
   ///
-  /// A slow reader gets the latest state only; `LoadState.revision` counts what is given. Both sequences are followed in tasks of
-  /// their own, this one from `makeAsyncIterator()` on. They end with the iterator's life, or when the reader's task is
-  /// cancelled; the states end then, or when both sequences have. One that ignores cancellation while it waits holds up the next.
+  /// While this sequence has no value, the states have none either, and show its error, status and
+  /// progress. When its value is removed, the dependent sequence is cancelled.
+  ///
+  /// A slow reader gets only the latest state. `LoadState.revision` counts the states of the
+  /// result, and is independent of the revisions of both sequences.
+  ///
+  /// Both sequences are followed in tasks of their own, this one from `makeAsyncIterator()` on. The
+  /// tasks are cancelled when the iterator is released or the reader's task is cancelled. The
+  /// result ends then, or when both sequences have ended. A dependent sequence that ignores
+  /// cancellation delays the next one.
+  ///
+  /// - Parameter make: A closure that returns the dependent sequence of a value.
   public func dependentStates<Value: Sendable, Inner: AsyncSequence & Sendable & Equatable, Dependent: Sendable>(
     _ make: @escaping @Sendable (Value) -> Inner
   ) -> DependentStates<Self, Inner, Value, Dependent>
@@ -24,7 +36,7 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
   }
 }
 
-/// Load states of what depends on another value; see ``_Concurrency/AsyncSequence/dependentStates(_:)``.
+/// The load states of a dependent sequence; see ``_Concurrency/AsyncSequence/dependentStates(_:)``.
 public struct DependentStates<
   Outer: AsyncSequence & Sendable, Inner: AsyncSequence & Sendable & Equatable, Value: Sendable, Dependent: Sendable
 >: AsyncSequence, Sendable
@@ -40,6 +52,7 @@ where
 
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: DependentSubscription(outer, make)) }
 
+  /// One subscription to both sequences; releasing the iterator ends it.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let subscription: DependentSubscription<Inner, Dependent>
 
@@ -49,7 +62,7 @@ where
   }
 }
 
-/// One reader's; both subscriptions end with this object.
+/// One reader's subscriptions; releasing this object ends both.
 private final class DependentSubscription<Inner: AsyncSequence & Sendable & Equatable, Dependent: Sendable>: Sendable
 where Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
   private let follower = DependentFollower<Inner, Dependent>()
@@ -59,7 +72,7 @@ where Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
     _ outer: Outer, _ make: @escaping @Sendable (Value) -> Inner
   ) where Outer.Element == LoadState<Value>, Outer.Failure == Never {
     let iterator = SendingBox(outer.makeAsyncIterator())
-    // The task holds the follower, not this object, so that it ends with this object.
+    // The task retains the follower, not this object, so that releasing the object ends the task.
     task = spawn(on: nil, for: LockOwner.current) { [follower] in
       if let iterator = iterator.take() { await follower.follow(iterator, make) }
     }
@@ -88,7 +101,7 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
 
   private let state = Mutex(Switch())
 
-  /// Returns once the outer sequence has ended, or its task is cancelled.
+  /// Follows the outer sequence until it ends, or the task is cancelled.
   func follow<Iterator: AsyncIteratorProtocol, Outer>(
     _ outer: consuming Iterator, _ make: @Sendable (Outer) -> Inner
   ) async where Iterator.Element == LoadState<Outer>, Iterator.Failure == Never {
@@ -114,7 +127,7 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
     change { $0.endOuter() }
   }
 
-  /// The latest state; `nil` after the end, and once the task is cancelled.
+  /// Returns the latest state, once it is new; `nil` after the end, and once the task is cancelled.
   func next() async -> LoadState<Value>? {
     await withTaskCancellationHandler {
       while true {
@@ -131,7 +144,8 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
 
   func cancel() { change { $0.cancel() } }
 
-  /// The reader takes the state when it runs again, not when it is woken: meanwhile there may be a newer one.
+  /// Waits for a change. The reader fetches the state after it is resumed, since there may be a
+  /// newer one by then.
   private func untilChanged() async {
     await withCheckedContinuation { continuation in
       let isParked = state.withLock { $0.park(continuation) }
@@ -144,7 +158,8 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
       let old = state
       return (body(&state), old)
     }
-    // What the change lets go of ends after the unlock: it may run its user's code.
+    // Values that the change replaced are released after the unlock, since that may run a user's
+    // code.
     withExtendedLifetime(old) {
       for action in actions { perform(action) }
     }
@@ -164,7 +179,8 @@ where Inner.Element == LoadState<Value>, Inner.Failure == Never {
     change { $0.endInner() }
   }
 
-  /// The iterator, and with it the subscription, ends before this returns.
+  /// Yields the states of the dependent sequence. Its iterator, and so its subscription, ends
+  /// before this returns.
   private func read(_ inner: Inner, _ task: TaskHandle) async {
     for await state in inner {
       guard !Task.isCancelled else { return }

@@ -1,7 +1,9 @@
 import ReactorCore
 
-/// Decides which dependent sequence runs, and what is shown of it. Guarded by the lock of
-/// ``DependentFollower``, which does what is returned after it has unlocked.
+/// The state machine that decides which dependent sequence runs, and which state is shown.
+///
+/// The lock of ``DependentFollower`` guards it. The follower performs the returned actions after it
+/// unlocks.
 struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   enum Action {
     case begin(Inner, TaskHandle)
@@ -18,19 +20,19 @@ struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   private enum Run {
     case none
     case running(TaskHandle)
-    /// It was cancelled and is not over yet; after it, the next begins.
+    /// The sequence was cancelled and has not ended yet; then the next one starts.
     case ending(next: Inner?)
   }
 
   private var run = Run.none
-  /// The latest of the sequence that runs.
+  /// The latest state of the running sequence.
   private var inner: LoadState<Value>?
   private var follower = ValueFollower()
-  /// The state that is shown while the outer sequence has no value.
+  /// The state to show while the outer sequence has no value; `nil` while it has one.
   private var absent: LoadState<Value>?
   private var hasOuterEnded = false
   private var isCancelled = false
-  /// Counts what is to be given; 0 before the first.
+  /// The number of the latest state to yield; 0 before the first.
   private var revision: UInt64 = 0
   private var valueRevision: UInt64 = 0
   private var hasNewValue = false
@@ -38,25 +40,26 @@ struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   private var waiter: CheckedContinuation<Void, Never>?
 }
 
-// What the outer sequence brings.
+// Changes of the outer sequence.
 extension DependentSwitch {
-  /// It has no value.
+  /// The outer sequence has no value.
   ///
-  /// - Parameter isLost: whether the one it had concerns nobody any more.
+  /// - Parameter isLost: `true` if the value that it had was removed or replaced, so that the
+  ///   dependent sequence ends.
   mutating func showAbsent(_ state: LoadState<Value>, isLost: Bool) -> [Action] {
     guard !isCancelled else { return [] }
     absent = state
     return (isLost ? replace(with: nil) : []) + publish()
   }
 
-  /// It has a value to which what runs belongs.
+  /// The outer sequence has a value that the running sequence belongs to.
   mutating func showInner() -> [Action] {
     guard absent != nil else { return [] }
     absent = nil
     return publish()
   }
 
-  /// It has a value to which `new` belongs, and nothing that runs.
+  /// The outer sequence has a value that `new` belongs to, and the running sequence does not.
   mutating func begin(_ new: Inner) -> [Action] {
     guard !isCancelled else { return [] }
     absent = nil
@@ -90,9 +93,10 @@ extension DependentSwitch {
   }
 }
 
-// What the dependent sequence brings.
+// Changes of the dependent sequence.
 extension DependentSwitch {
-  /// A state of the sequence that `task` runs; dropped where that is no longer the one.
+  /// The sequence of `task` yielded a state. It is dropped if that sequence is no longer the
+  /// current one.
   mutating func receive(_ state: LoadState<Value>, from task: TaskHandle) -> [Action] {
     guard case .running(let current) = run, current === task else { return [] }
     switch follower.follow(state) {
@@ -103,12 +107,12 @@ extension DependentSwitch {
     return absent == nil ? publish() : []
   }
 
-  /// Nothing is left of the sequence that `task` ran.
+  /// The running sequence has ended, cancelled or not.
   mutating func endInner() -> [Action] {
     guard case .ending(let next) = run else {
       run = .none
       guard inner == nil, !isCancelled else { return wake() }
-      // It gave nothing, so nothing is on its way.
+      // It yielded nothing, and is not fetching.
       inner = LoadState()
       return absent == nil ? publish() : wake()
     }
@@ -117,9 +121,9 @@ extension DependentSwitch {
   }
 }
 
-// What the reader does.
+// Calls of the reader.
 extension DependentSwitch {
-  /// The latest, if it was not given yet.
+  /// Returns the latest state, if it was not yielded yet.
   mutating func next() -> Next {
     if isCancelled { return .end }
     guard given == revision else {
@@ -129,14 +133,14 @@ extension DependentSwitch {
     return hasEnded ? .end : .wait
   }
 
-  /// Keeps the reader until there is something for it; `false` where there is already.
+  /// Stores the reader until there is a state for it; returns `false` if there is one already.
   mutating func park(_ reader: CheckedContinuation<Void, Never>) -> Bool {
     guard !isCancelled, given == revision, !hasEnded else { return false }
     waiter = reader
     return true
   }
 
-  /// Lets go of all.
+  /// Ends everything, and releases the states.
   mutating func cancel() -> [Action] {
     var actions = wake()
     if case .running(let task) = run { actions.append(.cancel(task)) }

@@ -1,13 +1,15 @@
 import ReactorCore
 import Synchronization
 
-/// Background time for servers and command-line tools: what runs when the program is told to stop may end in peace.
+/// Background time for servers and command-line tools, which lets work finish when they are told to
+/// stop.
 ///
-/// The program handles its signals, never the library:
+/// The library handles no signals; the program does:
 ///
 /// ```swift
 /// let grace = GracePeriod()
-/// let uploads = photos.continuingInBackground(named: "upload", timeoutError: Interrupted(), using: grace)
+/// let uploads = photos.continuingInBackground(
+///   named: "upload", timeoutError: Interrupted(), using: grace)
 /// // … where the program handles SIGTERM:
 /// await grace.end(within: .seconds(30))
 /// exit(0)
@@ -16,14 +18,15 @@ public final class GracePeriod: BackgroundTime {
   private struct State {
     var isOver = false
     var nextID = 0
-    /// The functions to call when they expire.
+    /// The closures to call when the activities expire, by the activity's number.
     var activities: [Int: @Sendable () -> Void] = [:]
-    /// They finish when no activity runs: then it is over.
+    /// The callers of ``end(within:)``, to finish when no activity runs.
     var waiters: [AsyncStream<Never>.Continuation] = []
 
     mutating func takeReady() -> [AsyncStream<Never>.Continuation] {
       guard activities.isEmpty, !waiters.isEmpty else { return [] }
-      // In one step: what begins between the end of the last and the return of who waits does not go on alone.
+      // Set in the same step, so that an activity that begins before the waiters return expires at
+      // once.
       isOver = true
       defer { waiters = [] }
       return waiters
@@ -33,14 +36,16 @@ public final class GracePeriod: BackgroundTime {
   private let clock: any Clock<Duration>
   private let state = Mutex(State())
 
-  /// - Parameter clock: what the time of ``end(within:)`` passes on.
+  /// Creates a grace period, which lasts until ``end(within:)``.
+  ///
+  /// - Parameter clock: The clock that measures the time in ``end(within:)``.
   public init(clock: any Clock<Duration> = ContinuousClock()) { self.clock = clock }
 
-  /// The number of activities that run: begun, and neither ended nor expired.
+  /// The number of running activities: those that have neither ended nor expired.
   public var activityCount: Int { state.withLock(\.activities.count) }
 
-  /// If ``end(within:)`` has nothing left to wait for, the activity expires before this method
-  /// returns.
+  /// Begins an activity. If ``end(within:)`` has nothing left to wait for, the activity expires
+  /// before this method returns.
   public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> BackgroundActivity {
     let id: Int? = state.withLock { state in
       if state.isOver { return nil }
@@ -55,13 +60,15 @@ public final class GracePeriod: BackgroundTime {
     return BackgroundActivity { self.close(id) }
   }
 
-  /// Returns once no activity runs; those that still run after `duration` expire.
+  /// Waits until no activity runs. Those that still run after `duration` expire.
   ///
-  /// What begins while another runs is waited for, too; what begins when none does any more expires at once. When its task is cancelled, it waits no
-  /// longer. Several may wait: the first whose time is over ends it for all.
+  /// It also waits for activities that begin while another runs. An activity that begins after the
+  /// last one has ended expires at once. If the calling task is cancelled, all activities expire
+  /// and it returns. Several callers may wait: the first whose time is over ends it for all.
   ///
-  /// - Parameter duration: of zero or less: all expire at once. Of more than 100 years, `Duration.never` included: 100
-  ///   years, since an instant beyond what a clock can count to would trap.
+  /// - Parameter duration: The longest wait. With zero or less, all activities expire at once. More
+  ///   than 100 years, such as `Duration.never`, counts as 100 years, since a later instant would
+  ///   overflow some clocks.
   public func end(within duration: Duration) async {
     if duration > .zero, let allEnded = allEnded() {
       await withTaskGroup(of: Void.self) { group in
@@ -76,7 +83,7 @@ public final class GracePeriod: BackgroundTime {
     expire()
   }
 
-  /// Ends when no activity runs; `nil` where none does.
+  /// Returns a stream that ends when no activity runs; `nil` if none does.
   private func allEnded() -> AsyncStream<Never>? {
     let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
     return state.withLock { state in
@@ -87,7 +94,8 @@ public final class GracePeriod: BackgroundTime {
   }
 
   private func close(_ id: Int) {
-    // What is removed is let go after the lock, as it may be the last to hold an activity.
+    // The removed closure is released after the unlock, since it may be the last owner of an
+    // activity.
     let (_, waiters) = state.withLock { state in (state.activities.removeValue(forKey: id), state.takeReady()) }
     for waiter in waiters { waiter.finish() }
   }

@@ -1,16 +1,20 @@
 public import ReactorCore
 
 extension AsyncSequence {
-  /// The elements of this sequence until it fails; then `replacement`, if there is one, and the end.
+  /// Returns a sequence that, instead of failing, yields `replacement`, if there is one, and ends.
   ///
-  /// A cancelled task gets no replacement: whatever the sequence then throws, this one ends. Where elements are optional,
-  /// `nil` means no replacement, and `.some(nil)` that `nil` replaces the error. Runs on the caller's executor.
+  /// A cancelled task gets no replacement: if this sequence then throws, the result ends. Runs on
+  /// the caller's executor.
+  ///
+  /// - Parameter replacement: The last element after a failure; `nil` for none. If elements are
+  ///   optional, `.some(nil)` replaces the error with `nil`.
   public func ignoringErrors(replacement: Element? = nil) -> IgnoringErrors<Self> {
     IgnoringErrors(base: self, replacement: replacement)
   }
 }
 
-/// A sequence that ends where another fails; see ``_Concurrency/AsyncSequence/ignoringErrors(replacement:)``.
+/// A sequence that ends when another fails; see
+/// ``_Concurrency/AsyncSequence/ignoringErrors(replacement:)``.
 public struct IgnoringErrors<Base: AsyncSequence>: AsyncSequence {
   public typealias Element = Base.Element
   public typealias Failure = Never
@@ -22,8 +26,9 @@ public struct IgnoringErrors<Base: AsyncSequence>: AsyncSequence {
     Iterator(base: base.makeAsyncIterator(), replacement: replacement)
   }
 
+  /// An iterator that ends at the first error.
   public struct Iterator: AsyncIteratorProtocol {
-    /// `nil` after the end.
+    /// The base iterator; `nil` after the end.
     var base: Base.AsyncIterator?
     let replacement: Base.Element?
 
@@ -43,12 +48,16 @@ public struct IgnoringErrors<Base: AsyncSequence>: AsyncSequence {
 extension IgnoringErrors: Sendable where Base: Sendable, Base.Element: Sendable {}
 
 extension AsyncSequence {
-  /// The states of this sequence; once there was a value, without those that only say that it loads again or failed to.
+  /// Returns the states of this sequence that matter to a screen that keeps its last value: after
+  /// the first value, without reloads and failures.
   ///
-  /// So a screen keeps the last good value and does not blink. A state passes after the first value if it has a value and is
-  /// neither loading nor failed, or if its value is another (`LoadState.valueRevision` tells). A state that is idle with neither
-  /// value nor error says that the value was removed: it passes, and what follows is as before the first value. Failure, end
-  /// and cancellation are passed on. Runs on the caller's executor.
+  /// A screen then keeps the last good value and does not flicker. After the first value, a state
+  /// passes if it has a value and is neither loading nor failed, or if its value is new, by
+  /// `LoadState.valueRevision`.
+  ///
+  /// A state that is idle with neither value nor error says that the value was removed. It passes,
+  /// and the states after it are treated as before the first value. Failure, end and cancellation
+  /// are passed on. Runs on the caller's executor.
   public func ignoringLoadingAndFailuresAfterSuccess<Value>() -> IgnoringLoadingAndFailures<Self, Value>
   where Element == LoadState<Value> {
     IgnoringLoadingAndFailures(base: self)
@@ -66,10 +75,11 @@ where Base.Element == LoadState<Value> {
 
   public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator()) }
 
+  /// An iterator that skips reloads and failures after the first value.
   public struct Iterator: AsyncIteratorProtocol {
     var base: Base.AsyncIterator
     private var follower = ValueFollower()
-    /// A Boolean value that indicates whether there was a value, and it was not removed.
+    /// A Boolean value that indicates whether there was a value that has not been removed.
     private var hasValue = false
 
     init(base: Base.AsyncIterator) { self.base = base }

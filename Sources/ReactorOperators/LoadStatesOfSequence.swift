@@ -2,17 +2,22 @@ public import ReactorCore
 import Synchronization
 
 extension AsyncSequence {
-  /// The states of this sequence, as a screen shows them: first loading, then each element as loaded; a failure as failed.
+  /// Returns the states of this sequence for a screen: first loading, then each element as a value,
+  /// and a failure as an error.
   ///
-  /// It never throws: a failure is one last state, with the error and the last value kept, and then the end. An error that is no
-  /// `ReactorError` becomes `ReactorError.network(_:)`, a `CancellationError` `ReactorError.cancelled`. Where the task is
-  /// cancelled, whatever the sequence throws ends this one with no state. `LoadState.origin` and `LoadState.fetchedAt` are not
-  /// known, so `nil`; `LoadState.revision` counts from 0, and on from one iteration to the next. Iterating begins the sequence before the loading state is given. Runs on the caller's
-  /// executor.
+  /// The result never throws. A failure is one last state with the error and the last value, and
+  /// then the end. An error that is not a `ReactorError` becomes `ReactorError.network(_:)`, and a
+  /// `CancellationError` becomes `ReactorError.cancelled`. If the task is cancelled, an error of
+  /// this sequence ends the result without a state.
+  ///
+  /// `LoadState.origin` and `LoadState.fetchedAt` are unknown, and so `nil`. `LoadState.revision`
+  /// counts from 0, and continues from one iteration to the next. This sequence's iterator is made
+  /// before the loading state is yielded. Runs on the caller's executor.
   public func loadStates() -> LoadStatesOfSequence<Self> { LoadStatesOfSequence(base: self) }
 }
 
-/// A sequence with its failure as load states; see ``_Concurrency/AsyncSequence/loadStates()``.
+/// The elements and the failure of a sequence as load states; see
+/// ``_Concurrency/AsyncSequence/loadStates()``.
 public struct LoadStatesOfSequence<Base: AsyncSequence>: AsyncSequence {
   public typealias Element = LoadState<Base.Element>
   public typealias Failure = Never
@@ -24,10 +29,11 @@ public struct LoadStatesOfSequence<Base: AsyncSequence>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), revisions: revisions) }
 
+  /// An iterator whose first state is loading.
   public struct Iterator: AsyncIteratorProtocol {
-    /// `nil` after the end.
+    /// The base iterator; `nil` after the end.
     private var base: Base.AsyncIterator?
-    /// The state that was given last.
+    /// The state that was yielded last.
     private var latest: Element?
     private let revisions: Revisions
 
@@ -60,7 +66,7 @@ public struct LoadStatesOfSequence<Base: AsyncSequence>: AsyncSequence {
   }
 }
 
-/// Counts up from 0.
+/// A counter from 0.
 private final class Revisions: Sendable {
   private let count = Mutex<UInt64>(0)
 

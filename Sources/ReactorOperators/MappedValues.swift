@@ -1,16 +1,19 @@
 public import ReactorCore
 
 extension AsyncSequence {
-  /// The states of this sequence, with what `transform` makes of their values.
+  /// Returns the states of this sequence with transformed values.
   ///
   /// ```swift
   /// let titles = articles.states(for: "articles").mapValues { $0.map(\.title) }
   /// ```
   ///
-  /// `transform` is called once for each new value (`LoadState.valueRevision` tells), not for states in which the value is the
-  /// same. Where it gives `nil`, and in a state without a value, the last derived value is kept; it is dropped when the value
-  /// is removed. `LoadState.valueRevision` is that of the value it was derived from; the rest of a state is passed on as it
-  /// is, and so are failure, end and cancellation. Runs on the caller's executor.
+  /// `transform` is called once for each new value, that is, for each new
+  /// `LoadState.valueRevision`. If it returns `nil`, or a state has no value, the last derived
+  /// value stays. It is dropped when the value is removed.
+  ///
+  /// `LoadState.valueRevision` is that of the value from which the derived one was made. The rest
+  /// of a state is passed on unchanged, and so are failure, end and cancellation. Runs on the
+  /// caller's executor.
   public func mapValues<Value, Derived>(
     _ transform: @escaping @Sendable (Value) -> Derived?
   ) -> MappedValues<Self, Value, Derived> where Element == LoadState<Value> {
@@ -18,7 +21,7 @@ extension AsyncSequence {
   }
 }
 
-/// Load states of a derived value; see ``_Concurrency/AsyncSequence/mapValues(_:)``.
+/// The load states of a derived value; see ``_Concurrency/AsyncSequence/mapValues(_:)``.
 public struct MappedValues<Base: AsyncSequence, Value, Derived>: AsyncSequence
 where Base.Element == LoadState<Value> {
   public typealias Element = LoadState<Derived>
@@ -29,11 +32,12 @@ where Base.Element == LoadState<Value> {
 
   public func makeAsyncIterator() -> Iterator { Iterator(base: base.makeAsyncIterator(), transform: transform) }
 
+  /// An iterator that stores the last derived value.
   public struct Iterator: AsyncIteratorProtocol {
     var base: Base.AsyncIterator
     let transform: @Sendable (Value) -> Derived?
     private var follower = ValueFollower()
-    /// With the revision of the value that it was made from.
+    /// The derived value, with the revision of the value that it was made from.
     private var derived: (value: Derived, revision: UInt64)?
 
     init(base: Base.AsyncIterator, transform: @escaping @Sendable (Value) -> Derived?) {
@@ -63,21 +67,21 @@ where Base.Element == LoadState<Value> {
 
 extension MappedValues: Sendable where Base: Sendable {}
 
-/// The change of the value that a load state tells, after those before it in its sequence.
+/// The change of the value from one load state to the next in a sequence.
 enum ValueChange {
-  /// Another value.
+  /// There is another value.
   case new
-  /// The value that was there.
+  /// The value is the same.
   case same
-  /// No value yet, or not now: what was known is as good as it was.
+  /// There is no value yet, or not in this state. A known value is still valid.
   case absent
-  /// No value: it was removed, or what the sequence shows is another thing now.
+  /// There is no value any more: it was removed, or the sequence now shows another thing.
   case lost
 }
 
-/// Follows the value in a sequence of load states.
+/// Tracks the value in a sequence of load states.
 struct ValueFollower {
-  /// ``LoadState/valueRevision`` of the latest value; `nil` where there is none, or it is lost.
+  /// `LoadState.valueRevision` of the latest value; `nil` if there is none, or it is lost.
   private var revision: UInt64?
 
   mutating func follow<Value>(_ state: LoadState<Value>) -> ValueChange {
@@ -87,7 +91,7 @@ struct ValueFollower {
       return revision == state.valueRevision && state.valueRevision > 0 ? .same : .new
     }
     let isSettled = state.fetchStatus == .idle && state.error == nil
-    // A slow reader may have missed the state that said so.
+    // A slow reader may have missed the state without a value.
     let isAnother = revision.map { state.valueRevision > $0 } ?? false
     guard isSettled || isAnother else { return .absent }
     revision = nil

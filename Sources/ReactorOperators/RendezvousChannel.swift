@@ -1,29 +1,30 @@
 import ReactorCore
 import Synchronization
 
-/// Hands elements from one task to another, each when it is asked for, until either side or a third ends it.
+/// A channel without a buffer: each element passes from one task to another when it is asked for,
+/// until either task or a third one ends the channel.
 final class RendezvousChannel<Element: Sendable>: Sendable {
   private typealias Reader = CheckedContinuation<Element?, any Error>
   private typealias Giver = CheckedContinuation<Bool, Never>
 
   private struct State {
-    /// Waits for an element.
+    /// The reader that waits for an element.
     var reader: Reader?
-    /// Waits for a reader.
+    /// The sender that waits for a reader.
     var giver: Giver?
     var hasEnded = false
-    /// The result that the next reader gets after the end.
+    /// The error that the next reader gets after the end.
     var failure: (any Error)?
     var onEnd: (@Sendable () -> Void)?
 
-    /// The result for the reader now, or the writer that has to go on.
+    /// Returns the result for the reader if there is one already, or the sender to resume.
     mutating func read(_ reader: Reader) -> (Result<Element?, any Error>?, Giver?) {
       if hasEnded { return (failure.take().map { .failure($0) } ?? .success(nil), nil) }
       self.reader = reader
       return (nil, giver.take())
     }
 
-    /// The continuation to resume, and the next step.
+    /// Returns the continuations to resume, and the action to run.
     mutating func end(_ error: (any Error)?) -> (Reader?, Giver?, (@Sendable () -> Void)?) {
       if hasEnded { return (nil, nil, nil) }
       hasEnded = true
@@ -34,9 +35,9 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// The next element; `nil` after the end, which a failure is, too.
+  /// Returns the next element; `nil` after the end, and after a failure was thrown.
   ///
-  /// A reader that is cancelled ends it with a `CancellationError`.
+  /// A cancelled reader ends the channel with a `CancellationError`.
   func next() async throws -> Element? {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { reader in
@@ -49,13 +50,14 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
     }
   }
 
-  /// Gives what `sequence` has, and ends with it. Returns after the end as soon as the sequence lets it.
+  /// Sends the elements of `sequence`, and ends the channel with it. If the channel ends first,
+  /// this returns as soon as the sequence does.
   func send<Sequence: AsyncSequence>(_ sequence: Sequence) async where Sequence.Element == Element {
     do {
       guard !state.withLock(\.hasEnded) else { return }
       var iterator = sequence.makeAsyncIterator()
       while await isAsked(), let element = try await iterator.next(isolation: nil) {
-        // Without a reader it has ended.
+        // There is no reader if the channel has ended.
         state.withLock { $0.reader.take() }?.resume(returning: element)
       }
       end()
@@ -64,16 +66,17 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
     }
   }
 
-  /// Ends it, with an error or without; again, it does nothing. Who waits goes on at once.
+  /// Ends the channel, with or without an error, and resumes the waiting tasks. Further calls do
+  /// nothing.
   func end(throwing error: (any Error)? = nil) {
     let (reader, giver, onEnd) = state.withLock { state in state.end(error) }
-    // First, so that the reader finds all ended.
+    // First, so that the activity has ended when the reader resumes.
     onEnd?()
     if let error { reader?.resume(throwing: error) } else { reader?.resume(returning: nil) }
     giver?.resume(returning: false)
   }
 
-  /// Calls `action` once it has ended: at once where it has.
+  /// Calls `action` when the channel ends; at once if it has ended already.
   func whenEnded(_ action: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       if !state.hasEnded { state.onEnd = action }
@@ -82,7 +85,7 @@ final class RendezvousChannel<Element: Sendable>: Sendable {
     if hasEnded { action() }
   }
 
-  /// Returns once an element is asked for; `false` after the end.
+  /// Waits until an element is asked for; returns `false` after the end.
   private func isAsked() async -> Bool {
     await withCheckedContinuation { giver in
       let answer: Bool? = state.withLock { state in

@@ -2,23 +2,28 @@ import ReactorCore
 import Synchronization
 
 extension AsyncSequence {
-  /// This sequence, run again from its beginning whenever `triggers` gives an element.
+  /// Returns a sequence that runs this sequence at once, and again from its start after each
+  /// trigger.
   ///
   /// ```swift
   /// let posts = fetches.repeated(on: becameActive, throttle: .seconds(30))
   /// ```
   ///
-  /// It runs at once, without a trigger. Runs never overlap: what triggers while one is under way, or less than `throttle` after it
-  /// began, leads to one more run, later; so a sequence that does not end is not repeated. `triggers` is followed from
-  /// `makeAsyncIterator()` on, until the end of the iterator. Triggers that can be iterated only once, as an `AsyncStream`, repeat the
-  /// first iteration alone.
+  /// Runs never overlap. Triggers during a run, or less than `throttle` after its start, lead to
+  /// one more run later. A sequence that does not end is therefore not repeated.
+  ///
+  /// `triggers` is followed from `makeAsyncIterator()` until the iterator ends. Triggers that can
+  /// be iterated only once, such as an `AsyncStream`, repeat the first iteration only.
+  ///
+  /// The result fails when a run fails. It ends when a run has ended and no trigger can come. When
+  /// its task is cancelled, the run in progress is cancelled and a wait ends at once. Runs on the
+  /// caller's executor.
   ///
   /// - Parameters:
-  ///   - throttle: the least time from the beginning of one run to that of the next, on `clock`. Of zero or less: none. Of
-  ///     `Duration.never` or more: it runs once.
-  ///
-  /// It ends when the run has ended and no trigger can come, and fails with the run; after that it does not run again. When its
-  /// task is cancelled, the run under way is, and a wait ends at once. Runs on the caller's executor.
+  ///   - triggers: The sequence whose elements start a run.
+  ///   - throttle: The shortest time from the start of one run to the start of the next. With zero
+  ///     or less, there is no throttle. With `Duration.never` or more, the sequence runs once.
+  ///   - clock: The clock that measures `throttle`.
   public func repeated<Triggers: AsyncSequence & Sendable>(
     on triggers: Triggers, throttle: Duration = .zero, clock: any Clock<Duration> = ContinuousClock()
   ) -> Repeated<Self, Triggers> where Triggers.Failure == Never {
@@ -26,8 +31,8 @@ extension AsyncSequence {
   }
 }
 
-/// A sequence that runs again and again; see ``_Concurrency/AsyncSequence/repeated(on:throttle:clock:)`` and
-/// ``_Concurrency/AsyncSequence/reloadPeriodically(every:while:clock:)``.
+/// A sequence that runs repeatedly; see ``_Concurrency/AsyncSequence/repeated(on:throttle:clock:)``
+/// and ``_Concurrency/AsyncSequence/reloadPeriodically(every:while:clock:)``.
 public struct Repeated<Base: AsyncSequence, Signals: AsyncSequence & Sendable>: AsyncSequence
 where Signals.Failure == Never {
   public typealias Element = Base.Element
@@ -36,25 +41,26 @@ where Signals.Failure == Never {
   let base: Base
   let signals: Signals
   let isWanted: @Sendable (Signals.Element) -> Bool
-  /// A Boolean value that indicates whether a signal asks for one run; otherwise it holds until the
-  /// next signal.
+  /// A Boolean value that indicates whether a signal asks for one run. Otherwise it is a condition
+  /// that holds until the next signal.
   let isEvent: Bool
   let interval: Duration
   let clock: any Clock<Duration>
 
   public func makeAsyncIterator() -> Iterator {
-    // Without a second run, nobody needs to know whether it is wanted.
+    // Without a second run, the signals do not matter.
     let demand = interval < .never ? TriggerState(signals, isWanted: isWanted) : nil
     return Iterator(sequence: base, isEvent: isEvent, pace: Throttle(interval: interval, clock: clock), demand: demand)
   }
 
+  /// An iterator that runs the base sequence repeatedly, and follows the signals until it ends.
   public struct Iterator: AsyncIteratorProtocol {
     let sequence: Base
     let isEvent: Bool
     var pace: Throttle
-    /// `nil` where this run is the last.
+    /// The demand for further runs; `nil` if this run is the last.
     var demand: TriggerState?
-    /// `nil` between two runs.
+    /// The run in progress; `nil` between two runs.
     private var run: Base.AsyncIterator?
     private var hasBegun = false
 
@@ -94,9 +100,9 @@ where Signals.Failure == Never {
       demand = nil
     }
 
-    /// Returns once the next run may begin; `false` where it never may.
+    /// Waits until the next run may start; returns `false` if there is none.
     private mutating func isDue(_ demand: TriggerState, isolation actor: isolated (any Actor)?) async -> Bool {
-      // A run may have become unwanted during the pause.
+      // The run may have become unwanted during the pause.
       repeat {
         guard await demand.wait(), await pace.wait() else { return false }
       } while !demand.isWanted
@@ -108,21 +114,30 @@ where Signals.Failure == Never {
 extension Repeated: Sendable where Base: Sendable {}
 
 extension AsyncSequence {
-  /// This sequence, run again every `interval` while the latest of `conditions` is true: on screen, say, and not in low-power mode.
+  /// Returns a sequence that runs this sequence at once, and again every `interval` while the
+  /// latest of `conditions` is true. A typical condition is that the screen is visible.
   ///
-  /// It runs at once, whatever the condition. Runs never overlap; the interval counts from the beginning of one to the beginning of
-  /// the next. What falls due while the condition is false, or a run takes longer, is done as soon as it may be, once: so coming
-  /// back to a screen reloads at once what is older than the interval, and a condition that flickers does not reload more often.
-  /// While the condition is false at most the pause that had begun is slept out. `conditions` is followed from
-  /// `makeAsyncIterator()` on; before its first element it is false, and after its end it stays what it was. Conditions that can be
-  /// iterated only once, as an `AsyncStream`, reload the first iteration alone.
+  /// Runs never overlap. The interval counts from the start of one run to the start of the next. A
+  /// run that falls due while the condition is false, or while another run takes longer, starts as
+  /// soon as it may, and only once. Returning to a screen therefore reloads at once if the last run
+  /// is older than the interval, and a condition that flickers does not reload more often. After
+  /// the condition becomes false, at most the current pause is slept out.
+  ///
+  /// `conditions` is followed from `makeAsyncIterator()` on. Before its first element the condition
+  /// is false, and after its end it keeps its last value. Conditions that can be iterated only
+  /// once, such as an `AsyncStream`, reload the first iteration only.
+  ///
+  /// The result fails when a run fails. To continue after failures, apply
+  /// ``_Concurrency/AsyncSequence/ignoringErrors(replacement:)`` or
+  /// ``_Concurrency/AsyncSequence/loadStates()`` first. It ends when a run has ended and none can
+  /// follow. When its task is cancelled, the run in progress is cancelled and a wait ends at once.
+  /// Runs on the caller's executor.
   ///
   /// - Parameters:
-  ///   - interval: on `clock`. Of zero or less, and of `Duration.never` or more, it runs once.
-  ///
-  /// It ends when the run has ended and none can follow, and fails with the run: put
-  /// ``_Concurrency/AsyncSequence/ignoringErrors(replacement:)`` or ``_Concurrency/AsyncSequence/loadStates()`` before it so that it
-  /// goes on. When its task is cancelled, the run under way is, and a wait ends at once. Runs on the caller's executor.
+  ///   - interval: The time from the start of one run to the start of the next. With zero or less,
+  ///     or with `Duration.never` or more, the sequence runs once.
+  ///   - conditions: The sequence of conditions.
+  ///   - clock: The clock that measures `interval`.
   public func reloadPeriodically<Conditions: AsyncSequence & Sendable>(
     every interval: Duration, while conditions: Conditions, clock: any Clock<Duration> = ContinuousClock()
   ) -> Repeated<Self, Conditions> where Conditions.Element == Bool, Conditions.Failure == Never {
@@ -132,16 +147,16 @@ extension AsyncSequence {
   }
 }
 
-/// Follows a sequence that says whether another run is wanted, for as long as this object lives.
+/// The demand for another run: follows the sequence of signals until it is released.
 final class TriggerState: Sendable {
   private let state = TriggerStorage()
   private let task: Task<Void, Never>
 
   init<Signals: AsyncSequence & Sendable>(_ signals: Signals, isWanted: @escaping @Sendable (Signals.Element) -> Bool)
   where Signals.Failure == Never {
-    // Made here, so that what is signalled from now on is not missed.
+    // Made before the task, so that no signal is missed in between.
     let iterator = SendingBox(signals.makeAsyncIterator())
-    // The task holds the state, not this object, so that it ends with this object.
+    // The task retains the state, not this object, so that releasing the object ends the task.
     task = spawn(on: nil, for: LockOwner.current) { [state] in
       if var iterator = iterator.take() {
         while !Task.isCancelled, let signal = await iterator.next(isolation: nil) { state.set(isWanted(signal)) }
@@ -152,13 +167,14 @@ final class TriggerState: Sendable {
 
   deinit { task.cancel() }
 
-  /// A Boolean value that indicates whether one is wanted now.
+  /// A Boolean value that indicates whether a run is wanted now.
   var isWanted: Bool { state.isWanted }
 
-  /// Marks the run that was wanted until now as done.
+  /// Discards the demand that has accumulated.
   func clear() { state.set(false) }
 
-  /// Returns once a run is wanted; `false` where none will be: the sequence has ended, or the task is cancelled.
+  /// Waits until a run is wanted; returns `false` if none will be, because the sequence has ended
+  /// or the task is cancelled.
   func wait() async -> Bool { await state.wait() }
 }
 
@@ -169,7 +185,7 @@ private final class TriggerStorage: Sendable {
     var isCancelled = false
     var waiter: CheckedContinuation<Bool, Never>?
 
-    /// The result for a waiter now; `nil`: it waits.
+    /// The result for a waiter; `nil` if it has to wait.
     var answer: Bool? {
       if isCancelled { return false }
       if isWanted { return true }
@@ -208,14 +224,17 @@ private final class TriggerStorage: Sendable {
   }
 }
 
-/// Keeps the beginnings of runs apart.
+/// Enforces the interval between the starts of runs.
 struct Throttle {
   private let interval: Duration
   private let clock: any Clock<Duration>
-  /// Since the run began.
+  /// The time since the run started.
   private var elapsed: @Sendable () -> Duration = { .zero }
 
-  /// - Parameter interval: capped at 100 years, since an instant beyond what a clock can count to would trap.
+  /// Creates a throttle.
+  ///
+  /// - Parameter interval: The interval, at most 100 years, since a later instant would overflow
+  ///   some clocks.
   init(interval: Duration, clock: any Clock<Duration>) {
     self.interval = min(max(interval, .zero), .seconds(100 * 365 * 86_400))
     self.clock = clock
@@ -223,10 +242,12 @@ struct Throttle {
 
   mutating func begin() { elapsed = clock.stopwatch() }
 
-  /// Returns once the interval has passed since the run began; `false` where the task is cancelled.
+  /// Waits until the interval has passed since the start of the run; returns `false` if the task is
+  /// cancelled.
   mutating func wait() async -> Bool {
     while true {
-      // On a clock that was set back the run begins to count anew, so that the wait is no longer than the interval.
+      // If the clock was set back, the interval restarts, so that no wait is longer than the
+      // interval.
       if elapsed() < .zero { begin() }
       let rest = interval - elapsed()
       guard rest > .zero else { return !Task.isCancelled }
@@ -235,7 +256,7 @@ struct Throttle {
   }
 }
 
-/// Passes a value to the one task that takes it.
+/// A box that passes a value to the one task that takes it.
 final class SendingBox<Value>: Sendable {
   private let value: Mutex<Value?>
 

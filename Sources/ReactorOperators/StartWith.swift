@@ -1,16 +1,17 @@
 import ReactorCore
 
 extension AsyncSequence {
-  /// The elements of this sequence after `element`, which is there at once.
+  /// Returns a sequence that yields `element` at once, and then the elements of this sequence.
   ///
-  /// The iterator of this sequence is made before `element` is given: one that subscribes then misses nothing. Its failure, its end and its
-  /// cancellation are passed on; a cancelled task still gets `element`. Runs on the caller's executor.
+  /// This sequence's iterator is made before `element` is yielded, so a sequence that subscribes
+  /// then misses nothing. Failure, end and cancellation are passed on; a cancelled task still gets
+  /// `element`. Runs on the caller's executor.
   public func startWith(_ element: Element) -> StartWith<Self, Element> {
     StartWith(base: self, first: element) { $0 }
   }
 }
 
-/// A sequence after one more element; see ``_Concurrency/AsyncSequence/startWith(_:)``.
+/// A sequence with one element before its own; see ``_Concurrency/AsyncSequence/startWith(_:)``.
 public struct StartWith<Base: AsyncSequence, Element>: AsyncSequence {
   public typealias Failure = Base.Failure
 
@@ -22,6 +23,7 @@ public struct StartWith<Base: AsyncSequence, Element>: AsyncSequence {
     Iterator(base: base.makeAsyncIterator(), first: first, convert: convert)
   }
 
+  /// An iterator that yields the first element without suspending.
   public struct Iterator: AsyncIteratorProtocol {
     var base: Base.AsyncIterator
     var first: Element?
@@ -37,10 +39,11 @@ public struct StartWith<Base: AsyncSequence, Element>: AsyncSequence {
 extension StartWith: Sendable where Base: Sendable, Element: Sendable {}
 
 extension AsyncSequence {
-  /// The elements of this sequence after `nil`, for a value that is not known yet.
+  /// Returns a sequence that yields `nil` at once, for a value that is not known yet, and then the
+  /// elements of this sequence.
   ///
-  /// Otherwise as ``_Concurrency/AsyncSequence/startWith(_:)``. An element that is itself optional is wrapped once more, so that
-  /// its own `nil` is told from the first.
+  /// It behaves like ``_Concurrency/AsyncSequence/startWith(_:)`` in all else. Optional elements
+  /// are wrapped once more, so that a `nil` element differs from the first one.
   public func startWithNil() -> StartWith<Self, Element?> {
     StartWith(base: self, first: nil) { $0 }
   }
