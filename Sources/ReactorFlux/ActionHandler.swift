@@ -1,4 +1,4 @@
-/// A line of a store's table: an event, and what the store does about it.
+/// An entry of a store's table of handlers: an event, and the store's response to it.
 @MainActor public struct ActionHandler<S: Store> {
   let name: String
   let payload: any Any.Type
@@ -12,10 +12,13 @@
     self.attach = attach
   }
 
+  /// Creates an entry for an event.
+  ///
   /// - Parameters:
-  ///   - event: its actions come with payloads of its type, and with errors.
-  ///   - body: runs once for each action, in the order in which stores were registered. What it throws is reported to
-  ///     ``Dispatcher/onFailure``; the other stores' handlers still run.
+  ///   - event: The event. Its actions carry a payload of its type, or an error.
+  ///   - body: The handler. It runs once for each action, in the order in which stores were
+  ///     registered. An error that it throws is reported to ``Dispatcher/onFailure``, and the other
+  ///     stores' handlers still run.
   @inlinable public static func on<Payload>(
     _ event: Event<Payload>, _ body: @escaping @MainActor (S, Action<Payload>) throws -> Void
   ) -> ActionHandler {

@@ -1,12 +1,14 @@
-/// Written as `{"version": 1, "stores": […], "actions": […]}`.
+/// The encoded form is `{"version": 1, "stores": […], "actions": […]}`.
 extension ActionLog: Codable {
   private enum Key: String, CodingKey {
     case version, stores, actions
   }
 
-  /// Errors are written as ``LoggedError``: their type's name and description.
+  /// Encodes the log. Errors are encoded as ``LoggedError``: the name of their type, and their
+  /// description.
   ///
-  /// - Throws: ``FluxError/notCodable(event:payload:)``, before anything is written, and what the encoder throws.
+  /// - Throws: ``FluxError/notCodable(event:payload:)``, before anything is encoded, and the
+  ///   encoder's errors.
   public func encode(to encoder: any Encoder) throws {
     for action in actions { try action.base.checkEncodable() }
     var container = encoder.container(keyedBy: Key.self)
@@ -19,9 +21,13 @@ extension ActionLog: Codable {
     }
   }
 
-  /// Needs a dispatcher's ``Dispatcher/decodingInfo`` as the decoder's `userInfo`. An event that it does not know is read without its payload.
+  /// Decodes a log. The decoder's `userInfo` must be a dispatcher's ``Dispatcher/decodingInfo``.
   ///
-  /// - Throws: ``FluxError/unsupportedLogVersion(found:supported:)``, and `DecodingError`, which says where in the log.
+  /// An event that the dispatcher does not know is decoded without its payload.
+  ///
+  /// - Throws: ``FluxError/unsupportedLogVersion(found:supported:)``,
+  ///   ``FluxError/notCodable(event:payload:)`` if a payload's type is not `Decodable`, and
+  ///   `DecodingError`, with the place in the log.
   public init(from decoder: any Decoder) throws {
     guard let catalog = EventCatalog.of(decoder) else {
       throw DecodingError.dataCorrupted(

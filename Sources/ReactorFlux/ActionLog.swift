@@ -1,7 +1,8 @@
-/// The actions that were dispatched, in order, and the stores that were there.
+/// A record of dispatched actions, in order, and of the stores that were registered.
 ///
-/// Replayed into a fresh dispatcher with the same stores, it gives the same state, as far as the handlers ask nothing but the action and
-/// the stores. A store that was registered in between gets the earlier actions too:
+/// Replaying it into a new dispatcher with the same stores yields the same state, if the handlers
+/// use nothing but the action and the stores. A store that was registered between two actions then
+/// gets the earlier actions too:
 ///
 /// ```swift
 /// let fresh = Dispatcher()
@@ -12,21 +13,25 @@ public struct ActionLog: Sendable {
   /// The version that ``encode(to:)`` writes, and the only one that ``init(from:)`` reads.
   public static let version = 1
 
+  /// The actions, in the order in which they were dispatched.
   public internal(set) var actions: [AnyAction] = []
-  /// Type names of the stores, in the order of registration.
+  /// The type names of the stores, in the order of registration.
   public internal(set) var stores: [String] = []
 
+  /// Creates an empty log.
   public init() {}
 }
 
 extension Dispatcher {
-  /// Hands the log's actions to the stores, past the middlewares. Changes are told after each.
+  /// Replays a log: passes its actions to the stores, without the middlewares. Observers are
+  /// notified after each action.
   ///
-  /// What handlers and observers dispatch meanwhile is dropped, since the log has it; see ``isReplaying``. An action that no
-  /// store handles does nothing.
+  /// Actions that handlers and observers dispatch meanwhile are dropped, since the log contains
+  /// them; see ``isReplaying``. An action that no store handles has no effect.
   ///
-  /// - Throws: ``FluxError/missingStores(_:)``, ``FluxError/conflictingPayloads(event:known:other:)``, ``FluxError/emptyName(payload:)``,
-  ///   ``FluxError/busy``; nothing was replayed then.
+  /// - Throws: ``FluxError/missingStores(_:)``,
+  ///   ``FluxError/conflictingPayloads(event:known:other:)``, ``FluxError/emptyName(payload:)`` or
+  ///   ``FluxError/busy``, before anything is replayed.
   public func replay(_ log: ActionLog) throws(FluxError) {
     let here = Set(stores.map { typeName(type(of: $0)) })
     let missing = log.stores.filter { !here.contains($0) }

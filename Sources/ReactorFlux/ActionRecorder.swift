@@ -1,17 +1,24 @@
-/// Records what passes it; and, with snapshots, goes back to any action.
+/// A middleware that records the actions that pass it. With snapshots, it can go back to any of
+/// them.
 ///
-/// Added last, it records what the stores get. It keeps everything until ``removeAll()``: meant for debugging, tests, and undo.
+/// Add it last to record the actions that the stores get. It stores every action until
+/// ``removeAll()``, so use it for debugging, tests and undo.
 @MainActor public final class ActionRecorder: Middleware {
+  /// The recorded actions.
   public private(set) var log = ActionLog()
-  /// How many of the log's actions the stores' present state knows.
+  /// The number of the log's actions that are part of the stores' current state.
   public private(set) var position = 0
   private let keepsSnapshots: Bool
-  /// The state before the first action, and after each.
+  /// The state before the first action, and after each action.
   private var snapshots: [DispatcherSnapshot] = []
 
-  /// - Parameter keepsSnapshots: captures the ``Snapshotting`` stores after each action, so that ``travel(to:in:)`` can go back to it.
+  /// Creates a recorder with an empty log.
+  ///
+  /// - Parameter keepsSnapshots: `true` to capture the ``Snapshotting`` stores after each action,
+  ///   so that ``travel(to:in:)`` can restore them.
   public init(keepsSnapshots: Bool = false) { self.keepsSnapshots = keepsSnapshots }
 
+  /// Records the action, passes it on, and captures the stores if snapshots are kept.
   public func handle(_ action: AnyAction, in dispatcher: Dispatcher, next: (AnyAction) -> Void) {
     forgetWhatWasUndone()
     if keepsSnapshots, snapshots.isEmpty { snapshots = [dispatcher.capture()] }
@@ -22,24 +29,26 @@
     if keepsSnapshots { snapshots.append(dispatcher.capture()) }
   }
 
-  /// Puts the ``Snapshotting`` stores into the state after the log's first `position` actions, and tells their observers.
+  /// Restores the ``Snapshotting`` stores to the state after the first `position` actions of the
+  /// log, and notifies their observers.
   ///
-  /// The next action continues from there: those after it are forgotten.
+  /// The next action continues from there: the log's later actions are removed.
   ///
-  /// - Throws: ``FluxError/noSuchPosition(_:count:)``, which every position is without snapshots; ``FluxError/busy``.
+  /// - Throws: ``FluxError/noSuchPosition(_:count:)`` if there is no snapshot of that position, and
+  ///   ``FluxError/busy``.
   public func travel(to position: Int, in dispatcher: Dispatcher) throws(FluxError) {
     guard snapshots.indices.contains(position) else { throw .noSuchPosition(position, count: log.actions.count) }
     try dispatcher.restore(snapshots[position])
     self.position = position
   }
 
-  /// Begins anew from the present state.
+  /// Removes all actions and snapshots. Recording continues from the current state.
   public func removeAll() {
     let before = (log, snapshots)
     log = ActionLog()
     position = 0
     snapshots = []
-    // Released when all is in order: a payload that goes may dispatch.
+    // Released when the recorder is consistent, since releasing a payload may dispatch.
     withExtendedLifetime(before) {}
   }
 

@@ -1,25 +1,28 @@
-/// An action whose payload's type is not known where it passes: to middlewares and logs.
+/// An action without its payload's static type, for middlewares and logs.
 public struct AnyAction: Sendable {
   let base: any ErasedAction
 
+  /// Creates an action without its payload's static type.
   public init<Payload>(_ action: Action<Payload>) { base = action }
 
-  /// The event's name.
+  /// The name of the event.
   public var name: String { base.name }
-  /// `nil` where the action carries an error.
+  /// The payload; `nil` if the action carries an error.
   public var payload: (any Sendable)? { base.anyPayload }
-  /// `nil` where the action carries a payload.
+  /// The error; `nil` if the action carries a payload.
   public var error: (any Error)? { base.error }
+  /// The type of the event's payload, even if the action carries an error.
   public var payloadType: any Any.Type { base.payloadType }
 
-  /// The action with its type, where it is one of `event`; else `nil`.
+  /// Returns the action with its static type, if its event's name and payload type are those of
+  /// `event`; otherwise `nil`.
   public func action<Payload>(of event: Event<Payload>) -> Action<Payload>? {
     guard base.name == event.name else { return nil }
     return base as? Action<Payload>
   }
 }
 
-/// What ``AnyAction`` needs of ``Action``.
+/// The part of ``Action`` that ``AnyAction`` uses.
 protocol ErasedAction: Sendable {
   var name: String { get }
   var anyPayload: (any Sendable)? { get }

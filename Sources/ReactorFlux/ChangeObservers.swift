@@ -1,4 +1,4 @@
-/// Who wants to know of changes, in the order of asking.
+/// The observers of a store or a dispatcher, in the order in which they were added.
 @MainActor final class ChangeObservers {
   typealias Body = @MainActor (_ owner: AnyObject, any Store, (any Error)?) -> Void
 
@@ -24,7 +24,7 @@
     return observer.token
   }
 
-  /// Calls those that were there before, each unless it has ended meanwhile.
+  /// Calls the observers that existed before the call, except those that have ended meanwhile.
   func notify(_ store: any Store, _ error: (any Error)?) {
     var hasEnded = false
     for observer in observers {
@@ -40,7 +40,8 @@
   private func removeEnded() {
     let before = observers
     observers = before.filter { !$0.isOver }
-    // Released here and not within the access above: what their closures held may come back to this store.
+    // Released here, not within the access above: the closures that are released may call this
+    // store.
     withExtendedLifetime(before) {}
   }
 }

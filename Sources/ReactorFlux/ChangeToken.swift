@@ -1,14 +1,18 @@
 import Synchronization
 
-/// Ends an observation before its owner does. Whoever lets it go ends nothing.
+/// A token that ends an observation before its owner is released. Releasing the token ends nothing.
 public final class ChangeToken: Sendable {
   private let cancelled = Atomic(false)
 
   init() {}
 
-  /// From any isolation. The observer is not called any more, not even for a change that is being told; a call that is under way on
-  /// the main actor is not waited for. Its closure is released at the store's next change or observation.
+  /// Ends the observation, from any isolation.
+  ///
+  /// The observer is not called again, not even for a change whose notification is under way. The
+  /// method does not wait for a call in progress on the main actor. The observer's closure is
+  /// released at the store's next change or observation.
   public func cancel() { cancelled.store(true, ordering: .releasing) }
 
+  /// A Boolean value that indicates whether ``cancel()`` was called.
   public var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 }

@@ -1,20 +1,23 @@
-/// What is under way in a dispatcher. The contexts of its stores share it, so that a change needs no weak reference.
+/// The state of a dispatcher's current run. The contexts of its stores share it, so that a change
+/// needs no weak reference.
 @MainActor final class DispatchRun {
-  /// While actions are handled and changes told.
+  /// A Boolean value that indicates whether actions are being handled or observers notified.
   var isBusy = false
   var onFailure: @MainActor (FluxError) -> Void = { StandardError.write("ReactorFlux: \($0)") }
-  /// Of every store.
+  /// The observers of every store.
   let observers = ChangeObservers()
-  /// Stores whose observers do not know of a change yet, in the order of the first change of each.
+  /// The stores whose observers have not been notified yet, in the order of each store's first
+  /// change.
   private var changed: [any Store] = []
-  /// Stores whose observers are being told.
+  /// The stores whose observers are being notified.
   private var told: [any Store] = []
-  /// The count of calls of ``notifyChanges()`` that had a change.
+  /// The number of calls of ``notifyChanges()`` that found a change.
   private(set) var notifications = 0
-  /// `nil` for a store that has none.
+  /// The dispatcher; `nil` for a store without one.
   weak var dispatcher: Dispatcher?
 
-  /// Within a run, it is told when the present action's handlers have run; else now.
+  /// Notes a change. Within a run, observers are notified after the current action's handlers;
+  /// otherwise now.
   func changed(_ store: any Store) {
     changed.append(store)
     guard !isBusy else { return }
@@ -24,12 +27,13 @@
     isBusy = false
   }
 
-  /// Calls the observers of what has changed, and then of what they have changed.
+  /// Notifies the observers of the changed stores, and then of those that observers changed.
   func notifyChanges() {
     guard !changed.isEmpty else { return }
     notifications += 1
     while !changed.isEmpty {
-      // Swapped and not replaced, so that both keep their room. A store that is released with `told` may change another.
+      // Swapped, so that both arrays keep their capacity. Releasing a store in `told` may change
+      // another.
       swap(&changed, &told)
       for store in told {
         if let error = store.context.notify(store) { onFailure(error) }

@@ -1,9 +1,9 @@
-/// Owns the stores, and hands each action to those that handle its event.
+/// Owns the stores, and passes each action to the stores that handle its event.
 ///
 /// ```
-/// dispatch ─▶ middlewares, in order ─▶ handlers, in the order of registration ─▶ observers of the stores that changed
-///    ▲                                    │ (waitFor: another store's first)          │
-///    └── queued ◀─────────────────────────┴───────────────────────────────────────────┘
+/// dispatch ─▶ middlewares ─▶ handlers, in order of registration ─▶ observers of changed stores
+///    ▲                          │ (waitFor: another store's first)      │
+///    └── queued ◀───────────────┴───────────────────────────────────────┘
 /// ```
 ///
 /// ```swift
@@ -12,73 +12,82 @@
 /// dispatcher.dispatch(.userLoaded, user)
 /// ```
 ///
-/// All of it happens on the main actor, before `dispatch` returns. From elsewhere: `await dispatcher.dispatch(…)`, or ``post(_:)``.
-/// A dispatch by a handler or an observer is queued, and handled when the present action is done and its changes are told.
+/// Everything runs on the main actor, before `dispatch` returns. From another isolation, call
+/// `await dispatcher.dispatch(…)` or ``post(_:)``.
+///
+/// A dispatch by a handler or an observer is queued. It is handled after the current action, once
+/// the observers have been notified of that action's changes.
 @MainActor public final class Dispatcher {
-  /// The program's own. Any number of others live beside it.
+  /// A dispatcher for the whole program. You can create any number of others.
   public static let shared = Dispatcher()
-  /// How many actions in a row may each be dispatched by the handling of the one before.
+  /// The largest length of a chain in which the handling of each action dispatches the next: 100.
   public nonisolated static let maximumDepth = 100
-  /// How many actions may be queued in one run, those of its first action aside: an end to actions that each dispatch several.
+  /// The largest number of actions that one run queues, beyond those that its first action
+  /// dispatches. It ends a run in which each action dispatches several.
   nonisolated static let maximumQueued = 100_000
 
-  /// Is called with what nobody can be thrown at: a handler that failed, an action that was dropped. By default a line on
-  /// standard error.
+  /// A closure that is called with the errors that cannot be thrown: a handler that failed, or an
+  /// action that was dropped. Default: writes a line to standard error.
   public var onFailure: @MainActor (FluxError) -> Void {
     get { run.onFailure }
     set {
       let before = run.onFailure
       run.onFailure = newValue
-      // Released here and not within the access above: what it held may fail as it goes.
+      // Released here, not within the access above: releasing the old closure may report a failure.
       withExtendedLifetime(before) {}
     }
   }
-  /// While a log is replayed. What handlers and observers dispatch meanwhile is dropped: it is in the log. What they post is not, nor
-  /// what comes of an effect that they begin: they must ask here.
+  /// A Boolean value that indicates whether a log is being replayed or a snapshot restored.
+  ///
+  /// Actions that handlers and observers dispatch meanwhile are dropped, since the log contains
+  /// them. Actions that they post, or that come from an effect which they start, are not dropped.
+  /// Handlers that do either have to check this property.
   public internal(set) var isReplaying = false
 
-  /// Every store, in the order of registration.
+  /// The registered stores, in the order of registration.
   public private(set) var stores: [any Store] = []
   private var storesByType: [ObjectIdentifier: any Store] = [:]
   let tables = HandlerTables()
   let run = DispatchRun()
   private var middlewares: [any Middleware] = []
 
-  /// How many actions led to the present one.
+  /// The number of actions in the chain that led to the current one.
   private var depth = 0
   private var queue: [(action: AnyAction, depth: Int)] = []
-  /// In the present run, those that were handled included.
+  /// The number of actions queued in the current run, including those already handled.
   private var queued = 0
-  /// A Boolean value that indicates whether the present run has dropped an action, and so reported
-  /// it.
+  /// A Boolean value that indicates whether the current run has dropped an action, and reported it.
   private var hasDropped = false
-  /// Whose handlers are running.
+  /// The table whose handlers are running.
   private var handling: HandlerTable?
-  /// Stores whose handlers wait for another, outermost first.
+  /// The stores whose handlers wait for another store, outermost first.
   private var waiting: [any Store.Type] = []
   private nonisolated let posted = PostedActions()
 
+  /// Creates a dispatcher without stores or middlewares.
   public init() { run.dispatcher = self }
 }
 
 // MARK: - Stores
 
 extension Dispatcher {
-  /// Makes the store, keeps it, and hands it actions from the next one on.
+  /// Creates a store and registers it: the dispatcher retains it, and passes it every later action
+  /// that it handles.
   ///
-  /// - Throws: ``FluxError/alreadyRegistered(store:)``, ``FluxError/emptyName(payload:)``,
-  ///   ``FluxError/conflictingPayloads(event:known:other:)``; nothing is registered then.
+  /// - Throws: ``FluxError/alreadyRegistered(store:)``, ``FluxError/emptyName(payload:)`` or
+  ///   ``FluxError/conflictingPayloads(event:known:other:)``. The store is then not registered.
   public func register<S: PlainStore>(_ store: S.Type) throws(FluxError) { try register(store) { S() } }
 
-  /// As ``register(_:)``, for a store that needs something to be made.
+  /// Creates a store that needs arguments, and registers it as ``register(_:)`` does.
   ///
-  /// - Parameter make: called once, and not at all where the store is refused for its type or its events.
-  /// - Throws: and ``FluxError/contextInUse(store:)``.
+  /// - Parameter make: A closure that creates the store. It is called once, but not if the store is
+  ///   refused for its type or its events.
+  /// - Throws: The errors of ``register(_:)``, and ``FluxError/contextInUse(store:)``.
   public func register<S: Store>(_ store: S.Type, make: () -> S) throws(FluxError) {
     let handlers = S.handlers
     try check(handlers)
     let made = make()
-    // What `make` has registered meanwhile counts too.
+    // Again, since `make` may have registered stores.
     try check(handlers)
     guard !made.context.isOwned else { throw .contextInUse(store: typeName(S.self)) }
     made.context.join(self, run)
@@ -92,7 +101,7 @@ extension Dispatcher {
     try tables.check(handlers)
   }
 
-  /// The store of that type, always the same.
+  /// Returns the registered store of a type.
   ///
   /// - Throws: ``FluxError/notRegistered(store:)``.
   public func store<S: Store>(_ store: S.Type) throws(FluxError) -> S {
@@ -102,7 +111,9 @@ extension Dispatcher {
     return found
   }
 
-  /// Calls `body` after each change of any store, as ``Store/observe(_:_:)`` does for one, and after its observers.
+  /// Calls `body` after each change of any store, and after that store's own observers.
+  ///
+  /// The observation ends as described for ``Store/observe(_:_:)``.
   @discardableResult
   public func observe(
     _ owner: AnyObject, _ body: @escaping @MainActor (_ store: any Store, _ error: (any Error)?) -> Void
@@ -114,38 +125,42 @@ extension Dispatcher {
 // MARK: - Dispatching
 
 extension Dispatcher {
-  /// Hands an action to the stores that handle its event; to none where no store does.
+  /// Dispatches an action to the stores that handle its event; to none if no store does.
   ///
-  /// An event whose payload's type is not the one that its name is registered with, and one without a name, is reported to
-  /// ``onFailure``, and no handler runs.
+  /// An event without a name, or whose name is registered with another type of payload, is reported
+  /// to ``onFailure``, and no handler runs.
   @inlinable public func dispatch<Payload>(_ action: Action<Payload>) {
     guard let table = begin(action.event.name, Payload.self) else { return dispatch(AnyAction(action)) }
     handle(action, table)
     finish()
   }
 
-  /// An action whose payload's type is not known here, as from a log.
+  /// Dispatches an action without its payload's static type, for example from a log.
   public func dispatch(_ action: AnyAction) {
     guard !run.isBusy else { return enqueue(action) }
     consumePosted()
     start(action)
   }
 
+  /// Dispatches an event with a payload, as an action.
   @inlinable public func dispatch<Payload>(_ event: Event<Payload>, _ payload: Payload) {
     dispatch(Action(event, payload))
   }
 
+  /// Dispatches an event without a payload, as an action.
   @inlinable public func dispatch(_ event: Event<Void>) { dispatch(Action(event, ())) }
 
+  /// Dispatches an event with an error in place of its payload, as an action.
   @inlinable public func dispatch<Payload>(_ event: Event<Payload>, error: any Error) {
     dispatch(Action(event, error: error))
   }
 
-  /// Runs `effect`, and dispatches what it gives, or what it throws, as one action.
+  /// Runs `effect`, and dispatches its result, or the error that it throws, as one action.
   ///
-  /// Nothing is dispatched when the task was cancelled, whatever `effect` made of it, and when it throws `CancellationError`.
+  /// Nothing is dispatched if the task was cancelled, whatever the result of `effect`, or if
+  /// `effect` throws `CancellationError`.
   ///
-  /// - Parameter effect: runs on the main actor up to what it awaits.
+  /// - Parameter effect: The work. It runs on the main actor until its first suspension.
   public func dispatch<Payload>(_ event: Event<Payload>, from effect: @Sendable () async throws -> Payload) async {
     let action: Action<Payload>
     do {
@@ -159,10 +174,14 @@ extension Dispatcher {
     dispatch(action)
   }
 
-  /// Adds a middleware, which every later action passes after those that were added before.
+  /// Adds a middleware. Later actions pass it after the middlewares that were added before.
   public func use(_ middleware: some Middleware) { middlewares.append(middleware) }
 
-  /// Begins a run where nothing but the event's handlers is concerned.
+  /// Begins a run on the fast path, which needs no middlewares, no posted actions and no run in
+  /// progress.
+  ///
+  /// - Returns: The handlers of the event; `nil` if the fast path does not apply, or no store
+  ///   handles the event with that payload.
   @usableFromInline func begin(_ event: String, _ payload: any Any.Type) -> HandlerTable? {
     guard !run.isBusy, middlewares.isEmpty, posted.isEmpty else { return nil }
     guard let table = tables.table(event, payload) else { return nil }
@@ -170,9 +189,9 @@ extension Dispatcher {
     return table
   }
 
-  /// Runs the handlers.
+  /// Runs the handlers of an action.
   @inlinable func handle<Payload>(_ action: Action<Payload>, _ table: HandlerTable) {
-    // Its table was asked for with this type. A dynamic cast costs as much as the rest.
+    // The table was looked up with this type. A dynamic cast would cost as much as the rest.
     let box = unsafeDowncast(table.box, to: ActionBox<Payload>.self)
     box.action = action
     runHandlers(table)
@@ -185,7 +204,7 @@ extension Dispatcher {
     handling = nil
   }
 
-  /// Tells what has changed, and does the same for each action that was queued meanwhile.
+  /// Notifies observers, then handles the queued actions in the same way, and ends the run.
   @usableFromInline func finish() {
     run.notifyChanges()
     if !queue.isEmpty { runQueue() }
@@ -200,7 +219,7 @@ extension Dispatcher {
 
   private func runQueue() {
     while !queue.isEmpty {
-      // Out of the queue before they are released: a payload that goes may dispatch.
+      // Taken out of the queue before they are released, since releasing a payload may dispatch.
       let actions = queue
       queue = []
       for (action, depth) in actions {
@@ -223,7 +242,7 @@ extension Dispatcher {
 
   private func drop(_ action: AnyAction) {
     guard !hasDropped else { return }
-    // First, since who is told may dispatch.
+    // First, since the closure may dispatch.
     hasDropped = true
     onFailure(.tooDeep(event: action.name))
   }
@@ -254,21 +273,29 @@ extension Dispatcher {
 // MARK: - From other isolations
 
 extension Dispatcher {
-  /// Dispatches the action on the main actor, soon: after those that were posted before, and before whatever is dispatched there later.
-  /// What handlers and observers dispatch comes first: they are in the run of the action before.
+  /// Dispatches an action on the main actor later, from any isolation, without waiting.
   ///
-  /// From any isolation, without waiting. The dispatcher lives until it is done.
+  /// Posted actions are handled in the order of their posting, and before any action that is
+  /// dispatched on the main actor after them. Actions that a current run's handlers and observers
+  /// dispatch belong to that run, and come first.
+  ///
+  /// The dispatcher is retained until the action is handled.
   public nonisolated func post<Payload>(_ action: Action<Payload>) {
     if posted.append(AnyAction(action)) { Task { @MainActor in consumePosted() } }
   }
 
+  /// Posts an event with a payload, as an action; from any isolation, without waiting.
   public nonisolated func post<Payload>(_ event: Event<Payload>, _ payload: Payload) { post(Action(event, payload)) }
 
+  /// Posts an event without a payload, as an action; from any isolation, without waiting.
   public nonisolated func post(_ event: Event<Void>) { post(Action(event, ())) }
 
+  /// Posts an event with an error in place of its payload, as an action; from any isolation,
+  /// without waiting.
   public nonisolated func post<Payload>(_ event: Event<Payload>, error: any Error) { post(Action(event, error: error)) }
 
-  /// Those that are posted meanwhile come later: they must not overtake the rest of these.
+  /// Handles the posted actions. Actions that are posted meanwhile wait, so as not to overtake the
+  /// rest.
   private func consumePosted() {
     for action in posted.take() { run.isBusy ? enqueue(action) : start(action) }
   }
@@ -277,7 +304,7 @@ extension Dispatcher {
 // MARK: - From outside of a run
 
 extension Dispatcher {
-  /// Changes stores, and tells the changes.
+  /// Changes stores outside of a run, and notifies observers.
   ///
   /// - Throws: ``FluxError/busy``.
   func alone(_ body: () -> Void) throws(FluxError) {

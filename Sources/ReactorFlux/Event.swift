@@ -1,4 +1,4 @@
-/// The name of something that happened, and the type of what it carries.
+/// The name of something that happened, and the type of its payload.
 ///
 /// ```swift
 /// extension Event where Payload == User {
@@ -6,10 +6,12 @@
 /// }
 /// ```
 ///
-/// Within a dispatcher a name belongs to one type of payload: a second is refused when its store is registered.
+/// Within a dispatcher, a name belongs to one type of payload. Registering a store that uses
+/// another type fails.
 public struct Event<Payload: Sendable>: Hashable, Sendable {
-  /// Not empty where it is registered or dispatched.
+  /// The name. An event with an empty name can be neither registered nor dispatched.
   public let name: String
 
+  /// Creates an event. Its payload's type is inferred from the context.
   @inlinable public init(_ name: String) { self.name = name }
 }

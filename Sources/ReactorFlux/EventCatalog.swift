@@ -1,4 +1,4 @@
-/// What a decoder must know to read a log: which event carries which type.
+/// The payload types of events, which a decoder needs to read a log.
 struct EventCatalog: Sendable {
   let decoding: [String: PayloadDecoding]
 
@@ -10,17 +10,20 @@ struct EventCatalog: Sendable {
 }
 
 extension Dispatcher {
-  /// What a decoder's `userInfo` needs to read an ``ActionLog``: the events that the registered stores handle, and their types.
+  /// The `userInfo` for a decoder of an ``ActionLog``: the events that the registered stores
+  /// handle, and their payload types.
   ///
   /// ```swift
   /// let decoder = JSONDecoder()
   /// decoder.userInfo = dispatcher.decodingInfo
   /// try dispatcher.replay(decoder.decode(ActionLog.self, from: data))
   /// ```
+  ///
+  /// It reflects the stores that are registered now.
   public var decodingInfo: [CodingUserInfoKey: any Sendable] {
     CodingUserInfoKey(rawValue: EventCatalog.key).map { [$0: tables.catalog] } ?? [:]
   }
 }
 
-/// Reads the action of one event out of its place in a log.
+/// Decodes the action of one event from its place in a log.
 typealias PayloadDecoding = @Sendable (KeyedDecodingContainer<LoggedAction.Key>) throws -> AnyAction

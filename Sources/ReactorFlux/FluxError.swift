@@ -1,39 +1,49 @@
-/// What is wrong with a store, an event, a log, or what a handler did.
+/// A misuse of stores, events or logs, or the failure of a handler.
 @nonexhaustive public enum FluxError: Error, Sendable {
-  /// The dispatcher has a store of that type.
+  /// The dispatcher already has a store of that type.
   case alreadyRegistered(store: String)
-  /// The store's context belongs to a dispatcher already: one object was registered twice, or two stores share a context.
+  /// The store's context already belongs to a dispatcher: the same object was registered twice, or
+  /// two stores share a context.
   case contextInUse(store: String)
   /// The dispatcher has no store of that type.
   case notRegistered(store: String)
-  /// An event without a name, of that type of payload.
+  /// An event with that type of payload has an empty name.
   case emptyName(payload: String)
-  /// An event of that name carries the first type here; the second was registered or dispatched.
+  /// The dispatcher knows an event of that name with the first type of payload. The second type was
+  /// registered, dispatched or replayed.
   case conflictingPayloads(event: String, known: String, other: String)
-  /// Stores that wait for each other. The path begins and ends with the same store.
+  /// Stores wait for each other. The path begins and ends with the same store.
   case waitCycle(path: [String])
-  /// `waitFor` was called while no action is being handled, or by a store that is not registered.
+  /// `waitFor` was called outside of the handling of an action, or by a store that is not
+  /// registered.
   case nothingToWaitFor(store: String)
-  /// A handler threw; the other handlers ran.
+  /// A handler threw an error. The other handlers ran.
   case handlerFailed(store: String, event: String, any Error)
-  /// An action that was dispatched by the handling of an action, and so on, more than ``Dispatcher/maximumDepth``
-  /// times; or one of more than 100,000 that one dispatch led to. It was dropped, and so are those like it; the first of a run is reported.
+  /// An action was dropped. It was the end of a chain of more than ``Dispatcher/maximumDepth``
+  /// actions, each dispatched by the handling of the one before, or one dispatch led to more than
+  /// 100,000 actions.
+  ///
+  /// Later actions of that kind are dropped too; the first of a run is reported.
   case tooDeep(event: String)
-  /// A store whose observers change it, each time they are called, ``Dispatcher/maximumDepth`` times. The change is there; nobody was told.
+  /// The observers of a store changed it in each of ``Dispatcher/maximumDepth`` notifications. The
+  /// last change remains, but no observer was notified of it.
   case changesWithoutEnd(store: String)
-  /// The log was written by another version of this library.
+  /// The log was written in a version of the format that this library does not read.
   case unsupportedLogVersion(found: Int, supported: Int)
-  /// The payload's type is not `Codable`, so that the log cannot be written.
+  /// The payload's type is not `Encodable`, so the log cannot be written, or not `Decodable`, so it
+  /// cannot be read.
   case notCodable(event: String, payload: String)
-  /// The log was recorded with stores that the dispatcher does not have.
+  /// The log was recorded with stores that the dispatcher does not have. The names are those of
+  /// their types.
   case missingStores([String])
-  /// There is no such place in the log.
+  /// The recorder has no snapshot of that position in a log of `count` actions.
   case noSuchPosition(Int, count: Int)
-  /// It cannot be done while an action is being handled or a change is being told.
+  /// Replaying and restoring are impossible while an action is handled or observers are notified.
   case busy
 }
 
 extension FluxError: CustomStringConvertible {
+  /// The problem in words, with the remedy where there is one.
   public var description: String {
     switch self {
     case .alreadyRegistered(let store): "\(store) is registered already; look it up with store(_:)"

@@ -1,11 +1,12 @@
 /// The handlers of one event, in the order in which their stores were registered.
 ///
-/// It is not generic, so that its loop is compiled once; the closures know the payload's type, and read the action in ``box``.
+/// It is not generic, so that its loop is compiled once. The closures know the payload's type, and
+/// read the action from ``box``.
 @MainActor @usableFromInline final class HandlerTable {
   private final class Entry {
     let store: any Store.Type
     let run: @MainActor () throws -> Void
-    /// The table's runs in which this has begun and ended last.
+    /// The numbers of the table's runs in which this handler last began and last ended.
     var begun: Int
     var ended: Int
 
@@ -19,7 +20,7 @@
 
   let event: String
   let payload: any Any.Type
-  /// An ``ActionBox`` of that payload.
+  /// The ``ActionBox`` of that payload type.
   @usableFromInline let box: AnyObject
   let decode: PayloadDecoding
   private var entries: [Entry] = []
@@ -33,11 +34,13 @@
   }
 
   func add(_ store: any Store.Type, _ run: @escaping @MainActor () throws -> Void) {
-    // A store that a handler registers begins with the next action, also where another waits for it.
+    // A store that a handler registers gets its first action after the current one, even if another
+    // store waits for it now.
     entries.append(Entry(store, after: runs, run))
   }
 
-  /// Runs each handler once, for the action in the box. It is not called while it runs: a dispatch inside of a dispatch is queued.
+  /// Runs each handler once, for the action in the box. It is not re-entrant: a dispatch within a
+  /// dispatch is queued.
   func run(_ dispatcher: Dispatcher) {
     runs += 1
     for entry in entries where entry.begun != runs { run(entry, dispatcher) }
@@ -53,9 +56,9 @@
     entry.ended = runs
   }
 
-  /// Runs what is left to run of a store's handlers.
+  /// Runs the handlers of a store that have not run yet for the current action.
   ///
-  /// - Returns: `false` where one of them is running.
+  /// - Returns: `false` if one of them is running.
   func runHandlers(of store: any Store.Type, _ dispatcher: Dispatcher) -> Bool {
     for entry in entries where entry.store == store {
       if entry.begun != runs {
@@ -68,7 +71,7 @@
   }
 }
 
-/// The action that is being handled.
+/// The action that is being handled, for the handlers to read.
 @MainActor @usableFromInline final class ActionBox<Payload: Sendable> {
   @usableFromInline var action: Action<Payload>?
 

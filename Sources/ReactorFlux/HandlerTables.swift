@@ -2,7 +2,10 @@
 @MainActor @usableFromInline final class HandlerTables {
   private var tables: [String: HandlerTable] = [:]
 
-  /// - Throws: ``FluxError/emptyName(payload:)`` and ``FluxError/conflictingPayloads(event:known:other:)``, before anything is added.
+  /// Checks the events of a store's handlers, before any is added.
+  ///
+  /// - Throws: ``FluxError/emptyName(payload:)`` and
+  ///   ``FluxError/conflictingPayloads(event:known:other:)``.
   func check<S: Store>(_ handlers: [ActionHandler<S>]) throws(FluxError) {
     var known = tables.mapValues(\.payload)
     for handler in handlers {
@@ -11,7 +14,7 @@
     }
   }
 
-  /// The same of an action.
+  /// Checks the event of an action, and throws the same errors.
   func check(_ name: String, _ payload: any Any.Type) throws(FluxError) {
     try check(name, payload, tables[name]?.payload ?? payload)
   }
@@ -23,8 +26,9 @@
     }
   }
 
-  /// - Parameter event: one that was checked.
-  /// - Returns: where its handlers find the action.
+  /// Adds a handler of an event that was checked.
+  ///
+  /// - Parameter run: A closure that gets the box of the action, and returns the handler.
   @usableFromInline func add<Payload>(
     _ event: Event<Payload>, of store: any Store.Type,
     _ run: (ActionBox<Payload>) -> @MainActor () throws -> Void
@@ -35,7 +39,7 @@
     tables[event.name] = table
   }
 
-  /// `nil`: no store handles the event with that payload.
+  /// Returns the handlers of an event; `nil` if no store handles it with that type of payload.
   func table(_ name: String, _ payload: any Any.Type) -> HandlerTable? {
     guard let table = tables[name], table.payload == payload else { return nil }
     return table
@@ -44,10 +48,11 @@
   var catalog: EventCatalog { EventCatalog(decoding: tables.mapValues(\.decode)) }
 }
 
-/// With its module, so that two types of one name are told apart.
+/// Returns the type's name with its module, which distinguishes types of the same name.
 func typeName(_ type: any Any.Type) -> String { readable(String(reflecting: type)) }
 
-/// A type's name without the address of what a private or local one stands in, which is another in each run.
+/// Returns a type's name without the addresses of private and local scopes, which differ in each
+/// run.
 func readable(_ name: String) -> String {
   var parts = name.split(separator: ".", omittingEmptySubsequences: false)
   parts.removeAll { $0.hasPrefix("(unknown context at $") && $0.hasSuffix(")") }

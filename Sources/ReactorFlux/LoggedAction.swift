@@ -1,4 +1,5 @@
-/// How a log keeps an action: `{"event": "userLoaded", "payload": {…}}`, or with an `error` instead.
+/// The encoded form of an action: `{"event": "userLoaded", "payload": {…}}`, or with `error` in
+/// place of `payload`.
 enum LoggedAction {
   enum Key: String, CodingKey {
     case event, payload, error
@@ -45,14 +46,15 @@ enum LoggedAction {
     return payload
   }
 
-  /// The payload of an event that no registered store handles, so that its type is not known.
+  /// The payload of an event that no registered store handles, so that its type is unknown.
   struct Unknown: Sendable {}
 }
 
-/// An error as a log keeps it.
+/// The encoded form of an error. An action that is decoded from a log carries it.
 public struct LoggedError: Error, Codable, Hashable, CustomStringConvertible {
-  /// Of the error that was dispatched.
+  /// The name of the type of the error that was dispatched, with its module.
   public let type: String
+  /// The description of the error that was dispatched.
   public let description: String
 
   init(_ error: any Error) {
@@ -66,6 +68,8 @@ public struct LoggedError: Error, Codable, Hashable, CustomStringConvertible {
 }
 
 extension Action {
+  /// Checks that the payload can be encoded.
+  ///
   /// - Throws: ``FluxError/notCodable(event:payload:)``.
   func checkEncodable() throws {
     guard error == nil, Payload.self != Void.self, !(Payload.self is any Encodable.Type) else { return }
@@ -77,7 +81,7 @@ extension Action {
     try Self.encode(payload, as: type, to: &container)
   }
 
-  /// By the type and not the value: a payload that is `nil` is a value of an encodable type too.
+  /// Encodes by the static type, not by the value: a payload that is `nil` is encodable too.
   private static func encode<Value: Encodable>(
     _ payload: Payload, as type: Value.Type, to container: inout KeyedEncodingContainer<LoggedAction.Key>
   ) throws {

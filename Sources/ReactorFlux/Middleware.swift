@@ -1,4 +1,5 @@
-/// What every action passes on its way to the stores, in the order in which middlewares were added.
+/// A step that every action passes on its way to the stores, in the order in which middlewares were
+/// added.
 ///
 /// ```swift
 /// dispatcher.use { action, next in
@@ -6,15 +7,20 @@
 /// }
 /// ```
 @MainActor public protocol Middleware {
+  /// Handles an action, and usually passes it on by calling `next`.
+  ///
   /// - Parameters:
-  ///   - dispatcher: where stores are looked up. What is dispatched to it comes after this action.
-  ///   - next: the rest of the way, within this call: not called, it drops the action; called with another, it replaces it; called
-  ///     again, it adds one. The handlers have run when it returns; the changes have not been told.
+  ///   - action: The action, as the middlewares before left it.
+  ///   - dispatcher: The dispatcher, for looking up stores. An action that is dispatched to it here
+  ///     is handled after this one.
+  ///   - next: The rest of the middlewares and the handlers. Call it within this call. Not calling
+  ///     it drops the action, passing another action replaces it, and calling it again adds one.
+  ///     When it returns, the handlers have run; observers have not been notified yet.
   func handle(_ action: AnyAction, in dispatcher: Dispatcher, next: (AnyAction) -> Void)
 }
 
 extension Dispatcher {
-  /// Adds a middleware that is a closure.
+  /// Adds a closure as a middleware; see ``Middleware/handle(_:in:next:)``.
   public func use(_ body: @escaping @MainActor (_ action: AnyAction, _ next: (AnyAction) -> Void) -> Void) {
     use(ClosureMiddleware(body: body))
   }

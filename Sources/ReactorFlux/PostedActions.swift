@@ -1,14 +1,17 @@
 import Synchronization
 
-/// Actions from any isolation that wait for the main actor, in the order in which they came.
+/// The actions posted from any isolation that wait for the main actor, in the order of their
+/// posting.
 final class PostedActions: Sendable {
   private let actions = Mutex<[AnyAction]>([])
-  /// Read at each dispatch, where a lock would show.
+  /// Read at each dispatch, where a lock would cost too much.
   private let hasNone = Atomic(true)
 
   var isEmpty: Bool { hasNone.load(ordering: .acquiring) }
 
-  /// - Returns: whether it is the first, so that somebody must come for it.
+  /// Appends an action.
+  ///
+  /// - Returns: `true` if it is the first, so that the caller has to schedule the handling.
   func append(_ action: AnyAction) -> Bool {
     actions.withLock { actions in
       actions.append(action)
@@ -17,7 +20,7 @@ final class PostedActions: Sendable {
     }
   }
 
-  /// All that wait, which do so no longer.
+  /// Removes and returns the waiting actions.
   func take() -> [AnyAction] {
     guard !isEmpty else { return [] }
     return actions.withLock { actions in

@@ -1,17 +1,21 @@
-/// A store whose whole state is a value that can be taken and put back.
+/// A store whose whole state is a value that can be captured and restored.
 @MainActor public protocol Snapshotting: Store {
+  /// The store's whole state.
   associatedtype Snapshot: Sendable
-  /// Reading it changes nothing. Setting it emits no change: who puts it back does.
+  /// The current state.
+  ///
+  /// Reading it must not change the store. Setting it must not emit a change: the dispatcher does
+  /// that after restoring.
   var snapshot: Snapshot { get set }
 }
 
-/// The states of a dispatcher's ``Snapshotting`` stores at one time.
+/// The states of a dispatcher's ``Snapshotting`` stores at one moment.
 public struct DispatcherSnapshot: Sendable {
   fileprivate let values: [(store: ObjectIdentifier, value: any Sendable)]
 }
 
 extension Dispatcher {
-  /// The state of every ``Snapshotting`` store. The others have no part in it.
+  /// Returns the states of all ``Snapshotting`` stores. Other stores are not captured.
   public func capture() -> DispatcherSnapshot {
     DispatcherSnapshot(
       values: stores.compactMap { store in
@@ -19,9 +23,11 @@ extension Dispatcher {
       })
   }
 
-  /// Puts the states back, then tells the observers of those stores. A store that was registered since keeps its state.
+  /// Restores the captured states, and then notifies the observers of those stores. A store that
+  /// was registered later keeps its state.
   ///
-  /// What the observers dispatch meanwhile is dropped, as in a replay: it would change what was put back.
+  /// Actions that observers dispatch meanwhile are dropped, as in a replay, since they would change
+  /// the restored state.
   ///
   /// - Throws: ``FluxError/busy`` within a handler or an observer.
   public func restore(_ snapshot: DispatcherSnapshot) throws(FluxError) {

@@ -1,30 +1,36 @@
 extension Store {
-  /// Tells the observers that the store has changed.
+  /// Notifies the observers that the store has changed.
   ///
-  /// While an action is being handled: once its handlers have run, and once however often it was called; of several errors the last
-  /// counts. Otherwise now.
+  /// While an action is handled, observers are notified after its handlers have run, and once even
+  /// if this was called several times. Of several errors, the last one counts. Otherwise observers
+  /// are notified at once.
   ///
-  /// - Parameter error: what the change was about, where it failed.
+  /// - Parameter error: The reason, if the change is a failure.
   public func emitChange(error: (any Error)? = nil) { context.change(self, error) }
 
   /// Calls `body` after each change, on the main actor, in the order in which observers were added.
   ///
-  /// The observation ends with `owner`, which is not retained, or when the token is cancelled; it needs no unregistering. An
-  /// observer that is added while observers are called is called from the next change on; one that ends is not called any more. What
-  /// it dispatches is handled after all of them. An owner that is released within `body` ends with that call.
+  /// The observation ends when `owner` is released or the token is cancelled; there is nothing to
+  /// unregister. `owner` is not retained during the observation, only during a call of `body`.
   ///
-  /// `body` must not capture `owner` strongly, or neither ends: use ``observe(_:with:)``, or `[weak self]`.
+  /// An observer that is added during a notification is called from the next change on. One that
+  /// ends during a notification is not called again. Actions that `body` dispatches are handled
+  /// after all observers have been called.
+  ///
+  /// `body` must not capture `owner` strongly, or neither is ever released. Use
+  /// ``observe(_:with:)`` or `[weak self]`.
   @discardableResult
   public func observe(
     _ owner: AnyObject, _ body: @escaping @MainActor (_ store: Self, _ error: (any Error)?) -> Void
   ) -> ChangeToken {
     context.observers.add(owner) { _, store, error in
-      // A context is told of its own store. A dynamic cast would cost as much as the rest.
+      // A context notifies only about its own store. A dynamic cast would cost as much as the rest.
       if type(of: store) == Self.self { body(unsafeDowncast(store, to: Self.self), error) }
     }
   }
 
-  /// As ``observe(_:_:)``, and gives the owner to `body`, which so need not capture it.
+  /// Calls `body` after each change, as ``observe(_:_:)`` does, and passes it the owner, so that it
+  /// need not capture it.
   ///
   /// ```swift
   /// session.observe(self) { screen, session, error in screen.show(session.user, error) }
@@ -35,14 +41,16 @@ extension Store {
   ) -> ChangeToken {
     context.observers.add(owner) { owner, store, error in
       guard type(of: store) == Self.self else { return }
-      // As above; and the owner is the one that was given.
+      // As above. The owner has the type that it was passed with.
       body(unsafeDowncast(owner, to: Owner.self), unsafeDowncast(store, to: Self.self), error)
     }
   }
 
-  /// The changes from now on, the latest only: of several that nobody has taken yet, the last stays.
+  /// A stream of the changes from now on. Of several changes that the reader has not seen, only the
+  /// latest is buffered.
   ///
-  /// A new sequence per access, for one iteration. It ends when the iterating task is cancelled, and with the store.
+  /// Each access makes a new stream, for one iteration. It ends when the iterating task is
+  /// cancelled or the store is released.
   public var changes: AsyncStream<StoreChange> {
     let (stream, continuation) = AsyncStream.makeStream(of: StoreChange.self, bufferingPolicy: .bufferingNewest(1))
     let feed = ChangeFeed(continuation)
@@ -54,11 +62,12 @@ extension Store {
 
 /// A change of a store.
 public struct StoreChange: Sendable {
-  /// What ``Store/emitChange(error:)`` was given.
+  /// The error passed to ``Store/emitChange(error:)``; `nil` if the change is not a failure.
   public let error: (any Error)?
 }
 
-/// Ends its sequence when it is released, which is when the store is.
+/// Finishes its stream when it is released. The store's observer retains it, so the stream ends
+/// with the store.
 private final class ChangeFeed: Sendable {
   private let continuation: AsyncStream<StoreChange>.Continuation
 

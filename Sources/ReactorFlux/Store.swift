@@ -1,4 +1,4 @@
-/// State that the app owns, with the table of what changes it.
+/// State that the app owns, with a table of its event handlers.
 ///
 /// ```swift
 /// final class SessionStore: PlainStore {
@@ -14,15 +14,17 @@
 /// }
 /// ```
 ///
-/// A store is a final class. Its ``Dispatcher`` makes it, keeps it, and calls its handlers; whoever else uses it reads.
+/// A store is a final class. Its ``Dispatcher`` creates it, retains it and calls its handlers. All
+/// other code only reads it.
 @MainActor public protocol Store: AnyObject {
-  /// The store's own, made with it: `let context = StoreContext()`.
+  /// The store's context, created with the store: `let context = StoreContext()`.
   var context: StoreContext { get }
-  /// What the store does about which event. Asked once, when the store is registered.
+  /// The store's handlers, by event. Read once, when the store is registered.
   static var handlers: [ActionHandler<Self>] { get }
 }
 
-/// A store that needs nothing to be made.
+/// A store that is created without arguments.
 @MainActor public protocol PlainStore: Store {
+  /// Creates the store in its initial state. ``Dispatcher/register(_:)`` calls it.
   init()
 }

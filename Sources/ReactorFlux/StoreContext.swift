@@ -1,4 +1,4 @@
-/// What joins a store to its dispatcher and to its observers. Each store has its own.
+/// The connection of a store to its dispatcher and its observers. Each store has its own.
 @MainActor public final class StoreContext {
   let observers = ChangeObservers()
   private(set) weak var dispatcher: Dispatcher?
@@ -6,10 +6,11 @@
   private var run = DispatchRun()
   private var isPending = false
   private var pendingError: (any Error)?
-  /// How often the observers were called in the run's telling of that number.
+  /// The number of times that the observers were called in the current notification.
   private var rounds = 0
   private var notification = 0
 
+  /// Creates the context of a store that is not registered yet.
   public init() {}
 
   func join(_ dispatcher: Dispatcher, _ run: DispatchRun) {
@@ -18,7 +19,8 @@
     isOwned = true
   }
 
-  /// Several before the observers are told are one; an error is not lost to a later change that has none.
+  /// Notes a change. Changes before the next notification are merged. A later change without an
+  /// error does not discard an earlier error.
   func change(_ store: any Store, _ error: (any Error)?) {
     if let error { pendingError = error }
     guard !isPending else { return }
@@ -26,9 +28,9 @@
     run.changed(store)
   }
 
-  /// Tells the observers of what is pending.
+  /// Notifies the observers of the pending change.
   ///
-  /// - Returns: why it did not.
+  /// - Returns: The reason why it did not; `nil` if it did, or the reason was already reported.
   func notify(_ store: any Store) -> FluxError? {
     let error = pendingError
     isPending = false
@@ -36,7 +38,7 @@
     if notification != run.notifications { (notification, rounds) = (run.notifications, 0) }
     rounds += 1
     guard rounds <= Dispatcher.maximumDepth else {
-      // Once, since who is told may change the store.
+      // Reported once, since the closure that is called may change the store.
       return rounds == Dispatcher.maximumDepth + 1 ? .changesWithoutEnd(store: typeName(type(of: store))) : nil
     }
     observers.notify(store, error)

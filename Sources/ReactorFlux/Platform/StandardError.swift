@@ -8,14 +8,14 @@
   import Android
 #endif
 
-/// Where a program's complaints go.
+/// The standard error stream of the process.
 enum StandardError {
   static func write(_ line: String) {
     var text = line + "\n"
     text.withUTF8 { bytes in _ = systemWrite(2, bytes.baseAddress, bytes.count) }
   }
 
-  /// The name `write` is taken here.
+  /// Needed because `write` here names the method.
   private static let systemWrite: @Sendable (Int32, UnsafeRawPointer?, Int) -> Int = { descriptor, bytes, count in
     #if canImport(Darwin)
       Darwin.write(descriptor, bytes, count)
