@@ -1,13 +1,14 @@
 import ReactorCore
 
-/// How much happens: in all, and second by second for the last two minutes.
+/// Counts of events: totals, and one count for each of the latest 120 seconds that had an event.
 struct Activity: Sendable {
   struct Counts: Sendable, Hashable, Encodable {
     var events = 0
-    /// Answers that needed no request.
+    /// The number of answers that needed no request: memory hits, fresh persistence hits, and stale
+    /// values that were served.
     var hits = 0
     var requests = 0
-    /// Answers that nothing had changed.
+    /// The number of responses that confirmed a stored record (304).
     var notModified = 0
     var failures = 0
 
@@ -38,12 +39,14 @@ struct Activity: Sendable {
   mutating func add(_ event: TimelineEvent) {
     totals.add(event)
     let second = Self.second(event.at)
-    // A clock that was set back counts on in the second that it was.
+    // After the clock is set back, events count towards the latest second until the clock passes
+    // it.
     if ring.last.map({ $0.at < second }) ?? true { ring.append(Second(at: second)) }
     ring.updateLast { $0.counts.add(event) }
   }
 
-  /// The seconds since `second` in which anything happened, that one included.
+  /// Returns the counts of the seconds from `second` on, oldest first. Seconds without an event are
+  /// absent.
   func seconds(since second: Int) -> [Second] { ring.suffix(Self.seconds) { $0.at >= second } }
 
   static func second(_ milliseconds: Double) -> Int { Int((milliseconds / 1000).rounded(.down)) }

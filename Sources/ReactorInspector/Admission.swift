@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Who may ask for what. Decides on a request alone.
+/// The access rules of the inspector. A decision depends on the request alone.
 struct Admission: Sendable {
   enum Action: Sendable, Hashable { case invalidate, remove, refetch }
 
@@ -9,16 +9,17 @@ struct Admission: Sendable {
     case key(id: String)
     case change(Action, id: String)
     case offline(Bool)
-    /// The name of a host that is not this one's: whoever gave it to this address may be anybody.
+    /// The request's host is not one of ``hosts``. Any name can resolve to this address (DNS
+    /// rebinding).
     case misdirected
     case notFound
     case notAllowed(String)
-    /// In words, for who reads the answer.
+    /// The refusal's reason, as the response's text.
     case forbidden(String)
     case badRequest(String)
   }
 
-  /// Begins with a slash and ends without one; empty for the root.
+  /// The mount path, with a leading slash and no trailing one. Empty for the root.
   let path: String
   let hosts: Set<String>
   let token: String
@@ -29,7 +30,10 @@ struct Admission: Sendable {
     self.token = token
   }
 
-  /// Without what a page of another origin cannot set (`fetch` asks the server first for such a field, and gets no leave).
+  /// The field that carries the token.
+  ///
+  /// A page of another origin cannot set it: `fetch` sends a CORS preflight for such a field, and
+  /// the inspector never grants one.
   static let tokenField = "X-Reactor-Inspector"
 
   func decision(_ request: HTTPRequest) -> Decision {
@@ -59,7 +63,8 @@ struct Admission: Sendable {
     return query["on"].flatMap(Bool.init).map { .offline($0) } ?? .badRequest("on must be true or false")
   }
 
-  /// Why a change is refused: another origin's form or script may not make one.
+  /// Returns the reason to refuse a change, or `nil`. Forms and scripts of other origins may change
+  /// nothing.
   private func refusal(_ request: HTTPRequest) -> Decision? {
     guard request.method == .post else { return .notAllowed("POST") }
     if let site = request.headerFields[field("Sec-Fetch-Site")], site != "same-origin" {
@@ -80,7 +85,7 @@ struct Admission: Sendable {
 
   private func field(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .origin }
 
-  /// Without the port; that of an IPv6 address stands behind its bracket.
+  /// Returns the host without its port. The port of an IPv6 address follows the closing bracket.
   private static func host(_ authority: String) -> String {
     let end = authority.lastIndex(of: "]") ?? authority.startIndex
     let colon = authority[end...].firstIndex(of: ":") ?? authority.endIndex

@@ -1,24 +1,26 @@
 import ReactorCore
 
-/// What one reader of the live feed has been told.
+/// The position of one reader in the live feed.
 struct FeedCursor: Sendable {
-  /// Of the layers that are shown; `nil` before the first frame.
+  /// The revision of the set of layers; `nil` before the first frame.
   var revision: Int?
   var watches: [Int: KeyWatch] = [:]
-  /// Whose rows it is told of first, the next one last: in the order of the list, so that a page need not sort.
+  /// The keys of the initial list whose rows are still to be sent, in reverse: the next one is the
+  /// last element. The feed sends them in the page's order, so the page need not sort.
   var first: [Subject] = []
-  /// Whose rows have changed since it was told of them.
+  /// The keys that have changed since their rows were sent.
   var pending: Set<Subject> = []
-  /// The number of the last event when ``first`` was made.
+  /// The number of the latest event at the time ``first`` was made.
   var listed: UInt64 = 0
-  /// The numbers of the last event and action.
+  /// The numbers of the latest event and action that were sent.
   var event: UInt64 = 0
   var action: UInt64 = 0
-  /// The second whose counts were still growing.
+  /// The latest second that was sent. Its counts may still grow.
   var second = 0
   var isOffline = false
 
-  /// Removes and gives at most `limit` of those whose rows it is to be told of.
+  /// Removes and returns at most `limit` keys whose rows are due: those of ``first``, then those of
+  /// ``pending``.
   mutating func consumePending(_ limit: Int) -> [Subject] {
     var taken = Array(first.suffix(limit).reversed())
     first.removeLast(taken.count)

@@ -1,4 +1,5 @@
-/// What passed a dispatcher: actions, and the changes of stores after the action that led to them. Names and types, no values.
+/// The latest actions of a dispatcher, and the store changes that followed them. It holds names and
+/// types, but no values.
 struct FluxLog: Sendable {
   struct Entry: Sendable, Hashable, Encodable {
     enum Kind: String, Sendable, Encodable { case action, change }
@@ -6,7 +7,7 @@ struct FluxLog: Sendable {
     /// Milliseconds since 1970.
     let at: Double
     let kind: Kind
-    /// Of the event, or the store.
+    /// The name of the event, or the type of the store.
     let name: String
     /// The type of the payload.
     var payload: String?

@@ -1,6 +1,6 @@
 import ReactorFlux
 
-/// Tells the recorder what passes a dispatcher, and passes it on as it is.
+/// A middleware that records actions and passes each on unchanged.
 struct FluxObserver: Middleware {
   weak let recorder: Recorder?
 
@@ -14,7 +14,7 @@ struct FluxObserver: Middleware {
     next(action)
   }
 
-  /// Begins to tell; ends with the recorder.
+  /// Starts recording the dispatcher's actions and store changes, for as long as `recorder` lives.
   @MainActor static func observe(_ dispatcher: Dispatcher, for recorder: Recorder) {
     dispatcher.use(FluxObserver(recorder: recorder))
     dispatcher.observe(recorder) { [weak recorder] store, error in

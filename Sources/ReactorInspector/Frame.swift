@@ -1,4 +1,4 @@
-/// What the page is told at once: what has changed since the last frame.
+/// One message of the live feed: the changes since the last frame.
 struct Frame: Sendable, Encodable {
   struct LoggedEvent: Sendable, Encodable {
     let id: String
@@ -6,23 +6,24 @@ struct Frame: Sendable, Encodable {
     let event: TimelineEvent
   }
 
-  /// Rows and events in one frame, at most; what is left of the rows comes in the next.
+  /// The limits of one frame. Further rows follow in the next frame; of the events, the latest are
+  /// sent.
   static let rows = 1_000
   static let events = 50
 
   /// Milliseconds since 1970.
   let now: Double
-  /// A Boolean value that indicates whether all that was told before is over, as when a layer has
-  /// come or gone.
+  /// A Boolean value that indicates whether the page must discard all earlier frames. True for a
+  /// reader's first frame, and after a layer was added or deallocated.
   let isFirst: Bool
   let isOffline: Bool
   let layers: Int
   let hasFlux: Bool
   let rows: [KeyRow]
   let totals: Activity.Counts
-  /// The last of them may still grow.
+  /// The counts of the seconds since the last frame. Those of the last one may still grow.
   let seconds: [Activity.Second]
-  /// Oldest first.
+  /// The latest events, oldest first.
   let events: [LoggedEvent]
   let actions: [FluxLog.Entry]
 }

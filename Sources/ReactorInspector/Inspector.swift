@@ -3,9 +3,10 @@ public import HTTPTypes
 public import ReactorCore
 public import ReactorFlux
 
-/// A live page over running model layers: what they hold, what they do, and why.
+/// A live page that shows what running model layers hold and do, and why.
 ///
-/// It is no server: it answers requests, and any server mounts it. It belongs in debug builds, and is off unless it is mounted.
+/// The inspector is no server. It answers requests, and you mount it in a server of your choice. It
+/// is meant for debug builds, and nothing is reachable until you mount it.
 ///
 /// ```swift
 /// #if DEBUG
@@ -22,20 +23,25 @@ public import ReactorFlux
 /// #endif
 /// ```
 ///
-/// From its making on it keeps the latest events: 40 of each of 10,000 keys, and 1,000 of all. Models are not shown, nor
-/// anything of a body; keys are shown as they describe themselves, so that the query items that the configuration names secret are not.
+/// An inspector records events from its creation: the latest 40 of each of 10,000 keys, and the
+/// latest 1,000 overall. It shows neither models nor any part of a body. It shows keys by their
+/// descriptions, which redact the query items that the configuration declares secret.
 ///
-/// Whoever can reach the server sees the page. What changes something needs a token that the page carries, and comes from no other
-/// origin. A request under a name that is not one of `hosts` is refused, or a page of another name that resolves to this address could read it.
+/// Anyone who can reach the server sees the page. A request that changes something must carry a
+/// token that the page contains, and must not come from another origin. The inspector refuses a
+/// request whose host is not one of `hosts`. Otherwise, a page under another name that resolves to
+/// this address could read it (DNS rebinding).
 public final class Inspector: Sendable {
   let recorder: Recorder
   private let admission: Admission
   private let clock: any Clock<Duration>
 
+  /// Creates an inspector of the given layers.
+  ///
   /// - Parameters:
-  ///   - layers: are not kept alive; ``show(_:)-(ModelLayer)`` adds others.
-  ///   - path: where it is mounted.
-  ///   - hosts: the names and addresses, without a port, under which it may be asked.
+  ///   - layers: The layers to show, referenced weakly. ``show(_:)-(ModelLayer)`` adds others.
+  ///   - path: The path under which the inspector is mounted.
+  ///   - hosts: The accepted host names and addresses, without ports. Case does not matter.
   public convenience init(
     _ layers: ModelLayer..., path: String = "/inspector", hosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
   ) {
@@ -52,19 +58,23 @@ public final class Inspector: Sendable {
     self.clock = clock
   }
 
-  /// Shows another layer beside the others, from now on and for as long as that lives.
+  /// Shows another layer beside the others, from now on until the layer is deallocated. Showing a
+  /// layer again has no effect.
   public func show(_ layer: ModelLayer) { recorder.show(layer) }
 
-  /// Shows the actions that pass `dispatcher`, and which stores changed. To be called last, after its other middlewares are added, so that
-  /// it sees what the stores get. It passes every action on as it is, and the order of all stays.
+  /// Shows the actions that reach `dispatcher`, and the changes of its stores.
+  ///
+  /// Call it after the dispatcher's other middlewares are added, so that it sees the actions as the
+  /// stores receive them. It passes every action on unchanged and in order.
   @MainActor public func show(_ dispatcher: Dispatcher) {
     recorder.beginFlux()
     FluxObserver.observe(dispatcher, for: recorder)
   }
 
-  /// The answer to a request whose path begins with the inspector's; to another it is 404.
+  /// Returns the response to a request. A path outside the inspector's mount path is a 404.
   ///
-  /// The body of the live feed goes on until its reader ends it: by cancelling the task that iterates, or releasing the iterator.
+  /// The body of the live feed does not end by itself. It ends when its reader cancels the
+  /// iterating task or releases the iterator.
   public func respond(to request: HTTPRequest) async -> (response: HTTPResponse, body: InspectorBody) {
     await response(to: admission.decision(request)).message
   }
@@ -107,7 +117,7 @@ public final class Inspector: Sendable {
     return .text(.noContent, "")
   }
 
-  /// 128 bits in hexadecimal digits.
+  /// Returns 128 random bits as 32 hexadecimal digits.
   static func random() -> String {
     (0..<2).map { _ in
       let digits = String(UInt64.random(in: 0 ... .max), radix: 16)

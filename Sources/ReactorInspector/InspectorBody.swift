@@ -1,8 +1,11 @@
 public import Foundation
 
-/// The body of an answer, piece by piece. That of the live feed ends only with its reader; the others are one piece.
+/// The body of a response. The body of the live feed arrives in pieces until its reader stops; any
+/// other body is a single piece.
 public struct InspectorBody: AsyncSequence, Sendable {
+  /// A piece of the body: for the live feed, one server-sent event or comment.
   public typealias Element = Data
+  /// Iteration never throws.
   public typealias Failure = Never
 
   enum Content: Sendable {
@@ -14,6 +17,8 @@ public struct InspectorBody: AsyncSequence, Sendable {
 
   init(_ content: Content) { self.content = content }
 
+  /// Returns an iterator over the body. Each iterator of the live feed has a position of its own,
+  /// and begins with all rows.
   public func makeAsyncIterator() -> Iterator {
     switch content {
     case .whole(let data): Iterator(state: .whole(data.isEmpty ? nil : data))
@@ -21,6 +26,7 @@ public struct InspectorBody: AsyncSequence, Sendable {
     }
   }
 
+  /// The iterator of an ``InspectorBody``.
   public struct Iterator: AsyncIteratorProtocol {
     enum State {
       case whole(Data?)
@@ -29,8 +35,13 @@ public struct InspectorBody: AsyncSequence, Sendable {
 
     var state: State
 
+    /// Returns the next piece, or `nil` at the end.
     public mutating func next() async -> Data? { await next(isolation: #isolation) }
 
+    /// Returns the next piece, or `nil` at the end.
+    ///
+    /// The live feed suspends until something changes, for 15 seconds at most. It ends when the
+    /// task is cancelled or the inspector is deallocated.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Data? {
       switch state {
       case .whole(let data):

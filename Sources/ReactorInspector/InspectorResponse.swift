@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// What is answered to a request.
+/// The response to a request.
 struct InspectorResponse: Sendable {
   var status: HTTPResponse.Status = .ok
   var fields: HTTPFields = [:]
@@ -24,7 +24,7 @@ struct InspectorResponse: Sendable {
     InspectorResponse(fields: [.contentType: "text/event-stream"], content: .live(feed))
   }
 
-  /// With the fields that every answer has.
+  /// The response with the header fields that every response has, and its body.
   var message: (response: HTTPResponse, body: InspectorBody) {
     var fields = fields
     fields[.cacheControl] = "no-store"

@@ -1,7 +1,7 @@
 import Foundation
 import ReactorCore
 
-/// All that is shown of one key beside the list.
+/// The details of one key, beyond its row in the list.
 struct KeyDetail: Sendable, Encodable {
   struct Model: Sendable, Encodable {
     let model: String
@@ -21,7 +21,7 @@ struct KeyDetail: Sendable, Encodable {
   let row: KeyRow
   let models: [Model]
   let runs: [Waterfall.Run]
-  /// Oldest first.
+  /// The key's latest events, oldest first.
   let events: [TimelineEvent]
   let pruned: Ledger.Pruned?
 

@@ -1,18 +1,18 @@
 import Foundation
 import ReactorCore
 
-/// One key as the list shows it: what the reactors of its models know, in one line.
+/// A row of the list: the state of one key, combined over all its models.
 struct KeyRow: Sendable, Hashable, Encodable {
   let id: String
   let layer: Int
-  /// Redacted: the method and the URL.
+  /// The method and the URL, redacted.
   let key: String
   let model: String
   let state: String
   var origin: String?
-  /// Milliseconds since the copy's age began.
+  /// The age of the cached value in milliseconds.
   var age: Double?
-  /// Milliseconds for which the copy is fresh in all; `nil`: without end.
+  /// The freshness lifetime in milliseconds; `nil` if the value never becomes stale.
   var lifetime: Double?
   var bytes = 0
   var observers = 0
@@ -20,18 +20,18 @@ struct KeyRow: Sendable, Hashable, Encodable {
   var phase: String?
   /// A Boolean value that indicates whether the latest attempt failed.
   var hasFailed = false
-  /// Milliseconds since 1970 of the latest event.
+  /// The time of the latest event, in milliseconds since 1970.
   var seen: Double?
 
   /// - Parameters:
-  ///   - statuses: one of each model; none where nothing is in memory.
-  ///   - last: the latest event.
+  ///   - statuses: One status of each model; empty if nothing is in memory.
+  ///   - last: The key's latest event.
   init(_ subject: Subject, _ statuses: [KeyStatus], last: TimelineEvent?) {
     id = subject.id
     layer = subject.layer
     key = subject.key.description
     seen = last.map { $0.at.rounded(toTenths: ()) }
-    // Of several models, the one whose copy is the newest speaks for the key.
+    // Of several models, the one with the newest value determines the row.
     let best = statuses.max { ($0.fetchedAt ?? .distantPast) < ($1.fetchedAt ?? .distantPast) }
     model =
       statuses.isEmpty ? last?.model ?? "" : Set(statuses.map(\.model)).sorted().joined(separator: ", ")

@@ -5,16 +5,18 @@ struct Subject: Sendable, Hashable {
   let layer: Int
   let key: RecordKey
 
-  /// What the page calls it: it says nothing, and is another in each process.
+  /// The page's identifier of the key. It reveals nothing of the key, and differs between
+  /// processes.
   var id: String { String(UInt64(bitPattern: Int64(hashValue)), radix: 16) }
 }
 
-/// All that has happened, as far as it is kept: ``eventsPerKey`` of each of ``keys`` keys, and the latest ``events`` of all.
+/// The recorded events: the latest ``eventsPerKey`` of each of ``keys`` keys, and the latest
+/// ``events`` overall.
 struct Ledger: Sendable {
   static let eventsPerKey = 40
   static let keys = 10_000
   static let events = 1_000
-  /// Of the latest body that was pruned.
+  /// The limit of the elements listed for a key, of its latest pruned body.
   static let prunedPerKey = 50
 
   struct History: Sendable {
@@ -22,7 +24,7 @@ struct Ledger: Sendable {
     fileprivate(set) var pruned: Pruned?
   }
 
-  /// What was left out of a body.
+  /// The elements that a parser left out of a body.
   struct Pruned: Sendable, Hashable, Encodable {
     struct Element: Sendable, Hashable, Encodable {
       let index: Int
@@ -32,7 +34,7 @@ struct Ledger: Sendable {
     /// Milliseconds since 1970.
     let at: Double
     let model: String
-    /// Of all, those included that are not listed.
+    /// The number of all pruned elements, including those that ``elements`` does not list.
     let count: Int
     let elements: [Element]
   }
@@ -47,7 +49,9 @@ struct Ledger: Sendable {
   private(set) var activity = Activity()
   private(set) var lastNumber: UInt64 = 0
 
-  /// - Parameter at: milliseconds since 1970.
+  /// Records an event. Progress is ignored.
+  ///
+  /// - Parameter at: The time of the event, in milliseconds since 1970.
   mutating func record(_ event: ReactorEvent, of layer: Int, at: Double) {
     guard var stamped = TimelineEvent(event, at: at) else { return }
     lastNumber += 1
@@ -66,7 +70,8 @@ struct Ledger: Sendable {
 
   mutating func forget(layer: Int) { histories = histories.filter { $0.key.layer != layer } }
 
-  /// A sixteenth at once, so that a full ledger does not sort itself at each new key.
+  /// Removes a sixteenth of the keys, those without events for the longest time. Removing them one
+  /// by one would sort a full ledger for each new key.
   private mutating func forgetOldest() {
     let oldest = histories.map { ($0.key, $0.value.events.last?.number ?? 0) }.sorted { $0.1 < $1.1 }
     for (subject, _) in oldest.prefix(max(1, Self.keys / 16)) { histories[subject] = nil }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Server-sent events: a frame for what has changed, at most ten a second, and a comment where nothing does.
+/// Server-sent events: at most ten frames a second with the changes, and a comment after silence.
 ///
-/// Nothing is made unless the reader asks, so that a slow one gets fewer frames with more in each; what it has not been told is kept
-/// as a set of keys. One who is gone leaves nothing.
+/// A frame is made only when the reader asks for the next one. A slow reader therefore gets fewer
+/// frames with more in each. Its pending changes are a set of keys, and are released with it.
 struct LiveFeed: Sendable {
-  /// Between two frames.
+  /// The time between two frames.
   static let interval = Duration.milliseconds(100)
-  /// Intervals without a frame before a comment is sent: 15 seconds.
+  /// The number of intervals without a change after which a comment is sent: 15 seconds.
   static let silence = 150
 
   let recorder: Recorder
@@ -23,10 +23,11 @@ struct LiveFeed: Sendable {
       recorder = feed.recorder
     }
 
-    /// `nil` once the task is cancelled, or the inspector is gone.
+    /// Returns the next frame or comment, or `nil` once the task is cancelled or the inspector is
+    /// deallocated.
     mutating func next() async -> Data? {
       for _ in 0..<LiveFeed.silence {
-        // The first frame comes at once.
+        // The first frame is sent at once.
         if cursor.revision != nil {
           do { try await clock.sleep(for: LiveFeed.interval) } catch { return nil }
         }
@@ -38,7 +39,8 @@ struct LiveFeed: Sendable {
       return Data(": nothing has changed\n\n".utf8)
     }
 
-    /// Not on the reader's executor: a frame may hold a thousand rows.
+    /// Returns the encoded frame. Runs off the reader's executor, since a frame may hold a thousand
+    /// rows.
     @concurrent private static func data(
       _ recorder: Recorder, _ cursor: FeedCursor
     ) async -> (Data?, FeedCursor) {

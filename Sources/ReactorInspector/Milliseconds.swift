@@ -5,11 +5,12 @@ extension Duration {
 }
 
 extension Date {
-  /// Since 1970.
+  /// Milliseconds since 1970.
   var milliseconds: Double { timeIntervalSince1970 * 1e3 }
 }
 
 extension Double {
-  /// JSON holds no infinity; and digits that nobody sees are only sent.
+  /// Returns the value rounded to one decimal place, which keeps frames small. An infinite value
+  /// becomes 0, since JSON cannot represent it.
   func rounded(toTenths: Void) -> Double { isFinite ? (self * 10).rounded() / 10 : 0 }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The page: one file, with a nonce for its style and script, so that nothing else in it is one.
+/// The page: one HTML file. A nonce of each response permits its style and script, and no others.
 enum Page {
   static func response(path: String, token: String) -> InspectorResponse {
     let nonce = Inspector.random()
@@ -19,7 +19,7 @@ enum Page {
 
   private static var source: String { String(decoding: PackageResources.inspector_html, as: UTF8.self) }
 
-  /// For an attribute in double quotes.
+  /// Returns `text` escaped for an attribute in double quotes.
   private static func escaped(_ text: String) -> String {
     text.replacingOccurrences(of: "&", with: "&amp;").replacingOccurrences(of: "\"", with: "&quot;")
       .replacingOccurrences(of: "<", with: "&lt;")

@@ -2,7 +2,7 @@ import Foundation
 import ReactorCore
 import Synchronization
 
-/// What an ``Inspector`` remembers, and the layers that it asks. It keeps no layer alive.
+/// The record behind an ``Inspector``: recent events, and weak references to the layers.
 final class Recorder: Sendable {
   private struct Shown: Sendable {
     let id: Int
@@ -13,7 +13,7 @@ final class Recorder: Sendable {
   private struct State {
     var shown: [Shown] = []
     var lastID = 0
-    /// Counts up with each layer that comes or goes.
+    /// Increases with each layer that is added or deallocated.
     var revision = 0
     var ledger = Ledger()
     var flux = FluxLog()
@@ -55,7 +55,7 @@ final class Recorder: Sendable {
 extension Recorder {
   typealias Layers = [(id: Int, layer: ModelLayer)]
 
-  /// The layers that live.
+  /// Returns the layers that are alive, and forgets the others.
   func layers() -> (layers: Layers, revision: Int) {
     let (layers, revision, gone) = state.withLock { state in
       let layers = state.shown.compactMap { shown in shown.layer.map { (id: shown.id, layer: $0) } }
@@ -68,12 +68,12 @@ extension Recorder {
       }
       return (layers, state.revision, gone)
     }
-    // A token ends its observation as it goes, which is no work for a lock.
+    // Releasing a token ends its observation, which must not happen under the lock.
     withExtendedLifetime(gone) {}
     return (layers, revision)
   }
 
-  /// What the page calls `id`; `nil` where nothing is known of it any more.
+  /// Returns the key with the page's identifier `id`, or `nil` if it is no longer known.
   func subject(_ id: String) -> (subject: Subject, layer: ModelLayer)? {
     let layers = layers().layers
     let remembered = state.withLock { $0.ledger.histories.keys.first { $0.id == id } }
@@ -93,7 +93,7 @@ extension Recorder {
 }
 
 extension Recorder {
-  /// What has changed since `cursor`, which is moved; `nil`: nothing.
+  /// Returns the changes since `cursor`, and advances it. Returns `nil` if nothing has changed.
   func frame(_ cursor: inout FeedCursor) -> Frame? {
     let (layers, revision) = layers()
     let isFirst = cursor.revision != revision
@@ -117,7 +117,7 @@ extension Recorder {
     cursor.listed = number
     var known = Set(remembered)
     for (id, layer) in layers {
-      // Watched first: what changes while the keys are listed is told again.
+      // The watch begins before the listing, so a change during the listing is sent again.
       cursor.watches[id] = layer.watchKeys()
       known.formUnion(layer.keys.map { Subject(layer: id, key: $0) })
     }
@@ -140,7 +140,8 @@ extension Recorder {
     var hasFlux: Bool
   }
 
-  /// What the ledger has for the reader. A key of which something was told may be in no memory.
+  /// Returns the recorded events since `cursor`, and advances it. Keys with new events get new
+  /// rows, even if no memory holds them.
   private func news(_ cursor: inout FeedCursor) -> News {
     let seen = cursor
     let (entries, number, news) = state.withLock { state in

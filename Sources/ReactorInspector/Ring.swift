@@ -1,18 +1,19 @@
-/// The latest elements, at most ``capacity``: the next one takes the place of the oldest.
+/// A buffer of the latest elements, at most ``capacity``. A new element replaces the oldest once
+/// the ring is full.
 struct Ring<Element> {
   let capacity: Int
   private var storage: [Element] = []
-  /// Where the oldest is, once it is full.
+  /// The index of the oldest element; 0 until the ring is full.
   private var start = 0
 
-  /// - Parameter capacity: at least 1.
+  /// - Parameter capacity: The maximum number of elements; at least 1.
   init(capacity: Int) { self.capacity = max(capacity, 1) }
 
   var count: Int { storage.count }
   var isEmpty: Bool { storage.isEmpty }
   var last: Element? { storage.isEmpty ? nil : storage[(start + storage.count - 1) % storage.count] }
 
-  /// Oldest first.
+  /// The elements, oldest first.
   var elements: [Element] { Array(storage[start...] + storage[..<start]) }
 
   mutating func append(_ element: Element) {
@@ -26,7 +27,8 @@ struct Ring<Element> {
     change(&storage[(start + storage.count - 1) % storage.count])
   }
 
-  /// The newest at the end of the ring for which `isWanted` holds, oldest first, at most `limit`.
+  /// Returns the newest elements for which `isWanted` holds, oldest first and at most `limit`. The
+  /// search ends at the first element for which it does not hold.
   func suffix(_ limit: Int, while isWanted: (Element) -> Bool) -> [Element] {
     var found: [Element] = []
     var index = storage.count - 1

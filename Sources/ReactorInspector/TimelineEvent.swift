@@ -1,30 +1,31 @@
 import ReactorCore
 
-/// A `ReactorEvent` as it is kept: small, stamped on arrival, and without anything of a response's body.
+/// A compact copy of a `ReactorEvent`, stamped on arrival, without any part of a response's body.
 struct TimelineEvent: Sendable, Hashable {
   typealias Name = ReactorEvent.Kind.Name
 
-  /// Counts up over all keys.
+  /// The position in the sequence of all keys' events.
   var number: UInt64 = 0
   /// Milliseconds since 1970.
   var at: Double
   let name: Name
-  /// Of a persistence hit: whether it was fresh; of a request: whether it was conditional.
+  /// Freshness of a persistence hit; for a request, whether it was conditional.
   var flag = false
-  /// Of a response.
+  /// The status code of a response.
   var status = 0
-  /// Of a response or record, or how many elements were pruned; the number of a retry's attempt.
+  /// The number of bytes, pruned elements, duplicate names or lost events; for a retry, the number
+  /// of its attempt.
   var count = 0
-  /// In milliseconds: of a response or of parsing, or before a retry.
+  /// The duration of a response or of parsing, or the delay before a retry, in milliseconds.
   var duration = 0.0
   /// The name of the model's type.
   var model: String
-  /// Why, where it went wrong.
+  /// The reason of a failure or a retry.
   var reason: String?
 }
 
 extension TimelineEvent {
-  /// `nil` for what is no step: progress.
+  /// Creates a copy of the event, or `nil` for progress, which is no step.
   init?(_ event: ReactorEvent, at: Double) {
     if case .progress = event.kind { return nil }
     self.at = at
@@ -47,7 +48,7 @@ extension TimelineEvent {
 }
 
 extension TimelineEvent: Encodable {
-  /// Only what is not zero: thousands are sent.
+  /// Encodes the members that differ from their defaults. A frame may hold thousands of them.
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(number, forKey: .number)

@@ -1,11 +1,11 @@
 extension Waterfall {
-  /// What one flight did, from the first step to the last.
+  /// The steps of one flight, from the first to the last.
   struct Run: Sendable, Hashable, Encodable {
     let model: String
     /// Milliseconds since 1970.
     let start: Double
     private(set) var bars: [Bar] = []
-    /// Milliseconds; `nil` while it is under way.
+    /// Milliseconds; `nil` while the run is in progress.
     private(set) var duration: Double? = 0
 
     init(model: String, start: Double) {
@@ -19,16 +19,16 @@ extension Waterfall.Run {
   typealias Lane = Waterfall.Lane
   typealias Outcome = Waterfall.Outcome
 
-  /// Milliseconds after which what follows is another run.
+  /// The pause in milliseconds after which a step begins another run.
   static let gap = 1_000.0
 
   var isRunning: Bool { bars.contains { $0.end == nil } }
-  /// A Boolean value that indicates whether the network was asked in it, or something saved.
+  /// A Boolean value that indicates whether the run contains a request or a save.
   var hasAsked: Bool { bars.contains { $0.lane == .network || $0.lane == .save } }
-  /// Milliseconds since 1970 of the end of its last step.
+  /// The end of the latest step, in milliseconds since 1970.
   var latest: Double { start + (bars.map { $0.end ?? $0.start }.max() ?? 0) }
 
-  /// - Parameter end: `nil` for what is under way.
+  /// - Parameter end: `nil` for a step in progress.
   mutating func append(_ lane: Lane, _ start: Double, _ end: Double?, _ outcome: Outcome, _ label: String) {
     let from = max(0, start - self.start)
     bars.append(
@@ -37,7 +37,8 @@ extension Waterfall.Run {
     measure()
   }
 
-  /// Ends the lane's step; one whose beginning was not told is as long as it says itself.
+  /// Ends the open step of the lane. If its start was not recorded, the step gets the event's own
+  /// duration.
   mutating func end(_ lane: Lane, _ start: Double, _ end: Double, _ outcome: Outcome, _ label: String) {
     guard let index = bars.lastIndex(where: { $0.lane == lane && $0.end == nil }) else {
       return append(lane, start, end, outcome, label)
@@ -45,7 +46,7 @@ extension Waterfall.Run {
     close(index, at: end, outcome, label)
   }
 
-  /// Ends every open step as it is.
+  /// Ends every open step with its present outcome, or `.ok` if it was running.
   mutating func close(at time: Double) {
     for index in bars.indices where bars[index].end == nil {
       let outcome = bars[index].outcome
@@ -53,12 +54,12 @@ extension Waterfall.Run {
     }
   }
 
-  /// Ends every open step so.
+  /// Ends every open step with the given outcome.
   mutating func endOpen(at time: Double, _ outcome: Outcome, _ label: String) {
     for index in bars.indices where bars[index].end == nil { close(index, at: time, outcome, label) }
   }
 
-  /// What the lane's last step was, as it turns out.
+  /// Replaces the outcome and the label of the lane's latest step.
   mutating func relabel(_ lane: Lane, _ outcome: Outcome, _ label: String) {
     guard let index = bars.lastIndex(where: { $0.lane == lane }) else { return }
     bars[index].outcome = outcome

@@ -1,6 +1,6 @@
 import ReactorCore
 
-/// The timeline of one key: what was done for it, step by step, as bars.
+/// The timeline of one key: its steps as bars.
 ///
 /// ```
 /// memory       ▏miss
@@ -22,24 +22,25 @@ struct Waterfall {
     let lane: Lane
     /// Milliseconds since the run began.
     let start: Double
-    /// `nil` while it is under way.
+    /// Milliseconds since the run began; `nil` while the step is in progress.
     var end: Double?
     var outcome: Outcome
     var label: String
   }
 
-  /// The latest runs, oldest first.
+  /// Returns the latest runs, oldest first.
   ///
   /// - Parameters:
-  ///   - events: of one key, in order. Those of several models are several runs.
-  ///   - limit: how many runs are given.
+  ///   - events: The events of one key, in order. Events of different models belong to different
+  ///     runs.
+  ///   - limit: The maximum number of runs.
   static func runs(of events: [TimelineEvent], limit: Int = 8) -> [Run] {
     var models: [String: Waterfall] = [:]
     for event in events { models[event.model, default: Waterfall()].add(event) }
     return Array(models.values.flatMap(\.runs).sorted { $0.start < $1.start }.suffix(limit))
   }
 
-  /// The last one is the present one.
+  /// The runs of one model. The last one is the current run.
   private var runs: [Run] = []
 
   private mutating func add(_ event: TimelineEvent) {
@@ -70,7 +71,7 @@ struct Waterfall {
 extension Waterfall {
   private var isRunning: Bool { runs.last?.isRunning ?? false }
 
-  /// Of the present run; of a new one, where the first events of this were forgotten.
+  /// Changes the current run. Starts one if its first events are no longer recorded.
   private mutating func change(_ event: TimelineEvent, _ body: (inout Run) -> Void) {
     if runs.isEmpty { begin(event, at: event.at - event.duration) }
     body(&runs[runs.count - 1])
@@ -80,7 +81,8 @@ extension Waterfall {
     runs.append(Run(model: event.model, start: time))
   }
 
-  /// A caller found nothing in memory: persistence is asked. One that joins what is under way begins nothing.
+  /// Starts a run with a memory miss and a persistence look-up. A caller that joins a flight starts
+  /// nothing.
   private mutating func miss(_ event: TimelineEvent) {
     guard !isRunning else { return }
     begin(event, at: event.at)
@@ -90,7 +92,8 @@ extension Waterfall {
     }
   }
 
-  /// Begins a step that ends with a later event: of what is under way, or of what persistence has said right before.
+  /// Starts a step that a later event ends. It belongs to the run in progress, or follows a
+  /// persistence result that has just arrived.
   private mutating func step(_ lane: Lane, _ outcome: Outcome, _ label: String, _ event: TimelineEvent) {
     let follows = runs.last.map { event.at - $0.latest <= Run.gap && !$0.hasAsked } ?? false
     if !isRunning && !follows { begin(event, at: event.at) }
@@ -104,7 +107,8 @@ extension Waterfall {
     change(event) { $0.end(lane, event.at - event.duration, event.at, outcome, label) }
   }
 
-  /// What persistence has said. A stream asks it without a word of memory.
+  /// Ends the persistence look-up. Starts a run if none is current, since a stream reads
+  /// persistence without a memory miss.
   private mutating func load(_ outcome: Outcome, _ label: String, _ event: TimelineEvent) {
     if !isRunning, runs.last.map({ $0.hasAsked || event.at - $0.latest > Run.gap }) ?? true {
       begin(event, at: event.at - event.duration)
@@ -112,7 +116,7 @@ extension Waterfall {
     end(.persistence, outcome, label, event)
   }
 
-  /// Of what has just come, from wherever.
+  /// Appends the parsing of bytes that have just arrived from the network or from persistence.
   private mutating func parse(_ event: TimelineEvent) {
     let began = event.at - event.duration
     if !isRunning, runs.last.map({ began - $0.latest > Run.gap }) ?? true { begin(event, at: began) }
@@ -131,7 +135,7 @@ extension Waterfall {
     }
   }
 
-  /// It began when what it saves was there.
+  /// Appends a save that starts at the end of the run's latest step.
   private mutating func save(_ outcome: Outcome, _ label: String, _ event: TimelineEvent) {
     if runs.last.map({ event.at - $0.latest > Run.gap }) ?? true { begin(event, at: event.at) }
     change(event) { run in run.append(.save, run.latest, event.at, outcome, label) }
