@@ -1,11 +1,11 @@
 public import ReactorFlux
 
-/// What an action is expected to change. See ``StoreTest``.
+/// The expected changes of an action. See ``StoreTest``.
 @MainActor public struct ExpectedChanges {
   private struct Expectation {
     let store: any Store.Type
     let fails: Bool
-    /// What is wrong with the store as it is now.
+    /// A check that describes how the store differs from the expectation; `nil` if it does not.
     let check: @MainActor (StoreChanges) -> String?
   }
 
@@ -14,16 +14,19 @@ public import ReactorFlux
 
   init() {}
 
-  /// The store emits a change, without an error.
+  /// Expects that the store emits a change without an error.
   ///
-  /// - Parameter isAsExpected: what holds of it afterwards.
+  /// - Parameters:
+  ///   - store: The type of the store.
+  ///   - isAsExpected: A condition that must hold for the store afterwards.
   public mutating func changes<S: Store>(
     _ store: S.Type, where isAsExpected: @escaping @MainActor (S) -> Bool = { _ in true }
   ) {
     expect(S.self, fails: false, isAsExpected)
   }
 
-  /// The store emits a change, without an error, and its snapshot is what `change` makes of the one before.
+  /// Expects that the store emits a change without an error, and that its snapshot is the one
+  /// before, changed by `change`.
   public mutating func changes<S: Snapshotting>(
     _ store: S.Type, _ change: @escaping @MainActor (inout S.Snapshot) -> Void
   ) where S.Snapshot: Equatable {
@@ -36,14 +39,18 @@ public import ReactorFlux
       })
   }
 
-  /// The store emits a change with an error.
+  /// Expects that the store emits a change with an error.
+  ///
+  /// - Parameters:
+  ///   - store: The type of the store.
+  ///   - isAsExpected: A condition that must hold for the store afterwards.
   public mutating func fails<S: Store>(
     _ store: S.Type, where isAsExpected: @escaping @MainActor (S) -> Bool = { _ in true }
   ) {
     expect(S.self, fails: true, isAsExpected)
   }
 
-  /// The dispatcher reports a failure, of which `isAsExpected` holds.
+  /// Expects that the dispatcher reports a failure for which `isAsExpected` holds.
   public mutating func reports(_ isAsExpected: @escaping (FluxError) -> Bool) { failures.append(isAsExpected) }
 
   private mutating func expect<S: Store>(
@@ -58,7 +65,7 @@ public import ReactorFlux
 }
 
 extension ExpectedChanges {
-  /// What differs, a sentence each.
+  /// Returns a sentence for each difference from the expectation.
   func differences(_ stores: [StoreChanges], _ reported: [FluxError]) -> [String] {
     var rest = stores
     var differences: [String] = []

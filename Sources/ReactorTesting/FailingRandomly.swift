@@ -1,14 +1,16 @@
 extension AsyncSequence {
-  /// Returns this sequence with random failures in it: for trying out how a screen takes them.
+  /// Returns this sequence with random failures, to test how a screen handles them.
   ///
   /// - Parameters:
-  ///   - error: the error that is thrown in an element's place; the sequence has ended then.
-  ///   - probability: of each element, from 0 (never) to 1 (always). A value outside counts as the nearer end, and a
-  ///     value that is no number as 0.
-  ///   - generator: draws one number for each element. Each iteration begins with the generator as it is here. With a
-  ///     ``ReactorTesting/SeededGenerator``, which is shared, a sequence that is run again fails elsewhere.
+  ///   - error: The error that replaces an element. The sequence then ends.
+  ///   - probability: The probability of a failure for each element, from 0 (never) to 1 (always).
+  ///     Values outside are clamped, and NaN counts as 0.
+  ///   - generator: The source of one random number for each element. Each iteration starts with a
+  ///     copy of it. A ``ReactorTesting/SeededGenerator`` is shared by its copies, so a second
+  ///     iteration fails at other elements.
   ///
-  /// This sequence's own failure, end and cancellation are passed on, undisturbed. Runs on the caller's executor.
+  /// Errors, the end and the cancellation of this sequence are passed on. Runs on the caller's
+  /// executor.
   public func failRandomly<Generator: RandomNumberGenerator & Sendable>(
     with error: any Error, probability: Double, using generator: Generator
   ) -> FailingRandomly<Self, Generator> {
@@ -16,9 +18,12 @@ extension AsyncSequence {
   }
 }
 
-/// A sequence that sometimes fails; see ``_Concurrency/AsyncSequence/failRandomly(with:probability:using:)``.
+/// A sequence that fails at random; see
+/// ``_Concurrency/AsyncSequence/failRandomly(with:probability:using:)``.
 public struct FailingRandomly<Base: AsyncSequence, Generator: RandomNumberGenerator & Sendable>: AsyncSequence {
+  /// An element of the base.
   public typealias Element = Base.Element
+  /// The error of the base, or the one that was passed to `failRandomly`.
   public typealias Failure = any Error
 
   let base: Base
@@ -26,20 +31,24 @@ public struct FailingRandomly<Base: AsyncSequence, Generator: RandomNumberGenera
   let probability: Double
   let generator: Generator
 
+  /// Returns an iterator with a copy of the generator.
   public func makeAsyncIterator() -> Iterator {
     Iterator(base: base.makeAsyncIterator(), error: error, probability: probability, generator: generator)
   }
 
+  /// The iterator of a ``FailingRandomly`` sequence.
   public struct Iterator: AsyncIteratorProtocol {
-    /// `nil` after the end.
+    /// The base's iterator; `nil` after a random failure.
     var base: Base.AsyncIterator?
     let error: any Error
     let probability: Double
     var generator: Generator
 
+    /// Returns the next element of the base, or fails at random. After a random failure it returns
+    /// `nil`.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Base.Element? {
       guard let element = try await base?.next(isolation: actor) else { return nil }
-      // Below 1, so that 1 is always; a comparison with what is no number is false.
+      // The number is below 1, so a probability of 1 always fails. A comparison with NaN is false.
       guard Double.random(in: 0..<1, using: &generator) < probability else { return element }
       base = nil
       throw error

@@ -1,7 +1,7 @@
 import Synchronization
 
 extension FaultyPersistence {
-  /// Where one call waits until the test opens it.
+  /// A point at which one call waits until the test opens it.
   public final class Gate: Sendable {
     private let arrival = Release()
     private let release = Release()
@@ -9,15 +9,15 @@ extension FaultyPersistence {
 
     init(endsWhenCancelled: Bool) { self.endsWhenCancelled = endsWhenCancelled }
 
-    /// Returns when the call has come, whether it still waits or not.
+    /// Returns once the call has arrived, even if it no longer waits.
     ///
-    /// - Throws: `CancellationError`.
+    /// - Throws: `CancellationError`, as soon as the task is cancelled.
     public func reached() async throws { try await arrival.wait(endsWhenCancelled: true) }
 
-    /// A Boolean value that indicates whether the call has come.
+    /// A Boolean value that indicates whether the call has arrived.
     public var isReached: Bool { arrival.isOpen }
 
-    /// Lets the call go on; one that comes later does not wait.
+    /// Lets the call continue. A call that arrives later does not wait.
     public func open() { release.open(.success(())) }
 
     func crash() { release.open(.failure(Crashed())) }
@@ -29,7 +29,7 @@ extension FaultyPersistence {
   }
 }
 
-/// Opened once, with a result that everyone who waits or comes later gets.
+/// A latch that opens once, with a result. All waiters get the result, also those that come later.
 private final class Release: Sendable {
   private struct State {
     var result: Result<Void, any Error>?
@@ -59,7 +59,7 @@ private final class Release: Sendable {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         let result = state.withLock { state -> Result<Void, any Error>? in
           if let result = state.result { return result }
-          // Under the lock: a cancellation after this finds the continuation.
+          // Checked under the lock, so that a later cancellation finds the continuation.
           if endsWhenCancelled && Task.isCancelled { return .failure(CancellationError()) }
           state.waiting[number] = continuation
           return nil

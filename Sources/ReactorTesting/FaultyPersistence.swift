@@ -1,27 +1,30 @@
 public import ReactorCore
 import Synchronization
 
-/// A `Persistence` that fails, waits, is slow and crashes when a test says so, and counts what it was asked.
+/// A persistence that fails, waits, delays and crashes on demand, and counts its calls.
 ///
 /// ```swift
 /// let persistence = FaultyPersistence()
-/// persistence.fail(.load, with: RecordError.truncated)    // the next load
-/// let gate = persistence.hold(.save)                      // the next save waits …
-/// try await gate.reached()                                // … which the test waits for,
-/// gate.open()                                             // and lets it go on
-/// persistence.delay(.save, by: .seconds(1), on: clock)    // one more lasts a second
+/// persistence.fail(.load, with: RecordError.truncated)    // the next load fails
+/// let gate = persistence.hold(.save)                      // the next save waits at the gate
+/// try await gate.reached()                                // wait until it is there
+/// gate.open()                                             // let it continue
+/// persistence.delay(.save, by: .seconds(1), on: clock)    // the save after it takes a second
 /// ```
 ///
-/// Faults of one operation happen in the order in which they were asked for, one per call.
+/// The faults of one operation happen in the order in which they were requested, one per call.
 public final class FaultyPersistence: Persistence {
+  /// A call of `Persistence` that can have a fault.
   public enum Operation: Sendable, Hashable, CaseIterable {
+    /// The methods of `Persistence`. `secretKey()` never has a fault.
     case load, save, remove, removeAll, entries
 
     fileprivate var isReading: Bool { self == .load || self == .entries }
   }
 
-  /// What a call gets that ``crash()`` ended.
+  /// The error of a call that ``crash()`` ended.
   public struct Crashed: Error, Hashable {
+    /// Creates the error.
     public init() {}
   }
 
@@ -33,7 +36,7 @@ public final class FaultyPersistence: Persistence {
 
   private struct State {
     var faults: [Operation: [Fault]] = [:]
-    /// Last for every call, once the scripted faults are used up.
+    /// The errors of the calls that have no scripted fault left.
     var failure: [Operation: any Error] = [:]
     var calls: [Operation: Int] = [:]
     var gates: [Gate] = []
@@ -43,28 +46,38 @@ public final class FaultyPersistence: Persistence {
   private let base: any Persistence
   private let state = Mutex(State())
 
-  /// - Parameter base: what is really asked.
+  /// Creates a persistence without faults.
+  ///
+  /// - Parameter base: The persistence that carries out the calls.
   public init(_ base: any Persistence = MemoryPersistence()) { self.base = base }
 
-  /// How often the operation was asked for, whatever became of it.
+  /// Returns the number of calls of the operation, including failed and cancelled ones.
   public func calls(_ operation: Operation) -> Int { state.withLock { $0.calls[operation, default: 0] } }
 
-  /// Makes the next call fail.
+  /// Makes the next call of `operation` fail.
   ///
-  /// - Parameter afterwards: whether it is carried out first, so that only the acknowledgement is lost.
+  /// - Parameters:
+  ///   - operation: The operation that fails.
+  ///   - error: The error that the call throws.
+  ///   - afterwards: A Boolean value that indicates whether the call is carried out before it
+  ///     throws, so that only the acknowledgement is lost.
   public func fail(_ operation: Operation, with error: any Error, afterwards: Bool = false) {
     state.withLock { $0.faults[operation, default: []].append(.fail(error, isDone: afterwards)) }
   }
 
-  /// Makes every call fail that has no other fault, until it is called with `nil`.
+  /// Makes every call of `operation` fail that has no other fault. Pass `nil` to end this.
   public func failAlways(_ operation: Operation, with error: (any Error)?) {
     state.withLock { $0.failure[operation] = error }
   }
 
-  /// Makes the next call wait, before it is carried out, until the gate is opened.
+  /// Makes the next call of `operation` wait until the gate is opened, and only then carries it
+  /// out.
   ///
-  /// - Parameter endsWhenCancelled: whether cancellation ends the wait, with `CancellationError`. Default: for all but
-  ///   `save` and the removals, which a real store does not give up either.
+  /// - Parameters:
+  ///   - operation: The operation that waits.
+  ///   - endsWhenCancelled: A Boolean value that indicates whether cancellation ends the wait with
+  ///     `CancellationError`. By default it does for `load` and `entries`. A real store does not
+  ///     abandon a save or a removal either.
   public func hold(_ operation: Operation, endsWhenCancelled: Bool? = nil) -> Gate {
     let gate = Gate(endsWhenCancelled: endsWhenCancelled ?? operation.isReading)
     state.withLock { state in
@@ -74,15 +87,18 @@ public final class FaultyPersistence: Persistence {
     return gate
   }
 
-  /// Makes the next call last `duration` longer: it is carried out then.
+  /// Makes the next call of `operation` wait for `duration` before it is carried out.
   ///
-  /// A removal or a save whose task is cancelled is carried out at once; a load and a list throw `CancellationError`.
+  /// Cancellation ends the wait. A save or a removal is then carried out at once; `load` and
+  /// `entries` throw `CancellationError`.
   public func delay(_ operation: Operation, by duration: Duration, on clock: any Clock<Duration>) {
     state.withLock { $0.faults[operation, default: []].append(.delay(duration, clock)) }
   }
 
-  /// Ends every call that a gate holds with ``Crashed``, and every slow one once its time is over: what was not acknowledged is lost,
-  /// what was is there.
+  /// Ends every held call with ``Crashed``, and every delayed call once its delay is over.
+  ///
+  /// Calls that were not acknowledged are lost; acknowledged ones stay in the base. A gate that no
+  /// call has reached yet ends its call in the same way.
   public func crash() {
     let gates = state.withLock { state in
       state.crashCount += 1
@@ -92,27 +108,32 @@ public final class FaultyPersistence: Persistence {
     for gate in gates { gate.crash() }
   }
 
+  /// Loads from the base, unless a fault applies.
   public func load(_ key: RecordKey) async throws -> Record? {
     try await perform(.load) { try await base.load(key) }
   }
 
+  /// Saves to the base, unless a fault applies.
   public func save(_ record: Record, for key: RecordKey) async throws {
     try await perform(.save) { try await base.save(record, for: key) }
   }
 
+  /// Removes from the base, unless a fault applies.
   public func remove(_ key: RecordKey) async throws {
     try await perform(.remove) { try await base.remove(key) }
   }
 
+  /// Removes all records of the scope from the base, unless a fault applies.
   public func removeAll(in scope: Scope?) async throws {
     try await perform(.removeAll) { try await base.removeAll(in: scope) }
   }
 
+  /// Lists the entries of the base, unless a fault applies.
   public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
     try await perform(.entries) { try await base.entries(in: scope, url: url) }
   }
 
-  /// The base's, at once: no fault is made of it.
+  /// Returns the secret key of the base. No fault applies to it.
   public func secretKey() -> SecretKey? { base.secretKey() }
 
   private func perform<Value>(_ operation: Operation, _ body: () async throws -> Value) async throws -> Value {
@@ -143,7 +164,7 @@ public final class FaultyPersistence: Persistence {
     do {
       try await clock.sleep(for: max(duration, .zero))
     } catch {
-      // A real store does not give up a write either.
+      // A real store does not abandon a write either.
       if endsWhenCancelled { throw error }
     }
     if state.withLock({ $0.crashCount }) > crashCount { throw Crashed() }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A place where tasks stop until the test lets them go on.
+/// A point at which tasks wait until the test lets them continue.
 ///
 /// ```swift
 /// let gate = Gate()
 /// let task = Task { try await gate.wait() }
-/// try await gate.waitForArrival()   // the task stands at the gate
+/// try await gate.waitForArrival()   // the task waits at the gate
 /// gate.open()
 /// try await task.value
 /// ```
@@ -13,23 +13,24 @@ public final class Gate: Sendable {
   private struct State {
     var isOpen: Bool
     var nextID = 0
-    /// In the order of arrival.
+    /// The waiters, in the order of arrival.
     var waiters: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
   }
 
   private let state: Mutex<State>
   private let arrivals = Tally()
 
+  /// Creates a gate, closed by default.
   public init(isOpen: Bool = false) { state = Mutex(State(isOpen: isOpen)) }
 
-  /// A Boolean value that indicates whether tasks pass without stopping.
+  /// A Boolean value that indicates whether tasks pass without waiting.
   public var isOpen: Bool { state.withLock { $0.isOpen } }
-  /// How many tasks stand at the gate now.
+  /// The number of tasks that wait at the gate.
   public var waitingCount: Int { state.withLock { $0.waiters.count } }
-  /// How many tasks have come to the gate, those that have passed it included.
+  /// The number of tasks that have arrived so far, including those that have passed.
   public var arrivalCount: Int { arrivals.value }
 
-  /// Lets all through who wait, and all who come until ``close()``.
+  /// Lets all waiters through, and all tasks that arrive until ``close()``.
   public func open() {
     let waiters = state.withLock { state in
       state.isOpen = true
@@ -39,18 +40,18 @@ public final class Gate: Sendable {
     for waiter in waiters { waiter.continuation.resume() }
   }
 
-  /// Stops whoever comes from now on.
+  /// Makes the tasks that arrive from now on wait.
   public func close() { state.withLock { $0.isOpen = false } }
 
-  /// Lets the one through that came first; the gate stays as it is. Nothing happens where nobody waits.
+  /// Lets the first waiter through. The gate stays closed; without a waiter, nothing happens.
   public func letOneThrough() {
     let first = state.withLock { $0.waiters.isEmpty ? nil : $0.waiters.removeFirst() }
     first?.continuation.resume()
   }
 
-  /// Stops until the gate is open.
+  /// Waits until the gate is open.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled, even where the gate is open.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled, even if the gate is open.
   public func wait() async throws {
     let id = makeID()
     try await withTaskCancellationHandler {
@@ -65,7 +66,8 @@ public final class Gate: Sendable {
     }
   }
 
-  /// Stops until the gate is open, cancelled or not: for work that cannot be called back.
+  /// Waits until the gate is open, even if the task is cancelled. For work that cannot be
+  /// abandoned.
   public func waitIgnoringCancellation() async {
     let id = makeID()
     // The continuation throws only for a waiter that ends when cancelled.
@@ -74,9 +76,9 @@ public final class Gate: Sendable {
     }
   }
 
-  /// Returns once `count` tasks have come to the gate, counted from its beginning.
+  /// Returns once `count` tasks have arrived, counted from the gate's creation.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForArrival(count: Int = 1) async throws { try await arrivals.wait(for: count) }
 
   private func makeID() -> Int {

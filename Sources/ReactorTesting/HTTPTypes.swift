@@ -1,2 +1,3 @@
-// `HTTPFields`, `HTTPRequest` and their like are part of this module's interface: who imports it has them.
+// `HTTPFields`, `HTTPRequest` and the like are part of this module's interface, so importing the
+// module imports them.
 @_exported public import HTTPTypes

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// An event that happens once, and that tasks and the threads of a ``MockServer`` can wait for.
+/// A one-time event that tasks and the threads of a ``MockServer`` can wait for.
 package final class Latch: Sendable {
   private struct State {
     var isOpen = false
@@ -30,7 +30,7 @@ package final class Latch: Sendable {
   /// The number of tasks that are suspended in ``wait()``.
   package var waiterCount: Int { state.withLock(\.waiters.count) }
 
-  /// Resumes every waiter, now and later.
+  /// Opens the latch for good: resumes all waiters, and lets later ones pass.
   package func open() {
     let waiters = state.withLock { state in
       defer { state.waiters = [:] }
@@ -43,7 +43,7 @@ package final class Latch: Sendable {
 
   /// Returns once the latch is open.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled before that.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled before that.
   package func wait() async throws {
     let id = state.withLock { state in
       state.nextID += 1
@@ -68,7 +68,7 @@ package final class Latch: Sendable {
   var descriptor: Int32 { readEnd }
 }
 
-/// A value that closures of a test share.
+/// A value that the closures of a test share, guarded by a lock.
 package final class Shared<Value: Sendable>: Sendable {
   private let storage: Mutex<Value>
 

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// Lists, and many callers at once.
+/// Lists, and concurrent calls.
 extension PersistenceConformance.Check {
   private typealias Samples = PersistenceConformance.Samples
 

@@ -104,7 +104,7 @@ extension PersistenceConformance.Check {
       subject.expect(try await subject.persistence.entries(in: nil, url: nil).isEmpty, "there are entries")
     },
     Self("scopes are apart, and are removed apart") { subject in
-      // The last two are one text in two spellings.
+      // The last two are canonically equivalent Unicode strings with different bytes.
       let scopes: [Scope] = [.shared, "", "alice", "Alice", "alice\n", "../alice", "\u{E9}", "e\u{301}"]
       for (index, scope) in scopes.enumerated() {
         let key = Samples.key(scope: scope)

@@ -3,13 +3,13 @@ import HTTPTypes
 import ReactorCore
 
 extension PersistenceConformance {
-  /// Keys and records to store.
+  /// Sample keys and records.
   enum Samples {
     static func key(_ path: String = "articles", scope: Scope = .shared) -> RecordKey {
       RecordKey(method: .get, url: "https://api.example.com/v1/\(path)", scope: scope)
     }
 
-    /// As clients write them, whatever `URL` makes of them; each is another.
+    /// URLs as clients write them, which `URL` may reject or change. All are different keys.
     static let urls = [
       "https://api.example.com/a", "https://api.example.com/a/", "https://api.example.com/a?b",
       "https://api.example.com/A",
@@ -26,7 +26,7 @@ extension PersistenceConformance {
         body: body)
     }
 
-    /// Bytes that say which they are at every place.
+    /// Returns bytes that reveal their position and the seed.
     static func bytes(_ count: Int, seed: UInt8) -> Data {
       let tile = Data((0..<251).map { UInt8($0) ^ seed })
       var bytes = Data(capacity: count + tile.count)
@@ -34,7 +34,8 @@ extension PersistenceConformance {
       return bytes.prefix(count)
     }
 
-    /// All that a record is, byte for byte: `==` of fields ignores the order, and `==` of strings their spelling.
+    /// Returns all parts of a record, byte for byte. The `==` of fields ignores their order, and
+    /// that of strings their spelling.
     static func spelling(_ record: Record) -> [Data] {
       let head = record.head
       var parts = [record.body, Data(head.identity.utf8), Data("\(head.status.code)".utf8)]

@@ -1,7 +1,7 @@
 public import ReactorCore
 public import Testing
 
-/// The suite that every `Persistence` passes; for whoever writes one.
+/// A conformance suite for implementations of `Persistence`.
 ///
 /// ```swift
 /// @Test func `my persistence keeps the contract`() async throws {
@@ -9,16 +9,20 @@ public import Testing
 /// }
 /// ```
 ///
-/// A store that can be opened again is checked for that too, with ``init(opening:)``.
+/// Use ``init(opening:)`` for a store that can be opened again; the suite checks that too.
 ///
-/// A broken promise is recorded as an issue that names it, at the line of the caller; the other checks still run.
+/// A violated promise is recorded as an issue with its name, at the caller's line. The other checks
+/// still run.
 public struct PersistenceConformance: Sendable {
   private let makePlace: @Sendable () async throws -> Opening
 
-  /// Opens a store where it lies. Each call returns another instance, as another process would have.
+  /// A closure that opens a store at its location. Each call returns another instance, as another
+  /// process would get.
   public typealias Opening = @Sendable () async throws -> any Persistence
 
-  /// - Parameter make: called for each check; gives an empty store.
+  /// Creates a suite for a store that is opened once.
+  ///
+  /// - Parameter make: Returns an empty store. It is called for each check.
   public init(_ make: @escaping @Sendable () async throws -> any Persistence) {
     makePlace = {
       let persistence = try await make()
@@ -26,6 +30,8 @@ public struct PersistenceConformance: Sendable {
     }
   }
 
+  /// Creates a suite for a store that can be opened again.
+  ///
   /// ```swift
   /// try await PersistenceConformance(opening: {
   ///   let directory = URL.temporaryDirectory.appending(path: UUID().uuidString)
@@ -33,12 +39,13 @@ public struct PersistenceConformance: Sendable {
   /// }).run()
   /// ```
   ///
-  /// - Parameter makePlace: called for each check; gives what opens a store that is empty at first.
+  /// - Parameter makePlace: Returns the closure that opens a store, which is empty at first. It is
+  ///   called for each check.
   public init(opening makePlace: @escaping @Sendable () async throws -> Opening) { self.makePlace = makePlace }
 
   /// Runs every check, one after the other.
   ///
-  /// - Throws: what making or opening a store throws. What the store throws is an issue.
+  /// - Throws: The errors of creating or opening a store. An error of a check is an issue.
   public func run(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     for check in Check.all {
       let open = try await makePlace()
@@ -54,7 +61,7 @@ public struct PersistenceConformance: Sendable {
 }
 
 extension PersistenceConformance {
-  /// A promise of the contract, and how it is checked.
+  /// A promise of the contract, and its check.
   struct Check: Sendable {
     let name: String
     let body: @Sendable (Subject) async throws -> Void

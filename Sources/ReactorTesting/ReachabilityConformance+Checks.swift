@@ -1,7 +1,7 @@
 import ReactorCore
 import Synchronization
 
-/// What holds while nothing changes.
+/// Checks without a change of connectivity.
 extension ReachabilityConformance.Check {
   static let standing = [
     Self("each access gives a stream of its own, which begins with the current value") { subject in
@@ -42,7 +42,7 @@ extension ReachabilityConformance.Check {
   ]
 }
 
-/// What happens when connectivity changes.
+/// Checks of changes of connectivity.
 extension ReachabilityConformance.Check {
   static let changing = [
     Self("an open stream gets the change, and isReachable tells the same") { subject in
@@ -92,7 +92,7 @@ extension ReachabilityConformance.Check {
 }
 
 extension ReachabilityConformance.Subject {
-  /// Sets connectivity, and returns once it is known.
+  /// Sets connectivity, and returns once the reachability reports it.
   fileprivate func settle(_ value: Bool) async throws {
     try await set(value)
     _ = try await values(until: value, of: reachability.changes)
@@ -107,7 +107,7 @@ extension ReachabilityConformance.Subject {
   }
 }
 
-/// Reads a stream from the moment it is made.
+/// A task that reads a stream from the moment of its creation.
 private final class ReachabilityReader: Sendable {
   private let seen: Seen
   private let task: Task<Void, Never>
@@ -137,7 +137,7 @@ private final class ReachabilityReader: Sendable {
 extension Task where Success == Void, Failure == Never {
   /// Returns once the task has ended, or the caller is cancelled.
   ///
-  /// - Throws: `CancellationError`.
+  /// - Throws: `CancellationError`, as soon as the caller is cancelled.
   fileprivate func ended() async throws {
     let end = Gate()
     Task<Void, Never> {

@@ -1,7 +1,7 @@
 public import ReactorCore
 public import Testing
 
-/// The suite that every `Reachability` passes; for whoever writes one.
+/// A conformance suite for implementations of `Reachability`.
 ///
 /// ```swift
 /// @Test func `my reachability keeps the contract`() async {
@@ -9,23 +9,25 @@ public import Testing
 /// }
 /// ```
 ///
-/// A broken promise is recorded as an issue that names it, at the line of the caller; the other checks still run. What does not come
-/// within twenty seconds is broken.
+/// A violated promise is recorded as an issue with its name, at the caller's line. The other checks
+/// still run. An effect that does not arrive within twenty seconds is a violation.
 public struct ReachabilityConformance: Sendable {
   private let reachability: any Reachability
   private let set: (@Sendable (Bool) async throws -> Void)?
-  /// How long the reachability is given for what it does at once.
+  /// The time within which an immediate effect must arrive.
   var patience = Duration.seconds(20)
 
-  /// Checks what holds while nothing changes.
+  /// Creates a suite of the checks that need no change of connectivity.
   public init(_ reachability: some Reachability) {
     self.reachability = reachability
     set = nil
   }
 
-  /// Checks what holds while nothing changes, and what happens when something does.
+  /// Creates a suite of all checks.
   ///
-  /// - Parameter set: makes connectivity what it is told. The reachability may learn of it later.
+  /// - Parameters:
+  ///   - reachability: The implementation under test.
+  ///   - set: Sets connectivity. The reachability may learn of it later.
   public init<R: Reachability>(_ reachability: R, set: @escaping @Sendable (R, Bool) async throws -> Void) {
     self.reachability = reachability
     self.set = { try await set(reachability, $0) }
@@ -43,7 +45,7 @@ public struct ReachabilityConformance: Sendable {
 }
 
 extension ReachabilityConformance {
-  /// A promise of the contract, and how it is checked.
+  /// A promise of the contract, and its check.
   struct Check: Sendable {
     let name: String
     let body: @Sendable (Subject) async throws -> Void
@@ -62,7 +64,7 @@ extension ReachabilityConformance {
     }
   }
 
-  /// What is under test.
+  /// The reachability under test.
   struct Subject: Sendable {
     let reachability: any Reachability
     let set: @Sendable (Bool) async throws -> Void
@@ -74,9 +76,10 @@ extension ReachabilityConformance {
       #expect(condition, "\(check): \(what)", sourceLocation: location)
     }
 
-    /// Gives what `work` gives, in time.
+    /// Returns the result of `work`.
     ///
-    /// - Throws: ``NeverHappened``.
+    /// - Throws: ``NeverHappened``, if `work` does not return in time; otherwise the errors of
+    ///   `work`.
     func wait<Value: Sendable>(
       for what: String, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -87,7 +90,8 @@ extension ReachabilityConformance {
       }
     }
 
-    /// The elements of a new stream until one is `last`, that included; all of them where none is.
+    /// Returns the elements of a new stream up to and including the first `last`; all elements if
+    /// there is none.
     func values(until last: Bool, of stream: AsyncStream<Bool>) async throws -> [Bool] {
       try await wait(for: "\(last)") {
         var values: [Bool] = []
@@ -99,7 +103,7 @@ extension ReachabilityConformance {
       }
     }
 
-    /// The first element of `stream`; `nil` where it ends without one.
+    /// Returns the first element of `stream`, or `nil` if it ends without one.
     func first(of stream: AsyncStream<Bool>) async throws -> Bool? {
       try await wait(for: "the current value") { await stream.first { _ in true } }
     }

@@ -1,7 +1,7 @@
 public import ReactorOperators
 import Synchronization
 
-/// An app that becomes active when the test says so.
+/// App activity under the control of a test.
 public final class ScriptedAppActivity: AppActivity {
   private struct State {
     var nextID = 0
@@ -10,16 +10,19 @@ public final class ScriptedAppActivity: AppActivity {
 
   private let state = Mutex(State())
 
+  /// Creates an app activity without open streams.
   public init() {}
 
-  /// How many streams of ``becameActive`` are open: neither cancelled nor let go.
+  /// The number of open streams of ``becameActive``: those neither cancelled nor released.
   public var openStreams: Int { state.withLock { $0.listeners.count } }
 
-  /// Every open stream gets an element, unless it has one that was not read yet.
+  /// Yields an element to every open stream. A stream that has an unread element gets no second
+  /// one.
   public func becomeActive() {
     for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
   }
 
+  /// A new stream, which yields an element for each ``becomeActive()`` from now on.
   public var becameActive: AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let id = state.withLock { state in

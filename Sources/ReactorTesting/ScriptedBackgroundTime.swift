@@ -1,7 +1,7 @@
 public import ReactorOperators
 import Synchronization
 
-/// Background time that is over when the test says so.
+/// Background time that ends when the test says so.
 public final class ScriptedBackgroundTime: BackgroundTime {
   private struct Activity {
     let id: Int
@@ -10,6 +10,7 @@ public final class ScriptedBackgroundTime: BackgroundTime {
   }
 
   private struct State {
+    /// The running activities, in the order in which they began.
     var nextID = 0
     /// In the order in which they began.
     var activities: [Activity] = []
@@ -18,13 +19,17 @@ public final class ScriptedBackgroundTime: BackgroundTime {
   private let isGiven: Bool
   private let state = Mutex(State())
 
-  /// - Parameter isGiven: where it is not, each activity expires before it has begun, as a system does that has no time left.
+  /// Creates a source of background time.
+  ///
+  /// - Parameter isGiven: Pass `false` to expire each activity before it begins, as a system does
+  ///   that has no time left.
   public init(isGiven: Bool = true) { self.isGiven = isGiven }
 
-  /// The names of the activities that run, in the order in which they began: neither ended nor expired.
+  /// The names of the running activities, in the order in which they began. Those that ended or
+  /// expired are not among them.
   public var names: [String] { state.withLock { $0.activities.map(\.name) } }
 
-  /// The time of all that run is over. Returns once all have been told.
+  /// Expires all running activities. Returns once all their closures have run.
   public func expire() {
     let activities = state.withLock { state in
       defer { state.activities = [] }
@@ -33,6 +38,7 @@ public final class ScriptedBackgroundTime: BackgroundTime {
     for activity in activities { activity.expired() }
   }
 
+  /// Begins an activity, which runs until it is ended or ``expire()`` is called.
   public func begin(_ name: String, expired: @escaping @Sendable () -> Void) -> BackgroundActivity {
     guard isGiven else {
       expired()
@@ -47,7 +53,8 @@ public final class ScriptedBackgroundTime: BackgroundTime {
   }
 
   private func end(_ id: Int) {
-    // What is removed is let go after the lock, as it may be the last to hold an activity.
+    // Released after the lock: its closure may hold the last reference to another activity, whose
+    // end takes the lock.
     _ = state.withLock { state in
       state.activities.firstIndex { $0.id == id }.map { state.activities.remove(at: $0) }
     }

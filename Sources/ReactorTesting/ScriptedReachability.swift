@@ -1,22 +1,24 @@
 public import ReactorCore
 import Synchronization
 
-/// Connectivity as the test sets it.
+/// Connectivity under the control of a test.
 public final class ScriptedReachability: Reachability {
   private struct State {
     var isReachable: Bool
     var timesAsked = 0
     var nextID = 0
-    /// In the order in which they began.
+    /// The open streams, in the order in which they began.
     var listeners: [(id: Int, continuation: AsyncStream<Bool>.Continuation)] = []
   }
 
   private let state: Mutex<State>
-  /// Counts down with each stream, and up with its end.
+  /// Counts down with each new stream, and up with its end.
   private let closed = Tally()
 
+  /// Creates a reachability, reachable by default.
   public init(_ isReachable: Bool = true) { state = Mutex(State(isReachable: isReachable)) }
 
+  /// The value that was set last. Each read counts in ``timesAsked``.
   public var isReachable: Bool {
     state.withLock { state in
       state.timesAsked += 1
@@ -24,26 +26,28 @@ public final class ScriptedReachability: Reachability {
     }
   }
 
-  /// How often ``isReachable`` was read.
+  /// The number of times that ``isReachable`` was read.
   public var timesAsked: Int { state.withLock { $0.timesAsked } }
-  /// How many streams of ``changes`` are open: neither cancelled nor let go.
+  /// The number of open streams of ``changes``: those neither cancelled nor released.
   public var openStreams: Int { state.withLock { $0.listeners.count } }
 
-  /// Returns once no stream is open: at once where none is.
+  /// Returns once no stream is open, at once if none is.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilNobodyListens() async throws { try await closed.wait(for: 0) }
 
-  /// Sets connectivity; every open stream gets it, in the order in which they began, unless it is what was known before.
+  /// Sets connectivity. If it changes, every open stream gets the value, in the order in which the
+  /// streams began.
   public func set(_ isReachable: Bool) {
     state.withLock { state in
       guard state.isReachable != isReachable else { return }
       state.isReachable = isReachable
-      // Under the lock, so that every stream sees the changes in their order; to yield runs nobody's code.
+      // Yielding under the lock gives every stream the changes in order. It runs no foreign code.
       for listener in state.listeners { listener.continuation.yield(isReachable) }
     }
   }
 
+  /// A new stream, which begins with the current value and yields each change.
   public var changes: AsyncStream<Bool> {
     let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
     let id = state.withLock { state in
@@ -58,7 +62,7 @@ public final class ScriptedReachability: Reachability {
   }
 
   private func close(_ id: Int) {
-    // What is removed is let go after the lock.
+    // The continuation is released after the lock.
     let listener = state.withLock { state in
       state.listeners.firstIndex { $0.id == id }.map { state.listeners.remove(at: $0) }
     }

@@ -2,7 +2,7 @@ public import Foundation
 public import HTTPTypes
 
 extension ScriptedTransport {
-  /// What one request gets, and when.
+  /// The answer to one request, and its timing.
   ///
   /// ```swift
   /// .json(#"[{"id": 1}]"#, headers: [.eTag: "\"1\""])
@@ -20,7 +20,7 @@ extension ScriptedTransport {
     var ignoresCancellation = false
     var delay: Delay?
     var bodyDelay: Delay?
-    /// How many bytes of the body come before the connection breaks.
+    /// The number of bytes of the body after which the connection breaks.
     var cut: Int?
 
     struct Delay: Sendable {
@@ -30,14 +30,15 @@ extension ScriptedTransport {
       func pass() async throws { try await clock.sleep(for: max(duration, .zero)) }
     }
 
-    /// A response, whatever its status.
+    /// A response of any status.
     public static func response(
       _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], body: Data = Data()
     ) -> Answer {
       Answer(outcome: .response(HTTPResponse(status: status, headerFields: headers), body))
     }
 
-    /// A response with a body of JSON text, sent as it is; the content type is set where `headers` names none.
+    /// A response with JSON text, sent as it is. The content type is added unless `headers` has
+    /// one.
     public static func json(
       _ body: String, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
     ) -> Answer {
@@ -46,13 +47,15 @@ extension ScriptedTransport {
       return response(status, headers: headers, body: Data(body.utf8))
     }
 
-    /// The transport's own error.
+    /// A failure of the transport. The call throws `error`.
     public static func failure(_ error: any Error) -> Answer { Answer(outcome: .failure(error)) }
 
-    /// The same answer, given only when `gate` lets the request through.
+    /// Returns the same answer, held back until `gate` lets the request through.
     ///
-    /// - Parameter ignoresCancellation: whether a request whose task is cancelled stays at the gate and is answered all
-    ///   the same, late. By default it ends at once with `CancellationError`.
+    /// - Parameters:
+    ///   - gate: The gate at which the request waits.
+    ///   - ignoresCancellation: A Boolean value that indicates whether a cancelled request stays at
+    ///     the gate and is answered late. By default it ends at once with `CancellationError`.
     public func held(at gate: Gate, ignoresCancellation: Bool = false) -> Answer {
       var answer = self
       answer.gate = gate
@@ -60,24 +63,27 @@ extension ScriptedTransport {
       return answer
     }
 
-    /// The same answer, given `duration` later: once its gate has let the request through, where it has one.
+    /// Returns the same answer, delayed by `duration`. The delay begins after the gate, if there is
+    /// one.
     public func delayed(by duration: Duration, on clock: any Clock<Duration>) -> Answer {
       var answer = self
       answer.delay = Delay(duration: duration, clock: clock)
       return answer
     }
 
-    /// The same answer, whose body comes `duration` after its head.
+    /// Returns the same answer, with `duration` between its head and its body.
     public func bodyDelayed(by duration: Duration, on clock: any Clock<Duration>) -> Answer {
       var answer = self
       answer.bodyDelay = Delay(duration: duration, clock: clock)
       return answer
     }
 
-    /// The same response, whose connection breaks after `bytes` of the body: progress up to there, then
-    /// `TransportError.connectionFailed(_:)`. It is never a shorter success, not even where the body has no more bytes.
+    /// Returns the same response, with a connection that breaks after `bytes` of the body.
     ///
-    /// - Parameter bytes: within 0 and the size of the body.
+    /// The call reports progress up to there and throws `TransportError.connectionFailed(_:)`. It
+    /// never returns a shorter body, even if `bytes` is the size of the body.
+    ///
+    /// - Parameter bytes: The number of bytes before the break, clamped to the size of the body.
     public func cutShort(after bytes: Int) -> Answer {
       var answer = self
       answer.cut = bytes
@@ -85,16 +91,18 @@ extension ScriptedTransport {
     }
   }
 
-  /// A request that no script answers.
+  /// The error for a request without a scripted answer.
   public struct Unscripted: Error, CustomStringConvertible {
+    /// The method of the request.
     public let method: HTTPRequest.Method
+    /// The path of the request, with the query.
     public let path: String
     public var description: String { "nothing is scripted for \(method.rawValue) \(path)" }
   }
 }
 
 extension ScriptedTransport.Answer {
-  // The spelling of this package's own tests.
+  // Spelling for the tests of this package.
   package static func response(
     _ status: HTTPResponse.Status = .ok, fields: HTTPFields, body: Data = Data()
   ) -> Self { response(status, headers: fields, body: body) }

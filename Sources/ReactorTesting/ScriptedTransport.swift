@@ -3,23 +3,27 @@ public import HTTPTypes
 public import ReactorCore
 import Synchronization
 
-/// A transport that answers as the test says, and records what it was asked.
+/// A transport that gives scripted answers, and records the requests.
 ///
 /// ```swift
 /// let transport = ScriptedTransport()
-/// transport.answer("/articles", with: .json("[1]"), .response(.notModified))   // in this order, the last one for good
+/// // The answers are used in order, and the last one repeats.
+/// transport.answer("/articles", with: .json("[1]"), .response(.notModified))
 /// ```
 ///
-/// It behaves as a real one does: it is called concurrently, reports progress, and ends at once with `CancellationError` when its
-/// task is cancelled.
+/// It behaves like a real transport: calls run concurrently, report progress, and end at once with
+/// `CancellationError` when their task is cancelled.
 public final class ScriptedTransport: Transport {
+  /// A closure that answers a request and its body. The call throws the errors of the closure.
   public typealias Handler = @Sendable (HTTPRequest, Data?) async throws -> Answer
 
   /// A request as it was received.
   public struct Received: Sendable {
+    /// The request, with all its header fields.
     public let request: HTTPRequest
+    /// The body; `nil` if there was none.
     public let body: Data?
-    /// With the query.
+    /// The path, with the query.
     public var path: String { request.path ?? "" }
   }
 
@@ -37,45 +41,53 @@ public final class ScriptedTransport: Transport {
   private let ended = Tally()
   private let handler: Handler?
 
-  /// A transport that answers what ``answer(_:with:)`` scripts, and throws ``Unscripted`` for the rest.
+  /// Creates a transport with the answers of ``answer(_:with:)``. It throws ``Unscripted`` for all
+  /// other requests.
   public init() { handler = nil }
 
-  /// A transport that gives every request to `handler`, unless its path is scripted.
+  /// Creates a transport that passes every request to `handler`, unless its path is scripted.
   public init(handler: @escaping Handler) { self.handler = handler }
 
-  /// Sets what requests of `path` get: the answers in their order, the last one from then on.
+  /// Sets the answers to requests of `path`. They are used in order, and the last one repeats.
   ///
-  /// - Parameter path: as in the request. With a query it stands for that query alone and goes first; without, for all.
+  /// - Parameters:
+  ///   - path: The path as in the request. With a query, it matches that query alone and takes
+  ///     precedence. Without one, it matches any query.
+  ///   - answers: The answers, which replace those set before.
   public func answer(_ path: String, with answers: Answer...) {
     state.withLock { $0.scripts[path] = answers }
   }
 
-  /// The requests received, in order.
+  /// The received requests, in order.
   public var requests: [Received] { state.withLock { $0.requests } }
-  /// How many requests were received.
+  /// The number of received requests.
   public var requestCount: Int { state.withLock { $0.requests.count } }
-  /// How many are unanswered now.
+  /// The number of requests in flight.
   public var inFlight: Int { state.withLock { $0.inFlight } }
-  /// How many were unanswered at once, at most.
+  /// The maximum number of requests that were in flight at the same time.
   public var maximumInFlight: Int { state.withLock { $0.maximumInFlight } }
-  /// How many were cancelled before they were answered.
+  /// The number of requests that were cancelled before they were answered.
   public var cancellationCount: Int { cancellations.value }
 
   /// Returns once `count` requests were received, counted from the beginning.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForRequests(count: Int = 1) async throws { try await arrivals.wait(for: count) }
 
   /// Returns once `count` requests were cancelled, counted from the beginning.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForCancellations(count: Int = 1) async throws { try await cancellations.wait(for: count) }
 
-  /// Returns once no request is unanswered: at once where none is.
+  /// Returns once no request is in flight, at once if none is.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilIdle() async throws { try await ended.wait(for: 0) }
 
+  /// Answers the request with its scripted answer, or with the handler's.
+  ///
+  /// - Throws: The error of the answer or of the handler; ``Unscripted``, if there is no answer;
+  ///   `CancellationError`, as soon as the task is cancelled.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
@@ -101,11 +113,11 @@ public final class ScriptedTransport: Transport {
     return try await handler(request, body)
   }
 
-  /// Waits at the answer's gate, and for its delay.
+  /// Waits at the answer's gate, then for its delay.
   private func pass(_ answer: Answer) async throws {
     if answer.ignoresCancellation {
       await answer.gate?.waitIgnoringCancellation()
-      // Cut short where it is cancelled.
+      // Cancellation ends the delay early.
       try? await answer.delay?.pass()
     } else {
       try await answer.gate?.wait()
@@ -134,7 +146,7 @@ public final class ScriptedTransport: Transport {
 }
 
 extension ScriptedTransport.State {
-  /// Records the request and takes what is scripted for it.
+  /// Records the request, and returns the scripted answer to it.
   fileprivate mutating func receive(_ received: ScriptedTransport.Received) -> ScriptedTransport.Answer? {
     requests.append(received)
     inFlight += 1

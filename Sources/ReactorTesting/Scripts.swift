@@ -1,14 +1,16 @@
-/// The answers that a test has scripted, by path.
+/// The scripted answers of a test, by path.
 struct Scripts<Answer: Sendable>: Sendable {
   private var answers: [String: [Answer]] = [:]
 
-  /// - Parameter path: with a query it stands for that query alone and goes first; without, for all.
+  /// - Parameter path: With a query, it matches that query alone and takes precedence. Without one,
+  ///   it matches any query.
   subscript(path: String) -> [Answer] {
     get { answers[path] ?? [] }
     set { answers[path] = newValue }
   }
 
-  /// Takes the next answer to a request of `target`; the last one stays. `nil` where nothing is scripted.
+  /// Returns the next answer to a request of `target`, or `nil` if nothing is scripted. The last
+  /// answer repeats.
   mutating func next(for target: String) -> Answer? { next(target) ?? next(String(target.prefix { $0 != "?" })) }
 
   private mutating func next(_ path: String) -> Answer? {

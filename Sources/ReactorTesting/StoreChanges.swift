@@ -1,11 +1,11 @@
 import ReactorFlux
 
-/// What one action did to one store.
+/// The changes of one store during one action.
 @MainActor struct StoreChanges {
   let store: any Store
-  /// `nil` where the store is not `Snapshotting`.
+  /// The snapshot before the action; `nil` if the store is not `Snapshotting`.
   let before: (any Sendable)?
-  /// What it emitted.
+  /// The error of each emitted change, or `nil` for a change without one.
   var emitted: [(any Error)?] = []
 
   init(_ store: any Store) {
@@ -13,7 +13,7 @@ import ReactorFlux
     before = (store as? any Snapshotting)?.anySnapshot
   }
 
-  /// A Boolean value that indicates whether it emitted a change, or is another than before.
+  /// A Boolean value that indicates whether the store emitted a change, or its snapshot differs.
   var hasChanged: Bool { !emitted.isEmpty || hasOtherSnapshot }
 
   var details: String {

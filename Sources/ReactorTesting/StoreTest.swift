@@ -1,7 +1,7 @@
 public import ReactorFlux
 public import Testing
 
-/// Asserts exactly which stores an action changes, and how. What changes and is not expected is an issue too.
+/// Asserts exactly which stores an action changes, and how. An unexpected change is an issue too.
 ///
 /// ```swift
 /// let test = StoreTest(dispatcher)
@@ -11,15 +11,21 @@ public import Testing
 /// test.dispatch(.signedOut) { $0.changes(Session.self) { $0.user = nil } }
 /// ```
 ///
-/// A store is changed when it has emitted a change, once or often, and, where it is `Snapshotting` with an `Equatable` snapshot,
-/// when that is another than before. Failures that the dispatcher reports meanwhile are issues, unless they are expected. What changes between
-/// two dispatches, as by a post, is an issue of the later, or of ``finish(sourceLocation:)``.
+/// A store counts as changed if it emitted at least one change. A `Snapshotting` store with an
+/// `Equatable` snapshot also counts as changed if its snapshot differs.
+///
+/// A failure that the dispatcher reports is an issue, unless it is expected. A change between two
+/// dispatches, for example by a posted action, is an issue of the later dispatch, or of
+/// ``finish(sourceLocation:)``.
 @MainActor public final class StoreTest {
   private let dispatcher: Dispatcher
   private var changes: [StoreChanges] = []
   private var failures: [FluxError] = []
 
-  /// - Parameter dispatcher: its `Dispatcher.onFailure` is replaced as long as this lives.
+  /// Creates a test of a dispatcher.
+  ///
+  /// - Parameter dispatcher: The dispatcher under test. Its `Dispatcher.onFailure` is replaced
+  ///   while this test is alive.
   public init(_ dispatcher: Dispatcher) {
     self.dispatcher = dispatcher
     dispatcher.observe(self) { [weak self] store, error in self?.emitted(store, error) }
@@ -30,7 +36,13 @@ public import Testing
     forgetChanges()
   }
 
-  /// Dispatches, with all that it leads to, and compares what has changed with what `expect` says. Nothing said: nothing may change.
+  /// Dispatches an action, and compares all changes with the expectation. Without an expectation,
+  /// nothing may change.
+  ///
+  /// - Parameters:
+  ///   - action: The action to dispatch.
+  ///   - sourceLocation: The location of the issues.
+  ///   - expect: A closure that declares the expected changes.
   public func dispatch<Payload>(
     _ action: Action<Payload>, sourceLocation: SourceLocation = #_sourceLocation,
     _ expect: (inout ExpectedChanges) -> Void = { _ in }
@@ -38,6 +50,8 @@ public import Testing
     check("\"\(action.event.name)\"", sourceLocation, expect) { dispatcher.dispatch(action) }
   }
 
+  /// Dispatches an event with a payload, and compares all changes with the expectation. Without an
+  /// expectation, nothing may change.
   public func dispatch<Payload>(
     _ event: Event<Payload>, _ payload: Payload, sourceLocation: SourceLocation = #_sourceLocation,
     _ expect: (inout ExpectedChanges) -> Void = { _ in }
@@ -45,6 +59,8 @@ public import Testing
     dispatch(Action(event, payload), sourceLocation: sourceLocation, expect)
   }
 
+  /// Dispatches an event without a payload, and compares all changes with the expectation. Without
+  /// an expectation, nothing may change.
   public func dispatch(
     _ event: Event<Void>, sourceLocation: SourceLocation = #_sourceLocation,
     _ expect: (inout ExpectedChanges) -> Void = { _ in }
@@ -52,6 +68,8 @@ public import Testing
     dispatch(Action(event, ()), sourceLocation: sourceLocation, expect)
   }
 
+  /// Dispatches an event with an error, and compares all changes with the expectation. Without an
+  /// expectation, nothing may change.
   public func dispatch<Payload>(
     _ event: Event<Payload>, error: any Error, sourceLocation: SourceLocation = #_sourceLocation,
     _ expect: (inout ExpectedChanges) -> Void = { _ in }
@@ -59,7 +77,8 @@ public import Testing
     dispatch(Action(event, error: error), sourceLocation: sourceLocation, expect)
   }
 
-  /// Runs an effect to its end, as `Dispatcher.dispatch(_:from:)` does, and compares what its one action has changed.
+  /// Runs an effect to its end, as `Dispatcher.dispatch(_:from:)` does, and compares the changes of
+  /// its action with the expectation.
   public func dispatch<Payload>(
     _ event: Event<Payload>, sourceLocation: SourceLocation = #_sourceLocation,
     from effect: @Sendable () async throws -> Payload, expect: (inout ExpectedChanges) -> Void = { _ in }
@@ -77,7 +96,7 @@ public import Testing
     compare(what, location, expect)
   }
 
-  /// Proves that nothing has changed since the last dispatch: the last line of a test.
+  /// Checks that nothing has changed since the last dispatch. Call it at the end of a test.
   public func finish(sourceLocation: SourceLocation = #_sourceLocation) { begin(sourceLocation) }
 
   private func begin(_ location: SourceLocation) {
@@ -90,7 +109,7 @@ public import Testing
     failures = []
   }
 
-  /// A store that was registered meanwhile counts from its first change.
+  /// Records a change. A store that was registered since counts from its first change.
   private func emitted(_ store: any Store, _ error: (any Error)?) {
     let index = changes.firstIndex { $0.store === store }
     if index == nil { changes.append(StoreChanges(store)) }

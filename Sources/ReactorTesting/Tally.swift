@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number that tasks can wait for.
+/// A counter that tasks can wait for.
 final class Tally: Sendable {
   private struct Waiter {
     let id: Int
@@ -13,7 +13,7 @@ final class Tally: Sendable {
     var nextID = 0
     var waiters: [Waiter] = []
 
-    /// Those whose number has come.
+    /// Removes and returns the waiters whose count is reached.
     mutating func takeReady() -> [Waiter] {
       let ready = waiters.filter { $0.count <= value }
       waiters.removeAll { $0.count <= value }
@@ -33,9 +33,9 @@ final class Tally: Sendable {
     for waiter in ready { waiter.continuation.resume() }
   }
 
-  /// Returns once the number is at least `count`.
+  /// Returns once the counter is at least `count`.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   func wait(for count: Int) async throws {
     let id = state.withLock { state in
       state.nextID += 1

@@ -2,37 +2,42 @@ public import Foundation
 import ReactorCore
 import Synchronization
 
-/// A clock that stands still until the test moves it, with a wall clock beside it.
+/// A clock that stands still until the test advances it, with a wall clock beside it.
 ///
 /// ```swift
 /// let clock = TestClock()
 /// configuration.clock = clock
 /// configuration.now = clock.wallClock
 /// …
-/// try await clock.waitForSleepers()   // somebody waits
-/// clock.advance(by: .seconds(60))     // and goes on
+/// try await clock.waitForSleepers()   // a task sleeps
+/// clock.advance(by: .seconds(60))     // and continues
 /// ```
 ///
-/// One call of ``advance(by:)`` wakes those who sleep at that moment, in the order of their deadlines, then of their
-/// arrival. On one task executor they go on in that order; two threads may turn two of them round. Who sleeps again
-/// afterwards counts from the new time, so drive a repeated wait one period at a time: advance,
-/// ``waitForSleepers(count:)``, advance.
+/// A call of ``advance(by:)`` wakes the tasks that sleep at that moment, in the order of their
+/// deadlines, then of their arrival. They continue in that order on a single task executor; on
+/// several threads, two of them may swap. A task that sleeps again counts from the new time.
+/// Therefore drive a repeated wait one period at a time: advance, ``waitForSleepers(count:)``,
+/// advance.
 public final class TestClock: Clock {
-  /// A moment, as the time since the clock was made.
+  /// A moment, as the time since the clock was created.
   public struct Instant: InstantProtocol {
+    /// The time since the clock was created.
     public let elapsed: Duration
 
+    /// Creates a moment; by default that of the clock's creation.
     public init(elapsed: Duration = .zero) { self.elapsed = elapsed }
 
-    /// Saturates at `Duration.never`.
+    /// Returns the moment after `duration`, at most `Duration.never`.
     public func advanced(by duration: Duration) -> Instant { Instant(elapsed: min(elapsed + duration, .never)) }
+    /// Returns the time from this moment to `other`; negative if `other` is earlier.
     public func duration(to other: Instant) -> Duration { other.elapsed - elapsed }
+    /// Returns a Boolean value that indicates whether `a` is earlier than `b`.
     public static func < (a: Instant, b: Instant) -> Bool { a.elapsed < b.elapsed }
   }
 
-  /// Somebody still sleeps at the end of a test.
+  /// The error for tasks that still sleep at the end of a test.
   public struct StillSleeping: Error, CustomStringConvertible {
-    /// When the sleepers would wake, in order.
+    /// The deadlines of the sleepers, in order.
     public let deadlines: [Instant]
     public var description: String {
       "\(deadlines.count) still sleeping, until \(deadlines.map { "\($0.elapsed)" }.joined(separator: ", "))"
@@ -49,44 +54,52 @@ public final class TestClock: Clock {
     var now = Instant()
     var wallClock: Date
     var nextID = 0
-    /// By deadline, then by arrival.
+    /// The sleepers, by deadline, then by arrival.
     var sleepers: [Sleeper] = []
-    /// By the deadline that somebody waits for.
+    /// A tally of the sleepers of each deadline that a test waits for.
     var awaited: [Instant: Tally] = [:]
   }
 
   private let state: Mutex<State>
   private let sleeping = Tally()
-  /// The same number below zero, so that zero can be waited for.
+  /// The negated number of sleepers, so that a test can wait for zero.
   private let awake = Tally()
 
-  /// - Parameter date: what the wall clock shows now; by default 1 January 2026, 0:00 UTC.
+  /// Creates a clock at the moment zero.
+  ///
+  /// - Parameter date: The start of the wall clock; by default 1 January 2026, 0:00 UTC.
   public init(date: Date = Date(timeIntervalSince1970: 1_767_225_600)) { state = Mutex(State(wallClock: date)) }
 
+  /// The current moment of the clock.
   public var now: Instant { state.withLock { $0.now } }
+  /// The minimum resolution, which is zero.
   public var minimumResolution: Duration { .zero }
 
-  /// What the wall clock shows.
+  /// The current date of the wall clock.
   public var date: Date { state.withLock { $0.wallClock } }
-  /// The wall clock as `ReactorConfiguration.now` takes it.
+  /// The wall clock as a closure, for `ReactorConfiguration.now`.
   public var wallClock: @Sendable () -> Date { { self.date } }
-  /// Sets the wall clock back; nobody wakes, and ``now`` stays as it is.
+  /// Sets the wall clock back. Nothing wakes, and ``now`` does not change.
   public func setWallClock(back duration: Duration) { state.withLock { $0.wallClock -= duration.inSeconds } }
-  /// Sets the wall clock forward; nobody wakes, and ``now`` stays as it is.
+  /// Sets the wall clock forward. Nothing wakes, and ``now`` does not change.
   public func setWallClock(forward duration: Duration) { state.withLock { $0.wallClock += duration.inSeconds } }
 
-  /// Moves both clocks by `duration` and wakes those whose deadline has come. Returns without waiting for them.
+  /// Advances both clocks by `duration`, and wakes the sleepers whose deadline has passed. Returns
+  /// without waiting for them. A negative duration has no effect.
   public func advance(by duration: Duration) {
     let due = state.withLock { $0.advance(to: $0.now.advanced(by: max(duration, .zero))) }
     wake(due)
   }
 
-  /// Moves both clocks to `instant`; a moment that has passed changes nothing.
+  /// Advances both clocks to `instant`. A moment in the past has no effect.
   public func advance(to instant: Instant) {
     let due = state.withLock { $0.advance(to: max(instant, $0.now)) }
     wake(due)
   }
 
+  /// Suspends until the clock has reached `deadline`, at once if it has passed.
+  ///
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     let id = state.withLock { state in
       state.nextID += 1
@@ -103,7 +116,8 @@ public final class TestClock: Clock {
     }
   }
 
-  /// Sleeps on where the task is cancelled: for work that cannot be called back.
+  /// Suspends until the clock has reached `deadline`, even if the task is cancelled. For work that
+  /// cannot be abandoned.
   func sleepIgnoringCancellation(until deadline: Instant) async {
     let id = state.withLock { state in
       state.nextID += 1
@@ -115,19 +129,19 @@ public final class TestClock: Clock {
     }
   }
 
-  /// How many sleep now.
+  /// The number of tasks that sleep.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
-  /// When the next sleeper wakes; `nil` where nobody sleeps.
+  /// The deadline of the next sleeper; `nil` if no task sleeps.
   public var nextDeadline: Instant? { state.withLock { $0.sleepers.first?.deadline } }
 
-  /// Returns once at least `count` sleep at the same time.
+  /// Returns once at least `count` tasks sleep at the same time.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForSleepers(count: Int = 1) async throws { try await sleeping.wait(for: count) }
 
-  /// Returns once somebody sleeps until just `deadline`; at once where somebody does.
+  /// Returns once a task sleeps until exactly `deadline`, at once if one does.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForSleeper(until deadline: Instant) async throws {
     let tally = state.withLock { state in
       let tally = state.awaited[deadline] ?? Tally()
@@ -139,12 +153,14 @@ public final class TestClock: Clock {
     state.withLock { $0.awaited[deadline] = nil }
   }
 
-  /// Returns once nobody sleeps: at once where nobody does.
+  /// Returns once no task sleeps, at once if none does.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilNobodySleeps() async throws { try await awake.wait(for: 0) }
 
-  /// Proves that nothing waits on this clock any more: the last line of a test.
+  /// Checks that no task sleeps on this clock. Call it at the end of a test.
+  ///
+  /// - Throws: ``StillSleeping``, with the deadlines.
   public func checkNobodySleeps() throws(StillSleeping) {
     let deadlines = state.withLock { $0.sleepers.map(\.deadline) }
     if !deadlines.isEmpty { throw StillSleeping(deadlines: deadlines) }
@@ -174,7 +190,7 @@ public final class TestClock: Clock {
 }
 
 extension TestClock.State {
-  /// Behind those with the same deadline.
+  /// Inserts a sleeper after those with the same deadline.
   fileprivate mutating func insert(_ sleeper: TestClock.Sleeper) {
     let index = sleepers.firstIndex { $0.deadline > sleeper.deadline } ?? sleepers.endIndex
     sleepers.insert(sleeper, at: index)

@@ -4,6 +4,10 @@ import HTTPTypes
 extension Cassette {
   private enum CodingKeys: String, CodingKey { case version, exchanges }
 
+  /// Decodes a cassette.
+  ///
+  /// - Throws: ``CassetteError/unknownVersion(_:)`` for another version than ``currentVersion``;
+  ///   `DecodingError` for malformed contents.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let version = try container.decode(Int.self, forKey: .version)
@@ -11,6 +15,7 @@ extension Cassette {
     exchanges = try container.decode([Exchange].self, forKey: .exchanges)
   }
 
+  /// Encodes the cassette, with the current version.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(Self.currentVersion, forKey: .version)
@@ -21,6 +26,7 @@ extension Cassette {
 extension Cassette.Exchange {
   private enum CodingKeys: String, CodingKey { case request, response, failure }
 
+  /// Decodes an exchange: a failure if the member `failure` is present, otherwise a response.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     request = try container.decode(Cassette.Request.self, forKey: .request)
@@ -32,6 +38,7 @@ extension Cassette.Exchange {
       }
   }
 
+  /// Encodes the request, and the outcome as the member `response` or `failure`.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(request, forKey: .request)
@@ -45,6 +52,7 @@ extension Cassette.Exchange {
 extension Cassette.Request {
   private enum CodingKeys: String, CodingKey { case method, url }
 
+  /// Decodes a request. The method must be a valid token (RFC 9110 §9.1).
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let name = try container.decode(String.self, forKey: .method)
@@ -56,6 +64,7 @@ extension Cassette.Request {
       method: method, url: try container.decode(String.self, forKey: .url), fields: message.fields, body: message.body)
   }
 
+  /// Encodes the request. A body that is valid UTF-8 is encoded as text, any other as Base64.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(method.rawValue, forKey: .method)
@@ -67,6 +76,7 @@ extension Cassette.Request {
 extension Cassette.Response {
   private enum CodingKeys: String, CodingKey { case status }
 
+  /// Decodes a response. The status must be from 200 to 599.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let status = try container.decode(Int.self, forKey: .status)
@@ -78,6 +88,7 @@ extension Cassette.Response {
     self.init(status: status, fields: message.fields, body: message.body)
   }
 
+  /// Encodes the response. A body that is valid UTF-8 is encoded as text, any other as Base64.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(status, forKey: .status)
@@ -85,7 +96,8 @@ extension Cassette.Response {
   }
 }
 
-/// What requests and responses have both: fields as lines, and a body as text where it is UTF-8.
+/// The common part of requests and responses: fields as lines, and a body as text if it is valid
+/// UTF-8.
 private struct Message: Codable {
   private enum CodingKeys: String, CodingKey { case fields, body, base64 }
 

@@ -1,16 +1,19 @@
 public import Foundation
 
 extension Cassette {
-  /// Reads a cassette's file.
+  /// Reads a cassette from a file.
   ///
-  /// - Throws: ``CassetteError``: there is no file, it is malformed, or of another version.
+  /// - Throws: ``CassetteError``, if the file is missing, unreadable, malformed, or of another
+  ///   version.
   public init(contentsOf file: URL) throws(CassetteError) {
     let data: Data
     do { data = try Data(contentsOf: file) } catch { throw .unreadable(file: file.path, reason: "\(error)") }
     try self.init(data)
   }
 
-  /// - Throws: ``CassetteError``: the bytes are malformed, or of another version.
+  /// Decodes a cassette from the contents of a file.
+  ///
+  /// - Throws: ``CassetteError``, if the data is malformed, or of another version.
   public init(_ data: Data) throws(CassetteError) {
     do {
       self = try JSONDecoder().decode(Self.self, from: data)
@@ -23,15 +26,15 @@ extension Cassette {
     }
   }
 
-  /// Writes the cassette's file, whole or not at all; its directory is made where there is none.
+  /// Writes the cassette to a file atomically. Missing directories are created.
   ///
-  /// - Throws: the file system's errors.
+  /// - Throws: The errors of the file system.
   public func write(to file: URL) throws {
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try data().write(to: file, options: .atomic)
   }
 
-  /// The file's bytes.
+  /// Returns the contents of the cassette's file.
   func data() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

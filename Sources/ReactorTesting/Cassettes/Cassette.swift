@@ -1,44 +1,58 @@
 public import Foundation
 public import HTTPTypes
 
-/// Exchanges with a server that were recorded, to be played back: what a ``CassetteRecorder`` writes and a ``CassettePlayer`` plays.
+/// Recorded exchanges with a server. A ``CassetteRecorder`` writes them, and a ``CassettePlayer``
+/// plays them back.
 ///
-/// Its file is JSON to be read by people, kept under version control, and changed by hand: pretty printed, with sorted keys, the
-/// same for the same exchanges. It holds no secret that its recorder knew by name; bodies are as they were.
+/// A cassette is a JSON file to read, to edit and to keep under version control. It is
+/// pretty-printed with sorted keys, so the same exchanges give the same bytes. The secrets that the
+/// recorder knew by name are redacted; bodies are stored as they were.
 public struct Cassette: Codable, Sendable, Hashable {
-  /// Of the files that this code reads and writes.
+  /// The version of the file format that this code reads and writes.
   public static let currentVersion = 1
 
-  /// In the order in which they were begun.
+  /// The exchanges, in the order in which they began.
   public var exchanges: [Exchange]
 
+  /// Creates a cassette of the given exchanges; empty by default.
   public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
-  /// A request, and what became of it.
+  /// A request and its outcome.
   public struct Exchange: Codable, Sendable, Hashable {
+    /// The request, with its secrets redacted if a recorder made it.
     public var request: Request
+    /// The response, or the failure of the transport.
     public var outcome: Outcome
 
+    /// Creates an exchange from a request and its outcome.
     public init(request: Request, outcome: Outcome) {
       self.request = request
       self.outcome = outcome
     }
   }
 
+  /// The outcome of a request.
   public enum Outcome: Sendable, Hashable {
+    /// The server's response, of any final status.
     case response(Response)
-    /// The transport failed, in words that hold no secret; played back as `TransportError.connectionFailed(_:)`.
+    /// The transport failed, for the given reason, which contains no secret. A player throws
+    /// `TransportError.connectionFailed(_:)` with it.
     case failure(String)
   }
 
+  /// A recorded request. A player compares the method, the URL and the body, but no header field
+  /// unless it is asked to.
   public struct Request: Codable, Sendable, Hashable {
+    /// The method, in the case in which it was sent.
     public var method: HTTPRequest.Method
-    /// Absolute, with the query.
+    /// The absolute URL, with the query.
     public var url: String
+    /// The header fields, in order.
     public var fields: HTTPFields
-    /// Empty where there is none.
+    /// The body; empty if there was none.
     public var body: Data
 
+    /// Creates a request; by default a GET without header fields and body.
     public init(method: HTTPRequest.Method = .get, url: String, fields: HTTPFields = [:], body: Data = Data()) {
       self.method = method
       self.url = url
@@ -47,12 +61,16 @@ public struct Cassette: Codable, Sendable, Hashable {
     }
   }
 
+  /// A recorded response. ``CassettePlayer`` plays it as it is.
   public struct Response: Codable, Sendable, Hashable {
+    /// The status code, from 200 to 599 in a file.
     public var status: Int
+    /// The header fields, in order.
     public var fields: HTTPFields
-    /// Empty where there is none.
+    /// The body; empty if there was none.
     public var body: Data
 
+    /// Creates a response; by default without header fields and body.
     public init(status: Int, fields: HTTPFields = [:], body: Data = Data()) {
       self.status = status
       self.fields = fields

@@ -1,15 +1,17 @@
-/// Why a cassette cannot be played.
+/// An error that prevents a cassette from being played.
 @nonexhaustive public enum CassetteError: Error, Sendable, Hashable {
-  /// There is no file, or it cannot be read.
+  /// The file is missing, or cannot be read.
   case unreadable(file: String, reason: String)
-  /// The file is no cassette; `path` is the way to what is wrong, such as `exchanges[1].response.status`.
+  /// The file is not a cassette. `path` locates the fault, such as `exchanges[1].response.status`.
   case malformed(path: String, reason: String)
   /// The file is of another version than ``Cassette/currentVersion``.
   case unknownVersion(Int)
-  /// The request is not what was recorded; `difference` has a line for each part of the nearest recorded one, `-` before what only that
-  /// has, and `+` before what only the request has.
+  /// The request matches no recorded request that is left.
+  ///
+  /// `exchange` is the number of the nearest one, from 1. `difference` has a line for each part of
+  /// both: `-` precedes a part of the recorded request alone, `+` a part of the new request alone.
   case unmatched(request: String, exchange: Int, difference: String)
-  /// All that was recorded, or all that was recorded of this request, was played.
+  /// All exchanges, or all exchanges of this request, were already played.
   case exhausted(request: String, played: Int)
 }
 

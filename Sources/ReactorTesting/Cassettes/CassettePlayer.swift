@@ -3,21 +3,22 @@ public import HTTPTypes
 public import ReactorCore
 import Synchronization
 
-/// A transport that answers with what a ``Cassette`` holds, and never talks to a network.
+/// A transport that answers from a ``Cassette``, and never uses the network.
 ///
 /// ```swift
 /// let player = try CassettePlayer(contentsOf: file)
 /// let layer = ModelLayer(baseURL: api, transport: player)
 /// ```
 ///
-/// Each exchange is played once. A request is that of an exchange when the method, the URL and the body are the same, secrets
-/// apart; bodies of JSON are compared by their value. What does not match fails with a ``CassetteError`` that shows the difference.
+/// Each exchange is played once. A request matches an exchange if the method, the URL and the body
+/// are equal, apart from secrets. JSON bodies are compared by value. A request without a match
+/// fails with a ``CassetteError`` that shows the difference.
 public final class CassettePlayer: Transport {
-  /// Which exchange a request gets.
+  /// The rule that selects the exchange for a request.
   public enum Matching: Sendable, Hashable {
-    /// The next one, which it has to match.
+    /// The next exchange, which the request must match.
     case inOrder
-    /// The first that it matches, and that was not played yet.
+    /// The first unplayed exchange that the request matches.
     case byRequest
   }
 
@@ -32,9 +33,13 @@ public final class CassettePlayer: Transport {
   private let secrets: CassetteSecrets
   private let entries: Mutex<[Entry]>
 
+  /// Creates a player of a cassette.
+  ///
   /// - Parameters:
-  ///   - fields: those that have to be the same too.
-  ///   - secrets: as they were for the recorder.
+  ///   - cassette: The exchanges to play.
+  ///   - matching: The rule that selects an exchange for a request.
+  ///   - fields: Header fields that must match too.
+  ///   - secrets: The secrets of the recorder. They are redacted before requests are compared.
   public init(
     _ cassette: Cassette, matching: Matching = .byRequest, fields: Set<HTTPField.Name> = [],
     secrets: CassetteSecrets = CassetteSecrets()
@@ -48,7 +53,10 @@ public final class CassettePlayer: Transport {
       })
   }
 
-  /// - Throws: ``CassetteError``: there is no file, it is malformed, or of another version.
+  /// Creates a player of a cassette's file.
+  ///
+  /// - Throws: ``CassetteError``, if the file is missing, unreadable, malformed, or of another
+  ///   version.
   public convenience init(
     contentsOf file: URL, matching: Matching = .byRequest, fields: Set<HTTPField.Name> = [],
     secrets: CassetteSecrets = CassetteSecrets()
@@ -56,10 +64,14 @@ public final class CassettePlayer: Transport {
     self.init(try Cassette(contentsOf: file), matching: matching, fields: fields, secrets: secrets)
   }
 
-  /// The requests whose exchange was not played, in words: none at the end of a test that made them all.
+  /// The methods and URLs of the requests that were not played. Empty at the end of a test that
+  /// made them all.
   public var unplayed: [String] { entries.withLock { $0.filter { !$0.isPlayed }.map(\.request.name) } }
 
-  /// - Throws: ``CassetteError`` where nothing recorded matches.
+  /// Returns the recorded response.
+  ///
+  /// - Throws: ``CassetteError``, if no exchange matches; `TransportError.connectionFailed(_:)` for
+  ///   a recorded failure; `CancellationError`, if the task is already cancelled.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {

@@ -3,15 +3,16 @@ public import HTTPTypes
 public import ReactorCore
 import Synchronization
 
-/// A transport that lets another one answer, and records each exchange in a ``Cassette``'s file.
+/// A transport that records the exchanges of another transport in a ``Cassette``'s file.
 ///
 /// ```swift
 /// let recorder = CassetteRecorder(URLSessionTransport(), to: file)
 /// let layer = ModelLayer(baseURL: api, transport: recorder)
 /// ```
 ///
-/// The file is written anew after each exchange, so that a crash leaves what was recorded. What is cancelled is not recorded; a
-/// failure of the transport is, in words. Wrap the innermost transport: what it follows by itself, such as redirects, is one exchange.
+/// The recorder rewrites the file after each exchange, so a crash loses nothing that was recorded.
+/// A failure of the transport is recorded as text. A cancelled exchange is not recorded. Wrap the
+/// innermost transport: its own steps, such as following redirects, are then one exchange.
 public final class CassetteRecorder: Transport {
   private struct State {
     var nextID = 0
@@ -22,24 +23,30 @@ public final class CassetteRecorder: Transport {
   private let file: URL
   private let secrets: CassetteSecrets
   private let state = Mutex(State())
-  /// How many exchanges the file has. Held while it is written, so that no older one replaces a newer.
+  /// The number of exchanges in the file. Its lock is held during a write, so an older state never
+  /// replaces a newer one.
   private let written = Mutex(0)
 
-  /// - Parameter file: replaced, if there is one, with the first exchange.
+  /// Creates a recorder.
+  ///
+  /// - Parameters:
+  ///   - transport: The transport that answers the requests.
+  ///   - file: The cassette's file. The first exchange replaces an existing file.
+  ///   - secrets: The secrets to redact.
   public init(_ transport: any Transport, to file: URL, secrets: CassetteSecrets = CassetteSecrets()) {
     self.transport = transport
     self.file = file
     self.secrets = secrets
   }
 
-  /// The exchanges that are over, in the order in which they were begun.
+  /// The finished exchanges, in the order in which they began.
   public var cassette: Cassette {
     state.withLock { Cassette(exchanges: $0.exchanges.sorted { $0.key < $1.key }.map(\.value)) }
   }
 
-  /// Writes the file, even where nothing was recorded.
+  /// Writes the file, even if nothing was recorded.
   ///
-  /// - Throws: the file system's errors.
+  /// - Throws: The errors of the file system.
   public func save() throws {
     try written.withLock { written in
       let cassette = cassette
@@ -48,7 +55,10 @@ public final class CassetteRecorder: Transport {
     }
   }
 
-  /// - Throws: what the transport throws; after an exchange that could not be recorded, the file system's errors.
+  /// Sends the request through the wrapped transport, and records the exchange.
+  ///
+  /// - Throws: The errors of the transport. If the exchange cannot be recorded, the errors of the
+  ///   file system.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
@@ -78,7 +88,7 @@ public final class CassetteRecorder: Transport {
       return state.exchanges.count
     }
     try written.withLock { written in
-      // Another task has written this one too.
+      // Another task has already written this exchange.
       guard written < count else { return }
       let cassette = cassette
       try cassette.write(to: file)

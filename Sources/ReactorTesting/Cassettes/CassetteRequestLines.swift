@@ -2,12 +2,14 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// A request as lines, by which requests are compared and differences shown: the method, the URL, each query item, each field that
-/// counts, and the body.
+/// A request as lines, to compare requests and to show their difference.
+///
+/// There is a line for the method, the URL, each query item, and each field that counts, and then
+/// the lines of the body.
 struct CassetteRequestLines: Sendable, Hashable {
   private let lines: [String]
 
-  /// The method and the URL without its query.
+  /// The method, and the URL without its query.
   let name: String
 
   init(_ request: Cassette.Request, _ fields: Set<HTTPField.Name>) {
@@ -20,7 +22,8 @@ struct CassetteRequestLines: Sendable, Hashable {
       [request.method.rawValue, String(parts[0])] + items.map { "?\($0)" } + counted + Self.lines(of: request.body)
   }
 
-  /// JSON is spelled in one way, since an encoder may order its members as it likes.
+  /// Returns the lines of a body. JSON gets a canonical form, since encoders order members
+  /// differently.
   private static func lines(of body: Data) -> [String] {
     if body.isEmpty { return [] }
     let encoder = JSONEncoder()
@@ -32,14 +35,15 @@ struct CassetteRequestLines: Sendable, Hashable {
 }
 
 extension CassetteRequestLines {
-  /// As many lines as are looked at for a difference: the time that takes grows with their square.
+  /// The number of lines that are compared for a difference. The time grows with its square.
   private static let limit = 100
 
   private var head: ArraySlice<String> { lines.prefix(Self.limit) }
 
   func distance(to other: Self) -> Int { head.difference(from: other.head).count }
 
-  /// The lines of `recorded` behind `- ` where only it has them, those of this one behind `+ `, and those of both.
+  /// Returns the lines of both requests. `- ` precedes lines of `recorded` alone, `+ ` lines of
+  /// this request alone.
   func difference(from recorded: Self) -> String {
     let changes = Array(head).difference(from: Array(recorded.head))
     var (removed, inserted) = (Set<Int>(), Set<Int>())

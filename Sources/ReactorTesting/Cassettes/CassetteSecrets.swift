@@ -2,21 +2,28 @@ import Foundation
 public import HTTPTypes
 public import ReactorCore
 
-/// What no cassette holds.
+/// The secrets that a cassette must not contain.
 ///
-/// A secret is replaced by the word `redacted`, so that a cassette can be played by whoever has another secret, or none. Bodies are not
-/// looked at: what is secret there is for ``change`` to take out.
+/// Each secret is replaced by the word `redacted`. A cassette can therefore be played with another
+/// secret, or with none. Bodies are not searched; remove their secrets in ``change``.
 public struct CassetteSecrets: Sendable {
-  /// Header fields whose value is replaced.
+  /// The header fields whose values are redacted.
   ///
   /// Default: `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie`.
   public var fields: Set<HTTPField.Name> = StoredFields.secret
-  /// Query items whose value is replaced, in the URL and in the header fields that hold URLs; names, without regard to case.
+  /// The names of query items whose values are redacted, in the URL and in header fields that
+  /// contain URLs. Case does not matter.
   public var queryItems: Set<String>
-  /// Called with each exchange before it is kept. It changes the exchange of the cassette, not the one that is under way.
+  /// A closure that edits each exchange before it is recorded. The exchange in flight stays as it
+  /// is.
   public var change: @Sendable (inout Cassette.Exchange) -> Void
 
-  /// - Parameter queryItems: by default `ReactorConfiguration.secretQueryItems`' default.
+  /// Creates a set of secrets.
+  ///
+  /// - Parameters:
+  ///   - queryItems: The names of secret query items; by default those of
+  ///     `ReactorConfiguration.secretQueryItems`.
+  ///   - change: A closure that edits each exchange before it is recorded. It runs after redaction.
   public init(
     queryItems: Set<String> = ReactorConfiguration().secretQueryItems,
     change: @escaping @Sendable (inout Cassette.Exchange) -> Void = { _ in }

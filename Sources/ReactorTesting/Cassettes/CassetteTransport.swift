@@ -8,20 +8,31 @@ public import ReactorCore
 /// let transport = try CassetteTransport(file, over: URLSessionTransport())
 /// ```
 ///
-/// To record anew, remove the file, or choose ``Mode/record``.
+/// To record again, remove the file, or use ``Mode/record``.
 public struct CassetteTransport: Transport {
+  /// The choice between playing and recording.
   public enum Mode: String, Sendable, Hashable, CaseIterable {
-    /// There must be a file.
+    /// Plays the file, which must exist.
     case play
-    /// The file is replaced.
+    /// Records, and replaces an existing file.
     case record
-    /// Plays the file where there is one.
+    /// Plays the file if it exists, and records it otherwise. The file is looked for once, by the
+    /// initializer.
     case recordIfMissing
   }
 
   private let transport: any Transport
 
-  /// - Throws: ``CassetteError``, where a file is played that cannot be.
+  /// Creates a transport that plays or records `file`.
+  ///
+  /// - Parameters:
+  ///   - file: The cassette's file.
+  ///   - transport: The transport that answers while the cassette is recorded.
+  ///   - mode: The choice between playing and recording.
+  ///   - matching: The rule that selects an exchange for a request.
+  ///   - fields: Header fields that must match too.
+  ///   - secrets: The secrets to redact.
+  /// - Throws: ``CassetteError``, if the cassette is to be played and cannot be.
   public init(
     _ file: URL, over transport: any Transport, mode: Mode = .recordIfMissing,
     matching: CassettePlayer.Matching = .byRequest, fields: Set<HTTPField.Name> = [],
@@ -34,6 +45,8 @@ public struct CassetteTransport: Transport {
       : CassetteRecorder(transport, to: file, secrets: secrets)
   }
 
+  /// Plays or records one exchange. The errors are those of ``CassettePlayer`` or of the wrapped
+  /// transport.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {

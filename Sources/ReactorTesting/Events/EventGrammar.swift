@@ -1,30 +1,33 @@
 package import HTTPTypes
 package import ReactorCore
 
-/// The orders in which the events of one key and one model can come.
+/// The possible orders of the events of one key and one model.
 ///
-/// It counts what may still follow, at most. Of a flight that was given up the end is not told, and its answer may come late: so once one was, the
-/// counts are the only rule.
+/// It counts how many events of each kind may still follow. No event marks the end of an abandoned
+/// flight, and its answer may arrive late. After such a flight, the counts are the only rule.
 package struct EventGrammar: Sendable {
   private let hasOwnSteps: Bool
-  /// One reactor of the model is in the layer: with several, another may have forgotten it first.
+  /// A Boolean value that indicates whether the layer has one reactor of the model. With several,
+  /// another may have removed the value first.
   private let isAlone: Bool
-  /// Requests are made one after the other, each told of until its end.
+  /// A Boolean value that indicates whether requests follow one another, each with events until its
+  /// end.
   private var isSerial: Bool
 
-  /// Requests without a response.
+  /// The number of requests without a response.
   private var open = 0
-  /// Requests that neither a retry nor a failure has followed.
+  /// The number of requests that neither a retry nor a failure has followed.
   private var attempts = 0
-  /// Retries that no pause has followed: offline for too long, what failed before is the failure.
+  /// The number of retries that no pause has followed. If connectivity does not return in time, the
+  /// flight fails with the earlier error.
   private var unpaused = 0
   private var wasConditional = false
-  /// Responses 304 to a conditional request.
+  /// The number of 304 responses to conditional requests.
   private var unmodified = 0
-  /// Responses and local values that were not saved.
+  /// The number of responses and local values that were not saved.
   private var unsaved = 0
   private var unencoded = 0
-  /// Bodies whose pruned elements, and whose duplicate members, were not told.
+  /// The number of bodies for which no pruned elements, or no duplicate members, were reported.
   private var unpruned = 0
   private var undeduplicated = 0
   private var hasEverHadModel = false
@@ -36,7 +39,7 @@ package struct EventGrammar: Sendable {
     isSerial = !exceptions.contains(.concurrentRequests) && [.get, .head].contains(method)
   }
 
-  /// Takes the next event; gives what is wrong with it, `nil` where it may come now.
+  /// Records the next event. Returns the rule that it violates, or `nil`.
   package mutating func take(_ kind: ReactorEvent.Kind) -> String? {
     switch kind {
     case .request, .response, .progress, .retry, .paused, .failed: takeExchange(kind)
@@ -66,7 +69,7 @@ package struct EventGrammar: Sendable {
       return use(&open, "no request is open")
     case .progress: return expect(open > 0 || hasOwnSteps, "no request is open")
     case .retry(_, _, let reason):
-      // A request that was answered is not open any more.
+      // A request that got a response is no longer open.
       if !reason.hasPrefix("status "), open > 0 { open -= 1 }
       unpaused += 1
       return use(&attempts, "no request was made")
@@ -123,7 +126,7 @@ package struct EventGrammar: Sendable {
   }
 
   private mutating func removed() -> String? {
-    // What was given up before it does not matter: an answer that comes late does not reach memory.
+    // An answer to an earlier request may still arrive, but it does not reach memory.
     if isAlone { hasHadModelSinceRemoval = false }
     return gaveUp()
   }
@@ -135,7 +138,7 @@ package struct EventGrammar: Sendable {
 
   private func expect(_ condition: Bool, _ problem: String) -> String? { condition ? nil : problem }
 
-  /// Takes one of `count`.
+  /// Decrements `count`. Returns `problem` if it is zero.
   private func use(_ count: inout Int, _ problem: String) -> String? {
     guard count > 0 else { return problem }
     count -= 1

@@ -2,10 +2,10 @@ public import ReactorCore
 import Synchronization
 public import Testing
 
-/// What happened in a layer, in order; an order that cannot be is an issue.
+/// The events of a layer, in order. An impossible order is an issue.
 ///
 /// ```swift
-/// let recorder = EventRecorder(layer)                 // before anything is fetched
+/// let recorder = EventRecorder(layer)                 // before the first fetch
 /// _ = try await stories.fetch("stories")
 /// #expect(recorder.names.first == .memoryMiss)
 /// try await recorder.wait(for: .saved)
@@ -13,23 +13,26 @@ public import Testing
 ///
 /// For each key and model:
 ///
-/// - A response follows a request, and progress is made only between the two. Of GET and HEAD one request is open at a time.
-/// - A retry, and a failure of the exchange, follow a request.
-/// - A copy is confirmed only by a response 304 to a conditional request.
-/// - Elements are left out, and duplicate members found, only in what was parsed.
-/// - What is saved has come with a response or was saved locally; each once. Only a local value may have no bytes.
-/// - Memory evicts only what was loaded, received or saved locally before. It gives only what has
-///   come so since the last removal.
-/// - A local write ends a request that is under way, and says so.
+/// - A response follows a request, and progress happens only between the two. GET and HEAD have one
+///   request open at a time.
+/// - A retry follows a request, and so does a failure of the exchange.
+/// - Only a 304 response to a conditional request confirms a cached value.
+/// - Elements are pruned, and duplicate members found, only in parsed bodies.
+/// - A saved value was received in a response or saved locally, and each is saved once. Only a
+///   local value may have no bytes.
+/// - Memory evicts only values that were loaded, received or saved locally before. It returns only
+///   values that arrived in these ways since the last removal.
+/// - A local write ends a request in flight, with an event.
 ///
-/// Once events were lost (`ReactorEvent.Kind.dropped(_:)`), the rules are not held against the rest. The issue
-/// names the rule, and shows all that happened to that key and model.
+/// After lost events (`ReactorEvent.Kind.dropped(_:)`), the rules no longer apply. The issue names
+/// the rule, and lists all events of that key and model.
 public final class EventRecorder: Sendable {
-  /// What the events of a layer cannot tell.
+  /// A property of a layer that makes rules inapplicable.
   @nonexhaustive public enum Exception: Sendable, Hashable, CaseIterable {
-    /// A reactor with steps of its own, which tell of nothing: an exchange, a save.
+    /// A reactor with custom steps, which report no events for an exchange or a save.
     case ownSteps
-    /// More than one request of a key: several reactors of one model in the layer, or a GET that is marked as changing something.
+    /// Several requests of a key at once: several reactors of one model in the layer, or a GET that
+    /// is declared to change something.
     case concurrentRequests
   }
 
@@ -41,10 +44,10 @@ public final class EventRecorder: Sendable {
   fileprivate struct State {
     var events: [ReactorEvent] = []
     var grammars: [Subject: EventGrammar] = [:]
-    /// The count of each, for those that wait.
+    /// The number of events of each name, for the tasks that wait.
     var tallies: [ReactorEvent.Kind.Name: Tally] = [:]
     var token: EventToken?
-    /// A Boolean value that indicates whether all events were seen: the rules hold for no less.
+    /// A Boolean value that indicates whether no event was lost. Otherwise, the rules do not apply.
     var isWhole = true
   }
 
@@ -52,7 +55,12 @@ public final class EventRecorder: Sendable {
   private let location: SourceLocation
   private let state = Mutex(State())
 
-  /// Observes `layer` from here on: to be made before anything is fetched.
+  /// Starts recording the events of `layer`. Create the recorder before the first fetch.
+  ///
+  /// - Parameters:
+  ///   - layer: The layer to observe, for as long as the recorder lives.
+  ///   - exceptions: The properties of the layer that make rules inapplicable.
+  ///   - sourceLocation: The location of the issues.
   public convenience init(
     _ layer: ModelLayer, except exceptions: Set<Exception> = [], sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -61,7 +69,13 @@ public final class EventRecorder: Sendable {
     state.withLock { $0.token = token }
   }
 
-  /// Observes `reactor`, and those that share its layer, from here on: to be made before anything is fetched.
+  /// Starts recording the events of `reactor`, and of the reactors that share its layer. Create the
+  /// recorder before the first fetch.
+  ///
+  /// - Parameters:
+  ///   - reactor: A reactor of the layer to observe, for as long as the recorder lives.
+  ///   - exceptions: The properties of the layer that make rules inapplicable.
+  ///   - sourceLocation: The location of the issues.
   public convenience init<Model>(
     _ reactor: Reactor<Model>, except exceptions: Set<Exception> = [],
     sourceLocation: SourceLocation = #_sourceLocation
@@ -76,19 +90,19 @@ public final class EventRecorder: Sendable {
     self.location = location
   }
 
-  /// All, in the order in which they happened.
+  /// All events, in order.
   public var events: [ReactorEvent] { state.withLock { $0.events } }
-  /// Each event's kind.
+  /// The kind of each event, in order.
   public var kinds: [ReactorEvent.Kind] { events.map(\.kind) }
-  /// Each event's kind, without its associated values.
+  /// The kind of each event without its associated values, in order.
   public var names: [ReactorEvent.Kind.Name] { events.map(\.kind.name) }
 
-  /// The number of events of this name.
+  /// Returns the number of events of this name.
   public func count(_ name: ReactorEvent.Kind.Name) -> Int { names.count { $0 == name } }
 
   /// Returns once `count` events of this name have happened, counted from the beginning.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func wait(for name: ReactorEvent.Kind.Name, count: Int = 1) async throws {
     try await state.withLock { $0.tally(name) }.wait(for: count)
   }
@@ -108,7 +122,7 @@ extension EventRecorder.State {
     return tally
   }
 
-  /// Gives what is wrong with the event, with all that led to it.
+  /// Records an event. Returns the rule that it violates, with all events that led to it.
   fileprivate mutating func take(_ event: ReactorEvent, _ exceptions: Set<EventRecorder.Exception>) -> String? {
     events.append(event)
     if case .dropped = event.kind { isWhole = false }

@@ -16,12 +16,14 @@ extension MockServer {
     /// A Boolean value that indicates whether the client began a TLS handshake instead.
     package let isTLS: Bool
 
-    /// The value of the first header field of that name; the case of the name does not matter.
+    /// The value of the first header field of that name; `nil` if there is none. Case does not
+    /// matter.
     public subscript(name: String) -> String? {
       headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// A Boolean value that indicates whether the client sends no other request on the connection (RFC 9112 §9.3).
+    /// A Boolean value that indicates whether the client sends no further request on the connection
+    /// (RFC 9112 §9.3).
     var isLast: Bool {
       requestLine.hasSuffix(" HTTP/1.0") || self["Connection"]?.lowercased() == "close"
     }
@@ -32,7 +34,9 @@ extension MockServer.Request {
   static let clientHello = Self(
     requestLine: "", method: "", target: "", headers: [], isTLS: true)
 
-  /// - Parameter head: without the empty line; `nil` is returned where its first line has not three parts.
+  /// Creates a request from its head. Returns `nil` if the first line does not have three parts.
+  ///
+  /// - Parameter head: The head without its empty line.
   fileprivate init?(head: String) {
     var lines = head.components(separatedBy: "\r\n")
     requestLine = lines.removeFirst()
@@ -53,11 +57,11 @@ struct RequestReader {
 
   init(socket: Socket) { self.socket = socket }
 
-  /// The next request; `nil` at the end of the connection, and where it is no HTTP/1.
+  /// Returns the next request, or `nil` at the end of the connection or of valid HTTP/1.
   mutating func next() -> MockServer.Request? {
     let separator = Data("\r\n\r\n".utf8)
     while true {
-      // A TLS handshake (RFC 8446 §5.1), which the handler answers as it likes.
+      // A TLS handshake (RFC 8446 §5.1). The handler decides on the answer.
       if buffer.first == 0x16 { return .clientHello }
       if let end = buffer.range(of: separator) {
         let head = buffer[buffer.startIndex..<end.lowerBound]
@@ -80,7 +84,7 @@ struct RequestReader {
     bytes(request["Content-Length"].flatMap { Int($0) }.map { max(0, $0) } ?? 0)
   }
 
-  /// A body in chunks (RFC 9112 §7.1); `nil` for any other transfer coding.
+  /// Reads a chunked body (RFC 9112 §7.1). Returns `nil` for any other transfer coding.
   private mutating func chunks() -> Data? {
     var body = Data()
     while let line = line() {
@@ -108,7 +112,7 @@ struct RequestReader {
     }
   }
 
-  /// The next `count` bytes.
+  /// Returns the next `count` bytes, or `nil` if the connection ends earlier.
   private mutating func bytes(_ count: Int) -> Data? {
     while buffer.count < count {
       guard fill() else { return nil }

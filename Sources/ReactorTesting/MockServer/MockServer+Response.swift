@@ -11,15 +11,18 @@ extension MockServer {
   /// .text("late").held(at: gate)
   /// ```
   ///
-  /// Each is sent in one write, those of ``chunked(_:headers:isWhole:)`` apart. No body is sent in answer to `HEAD`, or with
-  /// the statuses 1xx, 204 and 304; the bytes of ``raw(_:)-(Data)`` and ``reset(after:)`` are sent as they are.
+  /// A response is sent in one write, except that of ``chunked(_:headers:isWhole:)``. An answer to
+  /// `HEAD` has no body, and neither has a status 1xx, 204 or 304. The bytes of ``raw(_:)-(Data)``
+  /// and ``reset(after:)`` are sent as they are.
   public struct Response: Sendable {
     enum Step: Sendable {
-      /// Head and body in one write. In answer to `HEAD` it is the head alone, and the last step.
+      /// Sends head and body in one write. For `HEAD`, it sends the head alone and is the last
+      /// step.
       case respond(head: Data, body: Data)
-      /// One write.
+      /// Sends bytes in one write.
       case send(Data)
-      /// Waits for the latch. `hungUp` opens where the client goes first, which ends the response.
+      /// Waits for the latch. If the client disconnects first, `hungUp` opens and the response
+      /// ends.
       case hold(Latch, hungUp: Latch?)
       /// Waits at the gate.
       case pass(Gate)
@@ -28,10 +31,11 @@ extension MockServer {
     }
 
     var steps: [Step]
-    /// A Boolean value that indicates whether the connection takes another request after this one.
+    /// A Boolean value that indicates whether the connection accepts another request after this
+    /// one.
     var keepsAlive: Bool
 
-    /// A status, with the body and its `Content-Length`, unless `headers` has another.
+    /// A response with a status and a body. Its `Content-Length` is added unless `headers` has one.
     public static func status(_ code: Int, headers: HTTPFields = [:], body: Data = Data()) -> Response {
       status(code, fields: pairs(headers), body: body)
     }
@@ -41,7 +45,8 @@ extension MockServer {
       status(code, headers: headers, body: Data(string.utf8))
     }
 
-    /// JSON text, sent as it is; the content type is set where `headers` names none.
+    /// A response with JSON text, sent as it is. The content type is added unless `headers` has
+    /// one.
     public static func json(_ string: String, status code: Int = 200, headers: HTTPFields = [:]) -> Response {
       var headers = headers
       if headers[.contentType] == nil { headers[.contentType] = "application/json" }
@@ -53,12 +58,16 @@ extension MockServer {
       status(code, fields: [("Location", location)], body: Data("moved".utf8))
     }
 
-    /// A body in chunks, each of them a write of its own.
+    /// A response whose body is sent in chunks, each in a write of its own.
     ///
-    /// - Parameter isWhole: `false` leaves out the last chunk and closes the connection, so that the body ends early.
+    /// - Parameters:
+    ///   - pieces: The chunks. Empty ones are left out, since an empty chunk ends a body.
+    ///   - headers: The header fields.
+    ///   - isWhole: Pass `false` to omit the last chunk and close the connection, so that the body
+    ///     ends early.
     public static func chunked(_ pieces: [Data], headers: HTTPFields = [:], isWhole: Bool = true) -> Response {
       var steps: [Step] = [.respond(head: head(200, [("Transfer-Encoding", "chunked")] + pairs(headers)), body: Data())]
-      // A chunk of no bytes would be the last one.
+      // A chunk without bytes would be the last one (RFC 9112 §7.1).
       steps += pieces.filter { !$0.isEmpty }.map {
         .send(Data("\(String($0.count, radix: 16))\r\n".utf8) + $0 + Data("\r\n".utf8))
       }
@@ -66,33 +75,36 @@ extension MockServer {
       return Response(steps: steps, keepsAlive: isWhole)
     }
 
-    /// A 200 whose body ends early: the connection is closed after `body`.
+    /// A response with status 200 whose body ends early. The connection is closed after `body`.
     ///
-    /// - Parameter length: the `Content-Length` in bytes, more than `body` has.
+    /// - Parameters:
+    ///   - length: The `Content-Length` in bytes, larger than `body`.
+    ///   - body: The bytes that are sent.
+    ///   - headers: The header fields.
     public static func short(announcing length: Int, body: Data, headers: HTTPFields = [:]) -> Response {
       let head = head(200, [("Content-Length", "\(length)")] + pairs(headers))
       return Response(steps: [.respond(head: head, body: body)], keepsAlive: false)
     }
 
-    /// These bytes instead of an HTTP response, and the end of the connection.
+    /// Bytes in place of an HTTP response. The connection is closed after them.
     public static func raw(_ bytes: Data) -> Response { Response(steps: [.send(bytes)], keepsAlive: false) }
 
-    /// This text, as UTF-8, instead of an HTTP response, and the end of the connection.
+    /// Text in place of an HTTP response, sent as UTF-8. The connection is closed after it.
     public static func raw(_ string: String) -> Response { raw(Data(string.utf8)) }
 
-    /// The end of the connection instead of an answer.
+    /// The end of the connection, without an answer.
     public static let close = Response(steps: [], keepsAlive: false)
 
-    /// A connection that breaks off (RST) after `bytes`.
+    /// A connection that breaks (RST) after `bytes`.
     public static func reset(after bytes: Data = Data()) -> Response {
       Response(steps: (bytes.isEmpty ? [] : [.send(bytes)]) + [.reset], keepsAlive: false)
     }
 
-    /// Nothing, until the client closes the connection.
+    /// No answer. The connection stays open until the client closes it.
     public static var silence: Response { held(until: Latch(), then: close) }
 
-    /// The same response, sent only when `gate` lets the request through. Nothing is sent where the client closes the
-    /// connection before that.
+    /// Returns the same response, held back until `gate` lets the request through. Nothing is sent
+    /// if the client closes the connection before that.
     public func held(at gate: Gate) -> Response { Response(steps: [.pass(gate)] + steps, keepsAlive: keepsAlive) }
   }
 }
@@ -112,29 +124,31 @@ extension MockServer.Response {
     status(200, fields: fields, body: Data(string.utf8))
   }
 
-  /// The header alone, and the connection stays open.
+  /// The head alone. The connection stays open.
   package static func head(_ code: Int, fields: [(String, String)]) -> Self {
     Self(steps: [.send(head(code, fields))], keepsAlive: true)
   }
 
-  /// The header alone, as for `HEAD`.
+  /// The head alone, as for `HEAD`.
   package static func head(announcing length: Int) -> Self {
     head(200, fields: [("Content-Length", "\(length)")])
   }
 
-  /// These bytes, and the connection stays open.
+  /// Text in place of an HTTP response. The connection stays open.
   package static func kept(_ string: String) -> Self { Self(steps: [.send(Data(string.utf8))], keepsAlive: true) }
 
   package static func short(announcing length: Int, body: Data, fields: [(String, String)]) -> Self {
     raw(head(200, [("Content-Length", "\(length)")] + fields) + body)
   }
 
-  /// Each piece a write of its own, sent when its latch is open, and then the end of the connection.
+  /// Pieces that are sent one by one, each when its latch is open. The connection is closed after
+  /// them.
   package static func dripping(_ pieces: [(after: Latch, bytes: Data)]) -> Self {
     Self(steps: pieces.flatMap { [.hold($0.after, hungUp: nil), .send($0.bytes)] }, keepsAlive: false)
   }
 
-  /// Sends `first`, then nothing until `latch` is open, then `rest`. `hungUp` opens where the client goes first.
+  /// Sends `first`, waits until `latch` is open, then sends `rest`. `hungUp` opens if the client
+  /// disconnects first.
   package static func held(
     until latch: Latch, hungUp: Latch? = nil, sendingFirst first: Data = Data(), then rest: Self = .text("held")
   ) -> Self {
@@ -142,7 +156,7 @@ extension MockServer.Response {
     return Self(steps: start + [.hold(latch, hungUp: hungUp)] + rest.steps, keepsAlive: rest.keepsAlive)
   }
 
-  /// The status line and the header fields.
+  /// The bytes of the status line and the header fields.
   package static func head(_ code: Int, _ fields: [(String, String)]) -> Data {
     let reason = (100...599).contains(code) ? HTTPResponse.Status(integerLiteral: code).reasonPhrase : ""
     let lines = ["HTTP/1.1 \(code) \(reason)"] + fields.map { "\($0.0): \($0.1)" }
@@ -155,7 +169,9 @@ extension MockServer.Response {
 }
 
 extension MockServer.Response {
-  /// - Returns: `false` where the connection is over.
+  /// Performs the steps of the response.
+  ///
+  /// - Returns: `false` if the connection has ended.
   func perform(on connection: Socket, for request: MockServer.Request) -> Bool {
     for step in steps {
       switch step {

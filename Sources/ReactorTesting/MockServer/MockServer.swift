@@ -1,8 +1,8 @@
 public import Foundation
 import Synchronization
 
-/// A real HTTP/1.1 server on this machine, for what only a real connection shows: headers on the wire, redirects, bodies that
-/// end early, connections that break.
+/// A real HTTP/1.1 server on this machine, for tests of real connections: header bytes, redirects,
+/// bodies that end early, and connections that break.
 ///
 /// ```swift
 /// try await MockServer.run { _ in .json(#"[{"id": 1}]"#) } body: { server in
@@ -11,15 +11,17 @@ import Synchronization
 /// }
 /// ```
 ///
-/// It listens on 127.0.0.1, takes any number of connections, and keeps each open for further requests as HTTP/1.1 does. Each
-/// connection has a thread of its own, so a handler may block, and is called concurrently. There is no TLS.
+/// The server listens on 127.0.0.1, accepts any number of connections, and keeps each open for
+/// further requests as HTTP/1.1 does. Each connection has its own thread, so handlers run
+/// concurrently and may block. There is no TLS.
 ///
 /// A test that needs no connection is faster and simpler with ``ScriptedTransport``.
 public final class MockServer: Sendable {
-  /// Decides how a request is answered. It is called on the thread of the request's connection.
+  /// A closure that returns the response to a request. It runs on the thread of the connection.
   public typealias Handler = @Sendable (Request) -> Response
 
-  /// A thread of the server did not end within ten seconds, since a handler does not return.
+  /// The error for a thread of the server that did not end within ten seconds, because a handler
+  /// did not return.
   public struct StillRunning: Error {}
 
   private struct State {
@@ -31,9 +33,9 @@ public final class MockServer: Sendable {
     var isStopped = false
   }
 
-  /// The port that it listens on.
+  /// The port on which the server listens.
   public let port: Int
-  /// `http://127.0.0.1`, with the port and without a path.
+  /// The URL `http://127.0.0.1` with the port, and without a path.
   public let url: URL
   /// The host and the port of ``url``.
   package let authority: String
@@ -46,14 +48,15 @@ public final class MockServer: Sendable {
   /// Counts down with each connection, and up with its end.
   private let ended = Tally()
 
-  /// Starts a server that answers each request as `handler` says, unless its path is scripted.
+  /// Starts a server. `handler` answers each request, unless its path is scripted.
   ///
-  /// It runs until ``stop()``, also if nobody refers to it any more; ``run(_:body:)`` stops it by itself.
+  /// The server runs until ``stop()``, even without references to it. ``run(_:body:)`` stops it by
+  /// itself.
   ///
   /// - Parameters:
-  ///   - port: where it listens; 0 is any port that is free.
-  ///   - handler: by default, every request gets a 404.
-  /// - Throws: `POSIXError`: `EADDRINUSE` where the port is taken.
+  ///   - port: The port to listen on; 0 for any free port.
+  ///   - handler: The closure that answers requests. By default, every request gets a 404.
+  /// - Throws: `POSIXError`, with `EADDRINUSE` if the port is taken.
   public convenience init(port: Int = 0, handler: @escaping Handler = { _ in .status(404) }) throws {
     try self.init(port: port, onIPv6: false) { $0.exchange(on: $1, handler) }
   }
@@ -63,8 +66,8 @@ public final class MockServer: Sendable {
     try MockServer(port: 0, onIPv6: true) { $0.exchange(on: $1, handler) }
   }
 
-  /// Starts a server that speaks no HTTP by itself: `serve` reads from each connection and writes to it, on the connection's
-  /// thread. The connection is closed when `serve` returns.
+  /// Starts a server without HTTP. `serve` reads from each connection and writes to it, on the
+  /// connection's thread. The connection is closed when `serve` returns.
   package static func withoutHTTP(_ serve: @escaping @Sendable (Connection) -> Void) throws -> MockServer {
     try MockServer(port: 0, onIPv6: false) { serve(Connection(socket: $1)) }
   }
@@ -79,10 +82,11 @@ public final class MockServer: Sendable {
     start { $0.acceptConnections() }
   }
 
-  /// Runs `body` with a server that is stopped afterwards.
+  /// Runs `body` with a server, and stops the server afterwards.
   ///
-  /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws; ``StillRunning``; `POSIXError` where there is no port to listen on.
+  /// - Returns: The result of `body`.
+  /// - Throws: The error of `body`; ``StillRunning``; `POSIXError` if there is no port to listen
+  ///   on.
   public static func run<Result>(
     _ handler: @escaping Handler, body: (MockServer) async throws -> Result
   ) async throws -> Result {
@@ -98,30 +102,33 @@ public final class MockServer: Sendable {
     return result
   }
 
-  /// Sets how requests of `path` are answered: with the responses in their order, the last one from then on.
+  /// Sets the responses to requests of `path`. They are used in order, and the last one repeats.
   ///
-  /// - Parameter path: as in the request. With a query it stands for that query alone and goes first; without, for all.
+  /// - Parameters:
+  ///   - path: The path as in the request. With a query, it matches that query alone and takes
+  ///     precedence. Without one, it matches any query.
+  ///   - responses: The responses, which replace those set before.
   public func answer(_ path: String, with responses: Response...) {
     state.withLock { $0.scripts[path] = responses }
   }
 
-  /// The requests received, in order.
+  /// The received requests, in order.
   public var requests: [Request] { state.withLock(\.requests) }
 
   /// Returns once `count` requests were received, counted from the start of the server.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForRequests(count: Int = 1) async throws { try await arrivals.wait(for: count) }
 
-  /// Returns once no connection is open: at once where none is.
+  /// Returns once no connection is open, at once if none is.
   ///
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilDisconnected() async throws { try await ended.wait(for: 0) }
 
-  /// Closes the port and every connection, and waits for the server's threads to end, on the thread of the caller. It may be
-  /// called more than once.
+  /// Closes the port and every connection, and blocks until the server's threads have ended.
+  /// Further calls have no effect.
   ///
-  /// - Returns: `false` where a handler does not return within ten seconds.
+  /// - Returns: `false` if a handler does not return within ten seconds.
   @discardableResult public func stop() -> Bool {
     state.withLock { state in
       state.isStopped = true
@@ -133,15 +140,14 @@ public final class MockServer: Sendable {
 }
 
 extension MockServer {
-  /// A port with nobody listening. A port that was free a moment ago may be another test's server by now, so it is one that
-  /// the system never assigns by itself.
+  /// A port without a server. The system never assigns it, so that no other test's server gets it.
   package static let unusedPort = 1
 
   /// The number of connections accepted since the start.
   package var acceptedConnections: Int { state.withLock(\.accepted) }
-  /// The number of connections that are open now.
+  /// The number of open connections.
   package var openConnections: Int { state.withLock(\.open.count) }
-  /// The most connections that were open at one time.
+  /// The maximum number of connections that were open at the same time.
   package var mostOpenConnections: Int { state.withLock(\.mostOpen) }
 
   private func start(_ work: @escaping @Sendable (MockServer) -> Void) {
@@ -194,7 +200,8 @@ extension MockServer {
     return isAdded
   }
 
-  /// Closes under the lock, so that ``stop()`` never shuts down a descriptor that is somebody else's by now.
+  /// Closes the connection under the lock, so that ``stop()`` never shuts down a descriptor that
+  /// the system has reused.
   private func remove(_ connection: Socket) {
     state.withLock { state in
       state.open.remove(connection.descriptor)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A TCP socket of this machine's loopback interface. Its calls block.
+/// A TCP socket on the loopback interface. Its calls block.
 struct Socket: Sendable {
   let descriptor: Int32
 
@@ -14,14 +14,15 @@ struct Socket: Sendable {
     static let stream = SOCK_STREAM
   #endif
 
-  /// A socket that listens on `port` of 127.0.0.1 or `::1`; 0 is any port that is free.
+  /// Returns a socket that listens on `port` of 127.0.0.1 or `::1`; 0 for any free port.
   ///
   /// - Throws: `POSIXError`.
   static func listening(port: UInt16 = 0, onIPv6 isOnIPv6: Bool = false) throws -> (socket: Socket, port: Int) {
     let made = Socket(descriptor: socket(isOnIPv6 ? AF_INET6 : AF_INET, stream, 0))
     guard made.descriptor >= 0 else { throw made.failure() }
-    // A port that a server has left can be taken again at once, though connections of both sides linger (TIME_WAIT). Set
-    // later where the system chooses, so that it does not choose one that somebody else has just bound.
+    // The option allows a port to be reused at once, while connections of its former server linger
+    // (TIME_WAIT). If the system chooses the port, the option is set after `bind`. The system would
+    // otherwise choose a port that another socket has just bound.
     let reuse = { made.set(SOL_SOCKET, SO_REUSEADDR, Int32(1)) }
     if port != 0 { reuse() }
     let bound = isOnIPv6 ? made.bindToIPv6(port) : made.bindToIPv4(port)
@@ -57,7 +58,7 @@ struct Socket: Sendable {
     }
   }
 
-  /// The next connection; `nil` where there is none to take.
+  /// Returns the next connection, or `nil` if there is none to accept.
   func accepted() -> Socket? {
     let connection = Socket(descriptor: accept(descriptor, nil, nil))
     guard connection.descriptor >= 0 else { return nil }
@@ -68,7 +69,7 @@ struct Socket: Sendable {
     return connection
   }
 
-  /// Sends all of `data`; `false` where the peer is gone.
+  /// Sends all of `data`. Returns `false` if the peer has disconnected.
   @discardableResult func send(_ data: Data) -> Bool {
     var rest = data[...]
     while !rest.isEmpty {
@@ -80,7 +81,7 @@ struct Socket: Sendable {
     return true
   }
 
-  /// Waits for bytes; `nil` at the end.
+  /// Waits for bytes. Returns `nil` at the end of the connection.
   func receive() -> Data? {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     var count = recv(descriptor, &bytes, bytes.count, 0)
@@ -88,7 +89,7 @@ struct Socket: Sendable {
     return count > 0 ? Data(bytes[..<count]) : nil
   }
 
-  /// Waits until `latch` is open (`true`) or the peer is gone (`false`).
+  /// Waits until `latch` is open (`true`) or the peer has disconnected (`false`).
   func wait(for latch: Latch) -> Bool {
     var watched = Int16(POLLIN)
     while true {
@@ -98,12 +99,13 @@ struct Socket: Sendable {
       guard own != 0 else { continue }
       var byte: UInt8 = 0
       if recv(descriptor, &byte, 1, Self.peek) <= 0 { return false }
-      // What has arrived is read later, and is no reason to wake again.
+      // Bytes that have arrived are read later; they must not end the wait again.
       watched = 0
     }
   }
 
-  /// Waits until this socket has one of the events `watching`, or an end, or until the other descriptor has something to read.
+  /// Waits for an event of this socket, or for data on the other descriptor. Events of this socket
+  /// are those of `watching`, and its end.
   func readable(besides other: Int32, watching: Int16 = Int16(POLLIN)) -> (own: Int16, other: Bool) {
     var polled = [
       pollfd(fd: descriptor, events: watching, revents: 0), pollfd(fd: other, events: Int16(POLLIN), revents: 0),
@@ -112,12 +114,12 @@ struct Socket: Sendable {
     return (polled[0].revents, polled[1].revents != 0)
   }
 
-  /// Makes the next ``close()`` an RST.
+  /// Makes the next ``close()`` send RST.
   func resetOnClose() {
     set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
   }
 
-  /// Wakes the thread that waits on it; the descriptor stays taken until ``close()``.
+  /// Wakes the thread that waits on the socket. The descriptor stays in use until ``close()``.
   func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   func close() { _ = Foundation.close(descriptor) }
@@ -128,7 +130,7 @@ struct Socket: Sendable {
     }
   }
 
-  /// Closes the socket; the error is that of the call before.
+  /// Closes the socket, and returns the error of the preceding call.
   private func failure() -> POSIXError {
     let error = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
     if descriptor >= 0 { close() }
@@ -137,13 +139,13 @@ struct Socket: Sendable {
 }
 
 extension MockServer {
-  /// A connection in the hands of a test, on a thread of its own.
+  /// A connection under the control of a test, on a thread of its own.
   package struct Connection: Sendable {
     let socket: Socket
 
-    /// Reads what the client sends and discards it, until `limit` bytes have come or the client has hung up.
+    /// Reads and discards bytes until `limit` bytes have arrived or the client has disconnected.
     ///
-    /// - Returns: the number of bytes that came.
+    /// - Returns: The number of bytes that arrived.
     @discardableResult package func drain(atLeast limit: Int = .max) -> Int {
       var count = 0
       while count < limit, let data = socket.receive() { count += data.count }
@@ -152,7 +154,7 @@ extension MockServer {
 
     package func send(_ text: String) { socket.send(Data(text.utf8)) }
 
-    /// Reads nothing until `latch` is open, or the client is gone.
+    /// Blocks without reading until `latch` is open or the client has disconnected.
     package func wait(for latch: Latch) { _ = socket.wait(for: latch) }
   }
 }

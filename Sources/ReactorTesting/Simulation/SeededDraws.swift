@@ -1,28 +1,38 @@
 import ReactorCore
 
-/// What a seed decides: the same seed draws the same in the same order.
+/// Random choices with a seed. The same seed makes the same choices in the same order.
+///
+/// Copies share one sequence, from any thread.
 public struct SeededDraws: Sendable {
   private let generator: SeededGenerator
 
+  /// Creates choices at the start of the seed's sequence.
   public init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  /// Draws of their own, so that those of one part do not shift those of another.
+  /// Returns choices with a sequence of their own, so that one part of a program does not shift
+  /// those of another.
   func split() -> SeededDraws { SeededDraws(seed: generator.next()) }
 
-  /// - Parameter bound: below 1 counts as 1.
+  /// Returns a number from zero up to, but not including, `bound`.
+  ///
+  /// - Parameter bound: The upper bound; values below 1 count as 1.
   public func number(below bound: Int) -> Int { Int(generator.next() % UInt64(max(1, bound))) }
 
+  /// Returns a number in `range`.
   public func number(in range: ClosedRange<Int>) -> Int { range.lowerBound + number(below: range.count) }
 
-  /// - Parameter probability: in 0…1.
+  /// Returns `true` with the given probability.
+  ///
+  /// - Parameter probability: The probability, from 0 to 1.
   public func chance(_ probability: Double) -> Bool { Double(number(below: 1 << 20)) < probability * Double(1 << 20) }
 
-  /// `nil` of nothing.
+  /// Returns one of the elements, or `nil` if there are none.
   public func element<Element>(of elements: [Element]) -> Element? {
     elements.isEmpty ? nil : elements[number(below: elements.count)]
   }
 
-  /// In milliseconds; short times are as likely as long ones, so that both race.
+  /// Returns a duration in whole milliseconds, from zero to `longest`. Short durations are likelier
+  /// than long ones, so that both take part in races.
   public func duration(upTo longest: Duration) -> Duration {
     let milliseconds = Int(longest / .milliseconds(1))
     return .milliseconds(number(below: 1 + number(below: milliseconds + 1)))

@@ -4,16 +4,16 @@ import Synchronization
 
 /// A disk that takes time, fails, and outlives the processes that use it.
 ///
-/// What was acknowledged is there after a crash; what was under way is there or lost, as drawn.
+/// Acknowledged writes survive a crash. A write in flight survives or is lost, as the seed decides.
 public final class SimulatedDisk: Sendable {
-  /// A call failed, as a full or broken disk's does.
+  /// The error of a failed call, like that of a full or broken disk.
   public struct Failed: Error, Hashable {}
 
   private let platter = MemoryPersistence()
   private let draws: SeededDraws
   private let clock: TestClock
   private let faults: Mutex<SimulatedFaults>
-  /// Which process uses it.
+  /// The number of the process that uses the disk. Each crash begins another.
   private let process = Atomic(0)
 
   init(_ draws: SeededDraws, _ clock: TestClock, _ faults: SimulatedFaults) {
@@ -22,14 +22,14 @@ public final class SimulatedDisk: Sendable {
     self.faults = Mutex(faults)
   }
 
-  /// The disk as a process sees it, until that crashes.
+  /// Returns a view of the disk for one process, until that process crashes.
   public func open() -> some Persistence { Handle(disk: self, process: process.load(ordering: .relaxed)) }
 
-  /// Ends every process that has it open: each call that is under way ends with ``FaultyPersistence/Crashed``, and so does every
-  /// later one.
+  /// Crashes every process that has opened the disk. All its calls, in flight and later, throw
+  /// ``FaultyPersistence/Crashed``.
   public func crash() { process.add(1, ordering: .relaxed) }
 
-  /// All that is on it, as it lies there.
+  /// Returns all records on the disk, without latency and faults.
   public func records() async -> [(key: RecordKey, record: Record)] {
     var records: [(key: RecordKey, record: Record)] = []
     for entry in (try? await platter.entries(in: nil, url: nil)) ?? [] {
@@ -64,7 +64,7 @@ public final class SimulatedDisk: Sendable {
       try await read { try await disk.platter.entries(in: scope, url: url) }
     }
 
-    /// The same in each run, as all that a seed settles.
+    /// A constant, so that a seed gives the same run each time.
     func secretKey() -> SecretKey? { SecretKey(bytes: repeatElement(0, count: SecretKey.byteCount)) }
 
     private var hasCrashed: Bool { disk.process.load(ordering: .relaxed) != process }
@@ -76,10 +76,10 @@ public final class SimulatedDisk: Sendable {
       return try await body()
     }
 
-    /// A write that has begun is not given up, as a real store's is not.
+    /// Writes. A write in flight ignores cancellation, as in a real store.
     ///
-    /// It lands before or after the time that it takes, so that a crash meanwhile finds it there or not. A process that is dead
-    /// writes nothing: somebody else may have the disk by then.
+    /// It takes effect before or after its latency, so a crash in between finds it done or not. A
+    /// crashed process writes nothing, since another process may use the disk by then.
     private func write(_ body: () async throws -> Void) async throws {
       guard !hasCrashed else { throw FaultyPersistence.Crashed() }
       let fails = disk.draws.chance(disk.faults.withLock(\.saveFailure))

@@ -1,34 +1,37 @@
-/// What goes wrong in a simulated world, as probabilities in 0…1, and how long things take at most.
+/// The faults of a simulated world: probabilities from 0 to 1, and maximum latencies.
 public struct SimulatedFaults: Sendable, Hashable {
-  /// Of each way of an exchange. Default: 300 ms.
+  /// The maximum latency of each direction of an exchange. Default: 300 ms.
   public var latency: Duration = .milliseconds(300)
-  /// That a request does not arrive.
+  /// The probability that a request is lost. Default: 0.
   public var requestLoss = 0.0
-  /// That a response does not, after the server has done what was asked.
+  /// The probability that a response is lost after the server has processed the request. Default:
+  /// 0.
   public var responseLoss = 0.0
-  /// That a response's body ends in the midst, as if it were whole.
+  /// The probability that the body of a response is cut, without an error. Default: 0.
   public var bodyCut = 0.0
-  /// That a server answers 503 and does nothing.
+  /// The probability that a server answers 503 without processing the request. Default: 0.
   public var serverError = 0.0
-  /// That the network is gone for a while, each second.
+  /// The probability, each second, that the network goes down for a while. Default: 0.
   public var outage = 0.0
-  /// That somebody sets the wall clock, each second: back or ahead, by up to ``clockStep``. Default: never.
+  /// The probability, each second, that the wall clock is set back or ahead, by up to
+  /// ``clockStep``. Default: 0.
   public var clockChange = 0.0
-  /// Default: an hour.
+  /// The maximum change of the wall clock. Default: an hour.
   public var clockStep: Duration = .seconds(3_600)
-  /// Of each call of the disk. Default: 5 ms.
+  /// The maximum latency of each call of the disk. Default: 5 ms.
   public var diskLatency: Duration = .milliseconds(5)
-  /// That a load fails.
+  /// The probability that a load fails. Default: 0.
   public var loadFailure = 0.0
-  /// That a save or a removal fails, having done nothing or all of it.
+  /// The probability that a save or a removal fails, with or without taking effect. Default: 0.
   public var saveFailure = 0.0
 
+  /// Creates faults with the default latencies and without failures.
   public init() {}
 
-  /// Nothing goes wrong; what takes time still takes it.
+  /// The default latencies without failures.
   public static let none = SimulatedFaults()
 
-  /// A world in which some of it goes wrong, and often little.
+  /// Returns random faults. About half of the probabilities are zero; the others are at most 0.3.
   public static func drawn(from draws: SeededDraws) -> SimulatedFaults {
     let rates = [0, 0, 0, 0.02, 0.1, 0.3]
     func rate() -> Double { draws.element(of: rates) ?? 0 }

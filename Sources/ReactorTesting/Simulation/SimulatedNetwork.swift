@@ -3,12 +3,14 @@ public import HTTPTypes
 public import ReactorCore
 import Synchronization
 
-/// A network with latency, loss, outages, errors and bodies that are cut, before a server that is a function.
+/// A network with latency, loss, outages, errors and cut bodies, in front of a server that is a
+/// function.
 ///
-/// Answers overtake each other as their latencies have it. A request that is cancelled ends at once; whether the server has seen it
-/// depends on how far it was.
+/// Responses overtake each other as their latencies decide. A cancelled request ends at once. The
+/// server has processed it or not, depending on the moment.
 public final class SimulatedNetwork: Transport {
-  /// Called on the way of each request that arrives, one at a time.
+  /// A closure that answers a request and its body. It is called for each request that arrives.
+  /// Calls never overlap in a simulation, which runs on one thread.
   public typealias Server = @Sendable (HTTPRequest, Data?) -> (HTTPResponse, Data)
 
   private struct State {
@@ -28,20 +30,25 @@ public final class SimulatedNetwork: Transport {
     self.faults = Mutex(faults)
   }
 
-  /// Sets who answers. Without: 404 for all.
+  /// Sets the server. Without one, every request gets a 404.
   public func serve(_ server: @escaping Server) { state.withLock { $0.server = server } }
 
-  /// A Boolean value that indicates whether nothing gets through.
+  /// A Boolean value that indicates whether the network is down. Every exchange then fails with
+  /// `TransportError.connectionFailed(_:)`.
   public var isDown: Bool {
     get { state.withLock { $0.isDown } }
     set { state.withLock { $0.isDown = newValue } }
   }
 
-  /// How many requests are under way.
+  /// The number of requests in flight.
   public var inFlight: Int { state.withLock { $0.inFlight } }
 
   func setFaults(_ new: SimulatedFaults) { faults.withLock { $0 = new } }
 
+  /// Sends the request to the server, with the faults of the world.
+  ///
+  /// - Throws: `TransportError.connectionFailed(_:)` for a loss or an outage; `CancellationError`,
+  ///   as soon as the task is cancelled.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {

@@ -1,10 +1,12 @@
 public import ReactorCore
 import Synchronization
 
-/// One seed's world: a clock that runs when nothing else can, a network, a disk, and users who do as the seed says.
+/// The world of one seed: a clock that advances when nothing else can run, a network, a disk, and
+/// users with random actions.
 public final class SimulatedWorld: Sendable {
-  /// A promise was broken; the message says which.
+  /// A violated promise, with its message.
   public struct Violation: Error, CustomStringConvertible {
+    /// The message of ``SimulatedWorld/check(_:_:)``.
     public let description: String
   }
 
@@ -15,14 +17,19 @@ public final class SimulatedWorld: Sendable {
     var setBack = Duration.zero
   }
 
+  /// The seed of this run.
   public let seed: UInt64
+  /// The clock of the world. It advances when nothing else can run.
   public let clock = TestClock()
-  /// What the body of the simulation draws from.
+  /// The random choices for the body of the simulation.
   public let draws: SeededDraws
+  /// The network of the world, which is the transport of its layers.
   public let network: SimulatedNetwork
+  /// The disk of the world, which survives ``SimulatedDisk/crash()``.
   public let disk: SimulatedDisk
+  /// The connectivity of the world. It follows the outages during ``users(_:steps:pause:_:)``.
   public let reachability = ScriptedReachability(true)
-  /// A configuration on this world's clock and executor, with a seed for its retries.
+  /// A configuration with this world's clock and executor, and a seed for its retries.
   public let configuration: ReactorConfiguration
 
   private let faults: Mutex<SimulatedFaults>
@@ -49,7 +56,7 @@ public final class SimulatedWorld: Sendable {
     note("\(faults)")
   }
 
-  /// What goes wrong. Drawn from the seed, unless it is set.
+  /// The faults of the network and the disk. Drawn from the seed, unless the body sets them.
   public var currentFaults: SimulatedFaults {
     get { faults.withLock(\.self) }
     set {
@@ -59,18 +66,18 @@ public final class SimulatedWorld: Sendable {
     }
   }
 
-  /// The steps that were taken.
+  /// The number of steps that all users have taken.
   public var steps: Int { state.withLock(\.steps) }
 
-  /// A line of the log that a failure shows, with the time.
+  /// Appends a line with the time to the log that a failure shows.
   public func note(_ line: @autoclosure () -> String) {
     guard keepsTrace else { return }
     let text = "\(clock.now.elapsed / .milliseconds(1)) ms  \(line())"
-    // What comes after a violation is its end.
+    // Lines after a violation belong to the shutdown.
     state.withLock { if $0.violation == nil { $0.trace.append(text) } }
   }
 
-  /// Ends the run as failed, unless `condition` holds. The first counts.
+  /// Fails the run unless `condition` holds. The first violation is reported.
   public func check(_ condition: Bool, _ message: @autoclosure () -> String) {
     guard !condition else { return }
     let violation = Violation(description: message())
@@ -81,7 +88,9 @@ public final class SimulatedWorld: Sendable {
   var violation: Violation? { state.withLock(\.violation) }
   var trace: [String] { state.withLock(\.trace) }
 
-  /// - Returns: `false` once as many were taken as this run may.
+  /// Counts a step.
+  ///
+  /// - Returns: `false` once the run has used up its steps, or was violated.
   func takeStep() -> Bool {
     state.withLock { state in
       guard state.steps < maximumSteps, state.violation == nil else { return false }
@@ -92,11 +101,17 @@ public final class SimulatedWorld: Sendable {
 }
 
 extension SimulatedWorld {
-  /// Runs users at once, each taking steps as long as drawn, with a pause before each; meanwhile the network comes and goes.
+  /// Runs users concurrently. Each takes a random number of steps, with a random pause before each.
+  /// Meanwhile the network goes down and up, and the wall clock is set, as the faults decide.
   ///
-  /// Returns when all have ended. A user ends early when a step throws `CancellationError`; another error is a violation.
+  /// Returns when all users have ended. A user ends early when a step throws `CancellationError`.
+  /// Any other error is a violation.
   ///
-  /// - Parameter steps: of each user.
+  /// - Parameters:
+  ///   - count: The number of users.
+  ///   - steps: The range of the number of steps of each user.
+  ///   - pause: The maximum pause before a step.
+  ///   - step: One step of a user.
   public func users(
     _ count: Int, steps: ClosedRange<Int>, pause: Duration = .seconds(2),
     _ step: @escaping @Sendable (SimulatedUser) async throws -> Void
@@ -135,7 +150,7 @@ extension SimulatedWorld {
     }
   }
 
-  /// Outages, as the faults have them, until it is cancelled.
+  /// Simulates outages, as the faults decide, until it is cancelled.
   private func weather(_ draws: SeededDraws) async -> Bool {
     while currentFaults.outage > 0, (try? await clock.sleep(for: .seconds(1))) != nil {
       guard draws.chance(currentFaults.outage) else { continue }
@@ -146,7 +161,7 @@ extension SimulatedWorld {
     return false
   }
 
-  /// Sets the wall clock, as the faults have it, until it is cancelled.
+  /// Sets the wall clock, as the faults decide, until it is cancelled.
   private func setClock(_ draws: SeededDraws) async -> Bool {
     while currentFaults.clockChange > 0, (try? await clock.sleep(for: .seconds(1))) != nil {
       if draws.chance(currentFaults.clockChange) { setClock(draws, upTo: currentFaults.clockStep) }
@@ -154,7 +169,8 @@ extension SimulatedWorld {
     return false
   }
 
-  /// Sets the wall clock back or ahead, as drawn: between two processes too, whose user does so.
+  /// Sets the wall clock back or ahead by a random duration of at most `longest`. Call it to change
+  /// the clock between two processes.
   public func setClock(_ draws: SeededDraws, upTo longest: Duration) {
     let step = draws.duration(upTo: longest)
     let isBack = draws.chance(0.5)
@@ -164,7 +180,7 @@ extension SimulatedWorld {
     state.withLock { $0.setBack += step }
   }
 
-  /// By how much the wall clock was set back in all.
+  /// The total by which the wall clock was set back.
   public var setBack: Duration { state.withLock(\.setBack) }
 
   private func setConnected(_ isConnected: Bool) {
@@ -175,14 +191,23 @@ extension SimulatedWorld {
   }
 }
 
-/// One who takes steps, with draws of one's own.
+/// A user who takes steps, with random choices of its own.
 public struct SimulatedUser: Sendable {
+  /// The number of the user, from zero.
   public let number: Int
+  /// The random choices of this user.
   public let draws: SeededDraws
 
-  /// Runs `body`, and now and then cancels it after a while, as one who leaves does.
+  /// Runs `body`, and sometimes cancels it after a while, like a user who leaves a screen.
   ///
-  /// - Returns: what it gives; `nil` where it was cancelled before its end, whatever it made of that.
+  /// - Parameters:
+  ///   - world: The world whose clock measures the time.
+  ///   - probability: The probability that `body` gets a time limit. Default: 0.2.
+  ///   - longest: The maximum time limit. Default: 500 ms.
+  ///   - body: The work of the user.
+  /// - Returns: The result of `body`, or `nil` if `body` was cancelled first, even if it then
+  ///   returns a result.
+  /// - Throws: The error of `body`, unless `body` was cancelled first.
   public func impatiently<Value: Sendable>(
     in world: SimulatedWorld, probability: Double = 0.2, after longest: Duration = .milliseconds(500),
     _ body: @escaping @Sendable () async throws -> Value

@@ -1,14 +1,14 @@
 import Foundation
 public import Testing
 
-/// Runs a concurrent program many times, each time in an order and with faults that a seed settles.
+/// Runs a concurrent program many times. A seed decides the order and the faults of each run.
 ///
 /// ```swift
 /// await Simulation.run(seeds: Simulation.seeds(1_000)) { world in
 ///   world.network.serve { request, _ in (HTTPResponse(status: .ok), Data("1".utf8)) }
 ///   let layer = ModelLayer(
-///     baseURL: api, transport: world.network, persistence: world.disk.open(), reachability: world.reachability,
-///     configuration: world.configuration)
+///     baseURL: api, transport: world.network, persistence: world.disk.open(),
+///     reachability: world.reachability, configuration: world.configuration)
 ///   let numbers = layer.reactor(Int.self)
 ///   await world.users(3, steps: 1...10) { user in
 ///     let number = try await user.impatiently(in: world) { try? await numbers.fetch("number") }
@@ -17,34 +17,39 @@ public import Testing
 /// }
 /// ```
 ///
-/// One seed is one order of all jobs, one network, one disk: the same seed runs the same each time. A failure is an issue with its
-/// seed, few steps that still fail, and the log; `REACTOR_SEED=<seed>` begins with it.
+/// A seed determines the order of all jobs, the network and the disk, so the same seed always gives
+/// the same run. A failure is an issue with its seed, a short sequence of steps that still fails,
+/// and the log. `REACTOR_SEED=<seed>` starts with that seed.
 ///
-/// What is run so: code that is not isolated, actors, `@concurrent` functions, task groups and `async let`, and what the library begins. What
-/// escapes: `Task {}`, `Task.detached` and the main actor. One that comes back into the simulation fails it, since it could not be run again.
+/// The simulation runs code without isolation, actors, `@concurrent` functions, task groups, `async
+/// let`, and the tasks of the library. It does not control `Task {}`, `Task.detached` and the main
+/// actor. A job that returns from one of them fails the run, since the run could not be repeated.
 public enum Simulation {
-  /// What some seeds have shown.
+  /// The result of some seeds.
   public struct Report: Sendable {
-    /// How many ran, the failing one included.
+    /// The number of seeds that ran, including the failing one.
     public var seeds = 0
-    /// The steps that their users took.
+    /// The number of steps that the users took in all runs.
     public var steps = 0
-    /// The seed that failed; `nil` where none did.
+    /// The seed that failed; `nil` if none did.
     public var failed: UInt64?
-    /// What failed, with few steps that still do and their log.
+    /// The description of the failure, with a short sequence of steps that still fails, and its
+    /// log.
     public var failure: String?
   }
 
-  /// So many seeds, from `REACTOR_SEED`, or from one that is another each time.
+  /// Returns `count` consecutive seeds, from `REACTOR_SEED` if it is set, otherwise from a random
+  /// one.
   public static func seeds(_ count: Int) -> [UInt64] {
     let first = ProcessInfo.processInfo.environment["REACTOR_SEED"].flatMap(UInt64.init) ?? .random(in: 0...(.max / 2))
     return (0..<UInt64(max(0, count))).map { first &+ $0 }
   }
 
-  /// Runs `body` in a world for each seed, up to the first that fails, which is recorded as an issue.
+  /// Runs `body` in a world of each seed, up to the first failure, which is recorded as an issue.
   ///
-  /// Each run has one thread of its own, and time that passes when nothing else can happen. A run fails when `body` throws, when
-  /// ``SimulatedWorld/check(_:_:)`` finds a promise broken, when nothing can go on, and when there is no end.
+  /// Each run has its own thread. Its time passes only when nothing else can run. A run fails when
+  /// `body` throws, when ``SimulatedWorld/check(_:_:)`` finds a violation, when nothing can
+  /// continue, or when the run does not end.
   @discardableResult
   public static func run(
     seeds: some Sequence<UInt64>, sourceLocation: SourceLocation = #_sourceLocation,
@@ -55,9 +60,12 @@ public enum Simulation {
     return report
   }
 
-  /// The same outside of a test: a failure is told in the report alone.
+  /// Runs the seeds outside of a test. The report alone contains the failure.
   ///
-  /// - Parameter progress: called after each seed; `false` ends it.
+  /// - Parameters:
+  ///   - seeds: The seeds to run.
+  ///   - body: The program to run in each world.
+  ///   - progress: A closure that is called after each seed. Return `false` to stop.
   public static func explore(
     seeds: some Sequence<UInt64>, _ body: @escaping @Sendable (SimulatedWorld) async throws -> Void,
     progress: (Report) -> Bool = { _ in true }
@@ -76,7 +84,7 @@ public enum Simulation {
     return report
   }
 
-  /// The log of one seed: the same each time.
+  /// Returns the log of one seed, which is the same each time.
   public static func log(
     seed: UInt64, _ body: @escaping @Sendable (SimulatedWorld) async throws -> Void
   ) async -> [String] {

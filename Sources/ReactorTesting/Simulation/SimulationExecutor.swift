@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Runs every job on one thread, in an order that a seed settles.
+/// An executor that runs all jobs on one thread, in an order that a seed decides.
 final class SimulationExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// Whose thread may give jobs: that of ``run(_:)``.
+    /// The thread of ``begin()``, the only one that may enqueue jobs; `nil` before.
     var thread: ObjectIdentifier?
     var hasStranger = false
   }
@@ -21,16 +21,16 @@ final class SimulationExecutor: TaskExecutor {
     }
   }
 
-  /// A Boolean value that indicates whether a job came from another thread, so that the order is
-  /// not the seed's alone.
+  /// A Boolean value that indicates whether another thread has enqueued a job. The seed alone then
+  /// no longer decides the order.
   var hasStranger: Bool { state.withLock { $0.hasStranger } }
 
-  /// From here on, jobs are expected from this thread alone.
+  /// Makes the current thread the only one that may enqueue jobs.
   func begin() { state.withLock { $0.thread = ObjectIdentifier(Thread.current) } }
 
-  /// Runs one of the jobs that can run.
+  /// Runs one of the jobs that are ready.
   ///
-  /// - Returns: `false` where there is none.
+  /// - Returns: `false` if there is none.
   func runOne(_ generator: SeededDraws) -> Bool {
     let job: UnownedJob? = state.withLock { state in
       guard !state.jobs.isEmpty else { return nil }

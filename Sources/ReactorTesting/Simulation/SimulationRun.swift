@@ -10,7 +10,7 @@ struct SimulationRun: Sendable {
   let steps: Int
   let trace: [String]
 
-  /// On a thread of its own.
+  /// Runs a seed on a thread of its own.
   static func of(
     _ seed: UInt64, maximumSteps: Int = .max, keepsTrace: Bool = false, _ body: @escaping Body
   ) async -> SimulationRun {
@@ -18,13 +18,14 @@ struct SimulationRun: Sendable {
       let thread = Thread {
         continuation.resume(returning: run(seed, maximumSteps, keepsTrace, body))
       }
-      // Jobs run on top of each other where one resumes another.
+      // Jobs nest on the stack when one resumes another.
       thread.stackSize = 8 << 20
       thread.start()
     }
   }
 
-  /// The report of a failure, after a search for fewer steps that still fail, by halving: whether that finds the fewest depends on the fault.
+  /// Returns the report of a failure, after a binary search for fewer steps that still fail. The
+  /// result is not always the minimum.
   static func shortest(_ seed: UInt64, _ steps: Int, _ failure: String, _ body: @escaping Body) async -> String {
     var (passing, failing) = (-1, steps)
     while failing - passing > 1 {
@@ -51,7 +52,7 @@ struct SimulationRun: Sendable {
       clock = world.clock
       run = live(in: world, executor, body)
     }
-    // Whoever still has it waits for what nobody can bring any more.
+    // A task or a cycle that still holds the clock can never end.
     if clock != nil { run.failure = run.failure ?? somebodyLeft }
     return run
   }
@@ -74,17 +75,17 @@ struct SimulationRun: Sendable {
     if case .failure(let error) = outcome.withLock(\.self) { failure = failure ?? "\(error)" }
     if let violation = world.violation { failure = violation.description }
     if failure != nil { root.cancel() }
-    // What is left ends by itself: timers, and what they begin.
+    // The remaining tasks end by themselves: timers, and their consequences.
     let endless = loop(executor, world, order, until: { false })
-    // A server that speaks of the world would keep it.
+    // The server may capture the world, which would be a cycle.
     world.network.serve { _, _ in (HTTPResponse(status: .notFound), Data()) }
     return SimulationRun(
       failure: failure ?? (endless == nothingLeft ? nil : endless), steps: world.steps, trace: world.trace)
   }
 
-  /// Runs what can run; time passes when nothing can.
+  /// Runs the jobs that are ready, and advances the clock when there are none.
   ///
-  /// - Returns: why it cannot go on, where it has not come to `isDone`.
+  /// - Returns: The reason why the run cannot continue, or `nil` once `isDone` returns `true`.
   private static func loop(
     _ executor: SimulationExecutor, _ world: SimulatedWorld, _ order: SeededDraws, until isDone: () -> Bool
   ) -> String? {

@@ -1,4 +1,4 @@
-/// What a check of a suite has waited for, and did not come.
+/// The error for an effect that a check waited for in vain.
 struct NeverHappened: Error, CustomStringConvertible {
   let what: String
   let limit: Duration

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// What a server may answer, and what comes of it.
+/// Valid responses and their results.
 extension TransportConformance.Check {
   static let answers = [
     Self("every status is an answer") { subject in
@@ -84,7 +84,7 @@ extension TransportConformance.Check {
       }
     },
     Self("a host may be an IPv6 address (RFC 3986 §3.2.2)", unless: .addressesOfIPv6) { subject in
-      // A machine may have none.
+      // A machine may have no IPv6.
       guard let server = try? MockServer.onIPv6({ _ in .text("good") }) else { return }
       defer { server.stop() }
       let (_, body) = try await subject.make(TransportConformance.Settings()).send(server.request())
@@ -157,7 +157,7 @@ extension TransportConformance.Check {
       } body: { server, transport in
         let isTold = !subject.exceptions.contains(.progress)
         if !isTold { for latch in latches { latch.open() } }
-        // The server sends a byte when that before it was told.
+        // The server sends each byte after the progress of the one before.
         let (_, body) = try await transport.send(server.request(), body: nil) { progress in
           if progress.stage == .receiving, progress.received < 8 { latches[Int(progress.received) + 2].open() }
         }
@@ -176,7 +176,7 @@ extension TransportConformance.Check {
     }
   }
 
-  /// A pattern that does not repeat at the size of a buffer.
+  /// Returns bytes whose pattern does not repeat at the size of a buffer.
   static func bytes(_ count: Int) -> Data {
     var bytes = Data(capacity: count + block.count)
     while bytes.count < count { bytes.append(block) }

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// A server that breaks off or breaks the rules.
+/// Servers that hang up, or violate HTTP.
 extension TransportConformance.Check {
   private typealias Response = MockServer.Response
 
@@ -23,7 +23,7 @@ extension TransportConformance.Check {
         try await subject.serving {
           $0.method == "GET" ? .text("good") : .close
         } body: { server, transport in
-          // A connection is kept, and it may turn out to be closed.
+          // The first exchange leaves an idle connection, which may turn out to be closed.
           await subject.expectGood(transport, server, after: "nothing")
           await subject.expectFailure(of: "\(method)") {
             try await transport.send(server.request(method: method), body: Data("abc".utf8))

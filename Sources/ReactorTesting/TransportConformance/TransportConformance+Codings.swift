@@ -7,9 +7,10 @@ extension TransportConformance.Check {
   private static let hello = Data("hello hello hello hello".utf8)
   private static let zipped = decoded("H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA==")
   private static let deflated = decoded("eNrLSM3JyVfIQCcBaAMIsQ==")
-  /// 10,000 bytes of zero.
+  /// 10,000 zero bytes.
   private static let zippedZeros = decoded("H4sIAAAAAAACA+3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAAODfAC7KO00QJwAA")
-  /// 10,195 bytes that become ten million: in the middle of those zeros, each byte stands for 1,032 more.
+  /// 10,195 bytes that decode to ten million: in the middle of the zeros, each byte adds 1,032
+  /// more.
   private static let bomb = zippedZeros.prefix(25) + Data(count: 10_170)
 
   static let codings = [
@@ -36,7 +37,7 @@ extension TransportConformance.Check {
             let (_, body) = try await transport.send(server.request())
             subject.expect(body == hello, "\(coding): got \(body.count) bytes")
           } catch {
-            // To refuse the unknown is as good.
+            // To refuse an unknown coding is as good.
             subject.expect(coding != "identity" && !(error is ReactorError), "\(coding): threw \(error)")
           }
         }

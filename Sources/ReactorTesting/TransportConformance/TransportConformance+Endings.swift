@@ -31,7 +31,7 @@ extension TransportConformance.Check {
       }
     },
     Self("cancellation while a body goes out closes the connection") { subject in
-      // More than the buffers of both sides take: the server reads none of it.
+      // The body exceeds the buffers of both sides, and the server reads none of it.
       let large = Data(count: 64 << 20)
       let (arrived, cancelled, ended, count) = (Latch(), Latch(), Latch(), Shared(0))
       let server = try MockServer.withoutHTTP { connection in

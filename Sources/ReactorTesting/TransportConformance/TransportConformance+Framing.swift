@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// Where a message ends is said in two ways at once, or wrongly (RFC 9112 §6.3).
+/// Messages with contradictory or invalid lengths (RFC 9112 §6.3).
 extension TransportConformance.Check {
   static let framing = [
     Self("more bytes than were announced are not the next answer") { subject in
@@ -14,7 +14,7 @@ extension TransportConformance.Check {
         try await subject.serving {
           $0.target == "/good" ? .text("good") : .kept(start + forged)
         } body: { server, transport in
-          // An error is as good as the body that was announced.
+          // An error is as good as the announced body.
           let body = try? await transport.send(server.request()).1
           subject.expect(body ?? Data("abc".utf8) == Data("abc".utf8), "\(what): got \(body?.count ?? 0) bytes")
           await subject.expectGood(transport, server, after: "more bytes \(what)")

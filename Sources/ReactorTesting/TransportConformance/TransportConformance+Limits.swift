@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// How large a response may be.
+/// The maximum size of a response.
 extension TransportConformance.Check {
   static let limits = [
     Self("an announced size beyond the limit ends the exchange before the body", unless: .sizeLimit) { subject in

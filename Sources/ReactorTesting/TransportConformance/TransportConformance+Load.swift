@@ -54,12 +54,12 @@ extension TransportConformance.Check {
     },
   ]
 
-  /// How one of the many exchanges is disturbed.
+  /// The moment at which an exchange is cancelled.
   private enum Moment: CaseIterable {
     case atOnce, whenTheServerHasIt, inTheBody, never
   }
 
-  /// The size of the body; `nil` where the exchange was cancelled.
+  /// Returns the size of the body, or `nil` if the exchange was cancelled.
   private static func end(
     of target: String, at moment: Moment, _ server: MockServer, _ transport: any Transport,
     _ arrivals: Shared<[String: Latch]>
@@ -67,7 +67,7 @@ extension TransportConformance.Check {
     let arrived = Latch()
     if moment == .whenTheServerHasIt { arrivals.change { $0[target] = arrived } }
     let call = Task {
-      // An exchange that tells no progress has come to its end.
+      // A transport without progress ends the wait with its exchange.
       defer { arrived.open() }
       return try await transport.send(server.request(target), body: nil) { progress in
         if moment == .inTheBody, progress.received > 0 { arrived.open() }

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// What is told about an exchange while it lasts.
+/// Progress reports during an exchange.
 extension TransportConformance.Check {
   static let progress = [
     Self("the stages come in order, and the fraction goes from 0 to 1 and never back", unless: .progress) { subject in
@@ -52,7 +52,7 @@ extension TransportConformance.Check {
             isInside.change { $0 = false }
           }
         }
-        // The closure's thread is let go, whatever comes of the call.
+        // Releases the closure's thread, however the call ends.
         defer { mayLeave.signal() }
         try await subject.wait(for: entered, "the answer's progress")
         task.cancel()

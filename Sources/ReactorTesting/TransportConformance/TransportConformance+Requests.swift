@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// What goes over the wire.
+/// Requests on the wire.
 extension TransportConformance.Check {
   static let requests = [
     Self("the target goes over the wire byte for byte") { subject in

@@ -10,9 +10,9 @@ extension TransportConformance {
     let exceptions: Set<Exception>
     let check: String
     let location: SourceLocation
-    /// How long the machine is given for what a transport that keeps the contract does at once.
+    /// The time within which an immediate effect must arrive.
     var patience = Duration.seconds(20)
-    /// How long it is given for a whole check.
+    /// The time within which a check must end.
     var limit = Duration.seconds(60)
 
     /// Runs `body` with a server and a new transport.
@@ -29,18 +29,19 @@ extension TransportConformance {
 
     /// Returns once `latch` is open.
     ///
-    /// - Throws: ``NeverHappened``, so that a transport which does not do it does not hang the suite.
+    /// - Throws: ``NeverHappened``, if it does not open in time. A faulty transport therefore
+    ///   cannot hang the suite.
     func wait(for latch: Latch, _ what: String) async throws {
       try await wait(for: latch, what, within: patience)
     }
 
     /// Runs the body of a check.
     ///
-    /// - Throws: what it throws; ``NeverHappened`` where a transport does not let it end.
+    /// - Throws: The error of `body`; ``NeverHappened``, if `body` does not end in time.
     func run(_ body: @escaping @Sendable (Self) async throws -> Void) async throws {
       let (ended, failure) = (Latch(), Shared<(any Error)?>(nil))
-      // It is left behind, with its connections, where it does not end: what ignores its cancellation cannot be ended, and a
-      // group would wait for it.
+      // A body that does not end is abandoned with its connections. It may ignore cancellation, and
+      // a task group would wait for it.
       let task = Task {
         do { try await body(self) } catch { failure.change { $0 = error } }
         ended.open()
@@ -58,12 +59,12 @@ extension TransportConformance {
       }
     }
 
-    /// Expects that the client closes the connection that a reply is held on.
+    /// Expects that the client closes the connection of a held response.
     func expectHangUp(_ hungUp: Latch, after what: String) async throws {
       try await wait(for: hungUp, "the end of the connection after \(what)")
     }
 
-    /// The error that `body` throws; an issue where it throws none.
+    /// Returns the error that `body` throws. It is an issue if `body` returns.
     @discardableResult func failure<Value>(
       of what: String, _ body: () async throws -> Value
     ) async -> (any Error)? {
@@ -76,7 +77,7 @@ extension TransportConformance {
       }
     }
 
-    /// Expects an error of the transport's own words: neither a cancellation nor a timeout.
+    /// Expects an error other than a cancellation or a `ReactorError`.
     func expectFailure<Value>(of what: String, _ body: () async throws -> Value) async {
       let error = await failure(of: what, body)
       expect(!(error is CancellationError) && !(error is ReactorError), "\(what): threw \(String(describing: error))")
@@ -92,7 +93,7 @@ extension TransportConformance {
       expect(error is CancellationError, "\(what): threw \(String(describing: error))")
     }
 
-    /// Expects that the server answers as it should, and that its answer is taken for the right one.
+    /// Expects that the next exchange with the server gets its own answer.
     func expectGood(_ transport: any Transport, _ server: MockServer, after what: String) async {
       do {
         let (response, body) = try await transport.send(server.request("/good"))

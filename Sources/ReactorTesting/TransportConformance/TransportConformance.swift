@@ -2,7 +2,7 @@ import Foundation
 public import ReactorCore
 public import Testing
 
-/// The suite that every `Transport` passes; for whoever writes one.
+/// A conformance suite for implementations of `Transport`.
 ///
 /// ```swift
 /// @Test(.timeLimit(.minutes(2))) func `my transport keeps the contract`() async {
@@ -10,16 +10,22 @@ public import Testing
 /// }
 /// ```
 ///
-/// It talks to a server on this machine's loopback interface, over sockets of its own, that misbehaves in every way it knows: it hangs
-/// up, resets, drips, announces what it does not send. A broken promise is recorded as an issue that names it, at the line of the
-/// caller; the other checks still run, also after one that does not end within a minute. What a platform makes impossible is excepted by its name.
+/// The suite runs a server on the loopback interface, with sockets of its own. The server hangs up,
+/// resets, sends bytes one by one, and announces more than it sends. A violated promise is recorded
+/// as an issue with its name, at the caller's line.
+///
+/// The other checks still run, even after a check that does not end within a minute. Pass an
+/// ``Exception`` for what the platform makes impossible.
 public struct TransportConformance: Sendable {
   private let exceptions: Set<Exception>
   private let make: @Sendable (Settings) -> any Transport
 
+  /// Creates a suite.
+  ///
   /// - Parameters:
-  ///   - exceptions: what the transport cannot do. Where there is another behaviour to expect, that is checked instead.
-  ///   - make: called for each check; gives a new transport.
+  ///   - exceptions: The abilities that the transport lacks. If there is an alternative behaviour,
+  ///     the suite checks that instead.
+  ///   - make: Returns a new transport. It is called for each check.
   public init(except exceptions: Set<Exception> = [], _ make: @escaping @Sendable (Settings) -> any Transport) {
     self.exceptions = exceptions
     self.make = make
@@ -39,54 +45,58 @@ public struct TransportConformance: Sendable {
 }
 
 extension TransportConformance {
-  /// How a transport is made for a check.
+  /// The settings of a transport for one check.
   public struct Settings: Sendable {
-    /// How long one exchange may take as a whole.
+    /// The maximum duration of one exchange as a whole. Default: 60 seconds.
     public var timeout: Duration = .seconds(60)
-    /// By which `timeout` is measured.
+    /// The clock that measures ``timeout``. Default: `ContinuousClock`.
     public var clock: any Clock<Duration> = ContinuousClock()
-    /// In bytes of the decoded body.
+    /// The maximum size of the decoded body in bytes. Default: 64 MiB.
     public var maximumResponseSize = 64 << 20
-    /// Zero: none is followed.
+    /// The maximum number of redirects to follow; zero follows none. Default: 20.
     public var maximumRedirects = 20
   }
 
-  /// What a transport may be unable to do, by its platform's fault or by its own design.
+  /// An ability that a transport may lack, because of its platform or by design.
   @nonexhaustive public enum Exception: String, Sendable, Hashable, CaseIterable {
-    /// To report a server that hangs up in the middle of its header. `URLSession` on Linux ends the process there.
+    /// Reporting a server that hangs up in the middle of its head. `URLSession` on Linux ends the
+    /// process.
     case headerCutShort
-    /// To take fields after the last chunk of a body. `URLSession` on Linux ends the process there.
+    /// Accepting fields after the last chunk of a body. `URLSession` on Linux ends the process.
     case trailers
-    /// To keep apart fields of one name. `URLSession` joins them by commas, `Set-Cookie` included, and sorts them.
+    /// Keeping fields of one name apart. `URLSession` joins them with commas, including
+    /// `Set-Cookie`, and sorts them.
     case fieldsApart
-    /// To keep fields whose names differ in case alone. `URLSession` on Linux keeps the last of them.
+    /// Keeping fields whose names differ only in case. `URLSession` on Linux keeps the last one.
     case fieldsInAnyCase
-    /// To take a field with no space after its colon. `URLSession` on Linux fails there.
+    /// Accepting a field without a space after its colon. `URLSession` on Linux fails.
     case fieldsWithoutSpace
-    /// To talk to a host that is named by its IPv6 address. `URLSession` on Linux does not.
+    /// Connecting to a host that is an IPv6 address. `URLSession` on Linux does not.
     case addressesOfIPv6
-    /// To notice that a compressed body ends too early, where its announced length says otherwise. `URLSession` on Linux does not.
+    /// Detecting that a compressed body ends early although its announced length matches.
+    /// `URLSession` on Linux does not.
     case compressedBodyCutShort
-    /// To give the body of a redirect that names no place to go. `URLSession` on Linux drops it.
+    /// Returning the body of a redirect without a valid target. `URLSession` on Linux drops it.
     case bodyOfAimlessRedirect
-    /// To send a body with GET. `URLSession` has no way to.
+    /// Sending a body with GET. `URLSession` cannot.
     case bodyWithGET
-    /// To limit redirects, or to follow any: they are somebody else's.
+    /// Following redirects and limiting their number. Some transports leave redirects to their
+    /// client.
     case redirects
-    /// To limit the size of a response.
+    /// Limiting the size of a response.
     case sizeLimit
-    /// To measure the timeout by the clock of ``Settings``.
+    /// Measuring the timeout by the clock of ``Settings``.
     case injectedClock
-    /// To decode gzip and deflate.
+    /// Decoding gzip and deflate.
     case contentCodings
-    /// To report progress.
+    /// Reporting progress.
     case progress
   }
 
-  /// A promise of the contract, and how it is checked.
+  /// A promise of the contract, and its check.
   struct Check: Sendable {
     let name: String
-    /// With which it is left out.
+    /// The exception that omits this check.
     let exception: Exception?
     let body: @Sendable (Subject) async throws -> Void
 
