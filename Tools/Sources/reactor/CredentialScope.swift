@@ -1,11 +1,13 @@
 import HTTPTypes
 import ReactorCore
 
-/// Whose records a request may see, where nobody says who is signed in.
+/// The scope of a request's records, derived from its credentials. The command knows no signed-in
+/// user.
 enum CredentialScope {
   private static let fields: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
 
-  /// One scope per set of credentials, named by a digest of them; the shared one where there are none.
+  /// Returns a scope for each set of credentials, named by their digest; the shared scope without
+  /// any.
   static func scope(of headers: HTTPFields) -> Scope {
     let credentials = headers.filter { fields.contains($0.name) }
     guard !credentials.isEmpty else { return .shared }
@@ -13,7 +15,7 @@ enum CredentialScope {
     return Scope("credentials-\(key.digest)")
   }
 
-  /// The fields that tell one representation from another.
+  /// Returns the fields that distinguish one representation from another.
   static func identityHeaders(of headers: HTTPFields) -> Set<HTTPField.Name> {
     Set(headers.map(\.name)).subtracting(fields)
   }

@@ -2,32 +2,32 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// How a command ends: the exit code, and what standard error says about it.
+/// The end of a command: the exit code, and the text for standard error.
 struct ExitStatus: Hashable, Sendable {
   var code: Int32
   var text: String
-  /// What the server said, to be shown as it came.
+  /// The body of the server's answer, printed as it was received.
   var body = Data()
 
-  /// 1: a step of the demo is not as claimed.
+  /// 1: a step of the demo failed.
   static let failed: Int32 = 1
-  /// `EX_USAGE`.
+  /// `EX_USAGE`: the arguments are invalid.
   static let usage: Int32 = 64
   /// `EX_DATAERR`: the bytes could not be parsed.
   static let unparsable: Int32 = 65
-  /// `EX_NOINPUT`: not cached.
+  /// `EX_NOINPUT`: nothing is stored for the request.
   static let notCached: Int32 = 66
   /// `EX_UNAVAILABLE`: no connectivity, or the transport failed.
   static let unavailable: Int32 = 69
   /// `EX_SOFTWARE`: an error that this version does not know.
   static let unknown: Int32 = 70
-  /// `EX_IOERR`: persistence, or standard output.
+  /// `EX_IOERR`: persistence or standard output failed.
   static let inputOutput: Int32 = 74
   /// `EX_TEMPFAIL`: timed out.
   static let timedOut: Int32 = 75
   /// `EX_PROTOCOL`: the server answered with an error status.
   static let server: Int32 = 76
-  /// What a shell reports of a process that SIGINT ended.
+  /// The status that a shell reports for a process that SIGINT ended.
   static let interrupted: Int32 = 130
 
   static let unwritableOutput = ExitStatus(code: inputOutput, text: "standard output cannot be written to")
@@ -56,7 +56,7 @@ struct ExitStatus: Hashable, Sendable {
     }
   }
 
-  /// Tells standard error, as one line and the server's words.
+  /// Writes the text as one line to standard error, and then the body.
   func report() {
     StandardStream.error.writeLine("reactor: \(TraceLine.oneLine(text))")
     guard !body.isEmpty else { return }

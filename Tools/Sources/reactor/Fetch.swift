@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// What `reactor fetch` does, free of how it was written on the command line.
+/// The work of `reactor fetch`, independent of the command line.
 struct Fetch: Sendable {
   private let url: URL
   private let resource: Resource
@@ -20,13 +20,13 @@ struct Fetch: Sendable {
 
   init(_ command: FetchCommand) {
     let headers = HTTPFields(command.headers)
-    // The URL is the base itself, so that its path is sent as it was written.
+    // The URL is the base itself, so its path is sent as it was written.
     var resource = Resource("", method: command.effectiveMethod, headers: headers, body: command.body)
     resource.query = command.query
     resource.identityHeaders = CredentialScope.identityHeaders(of: headers)
     var configuration = ReactorConfiguration()
     configuration.failsWhenSaveFails = true
-    // The interval is what was asked for.
+    // Polling keeps the interval of the command line in low power mode.
     configuration.pollingFactorInLowPower = 1
     configuration.retry.attempts = command.retries + 1
     if let freshFor = command.freshFor { configuration.freshFor = freshFor }
@@ -45,7 +45,9 @@ struct Fetch: Sendable {
     interval = command.every
   }
 
-  /// - Returns: the exit code.
+  /// Fetches or watches the resource, and prints the result.
+  ///
+  /// - Returns: The exit code.
   func run() async -> Int32 {
     let persistence: (any Persistence)?
     do {
@@ -55,7 +57,7 @@ struct Fetch: Sendable {
       status.report()
       return status.code
     }
-    // A trace and a watch have lines of their own.
+    // A trace and a watch print lines of their own.
     let line = isTraced || isWatch ? nil : ProgressLine.onTerminal()
     let transport: any Transport = URLSessionTransport(timeout: timeout)
     let layer = ModelLayer(
@@ -95,12 +97,13 @@ struct Fetch: Sendable {
 
   private func reactor(_ layer: ModelLayer) -> Reactor<Data> {
     var flow = layer.flow(Data.self, parser: parser)
-    // Reachability would not do: a loopback host is never asked about it.
+    // Reachability cannot do this, since loopback hosts bypass it.
     if isOffline { flow.network = { _, _ in throw ReactorError.noConnectivity } }
     return Reactor(flow: flow)
   }
 
-  /// A stale copy may have been returned while a request goes on; without it the process would end before the answer is saved.
+  /// Waits for a revalidation in the background, which follows a stale value. The process would
+  /// otherwise exit before the response is saved.
   private func waitForRevalidation(_ reactor: Reactor<Data>) async {
     guard resource.method.readsOnly else { return }
     for await state in reactor.states(for: resource, policy: .cacheOnly) where state.fetchStatus == .idle { return }

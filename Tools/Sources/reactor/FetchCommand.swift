@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// `reactor fetch`: one fetch, its JSON on standard output; or a watch, each state on a line of its own.
+/// `reactor fetch`: prints the JSON of one fetch, or with `--watch` each state as a line.
 struct FetchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fetch",
@@ -95,7 +95,7 @@ struct FetchCommand: AsyncParsableCommand {
   @Flag(help: "Tell each event in one line on standard error.")
   var trace = false
 
-  /// The method that is sent.
+  /// The method of the request: the given one, or GET, or POST if there is a body.
   var effectiveMethod: HTTPRequest.Method { method ?? (body == nil ? .get : .post) }
 
   func validate() throws {

@@ -2,24 +2,26 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Lets Ctrl-C (SIGINT) and SIGTERM end work in order.
+/// Ends work in order on Ctrl-C (SIGINT) and SIGTERM.
 enum Interrupt {
-  /// Runs `body` in a task that the first signal cancels; another, a second later or more, ends the process at once.
+  /// Runs `body` in a task that the first signal cancels. A further signal, at least a second
+  /// later, ends the process at once.
   ///
-  /// - Returns: what `body` returned, or the exit status of a process that the signal ended (128 and its number).
+  /// - Returns: The result of `body`, or 128 plus the number of the signal.
   static func cancelling(_ body: @escaping @Sendable () async -> Int32) async -> Int32 {
     let (status, signal) = await run(body)
     return signal.map { 128 + $0 } ?? status
   }
 
-  /// The same for work that only a signal ends: its own status is returned.
+  /// Runs `body` like ``cancelling(_:)``, for work that only a signal ends. Returns the result of
+  /// `body` even after a signal.
   static func ending(_ body: @escaping @Sendable () async -> Int32) async -> Int32 { await run(body).status }
 
   private static func run(
     _ body: @escaping @Sendable () async -> Int32
   ) async -> (status: Int32, signal: Int32?) {
     let received = ReceivedSignal()
-    // Before the work begins, so that no signal finds it unguarded.
+    // The sources are installed before the work begins, so that no signal is missed.
     let sources = [SIGINT, SIGTERM].map { source($0, received) }
     let task = Task { await body() }
     received.attach { task.cancel() }
@@ -29,7 +31,7 @@ enum Interrupt {
   }
 
   private static func source(_ number: Int32, _ received: ReceivedSignal) -> any DispatchSourceSignal {
-    // Ignored, so that the source alone sees it.
+    // The default action is ignored, so that the source alone handles the signal.
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler { received.receive(number) }
@@ -49,7 +51,7 @@ private final class ReceivedSignal: Sendable {
 
   var number: Int32? { state.withLock { $0.number } }
 
-  /// Sets what the first signal does; it may have come already.
+  /// Sets the action of the first signal, and performs it if the signal has already arrived.
   func attach(_ cancel: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       state.cancel = cancel
@@ -65,7 +67,7 @@ private final class ReceivedSignal: Sendable {
         state.firstAt = .now
         return state.cancel
       }
-      // A wrapper sends its child a signal that the whole process group gets too: that is one, not two.
+      // A wrapper forwards a signal that the whole process group also receives. Both count as one.
       if ContinuousClock.now - state.firstAt >= .seconds(1) { _exit(128 + number) }
       return nil
     }

@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Plain words for what `URLSession` reports as a number.
+/// Plain words for error codes of `URLSession`.
 enum NetworkFailureText {
-  /// `nil` where there is nothing better than the error's own description.
+  /// Returns the text, or `nil` if the error's own description is good enough.
   static func text(_ error: any Error) -> String? {
     guard let code = (error as? URLError)?.code else { return nil }
     let words: String? =

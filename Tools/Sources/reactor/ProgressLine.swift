@@ -3,7 +3,8 @@ import HTTPTypes
 import ReactorCore
 import Synchronization
 
-/// How far a fetch is, in one line of a terminal that is written over; from a second after its start, and gone at its end.
+/// The progress of a fetch in one terminal line. It appears after a second, is overwritten with
+/// each report, and is erased at the end.
 final class ProgressLine: Sendable {
   private struct State {
     var progress = TransferProgress()
@@ -14,25 +15,27 @@ final class ProgressLine: Sendable {
   private let clock: any Clock<Duration>
   private let write: @Sendable (String) -> Void
 
+  /// Creates a line.
+  ///
   /// - Parameters:
-  ///   - clock: by which the second is measured.
-  ///   - write: called with what goes to the terminal.
+  ///   - clock: The clock that measures the second.
+  ///   - write: A closure that writes to the terminal.
   init(clock: any Clock<Duration>, write: @escaping @Sendable (String) -> Void) {
     self.clock = clock
     self.write = write
   }
 
-  /// On standard error; `nil` where that is no terminal.
+  /// Returns a line on standard error, or `nil` if that is no terminal.
   static func onTerminal() -> ProgressLine? {
     guard isatty(STDERR_FILENO) == 1 else { return nil }
     return ProgressLine(clock: ContinuousClock()) { try? StandardStream.error.write(Data($0.utf8)) }
   }
 
-  /// Runs `work` with the line.
+  /// Runs `work`, and shows the line meanwhile.
   func during<Value: Sendable>(_ work: () async -> Value) async -> Value {
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        // Cancelled where the work ends within the second.
+        // The sleep is cancelled if the work ends within the second.
         if (try? await self.clock.sleep(for: .seconds(1))) != nil { self.appear() }
       }
       let value = await work()
@@ -51,7 +54,8 @@ final class ProgressLine: Sendable {
     if isShown { write(Self.erase + Self.text(progress)) }
   }
 
-  /// What ``show(_:)`` writes meanwhile may be overwritten by something older, until the next progress.
+  /// Shows the line. It may overwrite a newer text of a concurrent ``show(_:)``, until the next
+  /// report.
   private func appear() {
     let progress = state.withLock { state in
       state.isShown = true
@@ -75,11 +79,11 @@ final class ProgressLine: Sendable {
     bytes < 1_000_000 ? "\(bytes / 1_000) kB" : "\(bytes / 1_000_000).\(bytes / 100_000 % 10) MB"
   }
 
-  /// To the beginning of the line, and what is in it away (ECMA-48 §8.3.41).
+  /// Moves to the start of the line, and erases it (ECMA-48 §8.3.41).
   private static let erase = "\r\u{1B}[K"
 }
 
-/// A transport that tells a line of its progress.
+/// A transport that shows its progress in a line.
 struct WatchedTransport: Transport {
   let transport: any Transport
   let line: ProgressLine

@@ -14,11 +14,15 @@ enum StandardStream {
     }
   }
 
-  /// - Throws: where nobody reads any more, or the disk behind it is full.
+  /// Writes all of `data`.
+  ///
+  /// - Throws: An error, if the reader has closed the stream or the disk behind it is full.
   func write(_ data: Data) throws { try handle.write(contentsOf: data) }
 
-  /// Writes as ``write(_:)``, on a thread that may block. A caller that is cancelled is let go at once, though nobody reads; the
-  /// end of `data` may then be missing.
+  /// Writes like ``write(_:)``, on a thread that may block.
+  ///
+  /// A cancelled caller returns at once, even if nothing reads the stream. The end of `data` may
+  /// then be missing.
   func writeUnlessCancelled(_ data: Data) async throws {
     let (ends, end) = AsyncThrowingStream.makeStream(of: Never.self)
     Self.writers.async {
@@ -32,21 +36,23 @@ enum StandardStream {
     for try await _ in ends {}
   }
 
-  /// Returns `true` once nobody reads any more, `false` when cancelled. The thread that looks out for it ends with the process.
+  /// Returns `true` once the reader has closed the stream, or `false` when cancelled. Its thread
+  /// lives until the process ends.
   func untilNobodyReads() async -> Bool {
     let (ends, end) = AsyncStream.makeStream(of: Bool.self)
     Thread.detachNewThread { if hangsUp() { end.yield(true) } }
     return await ends.first { $0 } ?? false
   }
 
-  /// Waits for it; `false` where the system does not tell.
+  /// Blocks until the reader has closed the stream. Returns `false` if the system does not report
+  /// it.
   private func hangsUp() -> Bool {
-    // Darwin tells of it only whoever asks for an event too.
+    // Darwin reports a hang-up only if an event is requested too.
     var polled = pollfd(fd: handle.fileDescriptor, events: Int16(POLLRDBAND), revents: 0)
     while poll(&polled, 1, -1) < 0 && errno == EINTR {}
     return polled.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0
   }
 
-  /// Writes one line. That it cannot be written is not told: there is nobody to tell.
+  /// Writes one line. Errors are ignored, since there is nowhere to report them.
   func writeLine(_ text: String) { try? write(Data((text + "\n").utf8)) }
 }

@@ -4,8 +4,8 @@ import ReactorCore
 enum TraceLine {
   static func text(_ event: ReactorEvent) -> String { oneLine(event.description) }
 
-  /// `text` with control characters and line separators escaped, so that what a server sent can neither break the line nor steer a
-  /// terminal.
+  /// Returns `text` with escaped control characters and line separators. Text of a server can then
+  /// neither break the line nor control the terminal.
   static func oneLine(_ text: String) -> String {
     var line = ""
     for scalar in text.unicodeScalars {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// A request's body as it is written on the command line: the text itself, or `@` and a file's name.
+/// The request body of the command line: text, or `@` and a file name.
 enum BodyArgument {
   static func parse(_ text: String) throws -> Data {
     guard text.hasPrefix("@") else { return Data(text.utf8) }

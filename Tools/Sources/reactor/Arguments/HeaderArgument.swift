@@ -1,10 +1,10 @@
 import ArgumentParser
 import HTTPTypes
 
-/// A header field as it is written on the command line: `Name: value`.
+/// A header field of the command line: `Name: value`.
 enum HeaderArgument {
   static func parse(_ text: String) throws -> HTTPField {
-    // By Unicode scalars, since CR and LF together are one Character.
+    // Unicode scalars are compared, since CR and LF together are one `Character`.
     guard !text.unicodeScalars.contains(where: { $0 == "\n" || $0 == "\r" || $0 == "\0" }) else {
       throw ValidationError("a header holds no newline and no NUL")
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A host's name or address, as it is written on the command line, without a port.
+/// A host name or address of the command line, without a port.
 enum HostArgument {
   static func parse(_ text: String) throws -> String {
     let bare = text.contains(":") && !text.hasPrefix("[") ? "[\(text)]" : text

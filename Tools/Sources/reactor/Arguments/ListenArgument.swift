@@ -1,6 +1,7 @@
 import ArgumentParser
 
-/// Where to listen, as it is written on the command line: `HOST:PORT`, an IPv6 address in brackets; port 0 is any that is free.
+/// The address to listen at: `HOST:PORT`, with an IPv6 address in brackets. Port 0 is any free
+/// port.
 struct ListenArgument: Hashable, Sendable {
   let host: String
   let port: Int

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HTTPTypes
 
-/// An HTTP method as it is written on the command line, in either case.
+/// An HTTP method of the command line, in any case.
 enum MethodArgument {
   static func parse(_ text: String) throws -> HTTPRequest.Method {
     guard let method = HTTPRequest.Method(rawValue: text.uppercased()) else {
@@ -12,6 +12,7 @@ enum MethodArgument {
 }
 
 extension HTTPRequest.Method {
-  /// Whether a request by it can be coalesced, stored and watched.
+  /// A Boolean value that indicates whether requests with the method can be coalesced, stored and
+  /// watched.
   var readsOnly: Bool { self == .get || self == .head }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ReactorCore
 
-/// ``ReactorCore/FetchPolicy`` as it is written on the command line.
+/// A `FetchPolicy` of the command line.
 enum PolicyArgument: String, CaseIterable, ExpressibleByArgument {
   case cacheFirst = "cache-first"
   case networkOnly = "network-only"

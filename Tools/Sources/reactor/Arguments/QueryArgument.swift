@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// A query item as it is written on the command line: `name=value`, not percent-encoded.
+/// A query item of the command line: `name=value`, not percent-encoded.
 enum QueryArgument {
   static func parse(_ text: String) throws -> URLQueryItem {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

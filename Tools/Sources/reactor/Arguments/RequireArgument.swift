@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Members' names as they are written on the command line: `id,title`.
+/// The member names of the command line: `id,title`.
 enum RequireArgument {
   static func parse(_ text: String) throws -> [String] {
     let names = text.split(separator: ",", omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How often a request is sent again, as it is written on the command line.
+/// The maximum number of retries of the command line, from 0 to 100.
 enum RetriesArgument {
   static func parse(_ text: String) throws -> Int {
     guard let number = Int(text), (0...100).contains(number) else {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Where records are kept: a directory, or a file whose name ends in `.sqlite`; it need not exist yet.
+/// The location of a store: a directory, or a file whose name ends in `.sqlite`. It need not exist.
 struct StoreArgument: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
     case directory, database
@@ -22,6 +22,6 @@ struct StoreArgument: Hashable, Sendable {
 
   var directory: URL { URL(filePath: path, directoryHint: .isDirectory) }
 
-  /// Whether there is anything at the path.
+  /// A Boolean value that indicates whether the path exists.
   var exists: Bool { FileManager.default.fileExists(atPath: path) }
 }

@@ -3,7 +3,9 @@ import Foundation
 
 /// The URL to fetch.
 enum URLArgument {
-  /// - Returns: the URL without its fragment, which is never sent.
+  /// Parses an absolute `http` or `https` URL.
+  ///
+  /// - Returns: The URL without its fragment, which is never sent.
   static func parse(_ text: String) throws -> URL {
     guard var parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       scheme == "http" || scheme == "https", let host = parts.host, !host.isEmpty

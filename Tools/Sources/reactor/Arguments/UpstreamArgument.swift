@@ -1,16 +1,16 @@
 import ArgumentParser
 import Foundation
 
-/// The server behind the proxy, as it is written on the command line: an http or https URL, whose path goes before that of each
+/// The server behind the proxy: an `http` or `https` URL. Its path is prepended to that of each
 /// request.
 struct UpstreamArgument: Hashable, Sendable {
   let isSecure: Bool
-  /// Without the brackets of an IPv6 address.
+  /// The host without the brackets of an IPv6 address.
   let host: String
   let port: Int
-  /// The host as the URL has it, with the port where it has one.
+  /// The host as in the URL, with the port if the URL has one.
   let authority: String
-  /// Empty, or beginning with a slash and not ending in one.
+  /// The path of the URL, with a leading slash and no trailing one. Empty for the root.
   let basePath: String
 
   var scheme: String { isSecure ? "https" : "http" }

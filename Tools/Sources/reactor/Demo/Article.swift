@@ -1,4 +1,4 @@
-/// The demo's model: what the news API calls an article.
+/// An article of the news API: the demo's model.
 struct Article: Codable, Hashable, Sendable {
   struct Author: Codable, Hashable, Sendable {
     struct Desk: Codable, Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Another process, run to its end.
+/// A child process that is run to its end.
 enum ChildProcess {
   struct Result: Sendable {
     var status: Int32
@@ -9,12 +9,13 @@ enum ChildProcess {
     var error: String
   }
 
-  /// Runs `executable`; what it prints goes to files in `directory`, so that no full pipe can stop it.
+  /// Runs `executable`, and returns when the process has ended.
   ///
-  /// With `pipe`, its output goes there instead, for somebody who reads while it runs.
+  /// The output goes to files in `directory`, since a full pipe would block the process. With
+  /// `pipe`, standard output goes there instead, for a reader that runs at the same time.
   ///
-  /// Returns only when the process has ended. Cancelling the task sends `cancelSignal`, `deadline` ends it (SIGKILL). A
-  /// child inherits the blocked signals of the thread that starts it, so only SIGKILL is sure to end any program.
+  /// Cancelling the task sends `cancelSignal`. SIGKILL ends the process at the `deadline`. A child
+  /// inherits the blocked signals of the thread that starts it, so only SIGKILL ends any program.
   static func run(
     _ executable: URL, _ arguments: [String], directory: URL, pipe: Pipe? = nil, deadline: Duration = .seconds(30),
     cancelSignal: Int32 = SIGKILL
@@ -64,7 +65,8 @@ enum ChildProcess {
   }
 }
 
-/// Whom to send signals to, while it lives: afterwards the number may be another process's.
+/// The identifier of a process, for signals. A signal after the end is dropped, since the system
+/// may have reused the number.
 private final class ProcessIdentifier: Sendable {
   private enum State {
     case starting(pending: Int32?)

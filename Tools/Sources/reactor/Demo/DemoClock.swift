@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The wall clock, moved forward so that the demo need not wait for a copy to become stale.
+/// The wall clock with an offset, so that the demo need not wait for a record to become stale.
 final class DemoClock: Sendable {
   private let offset = Mutex<TimeInterval>(0)
 

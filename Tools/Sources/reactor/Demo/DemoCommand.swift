@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import ReactorCore
 
-/// `reactor demo`: the whole flow against an embedded server, each step checked.
+/// `reactor demo`: the whole flow against an embedded server. Each step is checked.
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
@@ -23,7 +23,7 @@ struct DemoCommand: AsyncParsableCommand {
         return status.code
       }
     }
-    // What stays is ended by the signal, and not interrupted.
+    // With `--stay`, a signal is the regular end, not an interruption.
     throw ExitCode(stay ? await Interrupt.ending(work) : await Interrupt.cancelling(work))
   }
 
@@ -32,7 +32,7 @@ struct DemoCommand: AsyncParsableCommand {
   }
 
   private static func walk(stays: Bool) async throws {
-    // The server is on this machine; a proxy in the environment could not reach it.
+    // The server is on this machine, which a proxy of the environment could not reach.
     for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] { unsetenv(name) }
     try await TemporaryDirectory.use { directory in
       let server = try await DemoServer.start()
@@ -49,13 +49,13 @@ struct DemoCommand: AsyncParsableCommand {
     }
   }
 
-  /// Walks, with an inspector that sees each step, and stays until the task is cancelled.
+  /// Runs the walk with an inspector, and then waits until the task is cancelled.
   private static func stay(_ walk: DemoWalk) async throws {
     let inspector = try await DemoInspector.start(walk.layer)
     let result: Result<Void, any Error>
     do {
       try await walk.run()
-      // The last step has stopped it.
+      // The last step has stopped the server.
       let server = try await DemoServer.start(port: walk.server.url.port ?? 0)
       StandardStream.output.writeLine(
         """
@@ -75,7 +75,7 @@ struct DemoCommand: AsyncParsableCommand {
     try result.get()
   }
 
-  /// In a task of its own, since the one that walks may be cancelled.
+  /// Ends the walk in a task of its own, since the current task may be cancelled.
   private static func end(_ walk: DemoWalk, _ server: DemoServer) async {
     await Task {
       await walk.close()

@@ -17,7 +17,7 @@ struct DemoInspector {
       for method in [HTTPRequest.Method.get, .post] {
         router.on(path, method: method) { request, _ in
           let (response, body) = await inspector.respond(to: request.head)
-          // The live feed of a page that is left open does not keep the server from ending.
+          // An open page's live feed must not delay the server's shutdown.
           let bytes = body.cancelOnGracefulShutdown().map { ByteBuffer(bytes: $0) }
           return Response(
             status: response.status, headers: response.headerFields, body: ResponseBody(asyncSequence: bytes))

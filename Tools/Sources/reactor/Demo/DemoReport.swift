@@ -1,15 +1,15 @@
 import Foundation
 
-/// Tells the demo's steps in plain words, with timings.
+/// The report of the demo's steps in plain words, with timings.
 struct DemoReport: Sendable {
-  /// A step did something else than was claimed.
+  /// The error for a step that did not behave as claimed.
   struct NotAsClaimed: Error, CustomStringConvertible {
     let description: String
   }
 
   let write: @Sendable (String) -> Void
 
-  /// Tells `claim`, does it, and tells what was seen.
+  /// Prints the claim, runs the step, and prints the result and the duration.
   func step(_ claim: String, _ body: () async throws -> [String]) async throws {
     write("\n\(claim)")
     let start = ContinuousClock.now
@@ -27,7 +27,7 @@ struct DemoReport: Sendable {
     try require(value == claimed, "\(what): \(claimed) was claimed, \(value) was seen")
   }
 
-  /// In milliseconds, or microseconds where that is less than one.
+  /// Returns the duration in milliseconds; in microseconds if it is less than one millisecond.
   static func text(_ duration: Duration) -> String {
     let milliseconds = Double(duration.components.seconds) * 1e3 + Double(duration.components.attoseconds) / 1e15
     return milliseconds < 1

@@ -4,17 +4,18 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// The news API on a loopback port, with a count of the requests that it received.
+/// The news API on a loopback port. It counts the requests.
 ///
-/// - `GET /articles`: an array, with an `ETag`, and nothing about freshness.
-/// - `GET /envelope`: the same array in `{"data": {"articles": […]}}`, with an `ETag` and `Cache-Control: max-age=60`.
+/// - `GET /articles`: an array with an `ETag`, and nothing about freshness.
+/// - `GET /envelope`: the same array in `{"data": {"articles": […]}}`, with an `ETag` and
+///   `Cache-Control: max-age=60`.
 final class DemoServer: Sendable {
   private let count: RequestCount
   private let server: LoopbackServer
 
-  /// Starts the server; returns once it listens, in a cancelled task too.
+  /// Starts the server, and returns once it listens. Cancellation does not stop the start.
   ///
-  /// - Parameter port: where it listens; 0 is any that is free.
+  /// - Parameter port: The port to listen on; 0 for any free port.
   static func start(port: Int = 0) async throws -> DemoServer {
     let count = RequestCount()
     return DemoServer(count: count, server: try await .start(router(count), port: port))
@@ -27,10 +28,10 @@ final class DemoServer: Sendable {
 
   var url: URL { server.url }
 
-  /// How many requests have arrived.
+  /// The number of received requests.
   var requestCount: Int { count.value }
 
-  /// Ends the server and its connections; returns when nothing listens any more.
+  /// Stops the server and closes its connections. Returns when the port is closed.
   func stop() async { await server.stop() }
 
   private static func router(_ count: RequestCount) -> Router<BasicRequestContext> {

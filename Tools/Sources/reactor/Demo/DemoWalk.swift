@@ -2,7 +2,7 @@ import Foundation
 import ReactorCore
 import ReactorSQLite
 
-/// The path of the data, step by step: network, memory, disk, revalidation, pruning, and a server that is gone.
+/// The steps of the demo: network, memory, disk, revalidation, pruning, and an unreachable server.
 struct DemoWalk {
   let server: DemoServer
   let directory: URL
@@ -24,7 +24,7 @@ struct DemoWalk {
     self.directory = directory
     var configuration = ReactorConfiguration()
     configuration.failsWhenSaveFails = true
-    // A server that is stopped is told at once.
+    // Without retries, the failure of the stopped server appears at once.
     configuration.retry = .never
     configuration.now = { [clock] in clock.now }
     self.configuration = configuration
@@ -34,9 +34,9 @@ struct DemoWalk {
     token = layer.observeEvents { [log] in log.add($0) }
   }
 
-  /// Takes every step; the last ones stop the server.
+  /// Runs all steps. The last one stops the server.
   ///
-  /// - Throws: at the first step that is not as claimed.
+  /// - Throws: The error of the first step that does not behave as claimed.
   func run() async throws {
     let start = ContinuousClock.now
     report.write(
@@ -53,7 +53,7 @@ struct DemoWalk {
     report.write("\nAll as claimed, in \(DemoReport.text(ContinuousClock.now - start)).")
   }
 
-  /// Ends what a step may have left under way: a save, which would make the removed directory again.
+  /// Ends a save that may be in flight, which would otherwise create the removed directory again.
   func close() async { try? await layer.removeAll() }
 
   private func fetchFromNetwork(_ articles: Reactor<[Article]>) async throws {

@@ -1,13 +1,13 @@
 import ReactorCore
 import Synchronization
 
-/// What a layer did since it was asked last.
+/// The events of a layer since the last call of ``take()``.
 final class EventLog: Sendable {
   private let events = Mutex<[ReactorEvent.Kind]>([])
 
   func add(_ event: ReactorEvent) { events.withLock { $0.append(event.kind) } }
 
-  /// The events so far, in order; then it is empty.
+  /// Returns the events in order, and clears the log.
   func take() -> [ReactorEvent.Kind] {
     events.withLock { events in
       defer { events = [] }

@@ -3,17 +3,18 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// A router's routes on a port of this machine, for nobody else.
+/// A Hummingbird server on a loopback port, for this machine only.
 ///
-/// ReactorTesting's `MockServer` has no streams, which the inspector's feed needs, and would link Swift Testing into `reactor`.
+/// `MockServer` of ReactorTesting cannot stream, which the inspector's feed requires. It would also
+/// link Swift Testing into `reactor`.
 final class LoopbackServer: Sendable {
   private let services: ServiceGroup
   private let running: Task<Void, any Error>
   let url: URL
 
-  /// Starts the server; returns once it listens, in a cancelled task too.
+  /// Starts the server, and returns once it listens. Cancellation does not stop the start.
   ///
-  /// - Parameter port: where it listens; 0 is any that is free.
+  /// - Parameter port: The port to listen on; 0 for any free port.
   static func start(_ router: Router<BasicRequestContext>, port: Int = 0) async throws -> LoopbackServer {
     let (ports, listening) = AsyncStream.makeStream(of: Int.self)
     let application = Application(
@@ -26,7 +27,7 @@ final class LoopbackServer: Sendable {
       defer { listening.finish() }
       try await services.run()
     }
-    // In a task of its own: in one that is cancelled, the stream would end before there is a port.
+    // A task of its own: in a cancelled task, the stream would end before the port is known.
     let number = await Task { await ports.first { _ in true } }.value
     guard let number, let url = URL(string: "http://127.0.0.1:\(number)") else {
       try await running.value
@@ -41,9 +42,10 @@ final class LoopbackServer: Sendable {
     self.url = url
   }
 
-  /// Ends the server and its connections; returns when nothing listens any more.
+  /// Stops the server and closes its connections. Returns when the port is closed.
   func stop() async {
-    // Not by cancelling: a connection that has just been accepted would be let go unfinished, which SwiftNIO traps on.
+    // A graceful shutdown: cancellation would leave a newly accepted connection unfinished, which
+    // is a trap in SwiftNIO.
     await services.triggerGracefulShutdown()
     _ = await running.result
   }

@@ -1,12 +1,13 @@
 import Foundation
 
-/// What the demo's server tells: 200 articles, three of them malformed.
+/// The data of the demo's server: 200 articles, three of them malformed.
 enum NewsAPI {
   static let articleCount = 200
-  /// Their indices: one without a title, one whose id is a text, one whose author has no name.
+  /// The indices of the malformed articles: no title, an id that is text, and an author without a
+  /// name.
   static let malformed = [16, 100, 162]
 
-  /// A JSON array.
+  /// The articles as a JSON array.
   static let articles = Data("[\n\((0..<articleCount).map(article).joined(separator: ",\n"))\n]".utf8)
   /// The same array in `{"data": {"articles": […]}}`.
   static let envelope = Data(#"{"data": {"articles": "#.utf8) + articles + Data("}}".utf8)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory for the time of `body`, removed however that ends.
+/// A temporary directory that exists while a closure runs, and is removed afterwards.
 enum TemporaryDirectory {
   static func use<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
     let directory = FileManager.default.temporaryDirectory.appending(

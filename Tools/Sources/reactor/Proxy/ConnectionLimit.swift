@@ -1,15 +1,17 @@
 import NIOCore
 
-/// Lets in so many clients at once: whoever comes then waits, and is accepted when one of them has gone.
+/// Limits the number of open connections. Further clients wait until one of them has disconnected.
 ///
-/// It belongs into the pipeline of the channel that listens, which is to accept one at a time.
+/// The handler belongs in the pipeline of the listening channel, which must accept one connection
+/// per read.
 final class ConnectionLimit: ChannelDuplexHandler {
   typealias InboundIn = any Channel
   typealias OutboundIn = any Channel
 
   private let limit: Int
   private var open = 0
-  /// Whether the channel has asked for more while there was no room.
+  /// A Boolean value that indicates whether the channel has asked for a connection beyond the
+  /// limit.
   private var isHeld = false
 
   init(_ limit: Int) { self.limit = limit }

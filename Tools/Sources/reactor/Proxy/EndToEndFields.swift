@@ -1,13 +1,14 @@
 import HTTPTypes
 import NIOHTTP1
 
-/// The fields of a message, between those of SwiftNIO and ours.
+/// Converts header fields between SwiftNIO and HTTPTypes, without those of the connection.
 enum EndToEndFields {
-  /// More than any message has use for. `HTTPFields` ends the process at 65,535.
+  /// The maximum number of fields, more than any message needs. `HTTPFields` ends the process at
+  /// 65,535.
   static let limit = 4_096
 
-  /// Without what belongs to the connection (RFC 9110 §7.6.1), in order and with duplicates; `nil` where there are more than
-  /// ``limit``.
+  /// Returns the fields without those of the connection (RFC 9110 §7.6.1), in order and with
+  /// duplicates. Returns `nil` if there are more than ``limit``.
   static func of(_ headers: HTTPHeaders) -> HTTPFields? {
     guard headers.count <= limit else { return nil }
     let named = headers[canonicalForm: "connection"].map { $0.lowercased() }
@@ -19,10 +20,11 @@ enum EndToEndFields {
     return fields
   }
 
-  /// The fields of a client's request, without its host, and without what it claims of a proxy before this one.
+  /// Returns the fields of a client's request, without its host and without claims about other
+  /// proxies.
   ///
-  /// Servers make URLs of such claims. They are no part of a stored answer's key, so that the first client's claim would be in
-  /// the answer for all.
+  /// Servers build URLs from such claims, which are not part of the cache key. The response to all
+  /// clients would otherwise contain the claims of the first one.
   static func ofRequest(_ headers: HTTPHeaders) -> HTTPFields? {
     of(headers)?.filter { field in
       let name = field.name.canonicalName
@@ -40,16 +42,18 @@ enum EndToEndFields {
     return headers
   }
 
-  /// Trailers are not forwarded, so that nothing announces them (§6.5.1).
+  /// The fields of a connection. Trailers are not forwarded, so `Trailer` must not announce them
+  /// (§6.5.1).
   private static let connection: Set<String> = [
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   ]
 }
 
 extension HTTPHeaders {
-  /// Makes the announced length that of the body, or announces none (RFC 9112 §6).
+  /// Makes `Content-Length` that of the body, or removes it (RFC 9112 §6).
   ///
-  /// - Parameter isChunked: whether a body whose length is not announced is sent in chunks though it is empty.
+  /// - Parameter isChunked: A Boolean value that indicates whether an empty body without an
+  ///   announced length is sent in chunks.
   mutating func frame(bodyLength: Int, isChunked: Bool) {
     if self["content-length"] == ["\(bodyLength)"] { return }
     remove(name: "content-length")

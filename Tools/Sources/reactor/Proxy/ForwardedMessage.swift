@@ -2,11 +2,11 @@ import Foundation
 import HTTPTypes
 import NIOCore
 
-/// A request or a response on its way through, whole, without what belongs to its connection.
+/// A whole request or response in transit, without the fields of its connection.
 struct ForwardedMessage<Head: Sendable>: Sendable {
   var head: Head
   var body: ByteBuffer
-  /// Whether the body came in chunks, its length unannounced.
+  /// A Boolean value that indicates whether the body was chunked, without an announced length.
   var isChunked = false
 }
 
@@ -17,7 +17,7 @@ extension ByteBuffer {
   var data: Data { Data(readableBytesView) }
 }
 
-/// How much of one body is kept in memory, in bytes.
+/// The maximum size of one body in memory.
 enum BodyLimit {
   static let bytes = 64 << 20
 }

@@ -6,11 +6,11 @@ import Foundation
   import Musl
 #endif
 
-/// How many files and sockets the process may have open.
+/// The system's limit of open files and sockets for this process.
 enum OpenFiles {
-  /// Asks the system for as many as so many clients need, each with a connection to the server behind the proxy.
+  /// Raises the limit for `clients` clients, each with a connection to the server behind the proxy.
   ///
-  /// - Returns: for how many clients there is room.
+  /// - Returns: The number of clients that the limit allows, at most `clients`.
   static func makeRoom(forClients clients: Int) -> Int {
     var limit = rlimit()
     guard getrlimit(resource, &limit) == 0 else { return clients }

@@ -3,30 +3,33 @@ import HTTPCaching
 import HTTPTypes
 import NIOCore
 
-/// What `reactor proxy` does with one request: it asks ``ReactorCore/HTTPCache``, and the server where that says so.
+/// The answer of `reactor proxy` to one request. It consults `HTTPCache`, and forwards the request
+/// if necessary.
 struct Proxy: Sendable {
   let cache: HTTPCache
   let upstream: Upstream
-  /// Whether any stale answer that is not forbidden stands in for a server that gives none.
+  /// A Boolean value that indicates whether any stale response may replace a missing answer of the
+  /// server, unless the response forbids it.
   var isStaleOnDisconnect = false
   /// The wall clock.
   var now: @Sendable () -> Date = { Date() }
-  /// Gets a line per exchange.
+  /// A closure that receives a line for each exchange.
   var trace: (@Sendable (String) -> Void)?
   private let revalidations = Revalidations()
 
-  /// Cancelling ends the request to the server.
+  /// Returns the answer to a request. Cancellation ends the request to the server.
   ///
   /// - Parameters:
-  ///   - request: with the path that the client sent.
-  ///   - interim: called with each response before the final one.
+  ///   - request: The request, with the path that the client sent.
+  ///   - interim: A closure that receives each response before the final one.
   func answer(
     _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
   ) async -> ProxyResponse {
     let start = ContinuousClock.now
     let target = target(of: request)
     let scope = Self.scope(of: target.headerFields)
-    // Its body is no part of a key, and nothing says what it means (RFC 9110 §9.3.1): such a request is the server's alone.
+    // The body of a GET is not part of the key and has no defined meaning (RFC 9110 §9.3.1), so
+    // such a request bypasses the cache.
     if [.get, .head].contains(target.method), request.body.readableBytes > 0 {
       let answer = await pass(request, to: target, interim: interim)
       tell(request, answer, since: start)
@@ -68,7 +71,7 @@ struct Proxy: Sendable {
     }
   }
 
-  /// Sends a request past the cache.
+  /// Forwards a request without the cache.
   private func pass(
     _ request: ForwardedRequest, to target: HTTPRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
   ) async -> ProxyResponse {
@@ -79,7 +82,7 @@ struct Proxy: Sendable {
     }
   }
 
-  /// The request as it is to be sent to the server behind.
+  /// Returns the request for the server behind the proxy.
   private func target(of request: ForwardedRequest) -> HTTPRequest {
     var head = request.head
     let address = upstream.address
@@ -89,7 +92,8 @@ struct Proxy: Sendable {
     return head
   }
 
-  /// Whoever signs requests has a scope of its own, which is named by a digest.
+  /// Returns a scope for each value of `Authorization`, named by a digest; the shared scope without
+  /// one.
   private static func scope(of fields: HTTPFields) -> Scope {
     CredentialScope.scope(of: HTTPFields(fields.filter { $0.name == .authorization }))
   }

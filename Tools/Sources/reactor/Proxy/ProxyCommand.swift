@@ -3,7 +3,7 @@ import Foundation
 import HTTPCaching
 import ReactorSQLite
 
-/// `reactor proxy`: a caching reverse proxy, until it is interrupted.
+/// `reactor proxy`: a caching reverse proxy that runs until it is interrupted.
 struct ProxyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "proxy",
@@ -68,9 +68,11 @@ struct ProxyCommand: AsyncParsableCommand {
     throw ExitCode(await Interrupt.ending { await serve() })
   }
 
-  /// - Returns: the exit code, once the task is cancelled.
+  /// Serves until the task is cancelled.
+  ///
+  /// - Returns: The exit code.
   private func serve() async -> Int32 {
-    // A write that nobody reads is to fail, and not to end the process.
+    // A write without a reader fails, instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
     let server: ProxyServer
     do {
@@ -89,7 +91,7 @@ struct ProxyCommand: AsyncParsableCommand {
     let (never, end) = AsyncStream.makeStream(of: Never.self)
     for await _ in never {}
     end.finish()
-    // In a task of its own, since this one is cancelled.
+    // A task of its own, since this one is cancelled.
     await Task { await server.stop() }.value
     return ExitCode.success.rawValue
   }

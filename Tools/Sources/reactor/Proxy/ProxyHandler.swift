@@ -3,11 +3,12 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// One client's connection: collects a request, and sends what the proxy answers. Requests come one at a time, since the pipeline
-/// holds back the next.
+/// The connection of one client. It collects a request, and sends the answer of the proxy. The
+/// pipeline holds back the next request until then.
 ///
-/// A client that ends its side of the connection still gets its answer. Nothing tells it from one that has gone: its
-/// request to the server goes on, unless the client resets the connection.
+/// A client that closes its side of the connection still gets its answer. The handler cannot
+/// distinguish it from one that has disconnected. Its request to the server therefore continues
+/// unless the client resets the connection.
 final class ProxyHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart
@@ -18,11 +19,11 @@ final class ProxyHandler: ChannelDuplexHandler {
   private var head: HTTPRequestHead?
   private var body = ByteBuffer()
   private var exchange: Task<Void, Never>?
-  /// True once the connection ends with the answer that is due.
+  /// A Boolean value that indicates whether the connection ends after the current answer.
   private var isLast = false
-  /// Whether a request has come whole that is not answered.
+  /// A Boolean value that indicates whether a complete request has no answer yet.
   private var isAnswering = false
-  /// Answers that are written and have not gone out whole.
+  /// The number of answers that were written and not yet sent completely.
   private var unsentAnswers = 0
   private var isInputClosed = false
 
@@ -38,7 +39,8 @@ final class ProxyHandler: ChannelDuplexHandler {
       if let status = RequestRules.refusal(of: head) { return refuse(status, context) }
       self.head = head
       body = ByteBuffer()
-      // The body is sent on whole, so that it is asked for here (RFC 9110 §10.1.1).
+      // The proxy forwards a body only when it is complete, so it asks the client for it here (RFC
+      // 9110 §10.1.1).
       let expectations = head.headers[canonicalForm: "expect"]
       if head.version == .http1_1, expectations.contains(where: { $0.lowercased() == "100-continue" }) {
         let head = HTTPResponseHead(version: .http1_1, status: .continue)
@@ -63,9 +65,9 @@ final class ProxyHandler: ChannelDuplexHandler {
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     switch error {
-    // What follows the last request is none.
+    // Bytes after the last request are ignored.
     case is HTTPParserError where isLast: break
-    // Of a request that was cut off, perhaps after the one that is answered.
+    // A request was cut off, perhaps after the one that is being answered.
     case is ByteToMessageDecoderError, HTTPParserError.invalidEOFState: endInput(context)
     case let error as HTTPParserError: refuse(RequestRules.status(of: error), context)
     default: context.close(promise: nil)
@@ -95,7 +97,8 @@ final class ProxyHandler: ChannelDuplexHandler {
     closeIfDone(context)
   }
 
-  /// The next request may have come before its client ended, and is answered too.
+  /// Closes the connection once the client has closed its side and all answers are sent. A request
+  /// that arrived before is answered too.
   private func closeIfDone(_ context: ChannelHandlerContext) {
     if isInputClosed, !isAnswering, unsentAnswers == 0 { context.close(promise: nil) }
   }
@@ -131,7 +134,7 @@ final class ProxyHandler: ChannelDuplexHandler {
   }
 }
 
-/// One request on its way to the proxy and back.
+/// The work of one request, from the proxy's answer to the response.
 private struct ClientRequest: Sendable {
   let proxy: Proxy
   let request: ForwardedRequest
@@ -140,10 +143,10 @@ private struct ClientRequest: Sendable {
 
   func run() async {
     let answer = await proxy.answer(request) { interim in
-      // HTTP/1.0 has none, and the body was asked for already.
+      // HTTP/1.0 has no interim responses, and the body has already been requested.
       guard head.version == .http1_1, interim.status != .continue else { return }
       var interim = interim
-      // It has no body (RFC 9110 §8.6).
+      // An interim response has no body (RFC 9110 §8.6).
       interim.headerFields[.contentLength] = nil
       channel.writeAndFlush(HTTPServerResponsePart.head(ClientResponse.head(interim)), promise: nil)
     }
@@ -151,14 +154,14 @@ private struct ClientRequest: Sendable {
   }
 }
 
-/// A response as it is sent to a client, with the framing of its connection.
+/// A response to a client, with the framing of its connection.
 private struct ClientResponse {
   var head: HTTPResponseHead
   var body = Data()
-  /// Whether the connection ends with it.
+  /// A Boolean value that indicates whether the connection ends after the response.
   var closes: Bool
 
-  /// One of the proxy's own, after which nothing is read.
+  /// Creates a response of the proxy itself, which ends the connection.
   init(status: HTTPResponseStatus) {
     head = HTTPResponseHead(
       version: .http1_1, status: status, headers: ["Content-Length": "0", "Connection": "close"])
@@ -167,7 +170,7 @@ private struct ClientResponse {
 
   init(_ answer: ProxyResponse, to request: HTTPRequestHead) {
     head = Self.head(answer.response)
-    // A client of HTTP/1.0 knows no chunks, and has its connection closed.
+    // HTTP/1.0 has no chunks, so the end of the connection ends the body.
     closes = request.isLastOfConnection
     let status = answer.response.status
     if status == .noContent || status.kind == .informational {

@@ -2,13 +2,13 @@ import Foundation
 import HTTPCaching
 import HTTPTypes
 
-/// What a client of the proxy gets.
+/// The answer of the proxy to a client.
 struct ProxyResponse: Sendable {
   var response: HTTPResponse
   var body = Data()
-  /// Where it is from, in one word.
+  /// The source of the answer, in one word.
   var source: String
-  /// What went wrong on the way; the answer is whole all the same.
+  /// An error on the way to the answer. The answer is complete nevertheless.
   var failure: (any Error)?
 
   init(_ answer: CacheResponse) {
@@ -18,14 +18,14 @@ struct ProxyResponse: Sendable {
     failure = answer.failure
   }
 
-  /// The server's answer as it came.
+  /// Creates the server's answer as it was received.
   init(_ message: ForwardedResponse) {
     response = message.head
     body = message.body.data
     source = "network"
   }
 
-  /// 502: the server gave no whole answer (RFC 9110 §15.6.3).
+  /// Creates a 502: the server gave no complete answer (RFC 9110 §15.6.3).
   init(failure: any Error) {
     response = HTTPResponse(status: .badGateway, headerFields: [.contentLength: "0"])
     source = "network"

@@ -3,17 +3,20 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// Listens for clients of a proxy.
+/// A server that accepts the clients of a proxy.
 final class ProxyServer: Sendable {
   private let channel: any Channel
   private let connections: Connections
 
-  /// Returns once it listens.
+  /// Starts the server, and returns once it listens.
   ///
   /// - Parameters:
-  ///   - hosts: the names under which it serves requests, beside those of this machine and the address itself.
-  ///   - maxConnections: how many clients are let in at once.
-  /// - Throws: where the address cannot be had.
+  ///   - proxy: The proxy that answers requests.
+  ///   - address: The address to listen at.
+  ///   - hosts: The host names to serve, beside those of this machine and the address itself.
+  ///   - maxConnections: The maximum number of open client connections.
+  ///   - pace: The minimum speed of a request.
+  /// - Throws: An error, if the address is not available.
   static func start(
     _ proxy: Proxy, on address: ListenArgument, hosts: [String] = [], maxConnections: Int = 1024,
     pace: RequestPaceLimits = RequestPaceLimits()
@@ -23,11 +26,12 @@ final class ProxyServer: Sendable {
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.backlog, value: 256)
-      // One at a time, so that none is let in beyond the limit.
+      // One connection per read, so that none is accepted beyond the limit.
       .serverChannelOption(.maxMessagesPerRead, value: 1)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          // Where the system has no more files all the same, it waits instead of trying again at once.
+          // If the system runs out of files nevertheless, accepting pauses instead of failing in a
+          // loop.
           try channel.pipeline.syncOperations.addHandlers([AcceptBackoffHandler(), ConnectionLimit(maxConnections)])
         }
       }
@@ -50,7 +54,8 @@ final class ProxyServer: Sendable {
 
   var port: Int { channel.localAddress?.port ?? 0 }
 
-  /// Ends: nobody new is let in, exchanges may finish for as long as `grace`, and then every connection is closed.
+  /// Stops the server. It accepts no more connections, lets exchanges finish within `grace`, and
+  /// then closes every connection.
   func stop(grace: Duration = .seconds(5)) async {
     try? await channel.close()
     await connections.close(after: grace)
@@ -62,7 +67,7 @@ final class ProxyServer: Sendable {
     var framing = HTTPResponseEncoder.Configuration()
     framing.automaticallySetFramingHeaders = false
     try channel.pipeline.syncOperations.addHandlers([
-      // Longer than a server behind it may take.
+      // More than the time that a server behind the proxy may take.
       IdleStateHandler(allTimeout: .minutes(2)), HTTPResponseEncoder(configuration: framing),
       RequestPace.Arrivals(), RequestRules.makeParser(), HTTPServerPipelineHandler(), RequestPace(pace),
       ProxyHandler(proxy, hosts),
@@ -70,7 +75,7 @@ final class ProxyServer: Sendable {
   }
 }
 
-/// The connections that are open.
+/// The open connections.
 private final class Connections: Sendable {
   private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
@@ -80,7 +85,8 @@ private final class Connections: Sendable {
     channel.closeFuture.whenComplete { [self] _ in channels.withLock { _ = $0.removeValue(forKey: identifier) } }
   }
 
-  /// Closes what is idle at once, and the rest when its exchange has ended, or after `grace`.
+  /// Closes idle connections at once, and the others when their exchange has ended, or after
+  /// `grace`.
   func close(after grace: Duration) async {
     let open = channels.withLock { Array($0.values) }
     guard !open.isEmpty else { return }

@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// An exchange as one line of standard error.
 enum ProxyTrace {
-  /// Method, path, status, where the answer is from, its age, its size, the time it took, and what went wrong. Fields are not told;
-  /// of secret query items only digests are.
+  /// Returns the method, the path, the status, the source, the age, the size, the duration, and the
+  /// error. The line has no header fields, and digests in place of secret query items.
   static func line(_ request: HTTPRequest, _ answer: ProxyResponse, in duration: Duration) -> String {
     let secret = HTTPCache.defaultSecretQueryItems
     let path = RecordKey(method: .get, url: request.path ?? "", secretQueryItems: secret).url

@@ -1,26 +1,27 @@
 import NIOCore
 import NIOHTTP1
 
-/// How slowly a client may send a request.
+/// The minimum speed of a client's request.
 struct RequestPaceLimits: Sendable {
-  /// How long a request's head may take from its first byte to its last.
+  /// The maximum time from the first byte of a head to its last.
   var head: TimeAmount = .seconds(30)
-  /// In each of these periods, a body brings at least ``bytes``, or ends.
+  /// The period in which a body must bring at least ``bytes``, or end.
   var period: TimeAmount = .seconds(30)
   var bytes = 16 << 10
 }
 
-/// Closes the connection of a client that sends a request too slowly, so that it holds no place for ever.
+/// Closes the connection of a client that sends a request too slowly, so that it cannot occupy a
+/// place for ever.
 ///
-/// It stands behind SwiftNIO's `HTTPServerPipelineHandler`, which holds back the next request while one is answered: that time
-/// counts for none.
+/// The handler follows SwiftNIO's `HTTPServerPipelineHandler`, which holds back the next request
+/// during an answer. That time does not count.
 final class RequestPace: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias InboundOut = HTTPServerRequestPart
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// Tells the handlers behind that bytes have come, before they are parsed. It stands in front of the parser.
+  /// Reports arriving bytes to the handlers behind the parser. It precedes the parser.
   final class Arrivals: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -34,15 +35,17 @@ final class RequestPace: ChannelDuplexHandler {
   }
 
   private let limits: RequestPaceLimits
-  /// Ends the connection, unless it is cancelled.
+  /// A timer that closes the connection.
   private var deadline: Scheduled<Void>?
-  /// Bytes of the body in this period.
+  /// The number of bytes of the body in this period.
   private var moved = 0
   private var isAnswering = false
-  /// True from the first piece of a head until it has come whole. A head that begins in the same piece as the end of another
-  /// request counts from its next piece on; until then the connection's own limit of idle time holds.
+  /// A Boolean value that indicates whether a head has begun and is not complete.
+  ///
+  /// A head that begins in the same read as the end of another request counts from its next bytes
+  /// on. Until then, the connection's idle timeout applies.
   private var isHeadPending = false
-  /// True from a head until the end of its body.
+  /// A Boolean value that indicates whether a body is expected: from a head to the end of its body.
   private var isInBody = false
 
   init(_ limits: RequestPaceLimits = RequestPaceLimits()) { self.limits = limits }

@@ -2,9 +2,10 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// The rules for a client's request beyond those of SwiftNIO's parser: what two recipients might read in two ways is refused.
+/// The rules for requests beyond those of SwiftNIO's parser. A request that two recipients might
+/// interpret differently is refused.
 enum RequestRules {
-  /// A parser within the limits of a head, which it applies to trailers too.
+  /// Returns a parser with the limits of a head. They apply to trailers too.
   static func makeParser() -> ByteToMessageHandler<HTTPRequestDecoder> {
     var limits = NIOHTTPDecoderLimitConfiguration()
     (limits.maxHeaderFieldSize, limits.maxHeaderListSize) = (64 << 10, 64 << 10)
@@ -13,49 +14,53 @@ enum RequestRules {
       HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits))
   }
 
-  /// The status of a refusal, or `nil` where the head is as it should be.
+  /// Returns the status of a refusal, or `nil` if the head is valid.
   static func refusal(of head: HTTPRequestHead) -> HTTPResponseStatus? {
     guard isHTTP(head.method) else { return .notImplemented }
-    // RFC 9112 §3.2.
+    // RFC 9112 §3.2: a request of HTTP/1.1 has exactly one `Host`.
     let hasOneHost = head.version == .http1_0 || head.headers["host"].count == 1
     return hasOneHost && hasOneLength(head) && isUTF8(head.headers) ? nil : .badRequest
   }
 
-  /// The status that answers what the parser refused.
+  /// Returns the status for an error of the parser.
   static func status(of error: HTTPParserError) -> HTTPResponseStatus {
     error == .invalidMethod ? .notImplemented : .badRequest
   }
 
-  /// The method as it was sent; SwiftNIO writes M-SEARCH without its hyphen.
+  /// Returns the method as it was sent. SwiftNIO spells M-SEARCH without its hyphen.
   static func method(of head: HTTPRequestHead) -> HTTPRequest.Method? {
     HTTPRequest.Method(rawValue: head.method == .MSEARCH ? "M-SEARCH" : head.method.rawValue)
   }
 
-  /// The parser knows methods of RTSP and of Icecast too.
+  /// Returns a Boolean value that indicates whether the method belongs to HTTP. The parser accepts
+  /// those of RTSP and Icecast too.
   private static func isHTTP(_ method: HTTPMethod) -> Bool {
     if case .RAW(let name) = method { name == "QUERY" } else { true }
   }
 
-  /// RFC 9112 §6.1: a body is in chunks and in no other coding. The parser refuses two lengths.
+  /// Returns a Boolean value that indicates whether the length is unambiguous: the only transfer
+  /// coding is `chunked` (RFC 9112 §6.1). The parser refuses two lengths.
   private static func hasOneLength(_ head: HTTPRequestHead) -> Bool {
     let codings = head.headers["transfer-encoding"]
     guard let coding = codings.first else { return true }
-    // By bytes: the lower case of the Kelvin sign is a k.
+    // The number of bytes is compared too, since the lower case of the Kelvin sign is a k.
     return codings.count == 1 && head.version == .http1_1 && coding.utf8.count == "chunked".utf8.count
       && coding.lowercased() == "chunked"
   }
 
-  /// The parser replaces bytes that are no UTF-8. Two values that differ in them would become one (RFC 9110 §5.5), and one
-  /// client might get the answer to another's request.
+  /// Returns a Boolean value that indicates whether all values are UTF-8. The parser replaces other
+  /// bytes, so two different values could become equal (RFC 9110 §5.5). A client could then get the
+  /// answer to another's request.
   private static func isUTF8(_ headers: HTTPHeaders) -> Bool {
     headers.allSatisfy { !$0.value.unicodeScalars.contains("\u{FFFD}") }
   }
 }
 
 extension HTTPRequestHead {
-  /// A Boolean value that indicates whether the connection ends with the answer: what follows is no request (RFC 9112 §9.6).
+  /// A Boolean value that indicates whether the connection ends after the answer. Later bytes are
+  /// no request (RFC 9112 §9.6).
   ///
-  /// After a request for another protocol SwiftNIO's parser stops. The proxy answers in HTTP/1.1, and the client connects
-  /// again.
+  /// SwiftNIO's parser stops after a request to upgrade. The proxy answers it in HTTP/1.1, and the
+  /// client reconnects.
   var isLastOfConnection: Bool { !isKeepAlive || version == .http1_0 || headers.contains(name: "upgrade") }
 }

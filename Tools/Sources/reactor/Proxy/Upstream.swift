@@ -5,27 +5,35 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Sends requests to the server behind the proxy, each on a connection of its own (RFC 9112 §9.6): what a server sends beyond its
-/// answer reaches no other exchange, and no request is lost to a connection that was just closed.
+/// Sends requests to the server behind the proxy, each on a connection of its own (RFC 9112 §9.6).
 ///
-/// It follows no redirect, decodes no content and repeats nothing.
+/// Bytes beyond an answer cannot reach another exchange, and no request is lost to a connection
+/// that was just closed. Redirects are not followed, content is not decoded, and nothing is
+/// retried.
 struct Upstream: Sendable {
   let address: UpstreamArgument
   private let tls: NIOSSLContext?
   private let silence: TimeAmount
 
-  /// - Parameter silence: how long nothing may come or go.
-  /// - Throws: where the system's certificates cannot be read.
+  /// Creates an upstream.
+  ///
+  /// - Parameters:
+  ///   - address: The server behind the proxy.
+  ///   - silence: The maximum time without any bytes. Default: 60 seconds.
+  /// - Throws: An error, if the certificates of the system cannot be read.
   init(_ address: UpstreamArgument, silence: Duration = .seconds(60)) throws {
     self.address = address
     tls = address.isSecure ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
     self.silence = .init(silence)
   }
 
-  /// Cancelling closes the connection.
+  /// Sends the request, and returns the complete response. Cancellation closes the connection.
   ///
-  /// - Parameter interim: called on an event loop with each response before the final one (RFC 9110 §15.2).
-  /// - Throws: where there is no whole answer.
+  /// - Parameters:
+  ///   - request: The request to send.
+  ///   - interim: A closure that receives each response before the final one (RFC 9110 §15.2), on
+  ///     an event loop.
+  /// - Throws: An error, if there is no complete response.
   func send(
     _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
   ) async throws -> ForwardedResponse {
@@ -33,7 +41,7 @@ struct Upstream: Sendable {
       .connectTimeout(.seconds(10))
       .channelOption(.socketOption(.tcp_nodelay), value: 1)
       .connect(host: address.host, port: address.port).get()
-    // Of several addresses, only the one that answered has a request to fail.
+    // Made after the connection: of several addresses, only the connected one may fail the answer.
     let answer = channel.eventLoop.makePromise(of: ForwardedResponse.self)
     return try await withTaskCancellationHandler {
       channel.eventLoop.execute {
@@ -57,7 +65,7 @@ struct Upstream: Sendable {
   ) throws {
     let pipeline = channel.pipeline.syncOperations
     if let tls {
-      // An address has no name that could be sent (RFC 6066 §3).
+      // An IP address cannot be sent as a server name (RFC 6066 §3).
       let isAddress = (try? SocketAddress(ipAddress: address.host, port: 0)) != nil
       try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : address.host))
     }
@@ -86,7 +94,7 @@ struct Upstream: Sendable {
     if request.body.readableBytes > 0 {
       channel.write(HTTPClientRequestPart.body(.byteBuffer(request.body)), promise: nil)
     }
-    // A connection that was closed before there was anybody to be told.
+    // The connection was closed before the handler was there to report it.
     channel.writeAndFlush(HTTPClientRequestPart.end(nil)).whenFailure { _ in
       if !channel.isActive { answer.fail(UpstreamFailure.disconnected) }
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// Collects one answer, and closes the connection.
+/// Collects one response, and closes the connection.
 final class UpstreamHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundOut = HTTPClientRequestPart
@@ -13,7 +13,8 @@ final class UpstreamHandler: ChannelInboundHandler {
   private var head: HTTPResponse?
   private var body = ByteBuffer()
 
-  /// - Parameter isHead: whether HEAD was asked for, so that no answer has a body.
+  /// - Parameter isHead: A Boolean value that indicates whether the request is HEAD, whose response
+  ///   has no body.
   init(
     answer: EventLoopPromise<ForwardedResponse>, isHead: Bool, interim: @escaping @Sendable (HTTPResponse) -> Void
   ) {
@@ -30,14 +31,14 @@ final class UpstreamHandler: ChannelInboundHandler {
       body.writeBuffer(&part)
     case .end:
       guard let head else { return }
-      // The first to come counts: what follows it is no part of it (RFC 9112 §6.3).
+      // The first response counts; bytes after it are not part of it (RFC 9112 §6.3).
       answer.succeed(ForwardedResponse(head: head, body: body))
       context.close(promise: nil)
     }
   }
 
   private func receive(_ head: HTTPResponseHead, _ context: ChannelHandlerContext) {
-    // No upgrade was asked for (RFC 9110 §15.2.2).
+    // The proxy never requests an upgrade (RFC 9110 §15.2.2).
     guard (100...999).contains(head.status.code), head.status != .switchingProtocols,
       !hasBody(head.status) || Self.isReadable(in: head.headers["transfer-encoding"]),
       let fields = EndToEndFields.of(head.headers)
@@ -49,19 +50,23 @@ final class UpstreamHandler: ChannelInboundHandler {
     if status.kind == .informational { interim(response) } else { self.head = response }
   }
 
-  /// An answer to HEAD may name the coding that its body would have had (RFC 9112 §6.1).
+  /// Returns a Boolean value that indicates whether the response has a body. A response to HEAD may
+  /// announce the coding of a body that it does not have (RFC 9112 §6.1).
   private func hasBody(_ status: HTTPResponseStatus) -> Bool { status.mayHaveResponseBody && !isHead }
 
-  /// Whether a body in these transfer codings is read as what it is. No coding was asked for (RFC 9110 §10.1.4), and none but chunks
-  /// is undone here: any other known one would be the body's, and nothing would say so. A single name that nobody knows says nothing;
-  /// such a body ends with the connection (RFC 9112 §6.3).
+  /// Returns a Boolean value that indicates whether a body in these transfer codings can be read.
+  ///
+  /// The request asks for no coding (RFC 9110 §10.1.4), and the parser decodes chunks only. Any
+  /// other known coding would stay in the body without a field that says so. An unknown coding is
+  /// accepted alone; its body ends with the connection (RFC 9112 §6.3).
   static func isReadable(in codings: [String]) -> Bool {
     guard let coding = codings.first?.lowercased() else { return true }
     guard codings.count == 1, HTTPField.Name(coding) != nil else { return false }
     return coding == "chunked" || !coding.contains("chunked") && !codingNames.contains(coding)
   }
 
-  /// Those that are registered, for transfers (RFC 9112 §7.3) and for contents (RFC 9110 §16.6), and what servers write for them.
+  /// The registered codings of transfers (RFC 9112 §7.3) and contents (RFC 9110 §16.6), and common
+  /// other names of them.
   private static let codingNames: Set<String> = [
     "aes128gcm", "br", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "identity", "pack200-gzip", "trailers",
     "x-compress", "x-deflate", "x-gzip", "zstd",
@@ -87,7 +92,7 @@ final class UpstreamHandler: ChannelInboundHandler {
   }
 }
 
-/// Why there is no whole answer.
+/// The reason for a missing or incomplete response.
 enum UpstreamFailure: Error {
   case disconnected, garbage, silent, tooLarge
 }

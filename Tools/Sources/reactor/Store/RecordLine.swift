@@ -1,13 +1,13 @@
 import Foundation
 import ReactorCore
 
-/// What `reactor store list` says of a record.
+/// The line of a record in `reactor store list`.
 struct RecordLine: Encodable {
   let key: String
   let url: String
   let size: Int
   let fetchedAt: Date
-  /// `null` where the response says nothing.
+  /// The end of the freshness; `null` if the response does not declare any.
   let freshUntil: Date?
 
   private enum CodingKeys: CodingKey {
@@ -28,11 +28,11 @@ struct RecordLine: Encodable {
     try container.encode(url, forKey: .url)
     try container.encode(size, forKey: .size)
     try container.encode(fetchedAt, forKey: .fetchedAt)
-    // A member that is always there.
+    // `encode` writes the member even if it is `null`.
     try container.encode(freshUntil, forKey: .freshUntil)
   }
 
-  /// The lines as a table: what is of one width first, so that a long URL moves nothing.
+  /// Returns the lines as a table. The URL is the last column, so that a long one shifts no other.
   static func table(_ lines: [RecordLine]) -> String {
     let head = ["KEY", "SIZE", "FETCHED AT", "FRESH UNTIL", "URL"]
     let rows = lines.map { line in
@@ -49,7 +49,7 @@ struct RecordLine: Encodable {
   }
 }
 
-/// Values as the command prints them: members in the alphabet's order, times as RFC 3339 has them.
+/// JSON as the command prints it: sorted members, and dates of RFC 3339.
 enum JSONOutput {
   static func bytes(_ value: some Encodable) throws -> Data {
     let encoder = JSONEncoder()

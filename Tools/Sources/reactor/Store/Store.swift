@@ -2,12 +2,14 @@ import Foundation
 import ReactorCore
 import ReactorSQLite
 
-/// The persistence at a path that was given, of either kind.
+/// The persistence at a given path, of either kind.
 enum Store {
   case files(FilePersistence)
   case database(SQLitePersistence)
 
-  /// - Throws: `SQLitePersistenceError`.
+  /// Opens the store.
+  ///
+  /// - Throws: `SQLitePersistenceError`, if the database cannot be opened.
   init(_ argument: StoreArgument) throws {
     switch argument.kind {
     case .directory: self = .files(FilePersistence(directory: argument.directory))
@@ -22,7 +24,8 @@ enum Store {
     }
   }
 
-  /// What of the store at a path cannot be read. A damaged database is left as it is: opening it would set it aside.
+  /// Returns the records of the store at a path that cannot be read. Nothing changes: to open a
+  /// damaged database would set it aside.
   static func verify(_ argument: StoreArgument) async throws -> [RecordDefect] {
     switch argument.kind {
     case .directory: try await FilePersistence(directory: argument.directory).verify()
@@ -30,7 +33,7 @@ enum Store {
     }
   }
 
-  /// Gives what is not needed back to the disk. Files take no more than they need.
+  /// Returns unused space to the file system. Stores of files have none.
   func compact() async throws {
     if case .database(let database) = self { try await database.compact() }
   }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `reactor store`: what a store holds.
+/// `reactor store`: lists, shows, removes and checks the records of a store.
 struct StoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",
@@ -15,13 +15,14 @@ struct StoreCommand: ParsableCommand {
     ])
 }
 
-/// Which store; every subcommand's.
+/// The store option of every subcommand.
 struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("The directory, or the .sqlite file.", valueName: "path"), transform: StoreArgument.parse)
   var store: StoreArgument
 
-  /// Opens the store, runs `body` with it (`nil`: there is none), and ends the process with the exit code that it gives.
+  /// Opens the store, runs `body`, and exits with the code that it returns. `body` gets `nil` if
+  /// there is no store.
   func run(_ body: (Store?) async throws -> Int32) async throws -> Never {
     throw ExitCode(await status(body))
   }

@@ -1,14 +1,14 @@
 import ArgumentParser
 import ReactorCore
 
-/// Which record of which store.
+/// The record argument and the store option of a subcommand.
 struct StoredRecordOptions: ParsableArguments {
   @Argument(help: "The record's key, or its beginning.")
   var key: String
 
   @OptionGroup var options: StoreOptions
 
-  /// Opens the store, finds the record, runs `body`, and ends the process with the exit code that it gives.
+  /// Opens the store, finds the record, runs `body`, and exits with the code that it returns.
   func run(_ body: (Store, RecordKey) async throws -> Int32) async throws -> Never {
     try await options.run { store in
       let found = try await StoreKey.find(key, in: store)
@@ -17,9 +17,11 @@ struct StoredRecordOptions: ParsableArguments {
   }
 }
 
-/// Finds a record by its key, or by as much of the key's beginning as no other has.
+/// Finds a record by its key, or by a unique prefix of the key.
 enum StoreKey {
-  /// - Throws: ``ExitStatus`` where none, or more than one, begins so.
+  /// Finds the record.
+  ///
+  /// - Throws: ``ExitStatus``, if no key or more than one key has the prefix.
   fileprivate static func find(_ prefix: String, in store: Store?) async throws -> (store: Store, key: RecordKey) {
     let entries = try await store?.persistence.entries(in: nil, url: nil) ?? []
     let found = entries.map(\.key).filter { !prefix.isEmpty && $0.digest.hasPrefix(prefix.lowercased()) }

@@ -2,9 +2,10 @@ import Foundation
 
 /// JSON on one line.
 enum CompactJSON {
-  /// `json` without white space outside of strings and without a byte order mark; every other byte as it was received.
+  /// Returns `json` without white space outside of strings and without a byte order mark. All other
+  /// bytes stay as they are.
   ///
-  /// - Parameter json: whole and valid, so that a string holds no raw newline (RFC 8259 §7).
+  /// - Parameter json: Complete and valid JSON, whose strings contain no raw newline (RFC 8259 §7).
   static func bytes(_ json: Data) -> Data {
     var result: [UInt8] = []
     result.reserveCapacity(json.count)

@@ -2,9 +2,10 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// A state as one line of standard output: a JSON object whose members stand in a fixed order.
+/// A state as one line of standard output: a JSON object with its members in a fixed order.
 enum StateLine {
-  /// The line with its newline. `value` is the JSON as it was received, but for white space.
+  /// Returns the line with its newline. `value` is the JSON as it was received, without white
+  /// space.
   static func bytes(_ state: LoadState<Data>) -> Data {
     var line = Data(#"{"value":"#.utf8)
     line += state.value.map(CompactJSON.bytes) ?? Data("null".utf8)
@@ -17,7 +18,8 @@ enum StateLine {
     return line
   }
 
-  /// The words are those of standard error, which hold no secret.
+  /// Returns the error as a JSON object. The message is that of standard error, which contains no
+  /// secret.
   private static func object(_ error: ReactorError) -> String {
     let status = if case .server(let response, _) = error { #""status":\#(response.status.code),"# } else { "" }
     return #"{"kind":"\#(kind(of: error))",\#(status)"message":\#(quoted(ExitStatus(error).text))}"#
@@ -59,7 +61,7 @@ enum StateLine {
 
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
-    // By scalars: a quote and a combining mark after it are one Character.
+    // By Unicode scalars, since a quote with a combining mark is one `Character`.
     for scalar in TraceLine.oneLine(text).unicodeScalars {
       if scalar == "\"" || scalar == "\\" { quoted.unicodeScalars.append("\\") }
       quoted.unicodeScalars.append(scalar)

@@ -1,22 +1,26 @@
 import Foundation
 import ReactorCore
 
-/// `reactor fetch --watch`: a line for each new state of a resource, until the task is cancelled.
+/// `reactor fetch --watch`: prints a line for each new state of a resource, until the task is
+/// cancelled.
 struct Watch: Sendable {
   let reactor: Reactor<Data>
   let resource: Resource
   let policy: FetchPolicy
-  /// How long after an answer the server is asked again; `nil` is never.
+  /// The time after an answer at which the server is asked again; `nil` for never.
   let interval: Duration?
 
-  /// - Returns: the exit code.
+  /// Prints the states.
+  ///
+  /// - Returns: The exit code.
   func run() async -> Int32 {
-    // A write that nobody reads is to fail, and not to end the process.
+    // A write without a reader fails, instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
     let status = await withTaskGroup(of: ExitStatus?.self) { group in
       group.addTask { await printStates() }
       group.addTask { await StandardStream.output.untilNobodyReads() ? .unwritableOutput : nil }
-      // The first to end ends the watch: without a reader, no further state might come whose line could not be written.
+      // The first task to end ends the watch. Without a reader, there may be no further state whose
+      // line could fail.
       let status = await group.next()
       group.cancelAll()
       return status ?? nil
@@ -25,11 +29,13 @@ struct Watch: Sendable {
     return status?.code ?? 0
   }
 
-  /// - Returns: why it ended; `nil` where it was cancelled.
+  /// Prints a line for each new state.
+  ///
+  /// - Returns: The reason for the end, or `nil` if the task was cancelled.
   private func printStates() async -> ExitStatus? {
     var last: Data?
     for await state in reactor.states(for: resource, policy: policy, polling: interval ?? .never) {
-      // It cannot be requested, now or later.
+      // The resource can never be requested.
       if let error = state.error, case .invalidResource = error { return ExitStatus(error) }
       let line = StateLine.bytes(state)
       guard line != last else { continue }
