@@ -2,127 +2,145 @@
 // type.
 //
 // `KeyedDecodingContainer(_:)` allocates a box, and asks the runtime for three generic types and a
-// conformance, which takes longer than to decode four members. So a session keeps the containers
-// that it has made. One that nobody else refers to is given out again, for another object: where it
-// reads is in memory of our own (`ContainerPlace`), and nothing of the box is touched.
+// conformance, which takes longer than to decode four members. So a session keeps the boxes that it
+// has made. One that nobody else refers to is given out again, for another object: its container is
+// a pointer to a place of the pool (`MemberPlace`), and nothing of the box is touched.
+//
+// Invariants:
+// 1. A place lives as long as its session. The container in a box is a raw pointer to it, and keeps
+//    nothing alive.
+// 2. A box is given out, and its place written, only while the pool alone refers to the box, and
+//    only by the call that has the session. So no container changes under whoever reads from it.
+// 3. At the end of a call each box that was given out is looked at. If somebody still has one, the
+//    session is over: it gives out no box again, and `KeptSessions` keeps it until nobody has any.
+// 4. Containers that are made when the session is over, or that have no room here, own the session
+//    (`OwningContainer`).
 //
 // This rests on one thing that is not documented: that `KeyedDecodingContainer` is one reference,
 // so that its count tells whether somebody else has it. It is checked for each key type; where it
-// does not hold, each container is a new one.
+// does not hold, each container is a new one that owns the session.
+
+import Synchronization
 
 /// The object that a container reads.
-struct ContainerPlace {
-  var core: UnsafeMutablePointer<Session.Core>
+struct MemberPlace {
+  let core: CorePointer
   var object: TapeIndex
 }
 
-/// Keeps the session alive, as long as somebody has the container.
-final class ContainerOwner {
-  let place: UnsafeMutablePointer<ContainerPlace>
-  /// `nil` while the container waits for its next use; nobody has it then.
-  private var keeper: Session?
-
-  init(_ session: Session, _ object: TapeIndex) {
-    place = .allocate(capacity: 1)
-    place.initialize(to: ContainerPlace(core: session.core, object: object))
-    keeper = session
-  }
-
-  deinit { place.deallocate() }
-
-  var session: Session {
-    guard let keeper else { preconditionFailure("a container that nobody has is read") }
-    return keeper
-  }
-
-  func use(_ session: Session) { keeper = session }
-  func rest() { keeper = nil }
-}
-
-/// The containers of one session that wait for their next use, or are in use.
+/// The boxes of one session.
 struct ContainerPool {
   private struct Entry {
+    let place: UnsafeMutablePointer<MemberPlace>
+    /// Of the box; `nil`: there is none yet.
     var key: ObjectIdentifier?
-    /// The box of a `KeyedDecodingContainer`.
+    /// Of a `KeyedDecodingContainer`.
     var box: AnyObject?
-    var owner: ContainerOwner?
-    var isResting = false
+    /// The call that has used it last.
+    var call: UInt64 = 0
   }
 
   /// By key type; a few for each, since models nest.
   private let entries: UnsafeMutablePointer<Entry>
-  /// The entries that do not rest.
-  private let active: UnsafeMutablePointer<UnsafeMutablePointer<Entry>>
-  private var activeCount = 0
-  private static let rows = 32
-  private static let perRow = 8
+  private let places: UnsafeMutablePointer<MemberPlace>
+  /// The entries that this call has used, as far as somebody may have their boxes.
+  private let used: UnsafeMutablePointer<UnsafeMutablePointer<Entry>>
+  private var usedCount = 0
+  private var call: UInt64 = 1
+  /// Settles which box makes way for another.
+  private var turn = 0
+  static let rows = 32
+  static let perRow = 8
+  private static let capacity = rows * perRow
 
-  init() {
-    entries = .allocate(capacity: Self.rows * Self.perRow)
-    entries.initialize(repeating: Entry(), count: Self.rows * Self.perRow)
-    active = .allocate(capacity: Self.rows * Self.perRow)
+  init(_ core: CorePointer) {
+    places = .allocate(capacity: Self.capacity)
+    places.initialize(repeating: MemberPlace(core: core, object: 0), count: Self.capacity)
+    entries = .allocate(capacity: Self.capacity)
+    for number in 0..<Self.capacity { (entries + number).initialize(to: Entry(place: places + number)) }
+    used = .allocate(capacity: Self.capacity)
   }
 
   func deallocate() {
-    entries.deinitialize(count: Self.rows * Self.perRow)
+    entries.deinitialize(count: Self.capacity)
     entries.deallocate()
-    active.deallocate()
+    places.deallocate()
+    used.deallocate()
   }
 
   @inline(__always)
   mutating func container<Key: CodingKey>(
-    keyedBy type: Key.Type, _ session: Session, _ object: TapeIndex
+    keyedBy type: Key.Type, _ core: CorePointer, _ object: TapeIndex
   ) -> KeyedDecodingContainer<Key> {
     // The static type, which is the box's.
     let key = ObjectIdentifier(Key.self)
-    var entry = entries + ((Int(bitPattern: key) >> 4) & (Self.rows &- 1)) &* Self.perRow
+    var entry = row(of: key)
     let end = entry + Self.perRow
     while entry < end {
-      if entry.pointee.key == key, isKnownUniquelyReferenced(&entry.pointee.box), let owner = entry.pointee.owner {
-        if entry.pointee.isResting {
-          owner.use(session)
-          activate(entry)
-        }
-        owner.place.pointee.object = object
+      if entry.pointee.key == key, isKnownUniquelyReferenced(&entry.pointee.box) {
+        if entry.pointee.call != call { note(entry) }
+        entry.pointee.place.pointee.object = object
         return unsafeBitCast(entry.pointee.box, to: KeyedDecodingContainer<Key>.self)
       }
-      if entry.pointee.key == nil { return add(type, session, object, to: entry) }
       entry += 1
     }
-    return KeyedDecodingContainer(MemberContainer<Key>(ContainerOwner(session, object)))
+    return add(type, core, object)
   }
 
-  private mutating func activate(_ entry: UnsafeMutablePointer<Entry>) {
-    entry.pointee.isResting = false
-    active[activeCount] = entry
-    activeCount += 1
+  @inline(__always) private func row(of key: ObjectIdentifier) -> UnsafeMutablePointer<Entry> {
+    let hash = UInt64(truncatingIfNeeded: Int(bitPattern: key)) &* 0x9E37_79B9_7F4A_7C15
+    return entries + Int(truncatingIfNeeded: hash >> 32) & (Self.rows &- 1) &* Self.perRow
+  }
+
+  /// An entry is noted once in each call, so that there is room.
+  private mutating func note(_ entry: UnsafeMutablePointer<Entry>) {
+    entry.pointee.call = call
+    used[usedCount] = entry
+    usedCount += 1
   }
 
   @inline(never) private mutating func add<Key: CodingKey>(
-    _ type: Key.Type, _ session: Session, _ object: TapeIndex, to entry: UnsafeMutablePointer<Entry>
+    _ type: Key.Type, _ core: CorePointer, _ object: TapeIndex
   ) -> KeyedDecodingContainer<Key> {
-    let owner = ContainerOwner(session, object)
-    let container = KeyedDecodingContainer(MemberContainer<Key>(owner))
-    if MemoryLayout<KeyedDecodingContainer<Key>>.size == MemoryLayout<AnyObject>.size {
-      entry.pointee = Entry(
-        key: ObjectIdentifier(Key.self), box: unsafeBitCast(container, to: AnyObject.self), owner: owner)
-      activate(entry)
-    }
+    let key = ObjectIdentifier(Key.self)
+    guard MemoryLayout<KeyedDecodingContainer<Key>>.size == MemoryLayout<AnyObject>.size, let entry = room(for: key)
+    else { return KeyedDecodingContainer(OwningContainer<Key>(core.session, object)) }
+    let container = KeyedDecodingContainer(MemberContainer<Key>(place: entry.pointee.place))
+    entry.pointee.key = key
+    entry.pointee.box = unsafeBitCast(container, to: AnyObject.self)
+    entry.pointee.place.pointee.object = object
+    if entry.pointee.call != call { note(entry) }
     return container
   }
 
-  /// Lets go of the session, which the containers that wait would keep, and of the containers that
-  /// a model has kept.
-  mutating func rest() {
-    for number in 0..<activeCount {
-      let entry = active[number]
-      if isKnownUniquelyReferenced(&entry.pointee.box) {
-        entry.pointee.owner?.rest()
-        entry.pointee.isResting = true
-      } else {
-        entry.pointee = Entry()
-      }
+  /// An entry for another box: one that has none, else one whose box nobody has, by turns.
+  private mutating func room(for key: ObjectIdentifier) -> UnsafeMutablePointer<Entry>? {
+    let row = row(of: key)
+    for number in 0..<Self.perRow where row[number].key == nil { return row + number }
+    turn &+= 1
+    for number in 0..<Self.perRow {
+      let entry = row + (number &+ turn) & (Self.perRow &- 1)
+      if isKnownUniquelyReferenced(&entry.pointee.box) { return entry }
     }
-    activeCount = 0
+    return nil
   }
+
+  /// Looks at the boxes that the call has used, up to the first that somebody has.
+  ///
+  /// What is unique stays so, since the pool alone could give it out. So each box is passed once,
+  /// however often this is asked.
+  ///
+  /// - Returns: whether nobody has any.
+  mutating func isIdle() -> Bool {
+    while usedCount > 0 {
+      guard isKnownUniquelyReferenced(&used[usedCount - 1].pointee.box) else { return false }
+      usedCount -= 1
+    }
+    // Another thread may have had the last of them: its reads come before what is done next.
+    atomicMemoryFence(ordering: .acquiring)
+    return true
+  }
+
+  /// Begins another call.
+  mutating func begin() { call &+= 1 }
 }

@@ -69,27 +69,27 @@ extension ObjectIdentifier {
 /// A collection whose elements the decoder reads in a loop of its own, where that is what
 /// `init(from:)` would do.
 protocol FastCollection {
-  static func decode(_ session: Session, _ index: TapeIndex) throws -> Self
+  static func decode(_ core: CorePointer, _ index: TapeIndex) throws -> Self
 }
 
-extension Session {
+extension CorePointer {
   /// Decodes the value at `index`, for which there is a frame.
   @inline(__always) func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex) throws -> T {
-    let kind = kinds.kind(of: type, isOver: core.pointee.isOver)
+    let kind = pointee.kinds.kind(of: type, isOver: pointee.isOver)
     guard case .plain = kind else { return try special(kind, type, index) }
-    return try type.init(from: TapeDecoder(session: self, index: index))
+    return try type.init(from: TapeDecoder(session: session, index: index))
   }
 
   @inline(never) func special<T: Decodable>(_ kind: Kind, _ type: T.Type, _ index: TapeIndex) throws -> T {
     switch kind {
-    case .plain: try type.init(from: TapeDecoder(session: self, index: index))
+    case .plain: try type.init(from: TapeDecoder(session: session, index: index))
     case .date: same(try date(index, Place(index)))
     case .data: same(try data(index, Place(index)))
     case .url: same(try url(index, Place(index)))
     case .decimal: same(try decimal(index, Place(index)))
-    case .strings: same(try core.strings(index))
-    case .integers: same(try core.integers(index))
-    case .doubles: same(try core.doubles(index))
+    case .strings: same(try strings(index))
+    case .integers: same(try integers(index))
+    case .doubles: same(try doubles(index))
     case .collection(let collection): try decode(collection, as: type, index)
     }
   }
@@ -105,23 +105,23 @@ extension Session {
 
   /// Runs what a program gives to decode one value, with a decoder of it.
   func within<T>(_ index: TapeIndex, _ place: Place, _ body: (any Decoder) throws -> T) throws -> T {
-    try body(TapeDecoder(session: self, index: index))
+    try body(TapeDecoder(session: session, index: index))
   }
 
   /// Decodes a member.
   @inline(__always)
   func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex, _ key: some CodingKey) throws -> T {
     // Once the decoding is over, nothing is written: two threads may have kept two containers.
-    let isFramed = !core.pointee.isOver && core.pointee.frames.push(index, key)
-    defer { if isFramed { core.pointee.frames.pop() } }
+    let isFramed = !pointee.isOver && pointee.frames.push(index, key)
+    defer { if isFramed { pointee.frames.pop() } }
     return try decode(type, index)
   }
 
   /// Decodes an element.
   @inline(__always)
   func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex, element: Int) throws -> T {
-    let isFramed = !core.pointee.isOver && core.pointee.frames.push(index, element: element)
-    defer { if isFramed { core.pointee.frames.pop() } }
+    let isFramed = !pointee.isOver && pointee.frames.push(index, element: element)
+    defer { if isFramed { pointee.frames.pop() } }
     return try decode(type, index)
   }
 }
@@ -131,11 +131,11 @@ struct TapeDecoder: Decoder {
   let session: Session
   let index: TapeIndex
 
-  var codingPath: [any CodingKey] { session.path(of: index) }
+  var codingPath: [any CodingKey] { session.core.path(of: index) }
   var userInfo: [CodingUserInfoKey: Any] { session.core.pointee.strategies.options.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    try session.container(keyedBy: type, index)
+    try session.core.container(keyedBy: type, index)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try ElementContainer(session, index) }
@@ -162,7 +162,7 @@ extension TapeDecoder: SingleValueDecodingContainer {
   func decode(_ type: UInt32.Type) throws -> UInt32 { try session.core.integer(index, as: type, place) }
   func decode(_ type: UInt64.Type) throws -> UInt64 { try session.core.integer(index, as: type, place) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try session.core.integer(index, as: type, place) }
-  func decode<T: Decodable>(_ type: T.Type) throws -> T { try session.decode(type, index) }
+  func decode<T: Decodable>(_ type: T.Type) throws -> T { try session.core.decode(type, index) }
 }
 
 /// The decoder of a `super` that is not there: of null, at a path that no value has.

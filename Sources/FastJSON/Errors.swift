@@ -43,11 +43,7 @@ struct Place {
   }
 }
 
-extension Session {
-  func path(of index: TapeIndex) -> [any CodingKey] { core.path(of: index) }
-}
-
-extension UnsafeMutablePointer<Session.Core> {
+extension CorePointer {
   @inline(never) func path(_ place: Place) -> [any CodingKey] {
     var path = path(of: place.container)
     if let key = place.key { path.append(key) }

@@ -33,15 +33,20 @@ public final class FastJSONDecoder: Sendable {
   }
 
   private let state = Mutex(State())
+  private let kept: KeptSessions
 
   /// Bytes that are kept between calls at most.
   static let maximumSpareSize = 4 << 20
 
   /// A decoder with `JSONDecoder`'s own defaults.
-  public init() {}
+  public init() { kept = .shared }
+
+  /// For tests, which look at what is kept.
+  init(keeping kept: KeptSessions) { self.kept = kept }
 
   /// A decoder with the strategies of `decoder`, as they are now.
   public init(_ decoder: JSONDecoder) {
+    kept = .shared
     change { options in
       options.dates = decoder.dateDecodingStrategy
       options.data = decoder.dataDecodingStrategy
@@ -109,7 +114,7 @@ public final class FastJSONDecoder: Sendable {
   ///   model throws.
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
     try decode(from: data) {
-      try $0.decode(type, $1)
+      try $0.core.decode(type, $1)
     } foundation: {
       try $0.decode(type, from: data)
     }
@@ -130,7 +135,7 @@ public final class FastJSONDecoder: Sendable {
   public func decode<T: Decodable>(_ type: T.Type, from bytes: some ContiguousBytes) throws -> T {
     try bytes.withUnsafeBytes { buffer in
       try decode(from: buffer) {
-        try $0.decode(type, $1)
+        try $0.core.decode(type, $1)
       } foundation: {
         try $0.decode(type, from: Data(buffer))
       }
@@ -179,17 +184,18 @@ public final class FastJSONDecoder: Sendable {
     // What the last line of the call sees is then the only reference, unless the model kept
     // another.
     _ = consume spare
+    kept.sweep()
     defer { giveBack(&session) }
     return try body(session)
   }
 
   private func giveBack(_ session: inout Session) {
-    session.core.pointee.pool.rest()
-    guard isKnownUniquelyReferenced(&session), session.core.pointee.tape.size <= Self.maximumSpareSize else {
-      // Whoever still reads from it has it for himself.
-      session.core.pointee.isOver = true
-      return
+    guard session.core.pointee.pool.isIdle() else {
+      session.end()
+      return kept.add(session)
     }
+    guard isKnownUniquelyReferenced(&session) else { return session.end() }
+    guard session.core.pointee.tape.size <= Self.maximumSpareSize else { return }
     session.core.pointee.strategies = .standard
     session.core.pointee.frames.removeAll()
     session.core.pointee.names?.clear()

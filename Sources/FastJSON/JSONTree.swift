@@ -73,7 +73,7 @@ extension JSONTree {
     let hasCustomKeys = session.core.pointee.hasCustomKeys
     let index =
       hasCustomKeys
-      ? session.convertedNames(of: object.index).find(name) : session.core.find(name, in: object.index)
+      ? session.core.convertedNames(of: object.index).find(name) : session.core.find(name, in: object.index)
     return index == 0 ? nil : Value(index: index)
   }
 

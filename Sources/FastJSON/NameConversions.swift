@@ -21,7 +21,8 @@ struct NameConversions {
   private var slots = [Slot](repeating: Slot(), count: 128)
   /// By the original; `nil`: as it is.
   private var known: [String: Name?] = [:]
-  private var end = 0
+  /// Behind the last of them.
+  private(set) var end = 0
 
   /// Begins with another text.
   mutating func reset(behind end: Int) {
@@ -88,4 +89,27 @@ struct NameConversions {
     let joined = words[0].lowercased() + words.dropFirst().map(\.capitalized).joined()
     return name[..<first] + joined + name[name.index(after: last)...]
   }
+}
+
+/// The names of an object as a program's own strategy converts them.
+final class ConvertedNames {
+  private var values: [String: TapeIndex] = [:]
+  private(set) var names: [String] = []
+
+  init() {}
+
+  init(_ core: CorePointer, _ object: TapeIndex, _ convert: ([any CodingKey]) -> any CodingKey) {
+    let tape = core.pointee.tape
+    let path = core.path(of: object)
+    for member in 0..<tape.count(of: object) {
+      let name = convert(path + [PathKey(stringValue: tape.name(of: member, in: object))]).stringValue
+      // The first of equal names.
+      if values[name] == nil {
+        values[name] = tape.value(of: member, in: object)
+        names.append(name)
+      }
+    }
+  }
+
+  func find(_ name: String) -> TapeIndex { values[name] ?? 0 }
 }

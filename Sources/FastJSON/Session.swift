@@ -1,8 +1,8 @@
 // One decoding: a text, its tape, and which values are being decoded.
 //
-// Containers and decoders are structs that hold a session, which keeps the buffers alive for as
-// long as a model keeps one of them, and read through the session's pointer. The session is used by
-// one decoding at a time; once that has ended, nothing but hints is written.
+// Decoders hold a session, which keeps the buffers alive for as long as a model keeps one of them;
+// for keyed containers `ContainerPool.swift` says who does. All read through the session's pointer.
+// The session is used by one decoding at a time; once that has ended, nothing but hints is written.
 
 import Foundation
 import Synchronization
@@ -134,11 +134,14 @@ final class Session {
   /// Everything that changes, behind a pointer: reading it is not checked for exclusivity, and
   /// counts no reference.
   struct Core {
+    /// The session of these fields, which are freed when it ends.
+    let unretainedSession: Unmanaged<Session>
     var tape = Tape()
     var strategies = Strategies.standard
     var names: NameConversions?
     var frames = Frames()
-    var pool = ContainerPool()
+    var pool: ContainerPool
+    let kinds = KindTable()
     /// The decoding has ended; whoever still has a container looks values up, and no frame is
     /// pushed any more.
     var isOver = false
@@ -148,21 +151,29 @@ final class Session {
   }
 
   let core: UnsafeMutablePointer<Core>
-  let kinds = KindTable()
+  /// Of `KeptSessions`: the address of the one that was added before.
+  var addedBefore: UInt = 0
 
   init() {
     core = .allocate(capacity: 1)
-    core.initialize(to: Core())
+    core.initialize(to: Core(unretainedSession: Unmanaged.passUnretained(self), pool: ContainerPool(core)))
   }
 
   deinit {
-    kinds.deallocate()
+    core.pointee.kinds.deallocate()
     core.pointee.pool.deallocate()
     core.pointee.frames.deallocate()
     core.pointee.tape.deallocate()
     core.deinitialize(count: 1)
     core.deallocate()
   }
+}
+
+/// The fields of a session, whose holder keeps it alive.
+typealias CorePointer = UnsafeMutablePointer<Session.Core>
+
+extension CorePointer {
+  var session: Session { pointee.unretainedSession.takeUnretainedValue() }
 }
 
 extension Session {
@@ -176,6 +187,7 @@ extension Session {
     core.pointee.hasCustomKeys = strategies.hasCustomKeys
     if !core.pointee.converted.isEmpty { core.pointee.converted = [:] }
     core.pointee.frames.removeAll()
+    core.pointee.pool.begin()
     core.pointee.tape.root = 1
     let converted = TextEncoding.utf8(of: bytes)
     guard converted?.count ?? bytes.count <= Self.maximumSize else {
@@ -198,6 +210,15 @@ extension Session {
       fault.offset += core.pointee.tape.markCount
       throw fault
     }
+  }
+
+  /// Ends a session of which a model keeps a decoder or a container, before the model has it. What
+  /// is left is read only, and no larger than the text and its tape.
+  func end() {
+    core.pointee.isOver = true
+    core.pointee.frames.removeAll()
+    core.pointee.tape.trim(toText: core.pointee.names?.end ?? core.pointee.tape.textCount + Tape.padding)
+    core.pointee.names = nil
   }
 
   /// So that no index and no offset needs more than 32 bits, whatever the text is.
@@ -248,24 +269,20 @@ enum TextEncoding {
   }
 }
 
-extension Session {
+extension CorePointer {
   @inline(__always)
   func container<Key: CodingKey>(keyedBy type: Key.Type, _ index: TapeIndex) throws -> KeyedDecodingContainer<Key> {
-    guard core.word(index).is(.object) else { throw core.mismatch([String: Any].self, index, Place(index)) }
-    // Once the decoding is over the pool rests: what it gave out then would keep the session for
-    // ever.
-    guard !core.pointee.isOver else {
-      return KeyedDecodingContainer(MemberContainer<Key>(ContainerOwner(self, index)))
-    }
-    return core.pointee.pool.container(keyedBy: type, self, index)
+    guard word(index).is(.object) else { throw mismatch([String: Any].self, index, Place(index)) }
+    guard !pointee.isOver else { return KeyedDecodingContainer(OwningContainer<Key>(session, index)) }
+    return pointee.pool.container(keyedBy: type, self, index)
   }
 
   /// The names of an object, by the program's own strategy.
   func convertedNames(of object: TapeIndex) -> ConvertedNames {
-    if let names = core.pointee.converted[object] { return names }
-    guard case .custom(let convert) = core.pointee.strategies.options.keys else { return ConvertedNames() }
+    if let names = pointee.converted[object] { return names }
+    guard case .custom(let convert) = pointee.strategies.options.keys else { return ConvertedNames() }
     let names = ConvertedNames(self, object, convert)
-    if !core.pointee.isOver { core.pointee.converted[object] = names }
+    if !pointee.isOver { pointee.converted[object] = names }
     return names
   }
 }

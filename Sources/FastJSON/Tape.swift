@@ -119,6 +119,25 @@ struct Tape {
     members.deallocate()
   }
 
+  /// Gives back what the tape and so many bytes of text do not need.
+  mutating func trim(toText usedText: Int) {
+    members.deallocate()
+    (members, memberCapacity) = (.allocate(capacity: 2), 1)
+    guard size > 2 * (usedText + wordCount * MemoryLayout<Word>.size) else { return }
+    text = Self.copy(text, usedText)
+    words = Self.copy(words, wordCount)
+    (textCapacity, wordCapacity) = (usedText, wordCount)
+  }
+
+  private static func copy<Element: BitwiseCopyable>(
+    _ source: UnsafeMutablePointer<Element>, _ count: Int
+  ) -> UnsafeMutablePointer<Element> {
+    let copy = UnsafeMutablePointer<Element>.allocate(capacity: count)
+    copy.update(from: source, count: count)
+    source.deallocate()
+    return copy
+  }
+
   /// Bytes that the buffers take.
   var size: Int { textCapacity + (wordCapacity + 2 * memberCapacity) * MemoryLayout<Word>.size }
 }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-extension UnsafeMutablePointer<Session.Core> {
+extension CorePointer {
   @inline(__always) func word(_ index: TapeIndex) -> Word { pointee.tape.words[Int(index)] }
 
   @inline(__always) func isNull(_ index: TapeIndex) -> Bool { word(index).is(.null) }
@@ -87,68 +87,68 @@ extension UnsafeMutablePointer<Session.Core> {
   }
 }
 
-extension Session {
+extension CorePointer {
   // MARK: Foundation's types
 
   func date(_ index: TapeIndex, _ place: Place) throws -> Date {
-    guard !core.isNull(index) else { throw core.mismatch(Date.self, index, place) }
-    switch core.pointee.strategies.options.dates {
-    case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try core.double(index, place))
-    case .secondsSince1970: return Date(timeIntervalSince1970: try core.double(index, place))
-    case .millisecondsSince1970: return Date(timeIntervalSince1970: try core.double(index, place) / 1_000)
+    guard !isNull(index) else { throw mismatch(Date.self, index, place) }
+    switch pointee.strategies.options.dates {
+    case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try double(index, place))
+    case .secondsSince1970: return Date(timeIntervalSince1970: try double(index, place))
+    case .millisecondsSince1970: return Date(timeIntervalSince1970: try double(index, place) / 1_000)
     case .iso8601:
-      guard core.word(index).is(.string) else { throw core.mismatch(String.self, index, place) }
-      if let date = ISO8601Date.fast(core.pointee.tape.bytes(ofString: index)) { return date }
-      guard let date = try? Date.ISO8601FormatStyle().parse(core.pointee.tape.string(at: index)) else {
-        throw core.corrupted("Expected a date as in ISO 8601, 2026-11-23T10:00:00Z.", index, place)
+      guard word(index).is(.string) else { throw mismatch(String.self, index, place) }
+      if let date = ISO8601Date.fast(pointee.tape.bytes(ofString: index)) { return date }
+      guard let date = try? Date.ISO8601FormatStyle().parse(pointee.tape.string(at: index)) else {
+        throw corrupted("Expected a date as in ISO 8601, 2026-11-23T10:00:00Z.", index, place)
       }
       return date
     #if canImport(Darwin)
       case .formatted(let formatter):
-        let text = try core.string(index, place)
+        let text = try string(index, place)
         guard let date = formatter.date(from: text) else {
-          throw core.corrupted("Expected a date of the formatter's format, found \"\(text)\".", index, place)
+          throw corrupted("Expected a date of the formatter's format, found \"\(text)\".", index, place)
         }
         return date
     #endif
     case .custom(let make): return try within(index, place) { try make($0) }
-    @unknown default: throw core.corrupted("The date strategy is unknown to this decoder.", index, place)
+    @unknown default: throw corrupted("The date strategy is unknown to this decoder.", index, place)
     }
   }
 
   func data(_ index: TapeIndex, _ place: Place) throws -> Data {
-    guard !core.isNull(index) else { throw core.mismatch(Data.self, index, place) }
-    switch core.pointee.strategies.options.data {
+    guard !isNull(index) else { throw mismatch(Data.self, index, place) }
+    switch pointee.strategies.options.data {
     case .deferredToData: return try within(index, place) { try Data(from: $0) }
     case .base64:
-      guard let data = Data(base64Encoded: try core.string(index, place)) else {
-        throw core.corrupted("Expected base64.", index, place)
+      guard let data = Data(base64Encoded: try string(index, place)) else {
+        throw corrupted("Expected base64.", index, place)
       }
       return data
     case .custom(let make): return try within(index, place) { try make($0) }
-    @unknown default: throw core.corrupted("The data strategy is unknown to this decoder.", index, place)
+    @unknown default: throw corrupted("The data strategy is unknown to this decoder.", index, place)
     }
   }
 
   func url(_ index: TapeIndex, _ place: Place) throws -> URL {
-    let text = try core.string(index, place)
+    let text = try string(index, place)
     guard let url = URL(string: text) else {
-      throw core.corrupted("Expected a URL, found \"\(text.prefix(64))\".", index, place)
+      throw corrupted("Expected a URL, found \"\(text.prefix(64))\".", index, place)
     }
     return url
   }
 
   func decimal(_ index: TapeIndex, _ place: Place) throws -> Decimal {
-    let word = core.word(index)
-    guard word.is(.number) else { throw core.mismatch(Decimal.self, index, place) }
+    let word = word(index)
+    guard word.is(.number) else { throw mismatch(Decimal.self, index, place) }
     if word & Word.inexact == 0, word.exponent >= -100, word.exponent <= 100 {
-      let significand = Decimal(core.pointee.tape.words[Int(index) &+ 1])
+      let significand = Decimal(pointee.tape.words[Int(index) &+ 1])
       if significand == 0 { return 0 }
       return Decimal(
         sign: word & Word.negative != 0 ? .minus : .plus, exponent: word.exponent, significand: significand)
     }
-    guard let value = Decimal(string: core.pointee.tape.number(at: index)), value.isFinite else {
-      throw core.unrepresentable(Decimal.self, index, place)
+    guard let value = Decimal(string: pointee.tape.number(at: index)), value.isFinite else {
+      throw unrepresentable(Decimal.self, index, place)
     }
     return value
   }

@@ -84,9 +84,22 @@ private final class ProbedKeeper: Decodable {
   }
 }
 
-private func probed() throws -> (decoder: FastJSONDecoder, probe: Probe) {
+/// Keeps its decoder, and is probed.
+private final class DecoderKeeper: Decodable {
+  let decoder: any Decoder
+
+  init(from decoder: any Decoder) throws {
+    try Probe.of(decoder).note(decoder)
+    self.decoder = decoder
+  }
+}
+
+/// A decoder that keeps what it has to apart from that of other tests.
+private func probed(_ kept: KeptSessions = KeptSessions()) throws -> (decoder: FastJSONDecoder, probe: Probe) {
   let (probe, key) = (Probe(), try #require(Probe.key))
-  return (configured { $0.userInfo = [key: probe] }, probe)
+  let decoder = FastJSONDecoder(keeping: kept)
+  decoder.userInfo = [key: probe]
+  return (decoder, probe)
 }
 
 @Suite struct `Decoders and containers that a model keeps` {
@@ -211,16 +224,107 @@ private func probed() throws -> (decoder: FastJSONDecoder, probe: Probe) {
     #expect(try again.container.decode(Int.self, forKey: .id) == 8)
   }
 
-  @Test func `no session is left when all that was kept is gone`() throws {
-    let (decoder, probe) = try probed()
-    for count in [1, 4, 5, 30] {
+  @Test func `the session of a kept container ends with a call after it is gone`() throws {
+    let kept = KeptSessions()
+    let (decoder, probe) = try probed(kept)
+    for count in [1, 4, 8, 9, 30] {
       let text = "[" + Array(repeating: "{\"id\":7}", count: count).joined(separator: ",") + "]"
       var keepers: [ProbedKeeper]? = try decode([ProbedKeeper].self, text, with: decoder)
       #expect(keepers?.count == count)
+      #expect(kept.count == 1)
+      kept.sweep()
       #expect(probe.session != nil)
+      let last = keepers?.last
       keepers = nil
+      kept.sweep()
+      #expect(probe.session != nil)
+      #expect(try last?.container.decode(Int.self, forKey: .id) == 7)
+      _ = consume last
+      kept.sweep()
       #expect(probe.session == nil)
+      #expect(kept.count == 0)
     }
+  }
+
+  @Test func `the session of a kept decoder ends with it`() throws {
+    let kept = KeptSessions()
+    let (decoder, probe) = try probed(kept)
+    var keeper: DecoderKeeper? = try decode(DecoderKeeper.self, #"{"inner":{"id":7}}"#, with: decoder)
+    #expect(kept.count == 0)
+    // What is made of it now owns the session.
+    var container = try keeper?.decoder.container(keyedBy: Keys.self).nestedContainer(
+      keyedBy: Keys.self, forKey: .inner)
+    keeper = nil
+    #expect(probe.session != nil)
+    #expect(try container?.decode(Int.self, forKey: .id) == 7)
+    #expect(try container?.decodeIfPresent(Int.self, forKey: .name) == nil)
+    container = nil
+    #expect(probe.session == nil)
+  }
+
+  @Test func `a decoder that a kept container makes keeps the session too`() throws {
+    let kept = KeptSessions()
+    let (decoder, probe) = try probed(kept)
+    var keeper: ProbedKeeper? = try decode(ProbedKeeper.self, #"{"id":7}"#, with: decoder)
+    var inner = try keeper?.container.superDecoder(forKey: .id)
+    keeper = nil
+    kept.sweep()
+    #expect(kept.count == 0)
+    #expect(try inner?.singleValueContainer().decode(Int.self) == 7)
+    #expect(probe.session != nil)
+    inner = nil
+    #expect(probe.session == nil)
+  }
+
+  @Test func `what has ended is let go of while thousands are kept`() throws {
+    let kept = KeptSessions()
+    let (decoder, _) = try probed(kept)
+    var keepers: [ProbedKeeper] = []
+    for id in 0..<3_000 { keepers.append(try decode(ProbedKeeper.self, "{\"id\":\(id)}", with: decoder)) }
+    #expect(kept.count == 3_000)
+    // Each call looks at four and adds one.
+    for id in 3_000..<9_000 { keepers[id % 3_000] = try decode(ProbedKeeper.self, "{\"id\":\(id)}", with: decoder) }
+    #expect(kept.count <= 4_001)
+    for (number, keeper) in keepers.enumerated() {
+      let id = try keeper.container.decode(Int.self, forKey: .id)
+      #expect(id == 6_000 + number)
+    }
+    keepers = []
+    for _ in 0..<1_001 { _ = try decode(Probed.self, "{}", with: decoder) }
+    #expect(kept.count == 0)
+  }
+
+  @Test func `a kept session takes no more than its text needs`() throws {
+    let (decoder, probe) = try probed()
+    _ = try decode([Int].self, "[" + Array(repeating: "1", count: 100_000).joined(separator: ",") + "]", with: decoder)
+    let keeper = try decode(ProbedKeeper.self, #"{"id":7}"#, with: decoder)
+    let size = try #require(probe.session).core.pointee.tape.size
+    #expect(size < 1_000)
+    #expect(try keeper.container.decode(Int.self, forKey: .id) == 7)
+  }
+
+  @Test func `containers are read on other threads while calls sweep`() throws {
+    let kept = KeptSessions()
+    let wrong = Atomic<Int>(0)
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      do {
+        let (decoder, _) = try probed(kept)
+        var keepers: [ProbedKeeper] = []
+        for id in 0..<200 {
+          keepers.append(try decode(ProbedKeeper.self, "{\"id\":\(id)}", with: decoder))
+          if keepers.count > 10 { keepers.remove(at: id % 10) }
+          for keeper in keepers where try keeper.container.decode(Int.self, forKey: .id) > id {
+            throw CancellationError()
+          }
+        }
+      } catch {
+        wrong.wrappingAdd(1, ordering: .relaxed)
+      }
+    }
+    let count = wrong.load(ordering: .relaxed)
+    #expect(count == 0)
+    kept.sweep(10_000)
+    #expect(kept.count == 0)
   }
 
   @Test func `what the userInfo refers to is let go`() throws {
