@@ -33,6 +33,8 @@ extension Array: FastCollection where Element: Decodable {
     _ core: CorePointer, _ index: TapeIndex, _ make: (UnsafeMutablePointer<Element>, TapeIndex) throws -> Void
   ) throws -> [Element] {
     let count = core.pointee.tape.count(of: index)
+    // The standard library would write to what all empty arrays share.
+    guard count > 0 else { return [] }
     let isFramed = !core.pointee.isOver && core.pointee.frames.push(index, element: 0)
     defer { if isFramed { core.pointee.frames.pop() } }
     return try [Element](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -59,6 +61,7 @@ extension CorePointer {
   ) throws -> [Scalar] {
     guard word(index).is(.array) else { throw mismatch([Any].self, index, Place(index)) }
     let count = pointee.tape.count(of: index)
+    guard count > 0 else { return [] }
     return try [Scalar](unsafeUninitializedCapacity: count) { buffer, initialized in
       var next = index + 2
       while initialized < count {

@@ -88,8 +88,7 @@ struct ContainerPool {
   }
 
   @inline(__always) private func row(of key: ObjectIdentifier) -> UnsafeMutablePointer<Entry> {
-    let hash = UInt64(truncatingIfNeeded: Int(bitPattern: key)) &* 0x9E37_79B9_7F4A_7C15
-    return entries + Int(truncatingIfNeeded: hash >> 32) & (Self.rows &- 1) &* Self.perRow
+    entries + key.hash(Self.rows) &* Self.perRow
   }
 
   /// An entry is noted once in each call, so that there is room.

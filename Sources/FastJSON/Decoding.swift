@@ -10,6 +10,9 @@ enum Kind {
 
 /// The kinds of types that were met: to ask whether a type conforms to a protocol takes longer than
 /// to decode a number.
+///
+/// A type has two slots, of which it takes the first; the type that was there goes to the second, and
+/// the one in the second makes way.
 struct KindTable {
   private struct Slot {
     let type: ObjectIdentifier
@@ -17,7 +20,7 @@ struct KindTable {
   }
 
   private let slots: UnsafeMutablePointer<Slot?>
-  private static let count = 128
+  private static let count = 256
 
   init() {
     slots = .allocate(capacity: Self.count)
@@ -32,10 +35,21 @@ struct KindTable {
   /// - Parameter isOver: nothing is written then, since two threads may ask.
   @inline(__always) func kind(of type: any Decodable.Type, isOver: Bool) -> Kind {
     let identifier = ObjectIdentifier(type)
-    let number = (identifier.hashValueOfAddress >> 4) & (Self.count - 1)
-    if let slot = slots[number], slot.type == identifier { return slot.kind }
+    let first = slots + identifier.hash(Self.count)
+    if let slot = first.pointee, slot.type == identifier { return slot.kind }
+    return otherKind(of: type, first, isOver: isOver)
+  }
+
+  @inline(never)
+  private func otherKind(of type: any Decodable.Type, _ first: UnsafeMutablePointer<Slot?>, isOver: Bool) -> Kind {
+    let identifier = ObjectIdentifier(type)
+    let second = slots + ((first - slots) ^ 1)
+    if let slot = second.pointee, slot.type == identifier { return slot.kind }
     let kind = Self.newKind(of: type)
-    if !isOver { slots[number] = Slot(type: identifier, kind: kind) }
+    if !isOver {
+      second.pointee = first.pointee
+      first.pointee = Slot(type: identifier, kind: kind)
+    }
     return kind
   }
 
@@ -63,7 +77,11 @@ struct KindTable {
 }
 
 extension ObjectIdentifier {
-  @inline(__always) fileprivate var hashValueOfAddress: Int { Int(bitPattern: self) }
+  /// Of a type: one of so many numbers, a power of two. Addresses of types end in zeros.
+  @inline(__always) func hash(_ count: Int) -> Int {
+    let mixed = UInt64(truncatingIfNeeded: Int(bitPattern: self)) &* 0x9E37_79B9_7F4A_7C15
+    return Int(truncatingIfNeeded: mixed >> 32) & (count &- 1)
+  }
 }
 
 /// A collection whose elements the decoder reads in a loop of its own, where that is what

@@ -13,40 +13,25 @@ import Synchronization
 /// first counts. At most 512 levels of nesting are read, and 1 GiB of text. UTF-16 and UTF-32 are
 /// recognised, as by `JSONDecoder`.
 ///
-/// One decoder may be used by many tasks at once. It keeps the buffers of one call for the next,
-/// unless they are large. What a model keeps of a decoder or a container stays usable, by one task
-/// at a time; another may have it once `decode` has returned.
+/// One decoder may be used by many tasks at once. All decoders of a process share a few sets of
+/// buffers, of 8 MiB at most, so that it does not matter how many decoders there are. What a model
+/// keeps of a decoder or a container stays usable, by one task at a time; another may have it once
+/// `decode` has returned.
 ///
 /// With ``allowsJSON5`` or ``assumesTopLevelDictionary``, a `JSONDecoder` does the work.
 public final class FastJSONDecoder: Sendable {
-  private struct State {
-    var strategies = Strategies.standard
-    /// Of the last call, for the next.
-    var spare: Spare?
-  }
-
-  /// A session that nobody uses: it is put here only where `isKnownUniquelyReferenced` says that no container, no decoder and
-  /// no call has it, and taken out by one call, under the lock. So no two threads have it at once, though the compiler cannot
-  /// follow that through the models' code.
-  private struct Spare: @unchecked Sendable {
-    let session: Session
-  }
-
-  private let state = Mutex(State())
-  private let kept: KeptSessions
-
-  /// Bytes that are kept between calls at most.
-  static let maximumSpareSize = 4 << 20
+  private let strategies = Mutex(Strategies.standard)
+  private let sessions: SessionPool
 
   /// A decoder with `JSONDecoder`'s own defaults.
-  public init() { kept = .shared }
+  public init() { sessions = .shared }
 
-  /// For tests, which look at what is kept.
-  init(keeping kept: KeptSessions) { self.kept = kept }
+  /// For tests, which look at the sessions.
+  init(_ sessions: SessionPool) { self.sessions = sessions }
 
   /// A decoder with the strategies of `decoder`, as they are now.
   public init(_ decoder: JSONDecoder) {
-    kept = .shared
+    sessions = .shared
     change { options in
       options.dates = decoder.dateDecodingStrategy
       options.data = decoder.dataDecodingStrategy
@@ -59,52 +44,52 @@ public final class FastJSONDecoder: Sendable {
   }
 
   private func change(_ change: (inout Options) -> Void) {
-    state.withLock { state in
-      var options = state.strategies.options
+    strategies.withLock { strategies in
+      var options = strategies.options
       change(&options)
-      state.strategies = Strategies(options)
+      strategies = Strategies(options)
     }
   }
 
   /// Default: `.deferredToDate`.
   public var dateDecodingStrategy: JSONDecoder.DateDecodingStrategy {
-    get { state.withLock(\.strategies.options.dates) }
+    get { strategies.withLock(\.options.dates) }
     set { change { $0.dates = newValue } }
   }
 
   /// Default: `.base64`.
   public var dataDecodingStrategy: JSONDecoder.DataDecodingStrategy {
-    get { state.withLock(\.strategies.options.data) }
+    get { strategies.withLock(\.options.data) }
     set { change { $0.data = newValue } }
   }
 
   /// Default: `.useDefaultKeys`.
   public var keyDecodingStrategy: JSONDecoder.KeyDecodingStrategy {
-    get { state.withLock(\.strategies.options.keys) }
+    get { strategies.withLock(\.options.keys) }
     set { change { $0.keys = newValue } }
   }
 
   /// Default: `.throw`.
   public var nonConformingFloatDecodingStrategy: JSONDecoder.NonConformingFloatDecodingStrategy {
-    get { state.withLock(\.strategies.options.floats) }
+    get { strategies.withLock(\.options.floats) }
     set { change { $0.floats = newValue } }
   }
 
   /// Passed to each model's `init(from:)`.
   public var userInfo: [CodingUserInfoKey: any Sendable] {
-    get { state.withLock(\.strategies.options.userInfo) }
+    get { strategies.withLock(\.options.userInfo) }
     set { change { $0.userInfo = newValue } }
   }
 
   /// Decodes JSON5, by a `JSONDecoder`.
   public var allowsJSON5: Bool {
-    get { state.withLock(\.strategies.options.allowsJSON5) }
+    get { strategies.withLock(\.options.allowsJSON5) }
     set { change { $0.allowsJSON5 = newValue } }
   }
 
   /// Decodes the members of an object whose braces are missing, by a `JSONDecoder`.
   public var assumesTopLevelDictionary: Bool {
-    get { state.withLock(\.strategies.options.assumesTopLevelDictionary) }
+    get { strategies.withLock(\.options.assumesTopLevelDictionary) }
     set { change { $0.assumesTopLevelDictionary = newValue } }
   }
 
@@ -151,7 +136,7 @@ public final class FastJSONDecoder: Sendable {
   private func decode<T>(
     from bytes: UnsafeRawBufferPointer, _ body: (Session, TapeIndex) throws -> T, foundation: (JSONDecoder) throws -> T
   ) throws -> T {
-    let strategies = state.withLock(\.strategies)
+    let strategies = strategies.withLock { $0 }
     if strategies.options.allowsJSON5 || strategies.options.assumesTopLevelDictionary {
       return try foundation(Self.foundationDecoder(strategies.options))
     }
@@ -167,11 +152,12 @@ public final class FastJSONDecoder: Sendable {
 
   /// Parses a text, and lends what is in it.
   ///
-  /// Of what the decoder is set to, its strategies count. Half of a surrogate pair makes the string that has it one that cannot
-  /// be read.
+  /// Of what the decoder is set to, its strategies count. Half of a surrogate pair makes the string
+  /// that has it one that cannot be read.
+  ///
   /// - Throws: ``SyntaxFault``, and what `body` throws.
   package func withTree<Result>(of data: Data, _ body: (JSONTree) throws -> Result) throws -> Result {
-    let strategies = state.withLock(\.strategies)
+    let strategies = strategies.withLock { $0 }
     return try withSession { session in
       try data.withUnsafeBytes { try session.begin($0, strategies, keepsHalfPairs: true) }
       return try body(JSONTree(session: session))
@@ -179,29 +165,9 @@ public final class FastJSONDecoder: Sendable {
   }
 
   private func withSession<Result>(_ body: (Session) throws -> Result) throws -> Result {
-    let spare = state.withLock { $0.spare.take() }
-    var session = spare?.session ?? Session()
-    // What the last line of the call sees is then the only reference, unless the model kept
-    // another.
-    _ = consume spare
-    kept.sweep()
-    defer { giveBack(&session) }
+    var session = sessions.take()
+    defer { sessions.giveBack(&session) }
     return try body(session)
-  }
-
-  private func giveBack(_ session: inout Session) {
-    guard session.core.pointee.pool.isIdle() else {
-      session.end()
-      return kept.add(session)
-    }
-    guard isKnownUniquelyReferenced(&session) else { return session.end() }
-    guard session.core.pointee.tape.size <= Self.maximumSpareSize else { return }
-    session.core.pointee.strategies = .standard
-    session.core.pointee.frames.removeAll()
-    session.core.pointee.names?.clear()
-    if !session.core.pointee.converted.isEmpty { session.core.pointee.converted = [:] }
-    let spare = Spare(session: session)
-    state.withLock { $0.spare = spare }
   }
 
   private static func foundationDecoder(_ options: Options) -> JSONDecoder {

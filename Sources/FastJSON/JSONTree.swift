@@ -176,7 +176,7 @@ extension JSONTree {
   /// Decodes a value; paths begin at it.
   package func decode<Model: Decodable>(_ type: Model.Type, at value: Value) throws -> Model {
     session.core.pointee.tape.root = value.index
-    return try session.decode(type, value.index)
+    return try session.core.decode(type, value.index)
   }
 
   /// Decodes each element of an array by itself; paths begin at the array.
@@ -195,7 +195,7 @@ extension JSONTree {
     for (number, value) in self.elements(of: array) {
       if isFramed { core.pointee.frames.advance(to: value.index, element: number) }
       do {
-        elements.append(try session.decode(type, value.index))
+        elements.append(try session.core.decode(type, value.index))
       } catch {
         guard failed(number, error) else { break }
       }

@@ -14,8 +14,6 @@ import Synchronization
 /// `isLocked`, and `Unmanaged` crosses threads as an address: the list and the array hold the only
 /// references that are counted here.
 final class KeptSessions: @unchecked Sendable {
-  static let shared = KeptSessions()
-
   /// The address of the session that was added last, which has that of the one before; 0: none.
   private let added = Atomic<UInt>(0)
   /// As many as are kept, so that a call sees at once where there are none.

@@ -151,6 +151,8 @@ final class Session {
   }
 
   let core: UnsafeMutablePointer<Core>
+  /// Of `SessionPool`: the bytes that it counts for this session.
+  var restingSize = 0
   /// Of `KeptSessions`: the address of the one that was added before.
   var addedBefore: UInt = 0
 
@@ -210,6 +212,15 @@ extension Session {
       fault.offset += core.pointee.tape.markCount
       throw fault
     }
+  }
+
+  /// Ends a call of which nothing is kept. What belongs to the program is let go of.
+  func rest() {
+    core.pointee.strategies = .standard
+    core.pointee.frames.removeAll()
+    core.pointee.names?.clear()
+    if !core.pointee.converted.isEmpty { core.pointee.converted = [:] }
+    restingSize = core.pointee.tape.size
   }
 
   /// Ends a session of which a model keeps a decoder or a container, before the model has it. What

@@ -95,9 +95,11 @@ private final class DecoderKeeper: Decodable {
 }
 
 /// A decoder that keeps what it has to apart from that of other tests.
-private func probed(_ kept: KeptSessions = KeptSessions()) throws -> (decoder: FastJSONDecoder, probe: Probe) {
+private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -> (
+  decoder: FastJSONDecoder, probe: Probe
+) {
   let (probe, key) = (Probe(), try #require(Probe.key))
-  let decoder = FastJSONDecoder(keeping: kept)
+  let decoder = FastJSONDecoder(sessions)
   decoder.userInfo = [key: probe]
   return (decoder, probe)
 }
@@ -190,17 +192,6 @@ private func probed(_ kept: KeptSessions = KeptSessions()) throws -> (decoder: F
     #expect(probe.session != nil)
   }
 
-  @Test func `a session ends with its decoder`() throws {
-    let probe = Probe()
-    do {
-      let decoder = FastJSONDecoder()
-      decoder.userInfo = [try #require(Probe.key): probe]
-      _ = try decode(Probed.self, #"{"inner":{}}"#, with: decoder)
-      #expect(probe.session != nil)
-    }
-    #expect(probe.session == nil)
-  }
-
   @Test func `a session is used again after a model has thrown`() throws {
     let (decoder, probe) = try probed()
     _ = try decode(Probed.self, "{}", with: decoder)
@@ -225,32 +216,32 @@ private func probed(_ kept: KeptSessions = KeptSessions()) throws -> (decoder: F
   }
 
   @Test func `the session of a kept container ends with a call after it is gone`() throws {
-    let kept = KeptSessions()
-    let (decoder, probe) = try probed(kept)
+    let sessions = SessionPool(capacity: 4)
+    let (decoder, probe) = try probed(sessions)
     for count in [1, 4, 8, 9, 30] {
       let text = "[" + Array(repeating: "{\"id\":7}", count: count).joined(separator: ",") + "]"
       var keepers: [ProbedKeeper]? = try decode([ProbedKeeper].self, text, with: decoder)
       #expect(keepers?.count == count)
-      #expect(kept.count == 1)
-      kept.sweep()
+      #expect(sessions.kept.count == 1)
+      sessions.kept.sweep()
       #expect(probe.session != nil)
       let last = keepers?.last
       keepers = nil
-      kept.sweep()
+      sessions.kept.sweep()
       #expect(probe.session != nil)
       #expect(try last?.container.decode(Int.self, forKey: .id) == 7)
       _ = consume last
-      kept.sweep()
+      sessions.kept.sweep()
       #expect(probe.session == nil)
-      #expect(kept.count == 0)
+      #expect(sessions.kept.count == 0)
     }
   }
 
   @Test func `the session of a kept decoder ends with it`() throws {
-    let kept = KeptSessions()
-    let (decoder, probe) = try probed(kept)
+    let sessions = SessionPool(capacity: 4)
+    let (decoder, probe) = try probed(sessions)
     var keeper: DecoderKeeper? = try decode(DecoderKeeper.self, #"{"inner":{"id":7}}"#, with: decoder)
-    #expect(kept.count == 0)
+    #expect(sessions.kept.count == 0)
     // What is made of it now owns the session.
     var container = try keeper?.decoder.container(keyedBy: Keys.self).nestedContainer(
       keyedBy: Keys.self, forKey: .inner)
@@ -263,13 +254,13 @@ private func probed(_ kept: KeptSessions = KeptSessions()) throws -> (decoder: F
   }
 
   @Test func `a decoder that a kept container makes keeps the session too`() throws {
-    let kept = KeptSessions()
-    let (decoder, probe) = try probed(kept)
+    let sessions = SessionPool(capacity: 4)
+    let (decoder, probe) = try probed(sessions)
     var keeper: ProbedKeeper? = try decode(ProbedKeeper.self, #"{"id":7}"#, with: decoder)
     var inner = try keeper?.container.superDecoder(forKey: .id)
     keeper = nil
-    kept.sweep()
-    #expect(kept.count == 0)
+    sessions.kept.sweep()
+    #expect(sessions.kept.count == 0)
     #expect(try inner?.singleValueContainer().decode(Int.self) == 7)
     #expect(probe.session != nil)
     inner = nil
@@ -277,21 +268,21 @@ private func probed(_ kept: KeptSessions = KeptSessions()) throws -> (decoder: F
   }
 
   @Test func `what has ended is let go of while thousands are kept`() throws {
-    let kept = KeptSessions()
-    let (decoder, _) = try probed(kept)
+    let sessions = SessionPool(capacity: 4)
+    let (decoder, _) = try probed(sessions)
     var keepers: [ProbedKeeper] = []
     for id in 0..<3_000 { keepers.append(try decode(ProbedKeeper.self, "{\"id\":\(id)}", with: decoder)) }
-    #expect(kept.count == 3_000)
+    #expect(sessions.kept.count == 3_000)
     // Each call looks at four and adds one.
     for id in 3_000..<9_000 { keepers[id % 3_000] = try decode(ProbedKeeper.self, "{\"id\":\(id)}", with: decoder) }
-    #expect(kept.count <= 4_001)
+    #expect(sessions.kept.count <= 4_001)
     for (number, keeper) in keepers.enumerated() {
       let id = try keeper.container.decode(Int.self, forKey: .id)
       #expect(id == 6_000 + number)
     }
     keepers = []
     for _ in 0..<1_001 { _ = try decode(Probed.self, "{}", with: decoder) }
-    #expect(kept.count == 0)
+    #expect(sessions.kept.count == 0)
   }
 
   @Test func `a kept session takes no more than its text needs`() throws {
@@ -304,11 +295,11 @@ private func probed(_ kept: KeptSessions = KeptSessions()) throws -> (decoder: F
   }
 
   @Test func `containers are read on other threads while calls sweep`() throws {
-    let kept = KeptSessions()
+    let sessions = SessionPool(capacity: 4)
     let wrong = Atomic<Int>(0)
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
       do {
-        let (decoder, _) = try probed(kept)
+        let (decoder, _) = try probed(sessions)
         var keepers: [ProbedKeeper] = []
         for id in 0..<200 {
           keepers.append(try decode(ProbedKeeper.self, "{\"id\":\(id)}", with: decoder))
@@ -323,8 +314,8 @@ private func probed(_ kept: KeptSessions = KeptSessions()) throws -> (decoder: F
     }
     let count = wrong.load(ordering: .relaxed)
     #expect(count == 0)
-    kept.sweep(10_000)
-    #expect(kept.count == 0)
+    sessions.kept.sweep(10_000)
+    #expect(sessions.kept.count == 0)
   }
 
   @Test func `what the userInfo refers to is let go`() throws {
