@@ -1,35 +1,41 @@
 import Foundation
 public import HTTPTypes
 
-/// A request that is to be sent for a client, and what is done with its answer: see ``HTTPCache/plan(for:scope:at:)``.
+/// A request to send for a client, with the state that handling its response needs.
+///
+/// ``HTTPCache/plan(for:scope:at:)`` makes it. ``HTTPCache/receive(_:body:for:at:)`` takes it with
+/// the server's response, and ``HTTPCache/staleAnswer(for:at:always:)`` after a failure.
 public struct CacheRequest: Sendable {
-  /// The request to send: the client's request, with the stored validators where there are some.
+  /// The request to send: the client's request, with the stored validators if there are any.
   public let request: HTTPRequest
-  /// The error that the persistence threw when it was asked; the request is sent as if nothing were
-  /// stored.
+  /// The error of the persistence during the look-up; `nil` if there was none. After an error, the
+  /// request is sent as if nothing were stored.
   public let failure: (any Error)?
   let client: HTTPRequest
   let key: RecordKey
   let stored: Record?
-  /// The stored head when the exchange began, used or not.
+  /// The stored head when the exchange began, whether it was used or not.
   let found: Record.Head?
   let sentAt: Date
-  /// A Boolean value that indicates whether ``request`` carries the stored validators, in place of
+  /// A Boolean value that indicates whether ``request`` carries the stored validators in place of
   /// the client's own conditions.
   let sendsValidators: Bool
 }
 
 extension CacheRequest {
-  /// Returns whether nothing has come between the exchange's beginning and its answer that the
-  /// answer must not undo. No clock decides while what was found is still there: it may be from
-  /// before the clock was set back, and would count as newer for as long as that.
+  /// Returns whether the response may replace the current record: nothing newer was stored,
+  /// invalidated or removed during the exchange.
+  ///
+  /// While the record found at the beginning is still there, no clock is compared. Such a record
+  /// may be from before the clock was set back, and would count as newer until the clock catches
+  /// up.
   ///
   /// - Parameters:
-  ///   - current: what is stored now.
-  ///   - receivedAt: when the answer was received.
+  ///   - current: The head that is stored now.
+  ///   - receivedAt: The time at which the response was received.
   func isUndisturbed(by current: Record.Head?, until receivedAt: Date) -> Bool {
     guard let current else { return found == nil }
-    // A draft of a model layer on the same store is no answer.
+    // A model layer on the same store saved a local value, which is not a response.
     guard current.localModel == nil else { return true }
     if let found, found.isSameExchange(as: current) { return found.invalidatedAt == current.invalidatedAt }
     return current.invalidatedAt == nil && current.receivedAt <= receivedAt

@@ -1,28 +1,33 @@
 public import Foundation
 public import HTTPTypes
 
-/// The answer that ``HTTPCache`` gives a client.
+/// The response that ``HTTPCache`` returns to a client.
 public struct CacheResponse: Sendable {
-  /// The source of an answer.
+  /// The source of a response.
   public enum Source: Sendable, Hashable {
-    /// The stored response; the server was not asked.
+    /// The stored response. The server was not asked.
     case stored
-    /// The stored response, which the server has confirmed (304).
+    /// The stored response, which the server confirmed with a 304.
     case validated
-    /// The stored response, though it is stale, since the server did not give a better answer (RFC
-    /// 5861 §4).
+    /// The stored response as a stale fallback: the server failed or could not be reached
+    /// (RFC 5861 §4).
     case stale
     /// The server's response.
     case network
-    /// Nothing is stored, and the client wants nothing else: 504 (RFC 9111 §5.2.1.7).
+    /// A 504 from the cache. Nothing usable is stored, and the request is `only-if-cached`
+    /// (RFC 9111 §5.2.1.7).
     case none
   }
 
+  /// The status and fields. ``HTTPCache`` adds `Age` to a stored response.
   public var response: HTTPResponse
+  /// The body of ``response``: part of the stored body for a 206, empty for a 304.
   public var body: Data
+  /// The source of ``response``.
   public var source: Source
-  /// A Boolean value that indicates whether the response is stored now.
+  /// A Boolean value that indicates whether ``HTTPCache/receive(_:body:for:at:)`` stored the
+  /// response.
   public var isStored = false
-  /// The error that the persistence threw. The answer is whole all the same.
+  /// The error of the persistence; `nil` if there was none. The response is complete all the same.
   public var failure: (any Error)?
 }

@@ -1,22 +1,28 @@
 public import Foundation
 public import HTTPTypes
 
-/// The cache as a proxy uses it: a client's request, and what there is to send for it.
+/// The steps of a caching proxy or client: plan a request, send it, and receive the response.
 extension HTTPCache {
   /// The next step for a client's request.
   public enum Plan: Sendable {
+    /// Return this response. Nothing is sent.
     case answer(CacheResponse)
-    /// The answer, and a request to be sent behind it, for what is stored (RFC 5861 §3).
+    /// Return this response, and send the request in the background to revalidate the stored one
+    /// (RFC 5861 §3). ``HTTPCache/receive(_:body:for:at:)`` takes the server's response.
     case answerAndSend(CacheResponse, CacheRequest)
+    /// Send this request, and pass the server's response to ``HTTPCache/receive(_:body:for:at:)``.
+    /// If the request fails, ``HTTPCache/staleAnswer(for:at:always:)`` may have a stale fallback.
     case send(CacheRequest)
   }
 
-  /// Looks up what is stored for a request, and decides (RFC 9111 §4). It never throws: what cannot be read is not there.
+  /// Looks up a request and decides whether a stored response may answer it (RFC 9111 §4).
+  ///
+  /// A record that cannot be read counts as a miss. ``CacheRequest/failure`` then holds the error.
   ///
   /// - Parameters:
-  ///   - request: an absolute request, as the client sent it.
-  ///   - scope: whose records they are.
-  ///   - now: the time of the wall clock.
+  ///   - request: The client's request, unchanged, with scheme, authority and path.
+  ///   - scope: The owner of the records. Default: ``Scope/shared``.
+  ///   - now: The present time of the wall clock.
   public func plan(for request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Plan {
     let url = request.absoluteURL
     let key = self.key(of: url, in: scope)
@@ -47,7 +53,19 @@ extension HTTPCache {
     }
   }
 
-  /// Stores, updates or invalidates by the server's answer, and gives what the client gets.
+  /// Stores, updates or invalidates records by the server's response, and returns the client's
+  /// response.
+  ///
+  /// A 500, 502, 503 or 504 is replaced by the stored response where `stale-if-error` allows that
+  /// (RFC 5861 §4). An unsafe request that succeeded makes its URLs stale in every scope
+  /// (RFC 9111 §4.4). The method never throws: ``CacheResponse/failure`` holds an error of the
+  /// persistence.
+  ///
+  /// - Parameters:
+  ///   - response: The server's response, unchanged.
+  ///   - body: The whole body of the response.
+  ///   - exchange: The request that was sent, from ``plan(for:scope:at:)``.
+  ///   - now: The present time of the wall clock, when the response is complete.
   public func receive(
     _ response: HTTPResponse, body: Data, for exchange: CacheRequest, at now: Date
   ) async -> CacheResponse {
@@ -77,10 +95,16 @@ extension HTTPCache {
     return answer
   }
 
-  /// The stored answer to a request that got none; `nil` where it may not be used.
+  /// Returns the stored response as a stale fallback for a request that failed, or for a 500, 502,
+  /// 503 or 504.
   ///
-  /// - Parameter always: whether any stale answer will do that the server does not forbid, and not only one that it
-  ///   allows (RFC 9111 §4.2.4, RFC 5861 §4).
+  /// - Parameters:
+  ///   - exchange: The request that failed, from ``plan(for:scope:at:)``.
+  ///   - now: The present time of the wall clock.
+  ///   - always: Pass `true` to allow any stale response that the server does not forbid
+  ///     (RFC 9111 §4.2.4). By default, the server must allow it with `stale-if-error`
+  ///     (RFC 5861 §4).
+  /// - Returns: The response, or `nil` where none is stored or its use is not allowed.
   public func staleAnswer(for exchange: CacheRequest, at now: Date, always: Bool = false) -> CacheResponse? {
     guard let stored = exchange.stored,
       CacheDecision.allowsStale(stored.head, for: exchange.client, at: now, always: always)
@@ -90,8 +114,10 @@ extension HTTPCache {
 }
 
 extension HTTPCache {
-  /// With the stored validators in place of the client's own conditions, which are evaluated on the answer (RFC 9111 §4.3.1);
-  /// `nil` where there are none.
+  /// Returns `request` with the stored validators in place of the client's own conditions. The
+  /// client's conditions are evaluated on the response (RFC 9111 §4.3.1).
+  ///
+  /// - Returns: The request, or `nil` where nothing stored has a validator.
   private static func validating(_ request: HTTPRequest, _ stored: Record.Head?) -> HTTPRequest? {
     guard let stored, request.method == .get else { return nil }
     var bare = request
@@ -115,14 +141,16 @@ extension HTTPCache {
   private func receiveGet(
     _ record: Record, _ exchange: CacheRequest, _ answer: inout CacheResponse, _ now: Date
   ) async throws {
-    // The client's own condition or range was sent on: a 304 or 206 is for it alone.
+    // The client's own condition or range was sent on. A 304 or 206 to it answers this client
+    // alone.
     guard record.head.status != .notModified, record.head.status != .partialContent else { return }
-    // What is stored is older than a success; an error that may not be stored says nothing of it.
+    // A success replaces the older stored response. An error that may not be stored does not affect
+    // it.
     let isStorable = record.head.isStorable(for: RequestCacheControl(exchange.client.headerFields))
     if isStorable || record.head.status.kind == .successful {
       answer.isStored = try await store(record, of: exchange)
     }
-    // What came whole in answer to the stored validators is still to be held against the client's own conditions.
+    // The stored validators did not match. The client's own conditions are still to be evaluated.
     guard exchange.sendsValidators, record.head.status == .ok else { return }
     var own = self.answer(record, to: exchange.client, at: now, source: .network)
     own.isStored = answer.isStored
@@ -132,7 +160,8 @@ extension HTTPCache {
     answer = own
   }
 
-  /// An answer to HEAD confirms what is stored, or says that it is another now (RFC 9111 §4.3.5).
+  /// Updates the stored response if a response to HEAD confirms it, and invalidates it if not
+  /// (RFC 9111 §4.3.5).
   private func receiveHead(_ head: Record.Head, _ exchange: CacheRequest, _ now: Date) async throws {
     guard head.status == .ok, let stored = exchange.stored, stored.head.status == .ok else { return }
     let length = head.fields[.contentLength]
@@ -152,10 +181,11 @@ extension HTTPCache {
     let named = Invalidation.relatedURLs(in: response, to: method, exchange.key.url)
     var failure: (any Error)?
     for url in [exchange.key.url] + named {
-      // The target's key is redacted already: redacted twice, it would be another's.
+      // The target's key is redacted already. Redacting it twice would give another key.
       let key = url == exchange.key.url ? exchange.key : self.key(of: url, in: exchange.key.scope)
       var keys = Set([key])
-      // What one user changed is another for all. A record that cannot be read keeps none of the others fresh.
+      // A change by one user affects every scope. After a record that cannot be read, the loop goes
+      // on.
       do { keys.formUnion(try await self.keys(of: key.url, in: nil)) } catch { failure = error }
       for key in keys {
         do { try await invalidate(key, at: now) } catch { failure = error }
@@ -167,8 +197,8 @@ extension HTTPCache {
     answer.isStored = isPersistent
   }
 
-  /// Returns whether the answer to a POST is that of a later GET: it says so, and for how long (RFC
-  /// 9110 §9.3.3).
+  /// Returns whether the response to a POST also answers a later GET. The response must name the
+  /// target and say how long it is fresh (RFC 9110 §9.3.3).
   private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheRequest) -> Bool {
     guard exchange.client.method == .post, head.status == .ok, let location = head.fields[.contentLocation],
       let url = URL(string: exchange.key.url), let origin = WebOrigin(url),
@@ -180,10 +210,13 @@ extension HTTPCache {
 }
 
 extension HTTPCache {
-  /// Saves the server's answer to an exchange, unless another was stored, or the stored one was declared
-  /// stale or removed, since the exchange began. An answer that may not be stored removes the stored one.
+  /// Saves the server's response to an exchange, or removes the stored one if the response may not
+  /// be stored.
   ///
-  /// - Returns: whether it is stored.
+  /// Nothing changes if, since the exchange began, another response was stored, or the stored one
+  /// was invalidated or removed.
+  ///
+  /// - Returns: `true` if the response was stored.
   private func store(_ record: Record, of exchange: CacheRequest) async throws -> Bool {
     let fields = exchange.client.headerFields
     let current = try? await lookUp(exchange.key, for: fields)
@@ -198,13 +231,14 @@ extension HTTPCache {
 }
 
 extension HTTPCache {
-  /// A Boolean value that indicates whether every secret that was left out of the record stands in the client's own request:
-  /// otherwise its answer would name another URL than the server's did.
+  /// Returns whether the client's request holds every secret that was removed from the record.
+  /// Without them, the answer would name another URL than the server's response did.
   private func isServable(_ record: Record, to request: HTTPRequest) -> Bool {
     restored(record.head.fields, for: request) != nil
   }
 
-  /// The stored answer, with the secrets that the client's own request holds where the server's answer had them.
+  /// Returns the stored response as an answer to `request`, with the request's secrets in place of
+  /// their digests.
   private func answer(_ record: Record, to request: HTTPRequest, at now: Date, source: CacheResponse.Source)
     -> CacheResponse
   {
@@ -230,7 +264,7 @@ extension CacheResponse {
     self.source = source
   }
 
-  /// The cookies and URLs of the server's own answer are the client's, whether they are stored or not.
+  /// Copies cookies and URLs from the server's response. Its client may see them, stored or not.
   fileprivate mutating func removeSecrets(of response: HTTPResponse) {
     for name in [.setCookie] + SecretQuery.urlFields where response.headerFields.contains(name) {
       self.response.headerFields[fields: name] = response.headerFields[fields: name]

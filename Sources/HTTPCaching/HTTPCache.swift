@@ -1,31 +1,39 @@
 public import Foundation
-// `HTTPFields`, `HTTPRequest` and their like are part of this module's interface.
+// The module's interface uses `HTTPFields`, `HTTPRequest` and their like.
 @_exported public import HTTPTypes
 
-/// Looks up, validates, updates, stores and invalidates records: the only code that does, for models and for a proxy alike.
+/// A cache of HTTP responses (RFC 9111) over a ``Persistence``.
 ///
-/// What to do is decided by pure functions (RFC 9111); this is their shell over a ``Persistence``. It never parses a body and
-/// never sends a request.
+/// Every record is looked up, validated, updated, stored and invalidated here, for model layers and
+/// for proxies alike. Pure functions make the decisions, and the cache loads and saves records. It
+/// never parses a body and never sends a request. Its methods run on the caller's executor between
+/// the calls of the persistence.
 ///
-/// Of a response that varies (`Vary`), the first variant is stored under its key, and names the others, which have keys of their
-/// own. Variants of one key that are stored at the same moment may miss each other: then one of them is asked for again.
+/// A response may vary on fields of its request (`Vary`). Its first variant is stored under the
+/// response's key and lists at most 16 others, which have keys of their own. Two variants of one
+/// key that are stored at the same moment may miss each other. One of them is then fetched again.
 public struct HTTPCache: Sendable {
   let persistence: (any Persistence)?
   let keepsCookies: Bool
   let secretQueryItems: Set<String>
   package let digests: SecretDigests
-  /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`, `auth`, `client_secret`, `key`,
-  /// `password`, `secret`, `sig`, `signature` and `token`.
+  /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`,
+  /// `auth`, `client_secret`, `key`, `password`, `secret`, `sig`, `signature` and `token`.
   public static let defaultSecretQueryItems: Set<String> = SecretQuery.defaultNames
-  /// The number of variants of one key that are stored beside the first; the oldest goes first.
+  /// The number of variants of one key that are stored beside the first. The oldest is removed
+  /// first.
   static let variantLimit = 16
 
+  /// Creates a cache that stores its records in a persistence.
+  ///
   /// - Parameters:
-  ///   - persistence: `nil` keeps nothing.
-  ///   - keepsCookies: whether `Set-Cookie` is stored with a response: for a proxy of one user. Default: it is not.
-  ///   - secretQueryItems: the names of query items whose values ``plan(for:scope:at:)`` and
-  ///     ``receive(_:body:for:at:)`` keep out of the store. A store that is shared with a model layer needs the same names as
-  ///     the layer: otherwise the two know one URL by two keys.
+  ///   - persistence: The store of the records. With `nil`, the cache stores nothing.
+  ///   - keepsCookies: A Boolean value that indicates whether `Set-Cookie` is stored with a
+  ///     response. Only a proxy of a single user should set it. Default: `false`.
+  ///   - secretQueryItems: The names of query items whose values ``plan(for:scope:at:)`` and
+  ///     ``receive(_:body:for:at:)`` keep out of the store. Where a model layer uses the same
+  ///     store, pass the layer's names. With other names, the layer and the cache store one URL
+  ///     under two keys.
   public init(
     persistence: (any Persistence)?, keepsCookies: Bool = false,
     secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
@@ -36,13 +44,15 @@ public struct HTTPCache: Sendable {
     digests = SecretDigests(of: persistence)
   }
 
-  /// A Boolean value that indicates whether it keeps anything.
+  /// A Boolean value that indicates whether the cache has a persistence.
   public var isPersistent: Bool { persistence != nil }
 
-  /// The record of `key` that answers a request with these fields; `nil` where there is none.
+  /// Returns the stored record that answers a request with these fields, fresh or stale.
   ///
-  /// A record of another key with the same digest, and one of another variant (RFC 9111 §4.1), are none.
-  /// - Throws: what the persistence throws for a record that cannot be read.
+  /// - Returns: The record, or `nil` where there is none. A record of another variant
+  ///   (RFC 9111 §4.1) does not answer the request, nor does one of another key with the same
+  ///   digest.
+  /// - Throws: The persistence's error for a record that cannot be read.
   public func lookUp(_ key: RecordKey, for request: HTTPFields = [:]) async throws -> Record? {
     guard let record = try await load(key) else { return nil }
     guard let variant = record.head.variant, !variant.matches(request) else { return record }
@@ -54,10 +64,13 @@ public struct HTTPCache: Sendable {
     return other
   }
 
-  /// Stores `record`, unless its response forbids it (RFC 9111 §3); then what was stored before is removed, since it is
-  /// older than an answer that was given.
+  /// Stores `record` for `key`, unless its response forbids that (RFC 9111 §3).
   ///
-  /// - Returns: whether it is stored.
+  /// Where it does, the cache removes the stored record instead, which is older than the response.
+  ///
+  /// - Returns: `true` if the record was stored.
+  /// - Throws: The persistence's error. A record that could not be saved leaves the stored one as
+  ///   it was.
   @discardableResult
   public func store(_ record: Record, for key: RecordKey) async throws -> Bool {
     guard record.head.isStorable else {
@@ -68,10 +81,15 @@ public struct HTTPCache: Sendable {
     return persistence != nil
   }
 
-  /// Declares the record of `key` stale, in all its variants.
+  /// Marks the record of `key` stale, in all its variants.
   ///
-  /// - Parameter date: when; the wall clock's present time. The record is stale even if that clock is set
-  ///   back later. `stale-if-error` counts from it.
+  /// A variant that cannot be read is removed, and the others are still marked.
+  ///
+  /// - Parameters:
+  ///   - key: The key of the record. Nothing happens where none is stored.
+  ///   - date: The present time of the wall clock, from which `stale-if-error` counts. The record
+  ///     stays stale even if that clock is set back later.
+  /// - Throws: The persistence's error.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
     guard let record = try await load(key) else { return }
     try await save(record, invalidatedAt: date, for: key)
@@ -79,18 +97,20 @@ public struct HTTPCache: Sendable {
       do {
         if let record = try await load(other) { try await save(record, invalidatedAt: date, for: other) }
       } catch {
-        // One that cannot be read is not used either; the others go on.
+        // A variant that cannot be read is never used. The others must still be marked.
         try await persistence?.remove(other)
       }
     }
   }
 
-  /// The keys of `scope` that are stored for a URL, whatever their method: an unsafe request invalidates them
-  /// (RFC 9111 §4.4).
+  /// Returns the keys of the records that are stored for a URL, with any method.
+  ///
+  /// An unsafe request invalidates these records (RFC 9111 §4.4).
   ///
   /// - Parameters:
-  ///   - url: as ``RecordKey/url`` spells it.
-  ///   - scope: `nil` for every scope.
+  ///   - url: The URL, spelled as in ``RecordKey/url``.
+  ///   - scope: The scope to search; `nil` searches every scope.
+  /// - Throws: The persistence's error.
   public func keys(of url: String, in scope: Scope?) async throws -> [RecordKey] {
     let keys = try await persistence?.entries(in: scope, url: url).map(\.key.base) ?? []
     var seen: Set<RecordKey> = []
@@ -98,28 +118,33 @@ public struct HTTPCache: Sendable {
   }
 
   /// Removes the record of `key`, in all its variants.
+  ///
+  /// - Throws: The persistence's error. Some variants may then be left.
   public func remove(_ key: RecordKey) async throws {
     guard let persistence else { return }
     if let entries = try? await persistence.entries(in: key.scope, url: key.url) {
-      // Those too that nothing names any more, since what varied has come without varying.
+      // Also variants that no record lists: the response varied once and does not any more.
       for entry in entries where entry.key != key && entry.key.base == key { try await persistence.remove(entry.key) }
     }
     try await forget(key)
   }
 
-  /// - Parameter scope: `nil` for every scope.
+  /// Removes every record of a scope.
+  ///
+  /// - Parameter scope: The scope to clear; `nil` clears every scope.
+  /// - Throws: The persistence's error.
   public func removeAll(in scope: Scope?) async throws { try await persistence?.removeAll(in: scope) }
 }
 
 extension HTTPCache {
-  /// Removes what a look-up may find. It reads one record, and no list.
+  /// Removes everything that a look-up of `key` may find. Reads one record and lists nothing.
   func forget(_ key: RecordKey) async throws {
     let others = (try? await load(key))?.head.otherVariants ?? []
     for digest in others { try await persistence?.remove(key.variant(digest)) }
     try await persistence?.remove(key)
   }
 
-  /// Saves under the key, or beside it, where another variant is there already.
+  /// Saves `record` under `key`, or under a variant's own key where another variant has `key`.
   func save(_ record: Record, for key: RecordKey) async throws {
     guard let persistence else { return }
     var record = record

@@ -1,27 +1,28 @@
 import Foundation
 import Synchronization
 
-/// Keeps a ``FilePersistence`` within its bytes and its count, and removes what a crash left.
+/// Limits the bytes and the count of a ``FilePersistence``, and removes files that a crash left.
 ///
-/// It counts what is saved, and looks at the directory only when that says so: at the first save, when the sum may be
-/// over the limit, and every sixteenth of the limit, since other processes save too.
+/// It counts saves. It lists the directory at the first save and when the sum may exceed the limit.
+/// Because other processes save too, it also does so after each sixteenth of the limit.
 final class FileLimit: Sendable {
   let bytes: Int
   private let count: Int
   private let usage = Mutex(Usage())
-  /// Held while a file is renamed into its place or evicted, so that eviction never takes a record that was just saved
-  /// here. One that another process replaces between the look and the removal goes with the old one, and is a miss.
+  /// Held while a file is renamed or evicted, so eviction never removes a record that this process
+  /// just saved. If another process replaces a file between inspection and removal, its new record
+  /// is removed and becomes a miss.
   private let replacing = Mutex(())
-  /// In seconds: a temporary file that nobody has written to for so long is a leftover, whoever wrote it.
+  /// The seconds without a write after which a temporary file is a leftover of any process.
   private static let temporaryLifetime = 3_600
-  /// In seconds: a time of use that is so far ahead is from a clock that was set back since, and says
-  /// nothing (as in SQLite).
+  /// The seconds by which a time of use may be ahead. A later time is from a clock that was set
+  /// back since, and says nothing about use. SQLite has the same rule.
   private static let ahead = 60
 
   private struct Usage {
-    /// Of all records, at least; `nil` before they were counted.
+    /// The amount of all records, or less; `nil` before they were counted.
     var total: Amount?
-    /// The amount that was saved since.
+    /// The amount that was saved since the count.
     var added = Amount()
     var isCounting = false
   }
@@ -40,8 +41,10 @@ final class FileLimit: Sendable {
     var size: Int
     var used: FileTime
 
-    /// Returns whether it is evicted before `other`: the least recently used first, and before them
-    /// all, the furthest first, what was used later than `ahead`.
+    /// Returns whether this file is evicted before `other`.
+    ///
+    /// Files used later than `ahead` are first, the latest of them before all. The others follow,
+    /// the least recently used first.
     func precedes(_ other: File, ahead: Int) -> Bool {
       let (own, others) = (used.seconds > ahead, other.used.seconds > ahead)
       guard own == others else { return own }
@@ -54,15 +57,16 @@ final class FileLimit: Sendable {
     self.count = max(1, count)
   }
 
+  /// Runs `body` while nothing is evicted.
   func excludingEviction(_ body: () throws(FilePersistenceError) -> Void) throws(FilePersistenceError) {
     try replacing.withLock { _ throws(FilePersistenceError) in try body() }
   }
 
-  /// Everything has to be counted anew.
+  /// Discards the total, so that the next save counts everything again.
   func forget() { usage.withLock { $0.total = nil } }
 
-  /// Counts a saved record, and evicts others where that is due. A failure is not thrown, since the record is saved: the
-  /// next save tries again.
+  /// Counts a saved record, and evicts others if the limit requires it. A failure is not thrown,
+  /// because the record is saved. The next save tries again.
   func saved(_ size: Int, at path: String, _ names: FileNames, _ system: FileSystem) {
     let isDue = usage.withLock { usage in
       usage.added = usage.added + Amount(bytes: size, count: 1)
@@ -103,7 +107,9 @@ final class FileLimit: Sendable {
     return total
   }
 
-  /// Removes the file unless it was used or replaced since it was listed.
+  /// Removes a file, unless it was used or replaced since it was listed.
+  ///
+  /// - Returns: `true` if the file is gone.
   private func remove(_ file: File, _ system: FileSystem) throws(FilePersistenceError) -> Bool {
     try replacing.withLock { _ throws(FilePersistenceError) in
       guard let status = try system.inspect(file.path) else { return true }
@@ -113,10 +119,10 @@ final class FileLimit: Sendable {
     }
   }
 
-  /// All records; removes leftovers on the way.
+  /// Returns the files of all records, and removes leftovers on the way.
   private func files(_ names: FileNames, _ system: FileSystem) throws(FilePersistenceError) -> [File] {
     var files: [File] = []
-    // The root has no records; the secret key's temporary file may be left there.
+    // The root has no records, but may have the temporary file of a secret key.
     for folder in try [names.directory()] + names.buckets(of: nil, system) {
       for name in try system.list(folder) {
         let path = "\(folder)/\(name)"

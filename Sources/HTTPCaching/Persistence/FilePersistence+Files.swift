@@ -3,18 +3,24 @@ import Synchronization
 
 /// The names of the files and directories of a ``FilePersistence``.
 ///
-/// `<root>/<SHA-256 of the scope's name>.scope/<bucket>/<XXH64 of the key's URL>-<the key's digest>.record`,
-/// and beside it, while it is written, `.<process>-<run>-<number>.temporary`. The bucket is the
-/// first ten bits of the URL's digest, so the records of one URL are found by their names in a
-/// directory that holds a thousandth of all. In the root is `secret.key`, which is never removed.
-/// Only the other names are ever listed or removed.
+/// A record's path is `<root>/<scope>.scope/<bucket>/<URL>-<key>.record`. `<scope>` is the SHA-256
+/// of the scope's name, `<URL>` is the XXH64 of the key's URL, and `<key>` is the
+/// ``RecordKey/digest``. The bucket is the first ten bits of the URL's hash. So the records of one
+/// URL are found by name, in a directory with a thousandth of all records.
+///
+/// While a record is written, its temporary file is beside it:
+/// `.<process>-<run>-<number>.temporary`.
+///
+/// The root also has `secret.key`, which is never removed. Files with any other name are neither
+/// listed nor removed.
 final class FileNames: Sendable {
-  /// `nil` where the URL names no directory of this machine.
+  /// The path of the directory; `nil` if the URL is not a directory's on this machine.
   let root: String?
-  /// A program uses one scope, mostly, and digesting it would cost as much as reading a record.
+  /// The directory of the last scope. Most programs use one scope, and digesting its name would
+  /// cost as much as reading a record.
   private let lastScope = Mutex<(scope: Scope, folder: String)?>(nil)
   private static let counter = Atomic<UInt64>(0)
-  /// Tells this run from an earlier one that had the same process number.
+  /// A random number that distinguishes this run from an earlier one with the same process number.
   private static let run = String(UInt64.random(in: 0 ... .max), radix: 36)
 
   init(_ directory: URL) {
@@ -30,7 +36,7 @@ final class FileNames: Sendable {
     return root
   }
 
-  /// The directory of a scope's buckets.
+  /// Returns the directory of a scope's buckets.
   func folder(of scope: Scope) throws(FilePersistenceError) -> String {
     if let folder = lastScope.withLock({ $0.flatMap { $0.scope == scope ? $0.folder : nil } }) {
       return folder
@@ -40,17 +46,17 @@ final class FileNames: Sendable {
     return folder
   }
 
-  /// The directories of all scopes that have one.
+  /// Returns the directories of all scopes that have one.
   func folders(_ system: FileSystem) throws(FilePersistenceError) -> [String] {
     let root = try directory()
     return try system.list(root).filter(Self.isScope).sorted().map { "\(root)/\($0)" }
   }
 
-  /// The directories of records that there are.
+  /// Returns the directories with records.
   ///
   /// - Parameters:
-  ///   - scope: `nil` for every scope.
-  ///   - url: `nil` for every URL. One URL's may be absent.
+  ///   - scope: The scope to list; `nil` lists every scope.
+  ///   - url: The URL to list; `nil` lists every URL. The bucket of a URL may not exist.
   func buckets(of scope: Scope?, url: String? = nil, _ system: FileSystem) throws(FilePersistenceError) -> [String] {
     let folders = if let scope { [try folder(of: scope)] } else { try folders(system) }
     if let url { return folders.map { "\($0)/\(Self.bucket(Self.hash(of: url)))" } }
@@ -70,10 +76,10 @@ final class FileNames: Sendable {
     ])
   }
 
-  /// The directory of a record's path: all records' names are of one length.
+  /// Returns the directory of a record. The names of all records have the same length.
   static func folder(ofRecord path: String) -> String { String(path.dropLast(1 + recordLength)) }
 
-  /// Put together in one piece: each appending to a string would cost as much as all of it.
+  /// Joins strings with one allocation. Appending each part would cost as much as the whole.
   private static func joined(_ parts: [String]) -> String {
     String(unsafeUninitializedCapacity: parts.reduce(0) { $0 + $1.utf8.count }) { buffer in
       parts.reduce(0) { count, part in
@@ -85,11 +91,11 @@ final class FileNames: Sendable {
 
   private static func hash(of url: String) -> UInt64 { url.withContiguousUTF8 { XXHash64.hash($0) } }
 
-  /// Two digits of base 32.
+  /// Returns the first ten bits of a hash as two digits of base 32.
   private static func bucket(_ hash: UInt64) -> String { digits(hash >> 54, radix: 32, count: 2) }
 
-  /// The beginning of the names of all records of a URL. Others may share it: the key in the record
-  /// decides.
+  /// Returns the prefix of the names of a URL's records. Another URL may share it, so the key in
+  /// the record decides.
   static func prefix(of url: String) -> String { prefix(hash(of: url)) }
 
   private static func prefix(_ hash: UInt64) -> String { "\(digits(hash, radix: 16, count: 16))-" }
@@ -106,14 +112,14 @@ final class FileNames: Sendable {
       && bytes.dropFirst(17).prefix(64).allSatisfy(isDigit)
   }
 
-  /// A name that nothing has yet.
+  /// Returns an unused name.
   static func temporary() -> String {
     ".\(FileSystem.processID)-\(run)-\(counter.add(1, ordering: .relaxed).newValue).temporary"
   }
 
   static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".") && name.hasSuffix(".temporary") }
 
-  /// Returns whether whoever was writing this temporary file has ended.
+  /// Returns whether the process that wrote this temporary file has ended.
   static func isAbandoned(_ name: String) -> Bool {
     let parts = name.dropFirst().split(separator: "-")
     guard parts.count == 3, let process = Int32(parts[0]) else { return false }
@@ -136,7 +142,7 @@ final class FileNames: Sendable {
   static let secretKey = "secret.key"
   private static let scopeSuffix = ".scope"
   private static let recordSuffix = ".record"
-  /// In bytes: two digests, a dash and the suffix.
+  /// The length of a record's name in bytes: two digests, a dash and the suffix.
   private static let recordLength = 16 + 1 + 64 + 7
 }
 
@@ -147,16 +153,21 @@ extension String {
   }
 }
 
-/// A record's file, open, with its head read and checked.
+/// An open file of a record, with its head read and verified.
 struct RecordFile: ~Copyable {
   let head: Record.Head
   let status: FileStatus
   private let file: OpenFile
   private let layout: RecordCodec.Layout
-  /// The file's beginning: the head at least.
+  /// The beginning of the file, at least through the head.
   private let bytes: [UInt8]
 
-  /// - Parameter count: how many bytes to read at once: more than the head saves reading again for the body.
+  /// Opens a record and reads its head.
+  ///
+  /// - Parameters:
+  ///   - file: The open file.
+  ///   - count: The number of bytes to read at once. Bytes beyond the head save a second read for
+  ///     the body.
   /// - Throws: ``RecordError``, ``FilePersistenceError``.
   init(_ file: consuming OpenFile, reading count: Int) throws {
     let status = try file.status()
@@ -188,12 +199,12 @@ struct RecordFile: ~Copyable {
     return body
   }
 
-  /// Notes that it was used now, unless that was noted within `interval` seconds. A failure costs only the order of
-  /// eviction, so it is not thrown.
+  /// Sets the time of last use to now, unless that was done within `interval` seconds. A failure
+  /// affects only the order of eviction, so it is not thrown.
   func touch(unlessWithin interval: Int) {
     let now = FileTime.now
     let age = now.seconds - status.modified.seconds
-    // A time in the future is a clock that was set back.
+    // A time in the future is from a clock that was set back.
     if age >= interval || age < 0 { try? file.touch(now) }
   }
 }

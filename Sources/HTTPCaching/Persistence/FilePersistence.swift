@@ -1,29 +1,35 @@
 public import Foundation
 import Synchronization
 
-/// One record per file, in a directory that several processes may share.
+/// A store with one file per record, in a directory that several processes may share.
 ///
 /// ```swift
 /// let persistence = FilePersistence(directory: .temporaryDirectory.appending(path: "api"))
 /// ```
 ///
-/// A record is written to a file of its own and then renamed over the old one, so a reader sees the old or the new
-/// record, whole. A record that cannot be read throws ``RecordError`` from `load`, harms no other, and stays until
-/// something is saved under its key. Files and directories that it makes are for their owner alone. It removes only
-/// files that it named; with the directory deleted it is empty, and the next save makes the directory again.
+/// A save writes a new file and renames it over the old one, so a reader sees the old or the new
+/// record, whole. For a record that cannot be read, ``load(_:)`` throws ``RecordError``. Such a
+/// record affects no other, and stays until something is saved under its key. All files and
+/// directories are for their owner alone.
 ///
-/// Opening does nothing. Failed calls of the system throw ``FilePersistenceError``. Cancellation stops `entries` alone:
-/// the others are short. No method works on the caller's executor.
+/// The store removes only files that it named. If somebody deletes the directory, the store is
+/// empty, and the next save creates the directory again.
+///
+/// Creating the object does no I/O. Failed system calls throw ``FilePersistenceError``.
+/// Cancellation stops only ``entries(in:url:)`` and ``verify()``; the other methods are short. The
+/// asynchronous methods never run on the caller's executor.
 public final class FilePersistence: Persistence {
-  /// The events that an acknowledged save survives.
+  /// The events that a completed save survives.
   public enum Synchronization: Sendable, Hashable {
-    /// The end of the process at any instruction. A power cut may take the latest saves (a record that it left half
-    /// written is seen and is a miss).
+    /// The end of the process at any instruction. A power cut may lose the latest saves. A record
+    /// that it left half-written is detected and is a miss.
     case normal
-    /// A power cut too: file and directory are synchronised before a save or a removal returns, which takes
-    /// milliseconds. Where only the directory could not be synchronised, the save throws and yet the new record is in
-    /// its place. To put the old one back would promise no more: nothing says which of the two the disk holds, and the
-    /// way back would need the synchronisation that has just failed.
+    /// A power cut as well. File and directory are synchronized before a save or a removal returns,
+    /// which takes milliseconds.
+    ///
+    /// If only the directory cannot be synchronized, the save throws although the new record is in
+    /// place. Restoring the old one would promise no more. Nothing shows which of the two the disk
+    /// holds, and the restored one would need the synchronization that just failed.
     case full
   }
 
@@ -33,15 +39,19 @@ public final class FilePersistence: Persistence {
   private let limit: FileLimit
   private let touchInterval: Int
 
+  /// Creates a store in a directory.
+  ///
   /// - Parameters:
-  ///   - directory: a file URL. It is made, with those above it, by the first save, or by the
-  ///     first URL with a secret.
-  ///   - limit: bytes that all records may take; the least recently used are removed first, down to seven eighths. A
-  ///     record's use is noted once a minute at most. With one process, the records being saved may exceed it for the
-  ///     moment; each further process adds a sixteenth at most. A record that alone is larger is not saved. Temporary
-  ///     files that a crash left are removed along with it, at the first save. Default: 256 MiB.
-  ///   - countLimit: the same for the count of records. Default: 50,000.
-  ///   - synchronization: what an acknowledged save survives. Default: ``Synchronization/normal``.
+  ///   - directory: A file URL. The first save creates the directory and those above it, and so
+  ///     does the first URL with a secret.
+  ///   - limit: The bytes that all records may take. Above the limit, the least recently used
+  ///     records are removed, down to seven eighths of it. A record's use is noted at most once a
+  ///     minute. In one process, only records being saved can exceed the limit; each further
+  ///     process adds at most a sixteenth. A record that is larger than the limit is not saved. The
+  ///     first save also removes temporary files that a crash left. Default: 256 MiB.
+  ///   - countLimit: The count of records, limited in the same way. Default: 50,000.
+  ///   - synchronization: The events that a completed save survives. Default:
+  ///     ``Synchronization/normal``.
   public convenience init(
     directory: URL, limit: Int = 256 << 20, countLimit: Int = 50_000, synchronization: Synchronization = .normal
   ) {
@@ -50,7 +60,7 @@ public final class FilePersistence: Persistence {
       system: FileSystem(), touchInterval: 60)
   }
 
-  /// - Parameter touchInterval: in seconds.
+  /// - Parameter touchInterval: The seconds between two notes of a record's use.
   init(
     directory: URL, limit: Int = 256 << 20, countLimit: Int = 50_000, synchronization: Synchronization = .normal,
     system: FileSystem, touchInterval: Int = 60
@@ -62,7 +72,9 @@ public final class FilePersistence: Persistence {
     self.touchInterval = touchInterval
   }
 
-  /// - Throws: ``RecordError``, ``FilePersistenceError``.
+  /// Returns the record that was last saved under `key`, or `nil` if there is none.
+  ///
+  /// - Throws: ``RecordError`` for a record that cannot be read; ``FilePersistenceError``.
   @concurrent public func load(_ key: RecordKey) async throws -> Record? {
     guard let open = try system.open(names.path(of: key)) else { return nil }
     let file = try RecordFile(open, reading: 4 << 10)
@@ -72,7 +84,10 @@ public final class FilePersistence: Persistence {
     return record
   }
 
-  /// - Throws: ``RecordError/wrongKey``, ``FilePersistenceError``.
+  /// Saves `record` in place of an earlier one, and evicts others above the limit.
+  ///
+  /// - Throws: ``RecordError/wrongKey``; ``FilePersistenceError``, also for a record larger than
+  ///   the limit.
   @concurrent public func save(_ record: Record, for key: RecordKey) async throws {
     guard record.belongs(to: key) else { throw RecordError.wrongKey }
     let head = RecordCodec.encodeHead(of: record)
@@ -85,12 +100,17 @@ public final class FilePersistence: Persistence {
     limit.saved(size, at: path, names, system)
   }
 
+  /// Removes the record of `key`. Nothing happens if there is none.
+  ///
+  /// - Throws: ``FilePersistenceError``.
   @concurrent public func remove(_ key: RecordKey) async throws {
     let path = try names.path(of: key)
     if try system.remove(path) { try synchronize(FileNames.folder(ofRecord: path)) }
   }
 
-  /// Removes what it can before it throws the first failure.
+  /// Removes every record of `scope`, or of every scope if `scope` is `nil`.
+  ///
+  /// - Throws: The first ``FilePersistenceError``, after removing everything that can be removed.
   @concurrent public func removeAll(in scope: Scope?) async throws {
     let folders = try scope.map { [try names.folder(of: $0)] } ?? names.folders(system)
     var failure: FilePersistenceError?
@@ -106,10 +126,11 @@ public final class FilePersistence: Persistence {
     try synchronize(names.directory())
   }
 
-  /// Reads heads alone, of one URL only its records': the others are told apart by their names. A
-  /// record that cannot be read is left out.
+  /// Returns the stored records, without those that cannot be read.
   ///
-  /// - Throws: ``FilePersistenceError`` where a directory cannot be listed; `CancellationError`.
+  /// The method reads only heads. For one URL, it opens only records whose names match.
+  ///
+  /// - Throws: ``FilePersistenceError`` if a directory cannot be listed; `CancellationError`.
   @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
     let prefix = url.map(FileNames.prefix) ?? ""
     var entries: [RecordEntry] = []
@@ -125,8 +146,8 @@ public final class FilePersistence: Persistence {
 }
 
 extension FilePersistence {
-  /// Writes a temporary file and renames it. It begins again where the directory, or the temporary file, was removed
-  /// meanwhile: another process may be clearing the store.
+  /// Writes a temporary file and renames it. Starts again if the directory or the temporary file
+  /// was removed meanwhile, because another process may be clearing the store.
   private func replace(_ path: String, head: [UInt8], body: Data) throws(FilePersistenceError) {
     let folder = FileNames.folder(ofRecord: path)
     var attempts = 0
@@ -149,7 +170,7 @@ extension FilePersistence {
     var file = try system.create(path)
     try Self.write(head, to: file)
     try Self.write(body, to: file)
-    // The system's own times are too coarse to tell which of two saves was the later.
+    // The system's own times are too coarse to order two saves.
     try? file.touch(.now)
     if synchronizes { try file.synchronize() }
     try file.close()
@@ -212,10 +233,10 @@ extension FilePersistence {
 }
 
 extension FilePersistence {
-  /// Reads every record whole; gives those that cannot be read, each with its file. Nothing is changed. A record that goes
-  /// meanwhile is none.
+  /// Reads every record whole and returns those that cannot be read, each with its file. Changes
+  /// nothing. A record that is removed meanwhile is skipped.
   ///
-  /// - Throws: ``FilePersistenceError`` where a directory cannot be listed; `CancellationError`.
+  /// - Throws: ``FilePersistenceError`` if a directory cannot be listed; `CancellationError`.
   @concurrent public func verify() async throws -> [RecordDefect] {
     var defects: [RecordDefect] = []
     for folder in try names.buckets(of: nil, system) {
@@ -238,13 +259,14 @@ extension FilePersistence {
 }
 
 extension FilePersistence {
-  /// Returns the key in the file `secret.key` of the directory; makes it where there is none.
+  /// Returns the key in the file `secret.key` of the directory, and creates the file if there is
+  /// none.
   ///
-  /// The file is for its owner alone. No eviction and no removal takes it, since another process
-  /// may have its key in memory. A file of another length is no key, and is replaced.
+  /// The file is for its owner alone. Neither eviction nor a removal deletes it, because another
+  /// process may have the key in memory. A file of another length is not a key, and is replaced.
   ///
-  /// - Returns: `nil` where the file can be neither read nor made; ``Persistence/secretKey()``
-  ///   says what follows.
+  /// - Returns: The key, or `nil` if the file can be neither read nor created. For the effect, see
+  ///   ``Persistence/secretKey()``.
   public func secretKey() -> SecretKey? {
     do {
       let path = "\(try names.directory())/\(FileNames.secretKey)"
@@ -254,14 +276,15 @@ extension FilePersistence {
     }
   }
 
-  /// `nil` where there is no file, or one that is no key.
+  /// Returns the stored key, or `nil` if there is no file, or one of another length.
   private func readSecretKey(_ path: String) throws(FilePersistenceError) -> SecretKey? {
     guard let file = try system.open(path) else { return nil }
     return SecretKey(bytes: try file.read(SecretKey.byteCount + 1))
   }
 
-  /// Two processes at once agree: a link replaces nothing, and each takes the key that is there
-  /// afterwards. Two that replace a damaged file at once may differ, until both have started again.
+  /// Creates the file of the key. Two processes at once agree on one key: a link replaces nothing,
+  /// and both read the file afterwards. If both replace a damaged file at once, their keys may
+  /// differ until both have restarted.
   private func makeSecretKey(_ path: String) throws(FilePersistenceError) -> SecretKey? {
     let directory = try names.directory()
     try system.makeDirectory(directory, synchronizes: synchronizes)
@@ -278,7 +301,7 @@ extension FilePersistence {
     return key
   }
 
-  /// Synchronises always: after a power cut, a file that is there is whole.
+  /// Writes a key, always synchronized. So a file that survives a power cut is whole.
   private func write(_ key: SecretKey, to path: String) throws(FilePersistenceError) {
     var file = try system.create(path)
     try Self.write(key.bytes, to: file)

@@ -1,38 +1,45 @@
 public import Foundation
 
-/// A call of the operating system that failed for ``FilePersistence``: which, on what path, and why.
+/// An error of a system call that ``FilePersistence`` made.
 ///
-/// What was stored before is as it was.
+/// A failed save leaves the earlier record unchanged; ``FilePersistence/Synchronization/full`` has
+/// the one exception. A failed removal may have removed some of the records.
 public struct FilePersistenceError: Error, Sendable, Hashable {
-  /// The call that was tried.
+  /// The call that failed.
   public let operation: Operation
-  /// On what file or directory. Its name holds digests alone.
+  /// The path of the file or directory. Below the store's directory, names hold digests only.
   public let path: String
-  /// The system's `errno`.
+  /// The `errno` of the failure. A record larger than the limit is `EFBIG`, and a directory that is
+  /// not a file URL is `EINVAL`.
   public let code: Int32
 
+  /// Creates an error from its parts.
   public init(operation: Operation, path: String, code: Int32) {
     self.operation = operation
     self.path = path
     self.code = code
   }
 
+  /// A system call, named as in the error's description.
   @nonexhaustive public enum Operation: String, Sendable, Hashable, CaseIterable {
+    /// A call on a file or directory. `inspect` reads its status, and `list` the names in it.
     case open, create, inspect, read, write, synchronize, close, rename, remove, list
+    /// The creation of a directory, or of one above it.
     case createDirectory = "create the directory"
-    /// Noting when a record was used last. Its failure is never thrown.
+    /// The note of a record's last use. Its failure is never thrown.
     case touch
   }
 }
 
 extension FilePersistenceError: CustomStringConvertible, LocalizedError {
+  /// A sentence with the call, the path, the `errno` and, where one is known, a remedy.
   public var description: String {
     "cannot \(operation.rawValue) \(path): \(FileSystem.text(of: code)) (errno \(code))\(advice.map { "; \($0)" } ?? "")"
   }
 
   public var errorDescription: String? { description }
 
-  /// The remedy.
+  /// The remedy; `nil` where none is known.
   private var advice: String? {
     switch FileSystem.Cause(code) {
     case .full: "free some space, or give FilePersistence another directory"

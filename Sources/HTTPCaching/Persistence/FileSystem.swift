@@ -10,24 +10,26 @@ import Foundation
   import Glibc
 #endif
 
-/// The POSIX calls that a store needs: an interrupted one is made again, a failed one is thrown.
+/// The POSIX calls of a store. An interrupted call is repeated, and a failed one throws.
 package struct FileSystem: Sendable {
-  /// The result that a test forces on a call.
+  /// A result that a test forces on a call.
   package enum Fault {
+    /// Fails with this `errno`.
     case error(Int32)
-    /// Reads and writes at most so many bytes.
+    /// Reads or writes at most this many bytes.
     case atMost(Int)
   }
 
-  /// Asked before each call; `nil` lets the call happen. Only tests set it.
+  /// Returns the fault of a call; `nil` lets the call happen. Only tests set it.
   private let fault: (@Sendable (FilePersistenceError.Operation, String) -> Fault?)?
 
   package init(fault: (@Sendable (FilePersistenceError.Operation, String) -> Fault?)? = nil) { self.fault = fault }
 
-  /// The file for reading, and for writing where `writes`; `nil` where there is none.
+  /// Opens a file for reading, and for writing if `writes` is `true`. Returns `nil` if there is
+  /// none.
   package func open(_ path: String, writes: Bool = false) throws(FilePersistenceError) -> OpenFile? {
     do {
-      // Without O_NONBLOCK, opening a FIFO that somebody put there would wait for a writer.
+      // Without `O_NONBLOCK`, opening a FIFO in the file's place would wait for a writer.
       let flags = (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK
       let descriptor = try call(.open, path) { _ in Int(openFile(path, flags)) }
       return OpenFile(descriptor: Int32(descriptor), path: path, system: self)
@@ -37,19 +39,20 @@ package struct FileSystem: Sendable {
     }
   }
 
-  /// A new file for writing that only its owner may read; a file of that name is an error.
+  /// Creates a file for writing, which only its owner may read. Throws if the name exists.
   package func create(_ path: String) throws(FilePersistenceError) -> OpenFile {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
     let descriptor = try call(.create, path) { _ in Int(openFile(path, flags, 0o600)) }
     return OpenFile(descriptor: Int32(descriptor), path: path, system: self)
   }
 
+  /// Renames a file, and replaces a file of the new name.
   package func rename(_ from: String, to path: String) throws(FilePersistenceError) {
     _ = try call(.rename, path) { _ in Int(renameFile(from, path)) }
   }
 
-  /// Gives the file another name, in another directory, and lets it keep the one that it has where the
-  /// file system can do that. Nothing happens where something has that name, or the file is gone.
+  /// Links a file to a name in another directory, or renames it where the file system has no links.
+  /// Nothing happens if the new name exists, or if the file is gone.
   func link(_ from: String, to path: String) throws(FilePersistenceError) {
     do {
       _ = try call(.rename, path) { _ in Int(linkFile(from, path)) }
@@ -59,12 +62,14 @@ package struct FileSystem: Sendable {
     }
   }
 
-  /// - Returns: whether there was one.
+  /// Removes a file.
+  ///
+  /// - Returns: `true` if there was one.
   @discardableResult package func remove(_ path: String) throws(FilePersistenceError) -> Bool {
     try unlessAbsent { () throws(FilePersistenceError) in _ = try call(.remove, path) { _ in Int(unlink(path)) } }
   }
 
-  /// Removes the directory if it is empty.
+  /// Removes a directory if it exists and is empty.
   func removeDirectory(_ path: String) throws(FilePersistenceError) {
     do {
       try unlessAbsent { () throws(FilePersistenceError) in _ = try call(.remove, path) { _ in Int(rmdir(path)) } }
@@ -73,9 +78,13 @@ package struct FileSystem: Sendable {
     }
   }
 
-  /// Makes the directory and those above it, for the owner alone. One that is there, or a link to one, stays as it is.
+  /// Creates a directory and those above it, for the owner alone. An existing directory, or a link
+  /// to one, is left unchanged.
   ///
-  /// - Parameter synchronizes: whether each new directory's name must survive a power cut.
+  /// - Parameters:
+  ///   - path: The path of the directory.
+  ///   - synchronizes: A Boolean value that indicates whether the name of each new directory must
+  ///     survive a power cut.
   package func makeDirectory(_ path: String, synchronizes: Bool) throws(FilePersistenceError) {
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     do {
@@ -99,23 +108,25 @@ package struct FileSystem: Sendable {
       try synchronizeDirectory(parent)
     } catch {
       switch (error.operation, error.code) {
-      // The parent may not be read, or its file system synchronises no directory: no later call could do it either.
+      // The parent is not readable, or its file system synchronizes no directories. No later call
+      // could do it either.
       case (.open, EACCES), (.synchronize, EINVAL), (.synchronize, ENOTSUP): return
       default:
-        // Whoever tries again must not take it for one that was synchronised.
+        // A retry must not take this directory for a synchronized one.
         try? removeDirectory(directory)
         throw error
       }
     }
   }
 
-  /// Makes what happened to the directory's names survive a power cut.
+  /// Synchronizes the names in a directory, so that they survive a power cut.
   func synchronizeDirectory(_ path: String) throws(FilePersistenceError) {
     guard let directory = try open(path) else { return }
     try directory.synchronize()
   }
 
-  /// The status of a link itself, or of what it leads to where `followsLink`; `nil` where there is nothing.
+  /// Returns the status of a file, or `nil` if there is none. For a link, it is the link's own
+  /// status, or its target's if `followsLink` is `true`.
   package func inspect(_ path: String, followsLink: Bool = false) throws(FilePersistenceError) -> FileStatus? {
     var status = stat()
     let isThere = try unlessAbsent { () throws(FilePersistenceError) in
@@ -124,7 +135,8 @@ package struct FileSystem: Sendable {
     return isThere ? FileStatus(status) : nil
   }
 
-  /// The names in the directory that begin with `prefix`, `.` and `..` left out; none where there is no directory.
+  /// Returns the names in a directory that begin with `prefix`, without `.` and `..`. Returns none
+  /// if there is no directory.
   package func list(_ path: String, prefix: String = "") throws(FilePersistenceError) -> [String] {
     var stream: DirectoryStream?
     let isThere = try unlessAbsent { () throws(FilePersistenceError) in
@@ -139,7 +151,7 @@ package struct FileSystem: Sendable {
     while true {
       errno = 0
       guard let entry = readdir(stream) else { break }
-      // Of many names few are wanted at times: only these become strings.
+      // Often few of many names match. Only these become strings.
       let name: String? = withUnsafePointer(to: &entry.pointee.d_name) {
         let name = UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)
         return strncmp(name, prefix, prefix.utf8.count) == 0 ? String(cString: name) : nil
@@ -170,12 +182,13 @@ package struct FileSystem: Sendable {
     return result
   }
 
-  /// Makes one call, as often as a signal interrupts it.
+  /// Makes one call, and repeats it while signals interrupt it.
   ///
   /// - Parameters:
-  ///   - fault: the result that a test forces on the call.
-  ///   - body: gets how many bytes it may move; returns less than zero for a failure that is in `errno`.
-  /// - Returns: the result of `body`, and the `errno` of its failure, or zero.
+  ///   - fault: The fault that a test forces on the call.
+  ///   - body: The call. It takes the greatest number of bytes to transfer. It returns a negative
+  ///     number for a failure, and leaves its code in `errno`.
+  /// - Returns: The result of `body`, and the `errno` of its failure or zero.
   package static func uninterrupted(
     fault: () -> Fault?, _ body: (_ atMost: Int) -> Int
   ) -> (result: Int, code: Int32) {
@@ -197,24 +210,26 @@ package struct FileSystem: Sendable {
   }
 }
 
-/// A file's descriptor, closed with it.
+/// An open file. Its descriptor is closed when the value ends.
 package struct OpenFile: ~Copyable {
-  /// Less than zero once it is closed.
+  /// The file descriptor; negative once it is closed.
   package fileprivate(set) var descriptor: Int32
   let path: String
   fileprivate let system: FileSystem
 
   deinit { if descriptor >= 0 { closeFile(descriptor) } }
 
+  /// Returns the status of the open file.
   package func status() throws(FilePersistenceError) -> FileStatus {
     var status = stat()
     _ = try system.call(.inspect, path) { _ in Int(fstat(descriptor, &status)) }
     return FileStatus(status)
   }
 
-  /// Fills `buffer` from where the last read ended.
+  /// Fills `buffer` from the current position.
   ///
-  /// - Returns: how many bytes there were; fewer than it holds only at the file's end.
+  /// - Returns: The number of bytes read. It is less than the size of `buffer` only at the end of
+  ///   the file.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(FilePersistenceError) -> Int {
     var count = 0
     while count < buffer.count, let base = buffer.baseAddress {
@@ -225,7 +240,7 @@ package struct OpenFile: ~Copyable {
     return count
   }
 
-  /// The next `count` bytes, or those that are left.
+  /// Reads the next `count` bytes, or those up to the end of the file.
   func read(_ count: Int) throws(FilePersistenceError) -> [UInt8] {
     var result: Result<Int, FilePersistenceError> = .success(0)
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -246,37 +261,40 @@ package struct OpenFile: ~Copyable {
     }
   }
 
-  /// Returns when the bytes would survive a power cut.
+  /// Synchronizes the file. When this returns, its bytes survive a power cut.
   func synchronize() throws(FilePersistenceError) {
     _ = try system.call(.synchronize, path) { _ in
       #if canImport(Darwin)
-        // fsync(2) on Darwin leaves the bytes in the drive's cache; not every file system has F_FULLFSYNC.
+        // On Darwin, fsync(2) leaves the bytes in the drive's cache. Not every file system has
+        // F_FULLFSYNC.
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
       #endif
       return Int(fsync(descriptor))
     }
   }
 
-  /// Sets the time of modification.
+  /// Sets the times of access and modification.
   func touch(_ time: FileTime) throws(FilePersistenceError) {
     _ = try system.call(.touch, path) { _ in Int(time.touch(descriptor)) }
   }
 
-  /// Closes it, and says what only closing tells: some file systems report a full disk here.
+  /// Closes the file, and throws errors that only closing reports: some file systems report a full
+  /// disk here.
   mutating func close() throws(FilePersistenceError) {
     var isClosed = false
     defer { if isClosed { descriptor = -1 } }
     _ = try system.call(.close, path) { _ in
       isClosed = true
-      // After EINTR the descriptor is gone (Linux) or undefined (POSIX); closing it again could close another's.
+      // After EINTR, the descriptor is closed (Linux) or undefined (POSIX). Closing it again could
+      // close another file's.
       return closeFile(descriptor) == 0 || errno == EINTR ? 0 : -1
     }
   }
 }
 
-/// A file's size, kind, permissions and time.
+/// The size, type, permissions and modification time of a file.
 package struct FileStatus {
-  /// Tells one file from another that has its name later.
+  /// The identity of a file. It differs from that of a later file with the same name.
   package struct Identity: Equatable {
     var device: UInt64
     var number: UInt64
@@ -311,7 +329,7 @@ extension FileStatus {
 extension FileSystem {
   static var processID: Int32 { getpid() }
 
-  /// Returns whether there is no such process: one of another user counts as there.
+  /// Returns whether a process has ended. A process of another user counts as running.
   static func isGone(process: Int32) -> Bool { process > 0 && kill(process, 0) != 0 && errno == ESRCH }
 
   static func text(of code: Int32) -> String { String(cString: strerror(code)) }
@@ -321,7 +339,7 @@ extension FileSystem {
   static let isTooLarge = EFBIG
   static let isInvalid = EINVAL
 
-  /// The meaning of an `errno` for whoever chose the directory.
+  /// The meaning of an `errno` for the advice in an error's description.
   enum Cause {
     case full, denied, notADirectory, tooLarge, invalid, other
 
@@ -345,7 +363,7 @@ extension FileSystem {
   private typealias DirectoryStream = OpaquePointer
 #endif
 
-// The calls whose names the methods above have too.
+// The system calls whose names are also names of methods above.
 private func openFile(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 { open(path, flags, mode) }
 private func linkFile(_ from: String, _ to: String) -> Int32 { link(from, to) }
 private func renameFile(_ from: String, _ to: String) -> Int32 { rename(from, to) }
@@ -357,15 +375,16 @@ private func writeFile(_ descriptor: Int32, _ from: UnsafeRawPointer, _ count: I
 }
 @discardableResult private func closeFile(_ descriptor: Int32) -> Int32 { close(descriptor) }
 
-// Where the compiler has met `timespec` through the toolchain's own module first, its members are that module's, and are seen by
-// nobody who imports Glibc alone: optimized builds of Swift 6.3 depend on the order of their files for that.
+// If the compiler has met `timespec` first through the toolchain's own module, its members belong
+// to that module. A file that imports only Glibc then does not see them. In optimized builds of
+// Swift 6.3, this depends on the order of the files.
 #if canImport(SwiftOverlayShims)
   import SwiftOverlayShims
 #endif
 
-/// A file's time of modification, or the wall clock in the same unit.
+/// A modification time of a file, or the wall clock in the same unit.
 struct FileTime: Comparable {
-  /// Since 1970.
+  /// The seconds since 1970.
   var seconds: Int
   var nanoseconds: Int
 
@@ -384,9 +403,9 @@ struct FileTime: Comparable {
 
   static func < (a: FileTime, b: FileTime) -> Bool { (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds) }
 
-  /// Gives a file this time of access and of modification.
+  /// Sets the times of access and modification of an open file.
   ///
-  /// - Returns: as `futimens`.
+  /// - Returns: The result of `futimens`.
   func touch(_ descriptor: Int32) -> Int32 {
     var time = timespec()
     time.tv_sec = .init(seconds)

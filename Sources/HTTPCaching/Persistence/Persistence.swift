@@ -1,77 +1,91 @@
 import Synchronization
 
-/// The durable copy: records by key.
+/// A durable store of records, by key.
 ///
-/// A conformer is called concurrently; calls for one key come one after the other from one `ModelLayer`, but other
-/// layers and other processes may use the same place. Every conformer passes the suite
+/// The methods are called concurrently. One `ModelLayer` makes its calls for one key one after the
+/// other, but other layers and other processes may use the same store. Every conformer passes
 /// `PersistenceConformance` of ReactorTesting.
 ///
-/// A store of bytes writes ``Record/encoded()`` and reads ``Record/init(encoded:)``. It keeps the record's
-/// ``Record/Head/identity`` as it is, and refuses a record whose identity is not the key's.
+/// A conformer that stores bytes writes ``Record/encoded()`` and reads ``Record/init(encoded:)``.
+/// It stores the record's ``Record/Head/identity`` unchanged, and refuses a record whose identity
+/// is not the key's.
 public protocol Persistence: Sendable {
-  /// The record saved last under `key`, whole; `nil` where there is none.
+  /// Returns the record that was last saved under `key`, whole, or `nil` if there is none.
   ///
-  /// - Throws: where there is a record that cannot be read. The flow treats that as a miss.
+  /// - Throws: An error if the record cannot be read. The cache and the flows treat it as a miss.
   func load(_ key: RecordKey) async throws -> Record?
 
-  /// Saves `record`, replacing what was there. When this returns, the record survives the end of the process;
-  /// when it throws, what was there before is untouched.
+  /// Saves `record` in place of an earlier one.
+  ///
+  /// When the method returns, the record survives the end of the process. When it throws, the
+  /// earlier record is unchanged.
+  ///
+  /// - Throws: ``RecordError/wrongKey`` if the record belongs to another key; an error if the
+  ///   record cannot be saved.
   func save(_ record: Record, for key: RecordKey) async throws
 
-  /// Removes the record; nothing happens where there is none.
+  /// Removes the record of `key`. Nothing happens if there is none.
   func remove(_ key: RecordKey) async throws
 
-  /// Removes every record of `scope`; with `nil`, of every scope.
+  /// Removes every record of `scope`, or of every scope if `scope` is `nil`.
   func removeAll(in scope: Scope?) async throws
 
-  /// A list of the stored records, in no particular order.
+  /// Returns a list of the stored records, in any order.
   ///
-  /// An unsafe request and a removal ask for the entries of one URL while a caller waits. So a
-  /// conformer finds these by an index: their cost must not grow with the number of other records.
+  /// For an unsafe request or a removal, a caller waits for the entries of one URL. So a conformer
+  /// finds these with an index: their cost must not grow with the number of other records.
   ///
   /// - Parameters:
-  ///   - scope: only this scope's entries; `nil` for all.
-  ///   - url: only entries whose ``RecordKey/url`` has exactly these bytes; `nil` for all. It is
-  ///     text and no `URL`, which spells some characters in its own way.
+  ///   - scope: The scope to list; `nil` lists every scope.
+  ///   - url: The URL to list, equal byte for byte to ``RecordKey/url``; `nil` lists every URL. It
+  ///     is text because `URL` spells some characters differently.
   func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry]
 
-  /// Returns the key under which secrets in URLs are digested: the same one whenever the store is
-  /// open, in this process and in others, for as long as its records last.
+  /// Returns the key under which secrets in URLs are digested.
   ///
-  /// A layer and an ``HTTPCache`` ask when they meet the first URL with a secret, and keep the
-  /// answer. They ask on the caller's executor, perhaps the main actor. So a conformer answers within
-  /// milliseconds, and never waits for a lock of another process.
+  /// The key is the same each time the store is open, in this process and in others, for as long as
+  /// its records last. A model layer and an ``HTTPCache`` read it at the first URL with a secret,
+  /// and keep it. They call the method on the caller's executor, which may be the main actor. So a
+  /// conformer returns within milliseconds, and never waits for a lock of another process.
   ///
-  /// - Returns: `nil` where the store has no key or cannot read it, which is the default. Secrets are
-  ///   then digested under a random key of the process. Records of URLs with a secret are not found
-  ///   after a restart, which is a miss and no error.
+  /// - Returns: The key, or `nil` if the store has none or cannot read it. The default
+  ///   implementation returns `nil`. Secrets are then digested under a random key of the process,
+  ///   and records of URLs with a secret are missed after a restart.
   func secretKey() -> SecretKey?
 }
 
 extension Persistence {
+  /// Returns `nil`: the store has no key.
   public func secretKey() -> SecretKey? { nil }
 }
 
-/// Records in memory, gone with the process and bounded by nothing: for tests and command-line tools.
+/// A store in memory, without a limit. Its records end with the process. For tests and command-line
+/// tools.
 public final class MemoryPersistence: Persistence {
   private let records = Mutex<[RecordKey: Record]>([:])
 
+  /// Creates an empty store.
   public init() {}
 
+  /// Returns the record that was last saved under `key`. Never throws.
   public func load(_ key: RecordKey) async throws -> Record? {
     records.withLock { $0[key] }
   }
 
+  /// Saves `record` in place of an earlier one.
+  ///
   /// - Throws: ``RecordError/wrongKey``.
   public func save(_ record: Record, for key: RecordKey) async throws {
     guard record.belongs(to: key) else { throw RecordError.wrongKey }
     records.withLock { $0[key] = record }
   }
 
+  /// Removes the record of `key`. Never throws.
   public func remove(_ key: RecordKey) async throws {
     records.withLock { _ = $0.removeValue(forKey: key) }
   }
 
+  /// Removes every record of `scope`, or of every scope if `scope` is `nil`. Never throws.
   public func removeAll(in scope: Scope?) async throws {
     records.withLock { records in
       guard let scope else { return records.removeAll() }
@@ -79,6 +93,8 @@ public final class MemoryPersistence: Persistence {
     }
   }
 
+  /// Returns the stored records, sorted by ``RecordKey/identity``. The size of an entry is that of
+  /// the body alone. Never throws.
   public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
     let stored = records.withLock { records in
       guard scope != nil || url != nil else { return Array(records) }
@@ -86,7 +102,7 @@ public final class MemoryPersistence: Persistence {
         scope.map { $0 == key.scope } ?? true && url.map(key.isOf) ?? true
       }.map { $0 }
     }
-    // In an order that is the same in each run.
+    // Sorted, so that every run has the same order.
     return stored.sorted { $0.key.identity < $1.key.identity }.map { key, record in
       RecordEntry(
         key: key, size: record.body.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil)
@@ -94,17 +110,19 @@ public final class MemoryPersistence: Persistence {
   }
 }
 
-/// Something in a store that cannot be read: what `verify()` of a ``Persistence`` found.
+/// A stored record that cannot be read, found by a method such as ``FilePersistence/verify()``.
 public struct RecordDefect: Sendable, Hashable, CustomStringConvertible {
-  /// The file, or the record's key in it.
+  /// The path of the file, or the record's key in a database.
   public var place: String
-  /// The defect that was seen. It holds nothing of what is stored.
+  /// A description of the damage. It contains none of the stored data.
   public var reason: String
 
+  /// Creates a defect from its parts.
   public init(place: String, reason: String) {
     self.place = place
     self.reason = reason
   }
 
+  /// The place and the reason.
   public var description: String { "\(place): \(reason)" }
 }

@@ -2,30 +2,40 @@ public import Foundation
 import HTTPTypes
 
 extension Record {
-  /// Returns the whole record as bytes, for a ``Persistence`` that stores bytes: what ``init(encoded:)`` reads.
+  /// Returns the whole record as bytes, for a ``Persistence`` that stores bytes.
   ///
-  /// The bytes begin with a magic number, a format's number and checksums. They hold the list of the URL's other
-  /// variants too, which no property tells. Every later release reads what this one wrote.
+  /// The bytes begin with a magic number, the number of the format, and checksums. They include the
+  /// list of the URL's other variants, which no public property shows. Every later release reads
+  /// them.
   public func encoded() -> Data { Data(RecordCodec.encodeHead(of: self)) + body }
 
-  /// Reads what ``encoded()`` wrote.
+  /// Reads the bytes that ``encoded()`` returned.
   ///
-  /// - Throws: ``RecordError/truncated`` and ``RecordError/corrupt(_:)`` for bytes that are damaged or not a record's;
-  ///   ``RecordError/newerFormat(_:)`` for those of a newer release, which a store leaves where they are.
+  /// - Throws: ``RecordError/truncated`` or ``RecordError/corrupt(_:)`` for bytes that are damaged
+  ///   or not a record's; ``RecordError/newerFormat(_:)`` for a record of a newer release, which a
+  ///   store must not remove.
   public init(encoded: Data) throws(RecordError) { self = try RecordCodec.decode([UInt8](encoded)) }
 }
 
-/// A record as bytes: a prefix of 48, the head, the body as it is.
+/// The format of a record: a prefix of 48 bytes, the head, and the body unchanged.
 ///
-/// The prefix, in words of eight bytes, little-endian: the magic; the checksum of all that follows up to the body; the
-/// format; the head's length; the body's length; the body's checksum. So the head can be read and trusted without the
-/// body. Magic and format keep their place in every future format.
+/// The prefix has six words of eight bytes, little-endian:
+///
+/// 1. the magic number
+/// 2. the checksum of everything after this word and before the body
+/// 3. the number of the format
+/// 4. the length of the head
+/// 5. the length of the body
+/// 6. the checksum of the body
+///
+/// So the head can be verified without the body. The magic number and the format keep their place
+/// in every future format.
 package enum RecordCodec {
   static let formatVersion: UInt64 = 1
   static let prefixLength = 48
   private static let magic = UInt64(littleEndian: 0x0A44_5243_5452_5889)  // 89 'X' 'R' 'T' 'C' 'R' 'D' 0A
 
-  /// The places of the parts, and what the body's checksum must be.
+  /// The lengths of the parts, and the expected checksum of the body.
   package struct Layout: Equatable {
     var headLength: Int
     var bodyLength: Int
@@ -35,7 +45,7 @@ package enum RecordCodec {
     var count: Int { bodyOffset + bodyLength }
   }
 
-  /// The prefix and the head. The record's bytes are these and then its body.
+  /// Returns the prefix and the head. The body follows them in a record.
   package static func encodeHead(of record: Record) -> [UInt8] {
     var writer = RecordWriter(capacity: 512)
     for word in [magic, 0, formatVersion, 0, UInt64(record.body.count)] { writer.write(word) }
@@ -46,9 +56,13 @@ package enum RecordCodec {
     return writer.bytes
   }
 
+  /// Reads the prefix of a record.
+  ///
   /// - Parameters:
-  ///   - bytes: the record's beginning, at least ``prefixLength`` of them where it has as many.
-  ///   - count: the whole record's count of bytes, which must be what the prefix says.
+  ///   - bytes: The beginning of the record, at least ``prefixLength`` bytes of it. A shorter
+  ///     record is truncated.
+  ///   - count: The size of the whole record in bytes. It must agree with the prefix.
+  /// - Throws: ``RecordError``.
   package static func layout(of bytes: [UInt8], count: Int) throws(RecordError) -> Layout {
     var reader = RecordReader(bytes, bytes.indices)
     guard try reader.word() == magic else { throw .corrupt("it does not begin as a record does") }
@@ -67,7 +81,7 @@ package enum RecordCodec {
     return layout
   }
 
-  /// The head, of the record's first `layout.bodyOffset` bytes or more.
+  /// Decodes the head from at least the first `layout.bodyOffset` bytes of a record.
   package static func decodeHead(_ bytes: [UInt8], _ layout: Layout) throws(RecordError) -> Record.Head {
     guard bytes.count >= layout.bodyOffset else { throw .truncated }
     var stored = RecordReader(bytes, 8..<16)
@@ -79,6 +93,7 @@ package enum RecordCodec {
     return head
   }
 
+  /// Verifies the length and the checksum of a body.
   package static func check(body: Data, _ layout: Layout) throws(RecordError) {
     guard body.count == layout.bodyLength else { throw .truncated }
     guard body.withUnsafeBytes({ XXHash64.hash($0) }) == layout.bodyChecksum else {
@@ -86,7 +101,7 @@ package enum RecordCodec {
     }
   }
 
-  /// A whole record; what ``FilePersistence`` does in two reads.
+  /// Decodes a whole record. ``FilePersistence`` does the same in two reads.
   static func decode(_ bytes: [UInt8]) throws(RecordError) -> Record {
     let layout = try layout(of: bytes, count: bytes.count)
     let head = try decodeHead(bytes, layout)
@@ -96,7 +111,8 @@ package enum RecordCodec {
   }
 }
 
-/// The head's members in the order of their declaration; the fields last, in their order and with their duplicates.
+/// The members of the head in the order of their declaration. The fields come last, in their order
+/// and with duplicates.
 extension RecordCodec {
   private static func write(_ head: Record.Head, to writer: inout RecordWriter) {
     writer.write(head.identity)
@@ -141,10 +157,10 @@ extension RecordCodec {
   }
 
   private static func fields(_ reader: inout RecordReader) throws(RecordError) -> HTTPFields {
-    // HTTPFields traps at 65,535.
+    // `HTTPFields` traps at 65,535 fields.
     let count = try reader.count(limit: Int(UInt16.max) - 1)
     var fields = HTTPFields()
-    // The count is only what the bytes say.
+    // The count may be false, so it does not decide how much memory is reserved.
     fields.reserveCapacity(min(count, 64))
     for _ in 0..<count { fields.append(try field(&reader)) }
     return fields
@@ -158,24 +174,25 @@ extension RecordCodec {
 
   private static func field(_ reader: inout RecordReader) throws(RecordError) -> HTTPField {
     guard let name = HTTPField.Name(try reader.string()) else { throw .corrupt("a field's name is not a token") }
-    // What is made of a string is made in half of the time.
+    // A field made from a string takes half the time of one made from bytes.
     if let value = try reader.asciiString() { return HTTPField(name: name, value: value) }
     return HTTPField(name: name, lenientValue: try reader.content())
   }
 }
 
-/// Appends what ``RecordReader`` reads: words of eight bytes, little-endian, and bytes after their count (LEB128).
+/// Appends values for ``RecordReader``: words of eight bytes, little-endian, and bytes after their
+/// count (LEB128).
 struct RecordWriter {
   private(set) var bytes: [UInt8] = []
 
-  /// - Parameter capacity: how many bytes there is room for without allocating again.
+  /// - Parameter capacity: The number of bytes to reserve.
   init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   mutating func write(_ word: UInt64) {
     withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
-  /// Writes over eight bytes that are there.
+  /// Overwrites eight bytes that were written before.
   mutating func write(_ word: UInt64, at offset: Int) {
     withUnsafeBytes(of: word.littleEndian) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
   }
@@ -201,20 +218,20 @@ struct RecordWriter {
     text.withUTF8 { write($0) }
   }
 
-  /// One byte that says whether there is a value, then the value.
+  /// Writes a byte that says whether there is a value, then the value.
   mutating func write<Value>(_ value: Value?, _ body: (inout RecordWriter, Value) -> Void) {
     write(count: value == nil ? 0 : 1)
     if let value { body(&self, value) }
   }
 }
 
-/// Reads what ``RecordWriter`` wrote, and any other bytes without trapping.
+/// Reads values that ``RecordWriter`` wrote. Throws for any other bytes and never traps.
 struct RecordReader {
   private let bytes: [UInt8]
   private var offset: Int
   private let end: Int
 
-  /// - Parameter range: the part to read, within `bytes`.
+  /// - Parameter range: The range to read, within `bytes`.
   init(_ bytes: [UInt8], _ range: Range<Int>) {
     self.bytes = bytes
     offset = range.lowerBound
@@ -234,7 +251,7 @@ struct RecordReader {
     Date(timeIntervalSinceReferenceDate: Double(bitPattern: try word()))
   }
 
-  /// A count that is at most `limit`.
+  /// Reads a count of at most `limit`.
   mutating func count(limit: Int = .max) throws(RecordError) -> Int {
     var value: UInt64 = 0
     var shift: UInt64 = 0
@@ -253,21 +270,21 @@ struct RecordReader {
 
   mutating func content() throws(RecordError) -> ArraySlice<UInt8> { bytes[try read(count())] }
 
-  /// Bytes that are not UTF-8 are repaired: a checksum has said that these are the bytes of a
-  /// string, and checking each string again would take half of the time of reading a head.
+  /// Reads a string, and repairs bytes that are not UTF-8. The checksum has verified the bytes
+  /// already. A second validation would take half the time of reading a head.
   mutating func string() throws(RecordError) -> String {
     let range = try read(count())
     return bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }
   }
 
-  /// The string, where its bytes are printable ASCII without a space at either end, which a field made of a string loses; else
-  /// `nil`, and nothing is read.
+  /// Reads a string of printable ASCII. Returns `nil` and reads nothing for other bytes, and for a
+  /// space at either end, which a field made from a string would lose.
   mutating func asciiString() throws(RecordError) -> String? {
     let start = offset
     let range = try read(count())
     let text = bytes.withUnsafeBufferPointer { bytes -> String? in
       let content = UnsafeBufferPointer(rebasing: bytes[range])
-      // In a loop of its own: a closure for each byte takes four times as long.
+      // A loop of its own: a closure for each byte takes four times as long.
       for byte in content where byte &- 0x20 > 0x5E { return nil }
       guard content.first != 0x20, content.last != 0x20 else { return nil }
       return String(decoding: content, as: UTF8.self)

@@ -1,42 +1,51 @@
 public import Foundation
 public import HTTPTypes
 
-/// One HTTP exchange as it was received, never a model.
+/// One HTTP exchange as it was received, without a decoded model.
 ///
-/// It holds the identity of its key, so that a collision of digests is seen. `Authorization`, `Cookie` and `Set-Cookie` are not
-/// among its fields; secret query items are digested in its URL, `Location`, `Content-Location` and `Link`. Where it came over
-/// redirects, `Cache-Control`, `Age` and `Vary` are made of all the responses on the way, and validators and `Expires` are left out.
+/// A record holds the identity of its key, which reveals a collision of digests. It never holds
+/// `Authorization` or `Cookie`. It holds `Set-Cookie` only if its ``HTTPCache`` keeps cookies.
+/// Secret query items are digested in its URL and in `Location`, `Content-Location`, `Link` and
+/// `Refresh`.
+///
+/// After redirects, `Cache-Control`, `Age` and `Vary` combine all the responses on the way.
+/// Validators and `Expires` are left out.
 public struct Record: Sendable, Hashable {
+  /// The status, the fields and the times of the exchange.
   public var head: Head
   /// The response's body, as received.
   public var body: Data
 
+  /// Creates a record from its parts. Saving it requires the key's identity in `head`.
   public init(head: Head, body: Data) {
     self.head = head
     self.body = body
   }
 
-  /// Everything but the body.
+  /// Everything but the body of a record.
   public struct Head: Sendable, Hashable {
-    /// ``RecordKey/identity`` of the key that it was stored under.
+    /// The ``RecordKey/identity`` of the key under which the record is stored.
     public var identity: String
     /// The response's status.
     public var status: HTTPResponse.Status
-    /// The response's fields, without those that are secret or belong to the connection.
+    /// The response's fields, without secrets and without fields of the connection (RFC 9111 §3.1).
     public var fields: HTTPFields
     /// The time at which the request was sent (RFC 9111 §4.2.3, *request_time*).
     public var requestedAt: Date
     /// The time at which the response was received (RFC 9111 §4.2.3, *response_time*).
     public var receivedAt: Date
-    /// The time at which it was declared stale; `nil` for never.
+    /// The time at which the record was declared stale; `nil` if it never was.
     public var invalidatedAt: Date?
-    /// The model's name, where the body was encoded from a local model and not received; else `nil`.
+    /// The name of the model, where the body was encoded from a local model; `nil` for a response.
     public var localModel: String?
-    /// The request's fields that the response varies on, digested; `nil` where it does not vary.
+    /// A digest of the request's fields that the response varies on; `nil` where it does not vary.
     public var variant: Variant?
-    /// The digests of the other variants that are stored beside this one, oldest first; none where ``variant`` is `nil`.
+    /// The digests of the other variants stored beside this one, oldest first. Empty where
+    /// ``variant`` is `nil`.
     var otherVariants: [String] = []
 
+    /// Creates a head from its parts. ``HTTPCache`` sets `identity` again when it stores the
+    /// record.
     public init(
       identity: String, status: HTTPResponse.Status, fields: HTTPFields, requestedAt: Date, receivedAt: Date,
       invalidatedAt: Date? = nil, localModel: String? = nil, variant: Variant? = nil
@@ -54,27 +63,30 @@ public struct Record: Sendable, Hashable {
 }
 
 extension Record.Head {
-  /// Returns whether both tell of one exchange, so that a model made from the one is the model of
-  /// the other.
+  /// Returns whether both heads describe one exchange. A model decoded from one record is then also
+  /// the model of the other.
   package func isSameExchange(as other: Record.Head) -> Bool {
     receivedAt == other.receivedAt && requestedAt == other.requestedAt && identity == other.identity
       && localModel == other.localModel && variant == other.variant
   }
 }
 
-/// The request's fields that a response varies on, digested (RFC 9111 §4.1).
+/// The request's fields that a response varies on, as a digest (RFC 9111 §4.1).
 public struct Variant: Sendable, Hashable {
-  /// The names that `Vary` lists, lower-cased and sorted; `*` alone where no request can be matched.
+  /// The names in `Vary`, lower-cased and sorted; `*` alone where no request can match.
   public let names: [String]
-  /// SHA-256 of the named fields' values in the request that was answered.
+  /// The SHA-256 of the named fields' values in the original request, in lower-case hexadecimal.
   public let digest: String
 
+  /// Creates a variant from stored parts, such as those of a decoded record.
   public init(names: [String], digest: String) {
     self.names = names
     self.digest = digest
   }
 
-  /// The variant that a response with these fields belongs to; `nil` where it does not vary.
+  /// Creates the variant of a response to a request with these fields.
+  ///
+  /// - Returns: `nil` where the response does not vary.
   public init?(response: HTTPFields, request: HTTPFields) {
     var names: Set<String> = []
     response.forEachElement(of: .vary) { names.insert($0.text.lowercased()) }
@@ -84,19 +96,20 @@ public struct Variant: Sendable, Hashable {
     digest = Self.digest(of: self.names, in: request)
   }
 
-  /// A Boolean value that indicates whether any request is answered by it: not where the response
-  /// varies on what no request shows (`Vary: *`).
+  /// A Boolean value that indicates whether a request can match this variant. It is `false` for
+  /// `Vary: *` and for names that are not field names.
   public var isMatchable: Bool { names != ["*"] }
 
-  /// Returns whether a request with these fields is answered by this variant.
+  /// Returns whether a request with these fields matches this variant (RFC 9111 §4.1).
   public func matches(_ request: HTTPFields) -> Bool {
     isMatchable && digest == Self.digest(of: names, in: request)
   }
 
-  /// Returns the ``digest`` for a request with these fields.
+  /// Returns the ``digest`` of a request with these fields.
   func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
 
-  /// Lines and the white space around their elements make no difference (RFC 9111 §4.1); nor does the case of languages and codings
+  /// Returns the digest of the named fields. Neither the number of lines nor white space around
+  /// elements changes it (RFC 9111 §4.1), nor does the case of languages and codings
   /// (RFC 9110 §12.5.4, §8.4.1).
   private static func digest(of names: [String], in request: HTTPFields) -> String {
     var hash = SHA256Digest()
@@ -108,7 +121,7 @@ public struct Variant: Sendable, Hashable {
         elements.append(isCaseless ? $0.bytes.latin1.lowercased() : $0.bytes.latin1)
       }
       hash.update(framed: name.canonicalName)
-      // So that no value is taken for the name that follows, and one that is empty is told from none.
+      // The count separates values from the next name, and an empty field from a missing one.
       hash.update(framed: request.contains(name) ? "\(elements.count)" : "none")
       for element in elements { hash.update(framed: element) }
     }
@@ -116,19 +129,21 @@ public struct Variant: Sendable, Hashable {
   }
 }
 
-/// A line of the list of what a ``Persistence`` holds.
+/// A stored record without its content, as ``Persistence/entries(in:url:)`` lists it.
 public struct RecordEntry: Sendable, Hashable {
+  /// The key of the record.
   public var key: RecordKey
-  /// Bytes that the record takes in the store.
+  /// The size of the record in the store, in bytes.
   public var size: Int
-  /// The time at which the response was received, or the local value was saved.
+  /// The time at which the response was received or the local value was saved.
   public var fetchedAt: Date
-  /// The time at which the record was last loaded or saved; `nil` where the store does not keep
-  /// that.
+  /// The time at which the record was last loaded or saved; `nil` where the store does not note
+  /// that. A store may note it with a delay.
   public var lastUsedAt: Date?
-  /// ``Record/Head/freshUntil``.
+  /// The end of the record's freshness, as in ``Record/Head/freshUntil``.
   public var freshUntil: Date?
 
+  /// Creates an entry from its parts.
   public init(key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil, freshUntil: Date? = nil) {
     self.key = key
     self.size = size
@@ -138,19 +153,22 @@ public struct RecordEntry: Sendable, Hashable {
   }
 }
 
-/// Why a stored record cannot be read, or a record cannot be stored. Whoever loads treats it as a miss.
+/// An error of a record that cannot be read or stored. On a load, the cache and the flows treat it
+/// as a miss.
 @nonexhaustive public enum RecordError: Error, Sendable, Hashable {
-  /// The record ends before it says that it does; an empty one too.
+  /// The bytes end before the record does, or there are none.
   case truncated
-  /// The bytes are not what was written; the text says what was seen.
+  /// The bytes were damaged or are not a record's. The text describes the damage.
   case corrupt(String)
-  /// A newer release wrote it, in this format. It stays as it is until something is saved under its key.
+  /// A newer release wrote the record, in this format. It stays in the store until something is
+  /// saved under its key.
   case newerFormat(UInt64)
-  /// The record's identity is not that of the key it was to be saved under. Nothing was saved.
+  /// The record's identity is not the identity of the key. Nothing was saved.
   case wrongKey
 }
 
 extension RecordError: CustomStringConvertible {
+  /// A sentence that describes the error and, for ``wrongKey``, the remedy.
   public var description: String {
     switch self {
     case .truncated: "the record is cut off"
@@ -163,8 +181,8 @@ extension RecordError: CustomStringConvertible {
 }
 
 extension Record {
-  /// Returns whether it was made for `key`. Compared byte by byte: two names that are equal as text
-  /// may differ in their bytes.
+  /// Returns whether the record was made for `key`. Identities are compared byte by byte, because
+  /// equal strings may have different bytes.
   package func belongs(to key: RecordKey) -> Bool {
     var (own, wanted) = (head.identity, key.identity)
     return own.withUTF8 { own in

@@ -2,35 +2,43 @@ public import Foundation
 public import HTTPTypes
 import Synchronization
 
-/// The key under which a record is stored: the method, the URL, the body's digest, the identity
-/// fields' digests and the scope.
+/// The key under which a record is stored.
 ///
-/// It holds no model type, so two types over one URL share the record. The encoding is stable and carries a version: a
-/// key made by one release finds the record of another, or finds nothing.
+/// A key consists of the method, the URL, a digest of the body, digests of the identity fields, and
+/// the scope. It holds no model type, so two types over one URL share a record. The encoding is
+/// stable and has a version. A later release finds the records of an earlier one, or misses them.
 public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   private let storage: Storage
 
-  /// The versioned text that the key is: equal keys have equal identities, and no others have.
+  /// The key as text, with a version. Two keys are equal exactly if their identities have the same
+  /// bytes.
   public var identity: String { storage.identity }
-  /// SHA-256 of ``identity``, in 64 lower-case hexadecimal digits.
+  /// The SHA-256 of ``identity``, in 64 lower-case hexadecimal digits. Computed on first use.
   public var digest: String { storage.digest }
+  /// The owner of the record.
   public var scope: Scope { storage.scope }
+  /// The method of the request.
   public var method: HTTPRequest.Method { storage.method }
   /// The absolute URL, with the values of secret query items digested.
   public var url: String { storage.url }
-  /// Returns whether ``url`` is this, without making it.
+  /// Returns whether ``url`` has the same bytes as `url`, without creating the string.
   package func isOf(url: String) -> Bool { storage.isOf(url: url) }
   /// The method and the URL.
   public var description: String { "\(storage.method.rawValue) \(storage.url)" }
 
+  /// Creates the key of a request.
+  ///
   /// - Parameters:
-  ///   - url: the absolute URL; the values of its secret query items are replaced by their digests.
-  ///   - body: the request's body, of which the key holds the digest.
-  ///   - identityFields: the fields that tell one representation from another; the key holds digests of the values.
-  ///   - secretQueryItems: names, compared without regard to case.
-  ///   - secretKey: the key under which secrets are digested: ``Persistence/secretKey()`` of the
-  ///     store whose record is meant. Default: `nil`, a random key of this process; a store with a
-  ///     key of its own has no record under it.
+  ///   - method: The method of the request.
+  ///   - url: The absolute URL. The values of its secret query items are replaced by digests.
+  ///   - body: The body of the request. The key holds its digest.
+  ///   - identityFields: The fields of the request that select a representation. The key holds
+  ///     digests of their values.
+  ///   - scope: The owner of the record. Default: ``Scope/shared``.
+  ///   - secretQueryItems: The names of secret query items, in any case.
+  ///   - secretKey: The key for the digests of secrets, from ``Persistence/secretKey()`` of the
+  ///     store. Default: `nil`, a random key of this process. A store with a key of its own has no
+  ///     record under it.
   public init(
     method: HTTPRequest.Method, url: String, body: Data? = nil, identityFields: HTTPFields = [:],
     scope: Scope = .shared, secretQueryItems: Set<String> = [], secretKey: SecretKey? = nil
@@ -56,23 +64,25 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
         }.sorted()))
   }
 
-  /// The key that has this ``identity``; `nil` where the text is no identity of this version.
+  /// Creates the key with this ``identity``, or returns `nil` if the text is not an identity of
+  /// this version.
   public init?(identity: String) {
     guard let parts = Parts(identity: identity) else { return nil }
     self.init(parts)
   }
 
-  /// The key of a plain `GET` of the same URL in the same scope.
+  /// Returns the key of a plain `GET` of the same URL in the same scope.
   package static func get(_ key: RecordKey) -> RecordKey {
     RecordKey(Parts(scope: key.scope, method: .get, url: key.url, body: nil, fields: []))
   }
 
-  /// The key under which a variant of this key's response is stored. No field's name begins with a colon.
+  /// Returns the key of a variant of this key's response. The suffix cannot be a field, whose name
+  /// never begins with a colon.
   func variant(_ digest: String) -> RecordKey {
     RecordKey(storage: Storage("\(identity)\(Self.variantPrefix)\(digest)", like: storage))
   }
 
-  /// This key, or the one that it is a variant's of.
+  /// The key without the suffix of a variant; the key itself where it has none.
   var base: RecordKey {
     guard let line = identity.utf8.lastIndex(of: UInt8(ascii: "\n")), identity[line...].hasPrefix(Self.variantPrefix)
     else {
@@ -87,6 +97,7 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
 
   private init(storage: Storage) { self.storage = storage }
 
+  /// Compares the bytes of both identities.
   public static func == (a: RecordKey, b: RecordKey) -> Bool {
     a.storage === b.storage
       || (a.storage.hash == b.storage.hash && a.storage.identity.hasSameBytes(as: b.storage.identity))
@@ -96,12 +107,13 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RecordKey {
-  /// One reference for a key; hashed once, and digested once it is asked to: memory does not.
+  /// The shared storage of a key. The hash is computed once; the digest only on first use, because
+  /// memory never needs it.
   private final class Storage: Sendable {
     let scope: Scope
     let method: HTTPRequest.Method
     let identity: String
-    /// The place of the URL in ``identity``, in bytes.
+    /// The range of the URL in ``identity``, in bytes.
     private let urlStart: UInt32
     private let urlEnd: UInt32
     let hash: Int
@@ -112,7 +124,8 @@ extension RecordKey {
       self.init(identity, parts.scope, parts.method, urlStart: UInt32(url.lowerBound), urlEnd: UInt32(url.upperBound))
     }
 
-    /// Another identity that begins as that of `other`, to the end of its URL at least.
+    /// Creates storage for another identity that begins like that of `other`, at least up to the
+    /// end of its URL.
     convenience init(_ identity: String, like other: Storage) {
       self.init(identity, other.scope, other.method, urlStart: other.urlStart, urlEnd: other.urlEnd)
     }
@@ -124,7 +137,7 @@ extension RecordKey {
       self.method = method
       var identity = identity
       var hasher = Hasher()
-      // One that was put together takes up to twice the memory that it needs.
+      // An interpolated string takes up to twice the memory that it needs. This copy is exact.
       self.identity = identity.withUTF8 { bytes in
         hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
         return String(decoding: bytes, as: UTF8.self)
@@ -134,7 +147,8 @@ extension RecordKey {
       self.urlEnd = urlEnd
     }
 
-    /// No second copy of it is kept: it is most of the identity, and seldom asked for.
+    /// The URL, made from ``identity`` on each call. A second copy would nearly double the key's
+    /// size, and few callers need it.
     var url: String { String(Substring(urlBytes)) }
 
     func isOf(url: String) -> Bool {
@@ -157,8 +171,8 @@ extension RecordKey {
     }
   }
 
-  /// The parts that the identity spells: a version, the scope with its length (it may hold any
-  /// character), then a line each.
+  /// The parts of an identity: a version, the scope with its length, then one line for each other
+  /// part. The scope needs a length because its name may contain line breaks.
   private struct Parts {
     static let version = "reactor-key/1"
 
@@ -170,7 +184,7 @@ extension RecordKey {
 
     var identity: String { spelled.identity }
 
-    /// The identity, and where the URL stands in it, in bytes.
+    /// The identity, and the range of the URL in it, in bytes.
     var spelled: (identity: String, url: Range<Int>) {
       let name = scope.name
       var text = "\(Self.version)\n\(name.utf8.count)\n\(name)\n\(method.rawValue) "
@@ -207,7 +221,8 @@ extension RecordKey {
       let digest = lines[1].dropFirst("body=".count)
       body = digest == "none" ? nil : String(digest)
       fields = Array(lines.dropFirst(2))
-      // Only the spelling that this version writes is a key: two spellings of one key would be two records.
+      // Only the spelling that this version writes is valid. A second spelling would be a second
+      // record.
       guard self.identity == identity else { return nil }
     }
   }

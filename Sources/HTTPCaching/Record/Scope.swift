@@ -1,19 +1,21 @@
-/// Whose data it is: one scope per signed-in user.
+/// The owner of records: one scope per signed-in user.
 ///
-/// What one scope stored is never served to another. The name is part of every ``RecordKey``; it is written to disk
-/// as it is, so use an identifier rather than a secret.
+/// A record of one scope never answers a request of another. The name is part of every
+/// ``RecordKey`` and is written to disk in the clear, so use an identifier and no secret.
 public struct Scope: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-  /// The name, of any length and any characters.
+  /// The name, of any length and with any characters.
   public let name: String
 
+  /// Creates the scope with a name. Scopes are equal if the bytes of their names are.
   public init(_ name: String) { self.name = name }
   public init(stringLiteral value: String) { self.init(value) }
 
-  /// The scope of a program that has no users.
+  /// The scope of a program without users.
   public static let shared = Scope("shared")
 
-  /// By bytes: two spellings of one text in Unicode are two scopes.
+  /// Compares bytes: two Unicode spellings of one text are two scopes.
   public static func == (a: Scope, b: Scope) -> Bool { a.name.hasSameBytes(as: b.name) }
 
+  /// The name.
   public var description: String { name }
 }

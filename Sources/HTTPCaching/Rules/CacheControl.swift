@@ -1,35 +1,39 @@
 package import HTTPTypes
 
-/// The directives of a response's `Cache-Control` that a private cache heeds (RFC 9111 §5.2.2, RFC 5861 §3 and §4, RFC
-/// 8246). The first of several counts (RFC 9111 §4.2.1); a number that is none is zero, so that the response is stale.
+/// The directives of a response's `Cache-Control` that concern a private cache (RFC 9111 §5.2.2,
+/// RFC 5861 §3 and §4, RFC 8246).
+///
+/// Of several equal directives, the first counts (RFC 9111 §4.2.1). An invalid number counts as
+/// zero, which makes the response stale.
 struct CacheControl: Sendable, Hashable {
-  /// §5.2.2.1
+  /// `max-age` (§5.2.2.1).
   var maxAge: Duration?
-  /// §5.2.2.2
+  /// `must-revalidate` (§5.2.2.2).
   var isMustRevalidate = false
-  /// §5.2.2.3
+  /// `must-understand` (§5.2.2.3).
   var isMustUnderstand = false
-  /// §5.2.2.4; one for some fields counts as one for all, which is allowed there.
+  /// `no-cache` (§5.2.2.4). The form that names some fields counts as the form for all, which
+  /// §5.2.2.4 allows.
   var isNoCache = false
-  /// §5.2.2.5
+  /// `no-store` (§5.2.2.5).
   var isNoStore = false
-  /// RFC 8246
+  /// `immutable` (RFC 8246).
   var isImmutable = false
-  /// RFC 5861 §3
+  /// `stale-while-revalidate` (RFC 5861 §3).
   var staleWhileRevalidate: Duration?
-  /// RFC 5861 §4
+  /// `stale-if-error` (RFC 5861 §4).
   var staleIfError: Duration?
-  /// A Boolean value that indicates whether there is one that says that the response may be stored:
-  /// `public` or `private` (§5.2.2.7, §5.2.2.9).
+  /// A Boolean value that indicates whether `public` or `private` permits storing the response
+  /// (§5.2.2.7, §5.2.2.9).
   var isStorable = false
-  /// A Boolean value that indicates whether a shared cache may not use it stale:
-  /// `proxy-revalidate`, `s-maxage` (§5.2.2.8, §5.2.2.10). Nothing else of them counts for a
-  /// private cache.
+  /// A Boolean value that indicates whether `proxy-revalidate` or `s-maxage` forbids a shared cache
+  /// to use the response stale (§5.2.2.8, §5.2.2.10). Their other effects do not concern a private
+  /// cache.
   var isSharedMustRevalidate = false
 
   init(_ fields: HTTPFields) {
     fields.forEachElement(of: .cacheControl) { directive in
-      // Told apart by the first letter: there are few that any response has.
+      // The first letter selects the few names worth comparing.
       switch directive.bytes[0].asciiLowercased {
       case UInt8(ascii: "m"): readM(directive)
       case UInt8(ascii: "n"):
@@ -65,22 +69,23 @@ struct CacheControl: Sendable, Hashable {
   }
 }
 
-/// The directives of a request for caches (RFC 9111 §5.2.1; §5.4 for `Pragma`). A number that is
-/// none is zero.
+/// The directives of a request for caches (RFC 9111 §5.2.1), or of its `Pragma` (§5.4). An invalid
+/// number counts as zero.
 package struct RequestCacheControl: Sendable, Hashable {
-  /// §5.2.1.1, in seconds.
+  /// `max-age` (§5.2.1.1), in seconds.
   var maxAge: Double?
-  /// §5.2.1.2, in seconds; infinity where no number is given.
+  /// `max-stale` (§5.2.1.2), in seconds; infinity where the directive has no number.
   var maxStale: Double?
-  /// §5.2.1.3, in seconds.
+  /// `min-fresh` (§5.2.1.3), in seconds.
   var minFresh: Double?
-  /// §5.2.1.4
+  /// `no-cache` (§5.2.1.4).
   var isNoCache = false
-  /// §5.2.1.5
+  /// `no-store` (§5.2.1.5).
   package var isNoStore = false
-  /// §5.2.1.7
+  /// `only-if-cached` (§5.2.1.7).
   var isOnlyIfCached = false
 
+  /// Reads `Cache-Control`, or `Pragma` where the request has no `Cache-Control`.
   package init(_ fields: HTTPFields) {
     fields.forEachElement(of: .cacheControl) { directive in
       if directive.isNamed("max-age") { maxAge = maxAge ?? Self.seconds(directive) }
@@ -101,12 +106,12 @@ package struct RequestCacheControl: Sendable, Hashable {
   }
 }
 
-/// A count of seconds in a field (RFC 9111 §1.2.2).
+/// A number of seconds in a field (RFC 9111 §1.2.2).
 enum DeltaSeconds {
-  /// The limit that a greater number counts as.
+  /// The upper limit. A greater number counts as this one.
   static let greatest: Int64 = 1 << 31
 
-  /// The number; what overflows is ``greatest``, and what is no number is `nil`.
+  /// Returns the number, at most ``greatest``, or `nil` if the bytes are not all digits.
   static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
     guard !bytes.isEmpty else { return nil }
     var value: Int64 = 0

@@ -1,19 +1,20 @@
 import Foundation
 import HTTPTypes
 
-/// The decision of a private cache on a client's request (RFC 9111 §4): request, stored head and
-/// time in, decision out.
+/// The decision of a private cache on a client's request (RFC 9111 §4).
+///
+/// The decision is a value that follows from the request, the stored head and the time.
 enum CacheDecision: Hashable, Sendable {
-  /// Answer from what is stored.
+  /// Answer with the stored response.
   case use
-  /// The same, and ask the server in the background (RFC 5861 §3).
+  /// Answer with the stored response, and ask the server in the background (RFC 5861 §3).
   case useAndRevalidate
-  /// Ask the server; with the stored validators, where `validates`.
+  /// Ask the server, with the stored validators if `validates` is `true`.
   case ask(validates: Bool)
   /// Answer 504 (§5.2.1.7).
   case gatewayTimeout
 
-  /// - Parameter stored: the record that the request selects; `nil` where there is none.
+  /// - Parameter stored: The head that the request selects; `nil` where nothing is stored.
   init(_ request: HTTPRequest, stored: Record.Head?, at now: Date) {
     let wishes = RequestCacheControl(request.headerFields)
     let asking: CacheDecision = wishes.isOnlyIfCached ? .gatewayTimeout : .ask(validates: stored != nil)
@@ -21,7 +22,7 @@ enum CacheDecision: Hashable, Sendable {
       self = .ask(validates: false)
       return
     }
-    // Only the origin evaluates these (§4.3.2).
+    // Only the origin server evaluates these conditions (§4.3.2).
     guard !request.headerFields.contains(.ifMatch), !request.headerFields.contains(.ifUnmodifiedSince) else {
       self = wishes.isOnlyIfCached ? .gatewayTimeout : .ask(validates: false)
       return
@@ -33,12 +34,14 @@ enum CacheDecision: Hashable, Sendable {
     self = Self.decide(status, wishes, isImmutable: CacheControl(stored.fields).isImmutable) ?? asking
   }
 
-  /// - Returns: `nil` where the server is to be asked.
+  /// Decides by the status of the stored response and by the request's directives.
+  ///
+  /// - Returns: The decision, or `nil` if the server must be asked.
   private static func decide(
     _ status: CopyStatus, _ wishes: RequestCacheControl, isImmutable: Bool
   ) -> CacheDecision? {
     let rest = status.lifetime - status.age
-    // What is immutable is not asked for again while it is fresh (RFC 8246 §2.1).
+    // An immutable response is not revalidated while it is fresh (RFC 8246 §2.1).
     let isYoung = status.age <= wishes.maxAge ?? .infinity || (isImmutable && status.isFresh)
     guard isYoung, rest >= wishes.minFresh ?? -.infinity else { return nil }
     if status.isFresh { return .use }
@@ -50,10 +53,10 @@ enum CacheDecision: Hashable, Sendable {
 }
 
 extension CacheDecision {
-  /// Returns whether what is stored is the answer to a request that got none, or 500, 502, 503 or
-  /// 504 (RFC 9111 §4.2.4, RFC 5861 §4).
+  /// Returns whether the stored response may be a stale fallback for a request that failed, or for
+  /// a 500, 502, 503 or 504 (RFC 9111 §4.2.4, RFC 5861 §4).
   ///
-  /// - Parameter always: whether any stale response will do that the server does not forbid.
+  /// - Parameter always: Pass `true` to allow any stale response that the server does not forbid.
   static func allowsStale(_ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool) -> Bool {
     guard let status = stored.copyStatus(at: now), status.allowsStale, !status.isInvalid else { return false }
     let wishes = RequestCacheControl(request.headerFields)
@@ -63,10 +66,11 @@ extension CacheDecision {
 }
 
 extension Record.Head {
-  /// Returns its status by its own word alone; `nil` where it may not be kept.
+  /// Returns the status of the response by its own fields alone, or `nil` if it must not be stored.
   func copyStatus(at now: Date) -> CopyStatus? {
     var status = Freshness(self, usesHeuristics: true).status(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
-    // Harmless for a private cache, and kind to what says it means one that several share (§4.2.4).
+    // These directives do not bind a private cache (§4.2.4). Obeying them is harmless, and right
+    // for a server that takes this cache for a shared one.
     if status?.isFresh == false, CacheControl(fields).isSharedMustRevalidate { status?.allowsStale = false }
     return status
   }

@@ -1,17 +1,18 @@
 import HTTPTypes
 
-/// One element of a field that is a list, as the bytes of its line: it is there within the call that gives it, and no longer.
+/// One element of a list field, as bytes of its line. It is valid only during the call that
+/// provides it.
 struct FieldElement {
-  /// Without the white space around it; never empty.
+  /// The bytes of the element, without surrounding white space; never empty.
   let bytes: UnsafeBufferPointer<UInt8>
 
-  /// The text before the first `=`, or all.
+  /// The bytes before the first `=`, or all of them.
   var name: UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(rebasing: bytes.prefix { $0 != UInt8(ascii: "=") })
   }
 
-  /// The text after the first `=`, without the quotes of a quoted string; `nil` where there is
-  /// none. A backslash stays: no argument that is read here has a reason for one.
+  /// The bytes after the first `=`, without the quotes of a quoted string; `nil` where there is no
+  /// `=`. Escapes stay as they are, because no argument read here needs one.
   var argument: UnsafeBufferPointer<UInt8>? {
     guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")) else { return nil }
     let argument = bytes[(equals + 1)...]
@@ -21,8 +22,9 @@ struct FieldElement {
     return UnsafeBufferPointer(rebasing: argument.dropFirst().dropLast())
   }
 
-  /// Returns whether ``name`` is this one, in lower case, whatever case it is written in (RFC 9111
-  /// §5.2).
+  /// Returns whether ``name`` is `name` in any case (RFC 9111 §5.2).
+  ///
+  /// - Parameter name: A name in lower case.
   func isNamed(_ name: StaticString) -> Bool {
     let own = self.name
     guard own.count == name.utf8CodeUnitCount else { return false }
@@ -33,8 +35,10 @@ struct FieldElement {
 }
 
 extension HTTPFields {
-  /// Calls `body` with each element of each line of a field, in order (RFC 9110 §5.6.1): a comma inside of a quoted string
-  /// separates nothing, an empty element is none, and a quoted string that is not closed ends with its line.
+  /// Calls `body` with each element of each line of a field, in order (RFC 9110 §5.6.1).
+  ///
+  /// A comma inside a quoted string does not separate elements. Empty elements are skipped. A
+  /// quoted string that is not closed ends with its line.
   func forEachElement(of name: HTTPField.Name, _ body: (FieldElement) -> Void) {
     for field in self where field.name == name {
       field.withUnsafeBytesOfValue { Self.forEachElement(of: $0, body) }
@@ -65,7 +69,7 @@ extension HTTPFields {
 }
 
 extension Slice<UnsafeBufferPointer<UInt8>> {
-  /// Without spaces and tabs at its ends (RFC 9110 §5.6.3).
+  /// Returns the slice without spaces and tabs at its ends (RFC 9110 §5.6.3).
   func trimmingFieldWhitespace() -> Self {
     let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
     var rest = drop(while: isSpace)
@@ -79,21 +83,22 @@ extension UInt8 {
 }
 
 extension HTTPField {
-  /// The value's bytes, each as the character of its number (ISO 8859-1): two values are equal as these where they are equal as bytes,
-  /// which they need not be as ``value``.
+  /// The bytes of the value, each as the character with its number (ISO 8859-1). Two of these are
+  /// equal exactly if the bytes are, which is not true of ``value``.
   var latin1: String { withUnsafeBytesOfValue { String($0.latin1) } }
 }
 
 extension Collection<UInt8> {
   var latin1: String {
-    // ASCII is the same in UTF-8, which is made in one piece.
+    // ASCII is the same in UTF-8, and this string is made in one piece.
     allSatisfy { $0 < 0x80 }
       ? String(decoding: self, as: UTF8.self) : String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
   }
 }
 
 extension HTTPFields {
-  /// The one line of a field, as ``HTTPField/latin1``; `nil` where there is none, or several.
+  /// Returns the value of a field with one line, as ``HTTPField/latin1``, or `nil` if there are no
+  /// lines or several.
   func singleLatin1(_ name: HTTPField.Name) -> String? {
     let lines = self[fields: name]
     return lines.count == 1 ? lines.first?.latin1 : nil

@@ -1,33 +1,45 @@
 public import Foundation
 import HTTPTypes
 
-/// The facts that decide whether a copy is fresh: when it was fetched, and what the response said.
-/// One rule for every tier. A hit in ReactorCore's memory asks it, so what it asks is inlinable there.
+/// The facts that decide whether a copy is fresh: the time of the exchange and the response's
+/// fields.
+///
+/// Memory and persistence use this one rule. Its hot path is inlinable for hits in ReactorCore's
+/// memory.
 package struct Freshness: Sendable, Hashable {
-  /// The moment from which the copy's age counts.
+  /// The time from which the copy's age counts.
   package var since: Date
-  /// Seconds that the response says it is fresh for (RFC 9111 §4.2.1); `nil` where it says nothing.
+  /// The freshness lifetime in seconds that the response states (RFC 9111 §4.2.1); `nil` where it
+  /// states none.
   package var lifetime: Double?
-  /// The time at which it was declared stale, whatever its lifetime.
+  /// The time at which the copy was declared stale, whatever its lifetime; `nil` if it never was.
   package var invalidatedAt: Date?
-  /// RFC 9111 §5.2.2.5: to be kept by nobody.
+  /// A Boolean value that indicates whether no cache may store the response (RFC 9111 §5.2.2.5).
   package var isNoStore = false
-  /// RFC 9111 §5.2.2.4: not to be used without asking.
+  /// A Boolean value that indicates whether the copy must be validated before each use
+  /// (RFC 9111 §5.2.2.4).
   package var isNoCache = false
-  /// RFC 9111 §5.2.2.2: not to be used stale.
+  /// A Boolean value that indicates whether the copy must not be used stale (RFC 9111 §5.2.2.2).
   package var isMustRevalidate = false
-  /// RFC 5861 §3 and §4, in seconds.
+  /// The window of `stale-while-revalidate` in seconds (RFC 5861 §3); `nil` where the response has
+  /// none.
   package var staleWhileRevalidate: Double?
+  /// The window of `stale-if-error` in seconds (RFC 5861 §4); `nil` where the response has none.
   package var staleIfError: Double?
 
-  /// A value without an exchange: only its time counts.
+  /// Creates the freshness of a copy without a response, which has only a time.
   package init(since: Date) { self.since = since }
 
-  /// Its age when it came is what its `Age` says and the time that the answer took (RFC 9111 §4.2.3, *corrected age value*); its
-  /// `Date` is not asked for more, since that would need a clock that goes as the server's.
+  /// Creates the freshness of a stored response.
   ///
-  /// - Parameter usesHeuristics: whether a response that says nothing is fresh for a part of the time that it was unchanged
-  ///   (§4.2.2).
+  /// Its age on arrival is its `Age` plus the time of the exchange (RFC 9111 §4.2.3, *corrected age
+  /// value*). `Date` does not count further, because that would require the server's clock to agree
+  /// with this one.
+  ///
+  /// - Parameters:
+  ///   - head: The head of the stored record.
+  ///   - usesHeuristics: A Boolean value that indicates whether a response without a lifetime gets
+  ///     a heuristic one (§4.2.2). Default: `false`.
   package init(_ head: Record.Head, usesHeuristics: Bool = false) {
     let control = CacheControl(head.fields)
     let delay = max(0, head.receivedAt.timeIntervalSince(head.requestedAt))
@@ -43,7 +55,8 @@ package struct Freshness: Sendable, Hashable {
     staleIfError = control.staleIfError?.inSeconds
   }
 
-  /// RFC 9111 §4.2.1: `max-age`, else `Expires` less `Date`; what cannot be read is stale (§5.3).
+  /// Returns `max-age`, or else `Expires` minus `Date` (RFC 9111 §4.2.1). An invalid date makes the
+  /// response stale (§5.3).
   private static func lifetime(_ control: CacheControl, _ head: Record.Head) -> Double? {
     if control.isNoCache { return 0 }
     if let maxAge = control.maxAge { return maxAge.inSeconds }
@@ -53,20 +66,24 @@ package struct Freshness: Sendable, Hashable {
     return max(0, end.timeIntervalSince(start))
   }
 
-  /// The first member of `Age`, in seconds; zero where there is none, or that is no number (RFC 9111 §5.1).
+  /// Returns the first member of `Age`, in seconds. A missing or invalid one counts as zero
+  /// (RFC 9111 §5.1).
   private static func age(_ fields: HTTPFields) -> Double {
     var first: Int64??
     fields.forEachElement(of: .age) { first = first ?? .some(DeltaSeconds.parse($0.bytes)) }
     return Double((first ?? nil) ?? 0)
   }
 
-  /// Returns the copy's status at `now`; `nil` where it may not be kept at all.
+  /// Returns the status of the copy at `now`, or `nil` if the copy must not be stored at all.
   ///
   /// - Parameters:
-  ///   - setBack: seconds by which the wall clock was set back since, as far as this process has seen it.
-  ///   - freshFor: the resource's own word in seconds, which goes before the response's.
-  ///   - fallback: the configuration's, in seconds, where neither says anything.
-  ///   - staleIfError: the configuration's window in seconds.
+  ///   - now: The present time of the wall clock.
+  ///   - setBack: The seconds by which the wall clock was set back since, as far as this process
+  ///     has seen.
+  ///   - freshFor: The lifetime in seconds that the resource sets. It takes precedence over the
+  ///     response's.
+  ///   - fallback: The lifetime in seconds where neither the resource nor the response sets one.
+  ///   - staleIfError: The window in seconds where the response has no `stale-if-error`.
   @inlinable package func status(
     at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double, staleIfError: Double
   ) -> CopyStatus? {
@@ -74,15 +91,16 @@ package struct Freshness: Sendable, Hashable {
     let isPast = now >= since
     let age = now.timeIntervalSince(since) + setBack
     let lifetime = lifetime(freshFor: freshFor, fallback: fallback)
-    // Whatever the clock says now: it may have been set back since.
+    // The clock may have been set back since, so `now` is not compared.
     let isInvalid = invalidatedAt != nil
-    // A record from the future, or a clock set back: stale, and never longer alive for it.
+    // A record from the future, or a clock that was set back: the copy is stale, and outside every
+    // window.
     let isFresh = isPast && age < lifetime && !isInvalid
     let overdue = isPast && now >= invalidatedAt ?? now ? age - lifetime : .infinity
     return CopyStatus(
       isFresh: isFresh,
       allowsStale: !isNoCache && !(isMustRevalidate && !isFresh),
-      // What was declared stale is validated before it is used (RFC 9111 §4.4).
+      // An invalidated copy is validated before it is used (RFC 9111 §4.4).
       isWithinStaleWhileRevalidate: !isInvalid && overdue < self.staleWhileRevalidate ?? 0,
       isWithinStaleIfError: overdue < self.staleIfError ?? staleIfError,
       age: max(0, age), lifetime: lifetime, isInvalid: isInvalid)
@@ -90,41 +108,48 @@ package struct Freshness: Sendable, Hashable {
 }
 
 extension Freshness {
-  /// Seconds from `now` until the copy is stale; `nil` where it is, or may not be kept. The parameters are those of
-  /// ``status(at:setBack:freshFor:fallback:staleIfError:)``.
+  /// Returns the seconds from `now` until the copy becomes stale, or `nil` if it is stale or must
+  /// not be stored. For the parameters, see ``status(at:setBack:freshFor:fallback:staleIfError:)``.
   @inlinable package func rest(at now: Date, setBack: Double = 0, freshFor: Double?, fallback: Double) -> Double? {
     let age = now.timeIntervalSince(since) + setBack
     let lifetime = lifetime(freshFor: freshFor, fallback: fallback)
     return !isNoStore && invalidatedAt == nil && now >= since && age < lifetime ? lifetime - age : nil
   }
 
-  /// The moment at which the copy becomes stale by the response's own word; `nil` where that says nothing.
+  /// The time at which the copy becomes stale by the response's own fields; `nil` where they state
+  /// no lifetime.
   var until: Date? {
     let end = lifetime.map { min(since.addingTimeInterval(isNoStore ? 0 : $0), .distantFuture) }
     guard let invalidatedAt else { return end }
     return end.map { min($0, invalidatedAt) } ?? invalidatedAt
   }
 
+  /// Returns the lifetime in seconds, at most the time from the response to its invalidation. For
+  /// the parameters, see ``status(at:setBack:freshFor:fallback:staleIfError:)``.
   @inlinable package func lifetime(freshFor: Double?, fallback: Double) -> Double {
     let lifetime = freshFor ?? self.lifetime ?? fallback
     return invalidatedAt.map { min(lifetime, $0.timeIntervalSince(since)) } ?? lifetime
   }
 }
 
-/// The status of a copy at one moment.
+/// The status of a copy at one time.
 package struct CopyStatus: Sendable, Hashable {
+  /// A Boolean value that indicates whether the age is below the lifetime and the copy is not
+  /// invalidated.
   package var isFresh: Bool
-  /// A Boolean value that indicates whether it may be used though the server was not asked.
+  /// A Boolean value that indicates whether the copy may be used without asking the server.
   package var allowsStale: Bool
-  /// Within the window that the server gave (RFC 5861 §3).
+  /// A Boolean value that indicates whether the copy is within `stale-while-revalidate`
+  /// (RFC 5861 §3).
   package var isWithinStaleWhileRevalidate: Bool
-  /// Within the window in which it may stand in for an error (RFC 5861 §4).
+  /// A Boolean value that indicates whether the copy may be a stale fallback for an error
+  /// (RFC 5861 §4).
   package var isWithinStaleIfError: Bool
-  /// In seconds (RFC 9111 §4.2.3, *current age*).
+  /// The age in seconds, never negative (RFC 9111 §4.2.3, *current age*).
   package var age = 0.0
-  /// In seconds.
+  /// The freshness lifetime in seconds.
   package var lifetime = 0.0
-  /// A Boolean value that indicates whether it was declared stale.
+  /// A Boolean value that indicates whether the copy was invalidated.
   package var isInvalid = false
 
   @inlinable package init(
@@ -141,10 +166,12 @@ package struct CopyStatus: Sendable, Hashable {
   }
 }
 
-/// The time for which a response that says nothing of it may be taken for fresh (RFC 9111 §4.2.2).
+/// The freshness lifetime of a response that states none (RFC 9111 §4.2.2).
 enum Heuristic {
-  /// A tenth of the time since it was last changed, a week at most; `nil` where that is not known, or the response may not be
-  /// reused without a word of its own.
+  /// Returns a tenth of the time since the last change, at most a week.
+  ///
+  /// - Returns: `nil` where the last change is unknown, or where the status does not allow
+  ///   heuristics and the response has neither `public` nor `private`.
   static func lifetime(_ head: Record.Head, _ control: CacheControl) -> Double? {
     guard statuses.contains(head.status.code) || control.isStorable,
       let modified = head.date(.lastModified)
@@ -153,20 +180,23 @@ enum Heuristic {
     return max(0, min(week, date.timeIntervalSince(modified) / 10))
   }
 
-  /// The statuses that are *heuristically cacheable* (RFC 9110 §15.1), but for 206.
+  /// The statuses that are *heuristically cacheable* (RFC 9110 §15.1), except 206.
   static let statuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
   private static let week = 7 * 86_400.0
 }
 
 extension Record.Head {
-  /// Until when the response is fresh by its own word (RFC 9111 §4.2.1), or was declared stale; `nil` where it says nothing, so that
-  /// the resource's or the configuration's `freshFor` decides. Never later than `Date.distantFuture`.
+  /// The time until which the response is fresh by its own fields (RFC 9111 §4.2.1), or at which it
+  /// was invalidated if that is earlier.
+  ///
+  /// `nil` where the fields state no lifetime, so the `freshFor` of the resource or the
+  /// configuration decides. Never later than `Date.distantFuture`.
   public var freshUntil: Date? { Freshness(self).until }
 }
 
 extension Record.Head {
-  /// Declares it stale. Each declaration leaves a time that the one before it did not, so that whoever
-  /// compares sees that there was one, also where the clock stands still or was set back.
+  /// Marks the response stale at `date`. Each call leaves another time than the call before, so a
+  /// comparison reveals it even if the clock stood still or was set back.
   mutating func invalidate(at date: Date) {
     let seconds = date.timeIntervalSinceReferenceDate
     invalidatedAt = date == invalidatedAt ? Date(timeIntervalSinceReferenceDate: seconds.nextUp) : date

@@ -1,12 +1,16 @@
 package import Foundation
 import HTTPTypes
 
-/// A date in a field (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT` and the two obsolete forms of it.
+/// A date in a field (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT` or one of the two obsolete
+/// forms.
 ///
-/// Names are read in any case; all else must be as the grammar has it, the name of the day included, which need not be the right
-/// one. Seconds may be 60 (§5.6.7, a leap second).
+/// The names of days and months may be in any case. Everything else must match the grammar. The
+/// name of the day is required but may be the wrong one. Seconds may be 60, for a leap second.
 package enum HTTPDate {
-  /// - Parameter now: what a year of two digits is near: one that would be over 50 years ahead is of the past (§5.6.7).
+  /// Returns the date in `text`, or `nil` if the text is not a date.
+  ///
+  /// - Parameter now: The time near which a year of two digits lies. A year that would be more than
+  ///   50 years ahead is in the past (§5.6.7).
   package static func parse(_ text: String, now: Date) -> Date? {
     var text = text
     return text.withUTF8 { parse($0, now) }
@@ -19,6 +23,8 @@ package enum HTTPDate {
     return name.count == 3 ? fixdate(name, &reader) : rfc850(name, &reader, now)
   }
 
+  /// Returns the preferred form of a date, rounded down to seconds. The years are limited to 1
+  /// through 9999.
   static func format(_ date: Date) -> String {
     let seconds = Int64(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
     let day = seconds.floorDivided(by: 86_400)
@@ -75,11 +81,11 @@ package enum HTTPDate {
 }
 
 extension Record.Head {
-  /// The date in a field; `nil` where there is none, or several, or no date.
+  /// Returns the date in a field, or `nil` if the field is missing, repeated or not a date.
   func date(_ name: HTTPField.Name) -> Date? { fields[name].flatMap { HTTPDate.parse($0, now: receivedAt) } }
 }
 
-/// Walks the text of a date.
+/// A cursor over the text of a date.
 private struct HTTPDateReader {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var offset = 0
@@ -88,13 +94,14 @@ private struct HTTPDateReader {
 
   var isAtEnd: Bool { offset == bytes.count }
 
-  /// Letters, in lower case.
+  /// Reads letters and returns them in lower case.
   mutating func word() -> String? {
     let letters = bytes[offset...].prefix { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0.asciiLowercased) }
     offset += letters.count
     return letters.isEmpty ? nil : String(decoding: letters.map(\.asciiLowercased), as: UTF8.self)
   }
 
+  /// Skips `text`, in any case. Returns `false` and stays in place if other text follows.
   mutating func skip(_ text: StaticString) -> Bool {
     let count = text.utf8CodeUnitCount
     guard bytes.count - offset >= count,
@@ -104,6 +111,7 @@ private struct HTTPDateReader {
     return true
   }
 
+  /// Reads exactly `count` digits.
   mutating func number(_ count: Int) -> Int? {
     guard bytes.count - offset >= count else { return nil }
     let digits = bytes[offset..<offset + count]
@@ -112,7 +120,7 @@ private struct HTTPDateReader {
     return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
   }
 
-  /// In seconds of the day.
+  /// Reads a time of day and returns it in seconds.
   mutating func time() -> Int? {
     guard let hour = number(2), skip(":"), let minute = number(2), skip(":"), let second = number(2), hour < 24,
       minute < 60, second <= 60
@@ -121,7 +129,8 @@ private struct HTTPDateReader {
   }
 }
 
-/// A day of the proleptic Gregorian calendar, as arithmetic: what a calendar of the platform does takes microseconds.
+/// A day of the proleptic Gregorian calendar, by arithmetic. The platform's calendars take
+/// microseconds for each date.
 ///
 /// Source: Howard Hinnant, *chrono-Compatible Low-Level Date Algorithms*.
 struct CivilDate: Hashable {
@@ -129,7 +138,7 @@ struct CivilDate: Hashable {
   let month: Int
   let day: Int
 
-  /// `nil` where there is no such day.
+  /// Creates a day, or returns `nil` if the calendar does not have it.
   init?(year: Int, month: Int, day: Int) {
     guard (1...12).contains(month), day >= 1, day <= Self.length(of: month, in: year) else { return nil }
     self.year = year
@@ -143,7 +152,7 @@ struct CivilDate: Hashable {
     let dayOfEra = Int(shifted - era * 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    // Counted from March.
+    // The months are counted from March.
     let shiftedMonth = (5 * dayOfYear + 2) / 153
     day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
     month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
@@ -166,7 +175,7 @@ struct CivilDate: Hashable {
 }
 
 extension Int64 {
-  /// Towards negative infinity.
+  /// Returns the quotient, rounded towards negative infinity.
   func floorDivided(by divisor: Int64) -> Int64 {
     let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
     return rest < 0 ? quotient - 1 : quotient

@@ -2,23 +2,24 @@ import Foundation
 package import HTTPTypes
 import HTTPTypesFoundation
 
-/// The URLs whose records an unsafe request makes stale, beside its target's (RFC 9111 §4.4).
+/// The URLs whose records an unsafe request makes stale, among them its target (RFC 9111 §4.4).
 package enum Invalidation {
-  /// Methods that ask for nothing to be changed (RFC 9110 §9.2.1); any other may change something, an unknown one too.
+  /// Returns whether the method requests no change (RFC 9110 §9.2.1). An unknown method may change
+  /// something.
   static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }
 
-  /// Returns whether the server has done what an unsafe request asks for, so that what is stored
-  /// for its target is stale.
+  /// Returns whether an unsafe request succeeded, which makes the records of its target stale.
   static func isCaused(by method: HTTPRequest.Method, _ response: HTTPResponse) -> Bool {
     !isSafe(method) && isAcceptance(response)
   }
 
-  /// Returns whether a server answers so when it has done what it was asked for: a redirect is no
-  /// refusal.
+  /// Returns whether the server did what the request asked for. A redirect counts as success.
   package static func isAcceptance(_ response: HTTPResponse) -> Bool { (200...399).contains(response.status.code) }
 
-  /// Returns the URLs that `Location` and `Content-Location` name of the target's origin, as keys
-  /// may spell it.
+  /// Returns the URLs in `Location` and `Content-Location` that have the target's origin, in each
+  /// spelling that a key may have.
+  ///
+  /// - Returns: The URLs without the target. Empty if the request is safe or failed.
   package static func relatedURLs(in response: HTTPResponse, to method: HTTPRequest.Method, _ target: String)
     -> [String]
   {
@@ -31,15 +32,18 @@ package enum Invalidation {
     return urls.filter { seen.insert($0).inserted }
   }
 
-  /// The URL with the path as the reference spells it: a proxy's client may ask for just that, with
-  /// characters that `URL` encodes. `nil` where the reference has no path from the root.
+  /// Returns the URL with the path as the reference spells it. A proxy's client may request that
+  /// spelling, with characters that `URL` would encode.
+  ///
+  /// - Returns: `nil` if the reference has no path from the root.
   private static func written(_ reference: String, _ origin: WebOrigin) -> String? {
     var rest = Substring(reference.prefix { $0 != "#" })
     if let authority = rest.range(of: "//") { rest = rest[authority.upperBound...].drop { $0 != "/" } }
     return rest.hasPrefix("/") ? "\(origin.scheme)://\(origin.authority)\(rest)" : nil
   }
 
-  /// The URLs that one answered request makes stale, wherever it was sent: its own, and what its answer names.
+  /// Returns the URLs that a request and its response make stale: the request's own, and those that
+  /// the response names.
   package static func urls(of request: HTTPRequest, _ response: HTTPResponse) -> [String] {
     guard isCaused(by: request.method, response), let url = request.url, let origin = WebOrigin(url),
       let target = self.url(url.absoluteString, from: url, of: origin)
@@ -47,7 +51,8 @@ package enum Invalidation {
     return [target] + relatedURLs(in: response, to: request.method, target)
   }
 
-  /// Without a fragment, which no request has.
+  /// Returns the URL of a reference, without its fragment, because no request has one. Returns
+  /// `nil` for another origin.
   static func url(_ reference: String, from base: URL, of origin: WebOrigin) -> String? {
     guard let url = URL(string: reference, relativeTo: base)?.absoluteURL, WebOrigin(url) == origin,
       let parts = URLComponents(url: url, resolvingAgainstBaseURL: true)

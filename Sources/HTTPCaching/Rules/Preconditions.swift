@@ -1,12 +1,13 @@
 import Foundation
 import HTTPTypes
 
-/// A client's own conditions, evaluated by a cache on what it has stored (RFC 9111 §4.3.2).
+/// Conditions of a client's request, evaluated by the cache on the stored response
+/// (RFC 9111 §4.3.2).
 enum Precondition {
-  /// Returns whether 304 is the answer.
+  /// Returns whether the answer is a 304.
   static func isNotModified(_ request: HTTPFields, _ stored: Record.Head) -> Bool {
     guard stored.status == .ok else { return false }
-    // It goes before If-Modified-Since (RFC 9110 §13.1.3).
+    // `If-None-Match` takes precedence over `If-Modified-Since` (RFC 9110 §13.1.3).
     guard request.contains(.ifNoneMatch) else { return isUnmodified(request, stored) }
     var isMatched = false
     request.forEachElement(of: .ifNoneMatch) {
@@ -15,8 +16,8 @@ enum Precondition {
     return isMatched
   }
 
-  /// Returns whether `If-Range` lets a part be the answer (RFC 9110 §13.1.5): compared strongly, or
-  /// no such field.
+  /// Returns whether the answer may be a range: the request has no `If-Range`, or its validator
+  /// matches strongly (RFC 9110 §13.1.5).
   static func allowsRange(_ request: HTTPFields, _ stored: Record.Head) -> Bool {
     guard request.contains(.ifRange) else { return true }
     guard let condition = request.singleLatin1(.ifRange) else { return false }
@@ -26,11 +27,13 @@ enum Precondition {
     guard let date = HTTPDate.parse(condition, now: stored.receivedAt), let modified = stored.date(.lastModified),
       let sent = stored.date(.date)
     else { return false }
-    // Strong only where it cannot have changed twice within that second (RFC 9110 §8.8.2.2).
+    // The date is a strong validator only if a second change within that second is impossible
+    // (RFC 9110 §8.8.2.2).
     return date == modified && sent.timeIntervalSince(modified) >= 1
   }
 
-  /// Text that is no entity tag is compared as it is.
+  /// Returns whether a condition matches the stored tag. Text that is not an entity tag is compared
+  /// unchanged.
   private static func matches(_ condition: String, _ stored: String?) -> Bool {
     if condition == "*" { return true }
     guard let stored else { return false }
@@ -38,7 +41,8 @@ enum Precondition {
     return tag.weaklyMatches(own)
   }
 
-  /// Without `Last-Modified`, what counts is when the server sent it, or when it came.
+  /// Evaluates `If-Modified-Since`. Without `Last-Modified`, `Date` or else the time of receipt
+  /// counts.
   private static func isUnmodified(_ request: HTTPFields, _ stored: Record.Head) -> Bool {
     guard let date = request[.ifModifiedSince].flatMap({ HTTPDate.parse($0, now: stored.receivedAt) })
     else { return false }
@@ -47,13 +51,14 @@ enum Precondition {
   }
 }
 
-/// A validator that stands for one state of a resource (RFC 9110 §8.8.3).
+/// A validator for one state of a resource (RFC 9110 §8.8.3).
 struct EntityTag: Hashable, Sendable {
   /// The text between the quotes.
   var opaque: String
+  /// A Boolean value that indicates whether the tag begins with `W/`.
   var isWeak: Bool
 
-  /// `nil` for what is no entity tag: one without quotes, or with a quote inside.
+  /// Parses an entity tag. Returns `nil` for text without quotes, or with a quote inside.
   init?(_ text: String) {
     var rest = Substring(text)
     isWeak = rest.hasPrefix("W/")
@@ -64,21 +69,23 @@ struct EntityTag: Hashable, Sendable {
     opaque = String(rest.dropFirst().dropLast())
   }
 
-  /// §8.8.3.2: both are strong and the same.
+  /// Returns whether both tags are strong and have the same bytes (§8.8.3.2).
   func stronglyMatches(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && weaklyMatches(other) }
 
-  /// §8.8.3.2: the same, whether weak or not. Compared as bytes.
+  /// Returns whether both tags have the same bytes, weak or strong (§8.8.3.2).
   func weaklyMatches(_ other: EntityTag) -> Bool { opaque.hasSameBytes(as: other.opaque) }
 }
 
-/// One range of a body, as `Range` asks for it (RFC 9110 §14.1.2).
+/// One range of a body, from the field `Range` (RFC 9110 §14.1.2).
 enum ByteRange: Hashable, Sendable {
-  /// From a first to a last byte, both counted from zero.
+  /// The bytes from the first position through the last, counted from zero. Without a last
+  /// position, the range ends with the body.
   case bytes(Int, through: Int?)
-  /// The last so many bytes.
+  /// The given number of bytes at the end.
   case suffix(Int)
 
-  /// `nil` where the field is missing, has another unit, several ranges or none: then all of it is the answer (§14.2).
+  /// Reads `Range`. Returns `nil` if the field is missing, invalid, in another unit, or has several
+  /// ranges. The answer is then the whole body (§14.2).
   init?(_ fields: HTTPFields) {
     var ranges: [String] = []
     fields.forEachElement(of: .range) { ranges.append($0.text) }
@@ -96,7 +103,8 @@ enum ByteRange: Hashable, Sendable {
     }
   }
 
-  /// Returns the bytes of a body of so many that are meant; `nil` where there are none (§15.5.17).
+  /// Returns the range in a body of `count` bytes, or `nil` if it has none of these bytes
+  /// (§15.5.17).
   func resolved(count: Int) -> Range<Int>? {
     switch self {
     case .bytes(let first, let last):
@@ -108,16 +116,20 @@ enum ByteRange: Hashable, Sendable {
     }
   }
 
-  /// No digits are no number; what overflows is the greatest; what has other than digits is no range.
+  /// Parses digits. The outer `nil` is text that is not a number, the inner `nil` is empty text. A
+  /// number too large for `Int` counts as the greatest.
   private static func number(_ text: Substring) -> Int?? {
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
     return .some(text.isEmpty ? nil : Int(text) ?? .max - 1)
   }
 }
 
-/// A response made of a stored record (RFC 9111 §4): with `Age`, and where the request says so 304, or a part of the body.
+/// The client's response, made from a stored record (RFC 9111 §4).
 enum StoredResponse {
-  /// - Parameter age: in seconds.
+  /// Returns the stored response with `Age`, or the 304, 206 or 416 that the request's conditions
+  /// and range require.
+  ///
+  /// - Parameter age: The age of the stored response, in seconds.
   static func make(_ record: Record, for request: HTTPRequest, age: Double) -> (HTTPResponse, Data) {
     var response = HTTPResponse(status: record.head.status, headerFields: record.head.fields)
     response.headerFields[.age] = String(Int64(min(max(0, age), Double(DeltaSeconds.greatest))))
@@ -128,7 +140,7 @@ enum StoredResponse {
     return part(range, of: record.body, response)
   }
 
-  /// RFC 9110 §15.4.5: what describes the body is left out.
+  /// Returns a 304 without the fields that describe the body (RFC 9110 §15.4.5).
   private static func notModified(_ response: HTTPResponse) -> HTTPResponse {
     var response = response
     response.status = .notModified
@@ -138,7 +150,8 @@ enum StoredResponse {
     return response
   }
 
-  /// RFC 9110 §15.3.7 and §15.5.17.
+  /// Returns a 206 with the range, or a 416 if the body does not have it (RFC 9110 §15.3.7,
+  /// §15.5.17).
   private static func part(_ range: ByteRange, of body: Data, _ whole: HTTPResponse) -> (HTTPResponse, Data) {
     var response = whole
     guard let bytes = range.resolved(count: body.count) else {

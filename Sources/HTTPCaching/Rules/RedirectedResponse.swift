@@ -1,19 +1,24 @@
 package import Foundation
 package import HTTPTypes
 
-/// An answer that came over redirects, as it is stored for the URL that was asked for: good for as long as each step of the way
-/// there is (RFC 9111 §4.2).
+/// A response that arrived over redirects, as it is stored for the original URL. It is fresh for as
+/// long as every step is (RFC 9111 §4.2).
 package enum RedirectedResponse {
-  /// The answer's fields without its validators, which are another URL's (RFC 9110 §8.8); with all that the steps vary on, and a
-  /// `Cache-Control` and an `Age` that say what is left of the shortest of them.
+  /// Returns the fields to store: those of the last response, limited by the steps before it.
   ///
-  /// A redirect that says nothing of its freshness limits nothing where it is permanent (301, 308); any other (RFC 9110 §15.4) is
-  /// as good as an answer that says nothing.
+  /// The validators are left out, because they belong to another URL (RFC 9110 §8.8). `Vary`
+  /// combines all steps. `Cache-Control` and `Age` state the shortest freshness that is left.
+  ///
+  /// A permanent redirect (301, 308) without freshness information limits nothing. Any other
+  /// redirect without it (RFC 9110 §15.4) counts like a response without it.
   ///
   /// - Parameters:
-  ///   - redirects: in the order in which they were received; none: the fields are the answer's own.
-  ///   - fallback: how long what says nothing is fresh, in seconds.
-  ///   - staleIfError: how long what says nothing of it may stand in for an error, in seconds.
+  ///   - answer: The last response.
+  ///   - redirects: The redirects in the order of their arrival. Without redirects, the fields of
+  ///     `answer` are returned.
+  ///   - receivedAt: The time at which the last response was received.
+  ///   - fallback: The freshness in seconds of a step that states none.
+  ///   - staleIfError: The window in seconds of a step without `stale-if-error`.
   package static func fields(
     of answer: HTTPResponse, after redirects: [HTTPResponse], receivedAt: Date, fallback: Double, staleIfError: Double
   ) -> HTTPFields {
@@ -44,12 +49,13 @@ package enum RedirectedResponse {
     if steps.contains(where: \.freshness.isNoCache) { directives.append("no-cache") }
     if steps.contains(where: \.freshness.isMustRevalidate) { directives.append("must-revalidate") }
     if steps.contains(where: \.isSharedMustRevalidate) { directives.append("proxy-revalidate") }
-    // What one does not allow is not allowed (RFC 5861 §3). Of §4 it is the configuration that speaks for who is silent; where all
-    // are, it still does when the answer is used.
+    // A step without `stale-while-revalidate` forbids it (RFC 5861 §3). A step without
+    // `stale-if-error` (§4) gets the configuration's window. If no step has one, that window
+    // applies when the response is used.
     let open = limiting.map { $0.freshness.staleWhileRevalidate ?? 0 }.min() ?? 0
     if open > 0 { directives.append("stale-while-revalidate=\(seconds(open))") }
     if steps.contains(where: { $0.freshness.staleIfError != nil }) {
-      // What is never stale needs no stand-in.
+      // A step that is never stale needs no fallback.
       let standIns = steps.compactMap { $0.freshness.staleIfError ?? ($0.isLimiting ? staleIfError : nil) }
       directives.append("stale-if-error=\(seconds(standIns.min() ?? 0))")
     }
@@ -63,7 +69,7 @@ package enum RedirectedResponse {
   /// One response on the way.
   private struct Step {
     let freshness: Freshness
-    /// The time at which it was received, in seconds.
+    /// The age on arrival, in seconds.
     let age: Double
     let isSharedMustRevalidate: Bool
     let isLimiting: Bool

@@ -2,18 +2,18 @@ package import Foundation
 package import HTTPTypes
 
 extension Record.Head {
-  /// A Boolean value that indicates whether its body is a whole model: a success, and no part of
-  /// one (RFC 9110 §15.3.7).
+  /// A Boolean value that indicates whether the body is a whole model: a success except 206
+  /// (RFC 9110 §15.3.7).
   package var isModel: Bool { status.kind == .successful && status != .partialContent }
 
-  /// A Boolean value that indicates whether a model layer stores it: a success that does not forbid
+  /// A Boolean value that indicates whether a model layer stores the record: a success that allows
   /// it (RFC 9111 §3), or a local value.
   var isStorable: Bool { localModel != nil || (isModel && !CacheControl(fields).forbidsStoring(status)) }
 
-  /// Returns whether a private cache may store the answer to a request for all of a resource (RFC
-  /// 9111 §3).
+  /// Returns whether a private cache may store the response to a request for a whole resource
+  /// (RFC 9111 §3).
   ///
-  /// - Parameter request: the fields of the request.
+  /// - Parameter request: The directives of the request.
   func isStorable(for request: RequestCacheControl) -> Bool {
     let control = CacheControl(fields)
     let isFinal = (200...599).contains(status.code) && status != .partialContent && status != .notModified
@@ -24,8 +24,8 @@ extension Record.Head {
 }
 
 extension CacheControl {
-  /// Returns whether a response with this status may be stored by nobody: §5.2.2.5, and §5.2.2.3,
-  /// which overrules it where the status is understood.
+  /// Returns whether no cache may store a response with this status (§5.2.2.5). With
+  /// `must-understand`, the status decides instead (§5.2.2.3).
   func forbidsStoring(_ status: HTTPResponse.Status) -> Bool {
     isMustUnderstand ? !Self.understood.contains(status.code) : isNoStore
   }
@@ -35,9 +35,9 @@ extension CacheControl {
     Array(200...205) + [300, 301, 302, 303, 307, 308] + Array(400...417) + [421, 422, 426] + Array(500...505))
 }
 
-/// The fields of a response that are stored, and which of them a later answer renews.
+/// The fields of a response that are stored, and those that a later response updates.
 package enum StoredFields {
-  /// The response's fields without those that belong to the connection (RFC 9111 §3.1), and without secrets.
+  /// Returns the fields without those of the connection (RFC 9111 §3.1) and without secrets.
   static func of(_ fields: HTTPFields, keepsCookies: Bool) -> HTTPFields {
     let always = keepsCookies ? unstoredButCookies : unstored
     var named: Set<HTTPField.Name> = []
@@ -45,10 +45,12 @@ package enum StoredFields {
     return fields.filter { !always.contains($0.name) && !named.contains($0.name) }
   }
 
-  /// Returns whether a 304's validators are those of what is stored, as far as it has any (RFC 9111
-  /// §4.3.4): otherwise it confirms another representation, and updates nothing. Compared weakly,
-  /// as the server did (RFC 9110 §13.1.2): some weaken the tag of a response that they compress,
-  /// and not that of its 304.
+  /// Returns whether the validators of a 304 match the stored response (RFC 9111 §4.3.4). If not,
+  /// the 304 confirms another representation and updates nothing.
+  ///
+  /// A validator that one side lacks matches. Tags are compared weakly, as the server did
+  /// (RFC 9110 §13.1.2). Some servers weaken the tag of a response that they compress, but not the
+  /// tag of its 304.
   static func confirm(_ fields: HTTPFields, _ stored: Record.Head) -> Bool {
     if fields.contains(.eTag), stored.fields.contains(.eTag) {
       guard let tag = fields.singleLatin1(.eTag), let own = stored.fields.singleLatin1(.eTag) else { return false }
@@ -63,7 +65,8 @@ package enum StoredFields {
   /// The fields that describe the stored bytes (§3.2).
   static let ofBody: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
 
-  /// The fields that hold secrets: no record, event, description or cassette has them.
+  /// The fields that hold secrets. No event, description or cassette shows them. No record holds
+  /// them, except `Set-Cookie` in a cache that keeps cookies.
   package static let secret: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie, .setCookie]
 
   private static let unstored = connection.union(secret)
@@ -77,18 +80,20 @@ package enum StoredFields {
 }
 
 extension HTTPCache {
-  /// The result of judging a response beside the stored record.
+  /// The result of comparing a response with the stored record.
   package enum Judgement: Sendable {
-    /// 304: the stored record is good, and has this head now (RFC 9111 §4.3.4).
+    /// The server confirmed the stored record, which now has this head (RFC 9111 §4.3.4).
     case notModified(Record.Head)
-    /// A response of its own.
+    /// The server sent a response of its own.
     case received(Record)
   }
 
-  /// `request` with the validators of `stored`, so that the server can answer 304 (RFC 9111 §4.3.1).
+  /// Returns `request` with the validators of `stored`, so that the server can answer with a 304
+  /// (RFC 9111 §4.3.1).
   ///
-  /// A request that carries conditions of its own keeps them, and gets none. Nor does one of another method
-  /// than GET and HEAD: there a validator that matches means 412 (RFC 9110 §13.1.2, §13.1.3).
+  /// A request with conditions of its own is returned unchanged. So is a request whose method is
+  /// neither GET nor HEAD: for such a method, a matching validator means 412 (RFC 9110 §13.1.2,
+  /// §13.1.3).
   package static func conditional(_ request: HTTPRequest, on stored: Record.Head?) -> HTTPRequest {
     guard let stored, stored.localModel == nil, stored.status == .ok else { return request }
     guard request.method == .get || request.method == .head else { return request }
@@ -100,12 +105,18 @@ extension HTTPCache {
     return request
   }
 
-  /// Judges a response to a request that ``conditional(_:on:)`` made.
+  /// Judges a response to a request from ``conditional(_:on:)``. Stores nothing.
   ///
   /// - Parameters:
-  ///   - request: the fields of the request before validators were added.
-  ///   - stored: whose validators were sent; `nil` where none were.
-  ///   - keepsCookies: whether `Set-Cookie` is among what is stored.
+  ///   - response: The server's response.
+  ///   - body: The body of the response.
+  ///   - request: The fields of the request before validators were added.
+  ///   - key: The key of the record.
+  ///   - stored: The head whose validators were sent; `nil` if none were.
+  ///   - requestedAt: The time at which the request was sent.
+  ///   - receivedAt: The time at which the response was received.
+  ///   - keepsCookies: A Boolean value that indicates whether `Set-Cookie` is stored. Default:
+  ///     `false`.
   package static func judge(
     _ response: HTTPResponse, body: Data, to request: HTTPFields, for key: RecordKey, stored: Record.Head?,
     requestedAt: Date, receivedAt: Date, keepsCookies: Bool = false
@@ -123,10 +134,11 @@ extension HTTPCache {
 }
 
 extension Record.Head {
-  /// The head after a 304, or an answer to HEAD, that confirms it (RFC 9111 §3.2, §4.3.4, §4.3.5).
+  /// Returns the head after a 304, or a response to HEAD, that confirms it (RFC 9111 §3.2, §4.3.4,
+  /// §4.3.5).
   func updated(by fields: HTTPFields, _ request: HTTPFields, _ requestedAt: Date, _ receivedAt: Date) -> Record.Head {
     var head = self
-    // An age that was another answer's.
+    // The age belonged to the earlier response.
     head.fields[.age] = nil
     for name in Set(fields.map(\.name)).subtracting(StoredFields.ofBody) {
       head.fields[fields: name] = fields[fields: name]

@@ -1,16 +1,17 @@
 extension Duration {
-  /// Longer than any wait: as `freshFor`, never stale; as `keepUnusedFor`, never evicted for age.
+  /// A duration longer than any wait. As `freshFor`, data never becomes stale; as `keepUnusedFor`,
+  /// it is never evicted for its age.
   public static let never: Duration = .seconds(Int64.max)
 
-  /// In seconds; saturates, and ``never`` is infinity.
+  /// The duration in seconds. ``never`` is infinity, and its negative is negative infinity.
   @inlinable package var inSeconds: Double {
-    // Beyond these, the components overflow.
+    // Beyond these limits, `components` overflows.
     if self >= .never { return .infinity }
     if self <= .zero - .never { return -.infinity }
     return Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
 
-  /// From seconds; saturates at zero and ``never``, and a value that is no number is zero.
+  /// Creates a duration from seconds, limited to zero through ``never``. A NaN is zero.
   package init(saturatingSeconds seconds: Double) {
     if seconds >= Double(Int64.max) {
       self = .never
@@ -21,14 +22,14 @@ extension Duration {
     }
   }
 
-  /// The sum, at most ``never``.
+  /// Returns the sum, at most ``never``.
   package func saturatingAdd(_ other: Duration) -> Duration {
     self < .never && other < .never ? min(self + other, .never) : .never
   }
 }
 
 extension Clock<Duration> {
-  /// Begins to measure; the function returns the time since then.
+  /// Starts to measure time, and returns a function that returns the time since then.
   package func stopwatch() -> @Sendable () -> Duration {
     let start = now
     return { start.duration(to: now) }

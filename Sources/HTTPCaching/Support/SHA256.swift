@@ -4,8 +4,8 @@ import Foundation
   import CryptoKit
 #endif
 
-/// SHA-256 (FIPS 180-4). CryptoKit's where there is one; elsewhere ``PortableSHA256``, since swift-crypto would cost
-/// every user half a minute of build.
+/// SHA-256 (FIPS 180-4), from CryptoKit where the platform has it, otherwise ``PortableSHA256``. A
+/// dependency on swift-crypto would cost every user half a minute of build time.
 struct SHA256Digest {
   #if canImport(CryptoKit)
     private var hash = CryptoKit.SHA256()
@@ -19,20 +19,21 @@ struct SHA256Digest {
 
   mutating func hex() -> String { Hex.encode(bytes()) }
 
-  /// Adds the length and then the bytes, so that no two lists of strings give the same input.
+  /// Adds the length of the string and then its bytes. So different lists of strings never have the
+  /// same input.
   mutating func update(framed string: String) {
     update(Array("\(string.utf8.count):".utf8))
     update(Array(string.utf8))
   }
 
-  /// The digest of `bytes`, in 32 bytes.
+  /// Returns the digest of `bytes`, in 32 bytes.
   static func bytes(_ bytes: some DataProtocol) -> [UInt8] {
     var hash = SHA256Digest()
     hash.update(bytes)
     return hash.bytes()
   }
 
-  /// The digest of `bytes`, in 64 lower-case hexadecimal digits.
+  /// Returns the digest of `bytes`, in 64 lower-case hexadecimal digits.
   static func hex(_ bytes: some DataProtocol) -> String {
     var hash = SHA256Digest()
     hash.update(bytes)
@@ -40,7 +41,7 @@ struct SHA256Digest {
   }
 }
 
-/// Lower-case hexadecimal.
+/// Lower-case hexadecimal digits.
 enum Hex {
   private static let digits = Array("0123456789abcdef".utf8)
 
@@ -55,11 +56,12 @@ enum Hex {
   }
 }
 
-/// SHA-256 as FIPS 180-4 §6.2 writes it, for platforms without CryptoKit. Checked against NIST's vectors.
+/// SHA-256 as in FIPS 180-4 §6.2, for platforms without CryptoKit. Verified with NIST's test
+/// vectors.
 struct PortableSHA256 {
   private var state = SIMD8<UInt32>(
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19)
-  /// The bytes that do not fill a block yet; a vector, so that nothing is allocated.
+  /// The bytes that do not fill a block yet. A vector needs no allocation.
   private var block = SIMD64<UInt8>()
   private var filled = 0
   private var count: UInt64 = 0
@@ -85,7 +87,7 @@ struct PortableSHA256 {
     withUnsafeBytes(of: block) { Self.compress($0, &state) }
   }
 
-  /// Whole blocks are compressed where they lie.
+  /// Adds bytes, and compresses whole blocks in place.
   private mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
     var rest = bytes[...]
     while filled != 0, let byte = rest.popFirst() { add(byte) }
@@ -99,7 +101,7 @@ struct PortableSHA256 {
     count &+= UInt64(rest.count)
   }
 
-  /// One block of 64 bytes into the state (§6.2.2).
+  /// Compresses one block of 64 bytes into the state (§6.2.2).
   private static func compress(_ block: UnsafeRawBufferPointer, _ state: inout SIMD8<UInt32>) {
     state = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { w in
       for i in 0..<16 { w[i] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 * i, as: UInt32.self)) }
@@ -136,7 +138,7 @@ struct PortableSHA256 {
   ]
 }
 
-/// HMAC-SHA-256 (RFC 2104, FIPS 198-1). Checked against RFC 4231's vectors.
+/// HMAC-SHA-256 (RFC 2104, FIPS 198-1). Verified with RFC 4231's test vectors.
 enum HMAC {
   private static let blockSize = 64
 

@@ -1,37 +1,46 @@
 import Foundation
 package import HTTPTypes
 
-/// The one definition of a secret in a URL: the values of named query items, and the URL's user and password.
+/// The one definition of a secret in a URL: the values of named query items, and the URL's user and
+/// password.
 ///
-/// ``SecretScanner`` finds them for every door: keys, records, events, errors, logs, the proxy and cassettes.
+/// ``SecretScanner`` finds them in keys, records, events, errors, logs, cassettes and the proxy.
 package enum SecretQuery {
-  /// The items that are secret where nobody says otherwise.
+  /// The names of query items that are secret by default.
   package static let defaultNames: Set<String> = [
     "access_token", "api_key", "apikey", "auth", "client_secret", "key", "password", "secret", "sig", "signature",
     "token",
   ]
 
-  /// The response's fields that name URLs.
+  /// The fields of a response that contain URLs.
   package static let urlFields: Set<HTTPField.Name> = Set(
     [.location, .contentLocation] + ["Link", "Refresh"].compactMap { HTTPField.Name($0) })
 
-  /// Returns `url` with each secret replaced by its digest, which still tells two requests apart.
+  /// Returns `url` with each secret replaced by its digest. Different secrets still give different
+  /// URLs.
   ///
-  /// - Parameter names: compared without regard to case, after percent-decoding.
+  /// - Parameters:
+  ///   - url: The URL.
+  ///   - names: The names of secret items, compared in any case, after percent-decoding.
+  ///   - digests: The digests of the store.
   package static func redact(_ url: String, names: Set<String>, digests: SecretDigests) -> String {
     redact(url, names, .url, with: digests.digest)
   }
 
   /// Returns `text` with each secret of its URLs replaced by `mark`.
   ///
-  /// - Parameter isURL: `true` where the text is one URL, so that nothing in it ends the URL.
+  /// - Parameters:
+  ///   - text: A URL, or text with URLs in it.
+  ///   - isURL: Pass `true` if the text is one URL, so that no character ends it. Default: `false`.
+  ///   - names: The names of secret items, in any case. Default: ``defaultNames``.
+  ///   - mark: The replacement of a secret.
   package static func redact(
     text: String, isURL: Bool = false, names: Set<String> = defaultNames, with mark: String
   ) -> String {
     redact(text, names, isURL ? .url : .prose) { _ in Array(mark.utf8) }
   }
 
-  /// Returns `fields` with the secrets of the URLs in ``urlFields`` replaced by their digests.
+  /// Returns `fields` with digests in place of the secrets in ``urlFields``.
   package static func redact(_ fields: HTTPFields, names: Set<String>, digests: SecretDigests) -> HTTPFields {
     guard fields.contains(where: { urlFields.contains($0.name) }) else { return fields }
     return HTTPFields(
@@ -43,9 +52,15 @@ package enum SecretQuery {
       })
   }
 
-  /// Returns stored `fields` with those secrets again that `url`, the client's own request, holds as well.
+  /// Returns stored `fields` with secrets in place of their digests, as far as `url` holds the
+  /// secrets.
   ///
-  /// - Returns: `nil` where a digest remains: the fields hold a secret that the client has not shown.
+  /// - Parameters:
+  ///   - fields: The stored fields.
+  ///   - url: The URL of the client's own request.
+  ///   - names: The names of secret items, in any case.
+  ///   - digests: The digests of the store.
+  /// - Returns: The fields, or `nil` if they hold a secret that is not in the client's URL.
   static func restore(
     _ fields: HTTPFields, from url: String, names: Set<String>, digests: SecretDigests
   ) -> HTTPFields? {
@@ -68,7 +83,7 @@ package enum SecretQuery {
 extension SecretQuery {
   private static func lowercased(_ names: Set<String>) -> Set<String> { Set(names.map { $0.lowercased() }) }
 
-  /// Two fields are one URL each (RFC 9110 §8.7, §10.2.2).
+  /// Returns the shape of a field's value. Two fields are one URL each (RFC 9110 §8.7, §10.2.2).
   private static func text(of name: HTTPField.Name) -> SecretScanner.Text {
     name == .location || name == .contentLocation ? .url : .prose
   }
@@ -76,7 +91,7 @@ extension SecretQuery {
   private static func redact(
     _ text: String, _ names: Set<String>, _ kind: SecretScanner.Text, with mark: ([UInt8]) -> [UInt8]
   ) -> String {
-    // Each secret stands behind one of these, or behind its encoding.
+    // Every secret follows one of these characters, perhaps percent-encoded.
     guard text.utf8.contains(where: { "=@%".utf8.contains($0) }) else { return text }
     let bytes = Array(text.utf8)
     let secrets = SecretScanner(bytes, names: lowercased(names), kind).secrets()

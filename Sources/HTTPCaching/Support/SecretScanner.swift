@@ -1,28 +1,28 @@
-/// Finds the secrets in a URL, or in text that holds URLs.
+/// Finds the secrets in a URL, or in text that contains URLs.
 ///
-/// A secret is the value of a named item of a query or a fragment, and the user and password of a URL. Percent-encoding
-/// hides neither, however often it was applied: the scanner reads the text fully decoded. It reads
-/// each byte a fixed number of times.
+/// A secret is the value of a named item of a query or a fragment, or the user and password of a
+/// URL. Percent-encoding does not hide it, however often it was applied, because the scanner reads
+/// the fully decoded text. It reads each byte a fixed number of times.
 package struct SecretScanner {
-  /// The shape of the text around a secret.
+  /// The shape of the text.
   enum Text {
     /// One URL from beginning to end.
     case url
-    /// Prose or a list, in which white space, quotes and angle brackets end a URL (RFC 3986 §2).
+    /// Prose or a list. White space, quotes and angle brackets end a URL (RFC 3986 §2).
     case prose
   }
 
   /// A character of the decoded text.
   private struct Token {
     let byte: UInt8
-    /// The number of times that the character was percent-encoded. More than ``deepest`` counts as
-    /// that.
+    /// The number of times that the character was percent-encoded, at most ``deepest``.
     let depth: UInt8
-    /// The place where the character begins in the text as written.
+    /// The offset of the character in the encoded text.
     let start: Int
   }
 
-  /// Bounds how often one byte is looked at by nested URLs.
+  /// The greatest depth that counts. It limits how often nested URLs make the scanner read one
+  /// byte.
   private static let deepest: UInt8 = 3
 
   private let names: Set<String>
@@ -30,7 +30,7 @@ package struct SecretScanner {
   private let tokens: [Token]
   private let end: Int
 
-  /// - Parameter names: the items' names in lower case.
+  /// - Parameter names: The names of secret items, in lower case.
   init(_ bytes: [UInt8], names: Set<String>, _ text: Text) {
     self.names = names
     self.text = text
@@ -38,7 +38,7 @@ package struct SecretScanner {
     end = bytes.count
   }
 
-  /// The secrets' places in the text as written, in order.
+  /// Returns the ranges of the secrets in the encoded text, in order.
   func secrets() -> [Range<Int>] {
     var (secrets, index) = ([Range<Int>](), 0)
     while index < tokens.count {
@@ -54,13 +54,14 @@ package struct SecretScanner {
 
   private func start(_ index: Int) -> Int { index < tokens.count ? tokens[index].start : end }
 
-  /// The value of a secret item that begins after the token at `index`.
+  /// Returns the range of a secret item's value, if the item begins after the token at `index`.
   ///
-  /// An item begins after `?`, `&`, `;` and the `#` of a fragment. Its value ends before an `&` or a `#` that is
-  /// encoded no deeper than its `=`. A `;` does not end it: some servers take it for a part of the value.
+  /// An item begins after `?`, `&`, `;`, or the `#` of a fragment. Its value ends before an `&` or
+  /// a `#` that is encoded no deeper than the item's `=`. A `;` does not end the value, because
+  /// some servers take it for a part of the value.
   private func value(after index: Int) -> Range<Int>? {
     guard isStart(tokens[index]) else { return nil }
-    // The next item's start ends the name: no byte is looked at for two names.
+    // The start of the next item ends the name, so no byte is read for two names.
     var equals = index + 1
     while equals < tokens.count, tokens[equals].byte != UInt8(ascii: "="), !isStart(tokens[equals]),
       !endsURL(tokens[equals])
@@ -73,7 +74,8 @@ package struct SecretScanner {
     return (equals + 1)..<last
   }
 
-  /// The user and password of an authority that begins after the two slashes at `index` (RFC 3986 §3.2.1).
+  /// Returns the range of the user and password, if an authority begins with two slashes at `index`
+  /// (RFC 3986 §3.2.1).
   private func user(after index: Int) -> Range<Int>? {
     guard index + 1 < tokens.count, tokens[index].byte == Self.slash, tokens[index + 1].byte == Self.slash,
       index == 0 || beginsAuthority(after: tokens[index - 1])
@@ -87,8 +89,8 @@ package struct SecretScanner {
     return at.map { (index + 2)..<$0 }
   }
 
-  /// A Boolean value that indicates whether one of `names` is the name, or a part of it that stands in brackets or before
-  /// them, as in `token[]` and `user[password]`.
+  /// Returns whether `name` is secret, or a part of it inside or before brackets is, as in
+  /// `token[]` and `user[password]`.
   private func isSecret(_ name: ArraySlice<Token>) -> Bool {
     let name = name.map(\.byte)
     return name.split { "[] +".utf8.contains($0) }.contains { part in
@@ -128,13 +130,14 @@ extension SecretScanner {
 
   private func endsURL(_ token: Token) -> Bool { text == .prose && token.depth == 0 && Self.isNoPartOfURL(token.byte) }
 
-  /// A Boolean value that indicates whether a byte ends a URL in prose.
+  /// Returns whether a byte ends a URL in prose.
   package static func isNoPartOfURL(_ byte: UInt8) -> Bool {
     byte <= 0x20 || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "\"")
   }
 
-  /// The bytes with every percent-encoding undone, also of what decoding brings about. Two encodings never overlap, so
-  /// that the order in which they are undone makes no difference, and one pass does it.
+  /// Returns the bytes with all percent-encoding undone, including encoding that only decoding
+  /// reveals. Two encodings never overlap, so their order makes no difference and one pass is
+  /// enough.
   private static func decoded(_ bytes: [UInt8]) -> [Token] {
     var tokens: [Token] = []
     tokens.reserveCapacity(bytes.count)
@@ -148,7 +151,7 @@ extension SecretScanner {
     return tokens
   }
 
-  /// The token that three stand for.
+  /// Returns the token that three tokens encode, or `nil` if they are not a `%` and two digits.
   private static func encoded(_ last: ArraySlice<Token>) -> Token? {
     guard last.count == 3, last[last.startIndex].byte == UInt8(ascii: "%"),
       let high = digit(last[last.startIndex + 1].byte), let low = digit(last[last.startIndex + 2].byte)

@@ -1,12 +1,12 @@
 package import HTTPTypes
 
 extension String {
-  /// Returns whether the bytes are the same: strings that look alike in Unicode are equal, and are
-  /// other requests.
+  /// Returns whether both strings have the same bytes. Swift compares Unicode strings by canonical
+  /// equivalence, but different bytes are different requests.
   package func hasSameBytes(as other: String) -> Bool {
     let (own, others) = (utf8, other.utf8)
     guard own.count == others.count else { return false }
-    // The bytes where they lie: asking a string for each takes longer than all else here.
+    // In place: reading each byte through the string would take longer than everything else here.
     let isSame = own.withContiguousStorageIfAvailable { own in
       others.withContiguousStorageIfAvailable { own.elementsEqual($0) }
     }
@@ -15,33 +15,37 @@ extension String {
 }
 
 extension HTTPRequest {
-  /// Scheme, authority and path as one text.
+  /// The scheme, the authority and the path as one string.
   package var absoluteURL: String { "\(scheme ?? "")://\(authority ?? "")\(path ?? "")" }
 }
 
-/// Percent-encoding of the parts of a URL (RFC 3986 §2.1, §3.3, §3.4).
+/// The percent-encoding of the parts of a URL (RFC 3986 §2.1, §3.3, §3.4).
 package enum PercentEncoding {
-  /// A path: what is encoded already stays so, a lone `%` and all that a path cannot hold is encoded.
+  /// Encodes a path: a lone `%`, and each character that a path cannot hold. Encoded characters
+  /// stay as they are.
   package static func path(_ string: some StringProtocol) -> String {
     encode(string, keepsEncoded: true, pathBytes)
   }
 
-  /// A query as it was written: only what a query cannot hold is encoded.
+  /// Encodes a query that is already written: a lone `%`, and each character that a query cannot
+  /// hold.
   package static func writtenQuery(_ string: some StringProtocol) -> String {
     encode(string, keepsEncoded: true, writtenQueryBytes)
   }
 
-  /// A name or value of a query item: `+`, `&`, `=`, `;` and `%` are encoded too, since servers disagree about them.
+  /// Encodes a name or value of a query item. Also encodes `+`, `&`, `=`, `;` and `%`, which
+  /// servers read differently.
   package static func queryItem(_ string: some StringProtocol) -> String {
     encode(string, keepsEncoded: false, queryItemBytes)
   }
 
-  /// A value within one segment of a path. `;` is encoded too: some servers end the segment there.
+  /// Encodes a value inside one segment of a path. Also encodes `;`, which ends the segment on some
+  /// servers.
   package static func segment(_ string: some StringProtocol) -> String {
     encode(string, keepsEncoded: false, segmentBytes)
   }
 
-  /// Text that is to stand on one line: control characters alone are encoded.
+  /// Encodes control characters only, so that the text fits on one line.
   static func line(_ string: String) -> String {
     encode(string, keepsEncoded: true, lineBytes)
   }
@@ -53,7 +57,7 @@ package enum PercentEncoding {
   private static let queryItemBytes = table { isUnreserved($0) || "!$'()*,:@/?".utf8.contains($0) }
   private static let lineBytes = table { $0 >= 0x20 && $0 != 0x7f }
 
-  /// The bytes that stay, by their number.
+  /// Returns a table of the bytes that are not encoded, indexed by byte.
   private static func table(_ isAllowed: (UInt8) -> Bool) -> [Bool] { (UInt8.min...UInt8.max).map(isAllowed) }
 
   private static func isUnreserved(_ byte: UInt8) -> Bool {

@@ -1,15 +1,22 @@
 package import Foundation
 
-/// Scheme, host and port of an `http` or `https` URL in one spelling, so that equal origins are equal text
-/// (RFC 3986 §6.2, RFC 6454 §4): lower case, punycode, no port where it is the scheme's own.
+/// The scheme, host and port of an `http` or `https` URL in one spelling (RFC 3986 §6.2,
+/// RFC 6454 §4).
+///
+/// The spelling is lower case, with punycode and without the scheme's default port. So equal
+/// origins are equal values.
 package struct WebOrigin: Hashable, Sendable {
+  /// The scheme: `http` or `https`.
   package let scheme: String
-  /// Without the brackets of an IPv6 address.
+  /// The host, without the brackets of an IPv6 address.
   let host: String
-  /// `nil` for the scheme's own.
+  /// The port; `nil` for the scheme's default port.
   let port: Int?
 
-  /// `nil` where the URL has another scheme, no host, a host that is no name or address, or an impossible port.
+  /// Creates the origin of a URL.
+  ///
+  /// - Returns: `nil` if the URL has another scheme, no host, an invalid host or a port outside 1
+  ///   through 65,535.
   package init?(_ url: URL) {
     guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https",
       let host = url.host(percentEncoded: false)?.lowercased(), !host.isEmpty, host.utf8.allSatisfy(Self.isPlain),
@@ -20,15 +27,15 @@ package struct WebOrigin: Hashable, Sendable {
     port = url.port == (scheme == "https" ? 443 : 80) ? nil : url.port
   }
 
-  /// Host and port as they stand in a URL.
+  /// The host and the port as in a URL.
   package var authority: String {
-    // The % before the zone of a link-local address is encoded (RFC 6874 §2).
+    // The `%` before the zone of a link-local address is encoded (RFC 6874 §2).
     let host = self.host.contains(":") ? "[\(self.host.replacing("%", with: "%25"))]" : self.host
     return port.map { "\(host):\($0)" } ?? host
   }
 
-  /// A Boolean value that indicates whether the host is this machine, for which reachability says
-  /// nothing.
+  /// A Boolean value that indicates whether the host is this machine, which reachability does not
+  /// cover.
   package var isLoopback: Bool {
     let name = host.hasSuffix(".") ? String(host.dropLast()) : host
     if name == "localhost" || name.hasSuffix(".localhost") || name == "::1" { return true }

@@ -1,6 +1,7 @@
-/// XXH64 with seed 0 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md): a checksum, not a protection from forgery.
+/// XXH64 with seed 0 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md). It is a checksum and does
+/// not protect from forgery.
 ///
-/// Every step is a bijection of what it reads, so one changed word of a lane always shows.
+/// Every step is a bijection of its input, so one changed word of a lane always changes the hash.
 enum XXHash64 {
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63, 0x27D4_EB2F_1656_67C5
