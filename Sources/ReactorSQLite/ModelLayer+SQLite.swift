@@ -3,19 +3,29 @@
   public import ReactorCore
 
   extension ModelLayer {
-    /// A layer whose records are in SQLite, in the user's caches directory, which the system may empty.
+    /// Creates a layer that stores its records with ``SQLitePersistence``, in the user's caches
+    /// directory. The system may empty that directory.
     ///
     /// ```swift
     /// let layer = try ModelLayer(baseURL: api, sqlite: "com.example.news")
     /// ```
     ///
-    /// It blocks while the database is opened, as ``SQLitePersistence/init(path:limit:countLimit:synchronization:)`` does.
+    /// The call blocks while the database is opened, as
+    /// ``SQLitePersistence/init(path:limit:countLimit:synchronization:)`` does.
     ///
     /// - Parameters:
-    ///   - name: the database's file is called so, with `.sqlite` after it. Outside of a sandbox all programs of a user share the
-    ///     directory: a bundle identifier is a name that no other has.
-    ///   - directory: another place than the user's caches directory, which is `$XDG_CACHE_HOME` or `~/.cache` on Linux.
-    /// - Throws: ``SQLitePersistenceError``; ``SQLitePersistenceError/invalidPath(_:)`` for a name that is empty, or a path.
+    ///   - baseURL: The base of the resources' paths.
+    ///   - name: The name of the file, without its extension `.sqlite`. Outside a sandbox, all
+    ///     programs of a user share the caches directory, so use a unique name such as a bundle
+    ///     identifier.
+    ///   - directory: The directory of the file. Default: the user's caches directory, which is
+    ///     `$XDG_CACHE_HOME` or `~/.cache` on Linux.
+    ///   - transport: The transport of the requests. Default: `URLSessionTransport`.
+    ///   - reachability: The source of connectivity. Default: `SystemReachability`.
+    ///   - scope: The owner of the records. Default: `Scope.shared`.
+    ///   - configuration: The configuration of the layer.
+    /// - Throws: ``SQLitePersistenceError``; ``SQLitePersistenceError/invalidPath(_:)`` for a name
+    ///   that is empty or contains a slash.
     public convenience init(
       baseURL: URL, sqlite name: String, in directory: URL? = nil,
       transport: any Transport = URLSessionTransport(), reachability: any Reachability = SystemReachability(),
@@ -26,13 +36,22 @@
         in: directory, scope: scope, configuration: configuration)
     }
 
-    /// The same over a backend with authentication or other middlewares.
+    /// Creates a layer over a backend that stores its records with ``SQLitePersistence``. A backend
+    /// may have authentication and other middlewares.
     ///
     /// ```swift
-    /// let layer = try ModelLayer(backend: backend, sqlite: "com.example.news", scope: Scope(user.id))
+    /// let layer = try ModelLayer(
+    ///   backend: backend, sqlite: "com.example.news", scope: Scope(user.id))
     /// ```
     ///
-    /// - Throws: ``SQLitePersistenceError``; ``SQLitePersistenceError/invalidPath(_:)`` for a name that is empty, or a path.
+    /// - Parameters:
+    ///   - backend: The base URL, the transport, and the middlewares of the requests.
+    ///   - name: The name of the file, without its extension `.sqlite`.
+    ///   - directory: The directory of the file. Default: the user's caches directory.
+    ///   - scope: The owner of the records. Default: `Scope.shared`.
+    ///   - configuration: The configuration of the layer.
+    /// - Throws: ``SQLitePersistenceError``; ``SQLitePersistenceError/invalidPath(_:)`` for a name
+    ///   that is empty or contains a slash.
     public convenience init(
       backend: Backend, sqlite name: String, in directory: URL? = nil, scope: Scope = .shared,
       configuration: ReactorConfiguration = .init()

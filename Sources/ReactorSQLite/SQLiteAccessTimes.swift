@@ -3,21 +3,25 @@
   import GRDB
   import Synchronization
 
-  /// When records were used last, kept in memory until there is something to write anyway.
+  /// The times at which records were last used. They stay in memory until something else is
+  /// written.
   final class SQLiteAccessTimes: Sendable {
-    /// By the key's digest, in seconds since 2001.
+    /// The times in seconds since 2001, by the digest of the key.
     private let times = Mutex<[String: Double]>([:])
-    /// In seconds: how often a record's use is noted at most.
+    /// The least number of seconds between two notes of a record's use.
     private static let interval = 60.0
-    /// How many are collected before they are written on their own.
+    /// The number of times that are worth a write of their own.
     private static let batch = 64
-    /// How many are kept where they cannot be written.
+    /// The greatest number of times that are kept if they cannot be written.
     private static let limit = 4_096
 
     /// Notes that a record was used now.
     ///
-    /// - Parameter known: what the database says.
-    /// - Returns: whether it is time to write.
+    /// - Parameters:
+    ///   - digest: The digest of the key.
+    ///   - known: The time in the database, in seconds since 2001.
+    ///   - now: The present time.
+    /// - Returns: `true` if the times should be written now.
     func note(_ digest: String, known: Double?, now: Date) -> Bool {
       let now = now.timeIntervalSinceReferenceDate
       // A time ahead is from a clock that was set back since.
@@ -29,6 +33,7 @@
       }
     }
 
+    /// Writes the times, and discards them from memory even if that fails.
     func write(_ db: Database) throws {
       let times = times.withLock { times in
         defer { times = [:] }

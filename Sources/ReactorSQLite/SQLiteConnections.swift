@@ -5,24 +5,30 @@
   import HTTPCaching
   import Synchronization
 
-  /// The open connections to one file: one that writes, one for lists, and several that load. All calls are
-  /// synchronous: a read costs a few microseconds so, and ten times that across GRDB's executors.
+  /// The open connections to one file: one for writes, one for lists, and several for loads.
+  ///
+  /// All calls are synchronous. A read then takes a few microseconds. With GRDB's executors, it
+  /// would take ten times as long.
   final class SQLiteConnections: Sendable {
-    /// The file that they opened, whatever has its name now.
+    /// The identity of the opened file, which another file at the path does not have.
     let identity: SQLiteFiles.Identity
-    /// Read when they are opened: so whoever needs it later waits for nobody.
+    /// The key of the store, read when the connections are opened. So reading it later never waits.
     let secretKey: SecretKey?
     private let readers: [SQLiteReader]
     private let next = Atomic(0)
-    /// How long the writer waits for other processes, in milliseconds.
+    /// The time that the writer waits for other processes, in milliseconds.
     private let busyTimeout: Int
     private let files: SQLiteFiles
-    /// Opened when it is first asked for, which a program's first screen does not.
+    /// The connection for lists. It is opened on first use, because a program's first screen does
+    /// not need it.
     private let lister = Mutex<DatabaseQueue?>(nil)
-    /// Last, so that it is closed last: what is in `-wal` is then moved into the database, and `-wal` removed.
+    /// The writer is the last property, so it is closed last. Closing it moves `-wal` into the
+    /// database and removes `-wal`.
     private let writer: DatabaseQueue
 
-    /// - Parameter files: the database's file is there. Its lock is held.
+    /// Opens the writer and the readers.
+    ///
+    /// - Parameter files: The files of a database that exists. The caller holds their lock.
     /// - Throws: `DatabaseError`, ``SQLiteDamage``, ``SQLitePersistenceError``.
     init(_ files: SQLiteFiles, _ synchronization: SQLitePersistence.Synchronization, readers count: Int) throws {
       guard let identity = try files.identity() else {
@@ -38,7 +44,7 @@
       readers = try (0..<max(1, count)).map { _ in try SQLiteReader(files.path) }
     }
 
-    /// Loads what is stored under a key's digest, on a connection that is free where there is one.
+    /// Loads the row with a key's digest, on a free connection if there is one.
     func load(_ digest: String) throws -> SQLiteRows.Stored? {
       for reader in readers {
         if let stored = try reader.loadIfFree(digest) { return stored }
@@ -46,16 +52,17 @@
       return try readers[next.wrappingAdd(1, ordering: .relaxed).oldValue % readers.count].load(digest)
     }
 
-    /// Runs `body` on the connection for lists, after others. One statement sees one state of the database.
+    /// Runs `body` on the connection for lists, after others. One statement sees one state of the
+    /// database.
     ///
-    /// - Throws: what `body` throws; `DatabaseError`, also where the file is another's by now.
+    /// - Throws: The error of `body`; `DatabaseError`, also if another file is at the path by now.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try openLister().unsafeRead(body) }
 
     private func openLister() throws -> DatabaseQueue {
       try lister.withLock { lister in
         if let lister { return lister }
         let opened = try DatabaseQueue(path: files.path, configuration: Self.reading(files.system))
-        // The lock of the files is not held: another process may have set them aside, and begun new ones.
+        // The caller does not hold the lock, so another process may have replaced the files.
         guard try files.identity() == identity else {
           throw DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED, message: "\(files.path) is another file by now")
         }
@@ -64,23 +71,25 @@
       }
     }
 
-    /// Runs `body` in a transaction, after the other writers; it is committed when this returns.
+    /// Runs `body` in a transaction, after other writers. When the method returns, the transaction
+    /// is committed.
     ///
-    /// - Parameter waits: whether to wait for other processes.
+    /// - Parameter waits: A Boolean value that indicates whether to wait for other processes.
     func write<Value>(waits: Bool, _ body: (Database) throws -> Value) throws -> Value {
       try writer.writeWithoutTransaction { db in
         if !waits { try db.execute(sql: "PRAGMA busy_timeout = 0") }
         defer { if !waits { try? db.execute(sql: "PRAGMA busy_timeout = \(busyTimeout)") } }
-        // One whose rollback failed.
+        // An earlier transaction whose rollback failed.
         if db.isInsideTransaction { try db.rollback() }
-        // GRDB would parse BEGIN and COMMIT each time, which takes a third of a small transaction's time.
+        // GRDB would parse BEGIN and COMMIT each time, which takes a third of the time of a small
+        // transaction.
         try SQLiteStatement(db, "BEGIN IMMEDIATE").run()
         do {
           let value = try body(db)
           try SQLiteStatement(db, "COMMIT").run()
           return value
         } catch {
-          // SQLite has ended it already after some errors.
+          // After some errors, SQLite has already ended the transaction.
           if db.isInsideTransaction { try? db.rollback() }
           throw error
         }
@@ -110,13 +119,14 @@
       var configuration = reading(files.system)
       configuration.readonly = false
       configuration.journalMode = .wal
-      // One that cannot be rolled back is an error of the next, and no trap.
+      // With this setting, a failed rollback is an error of the next transaction and not a trap.
       configuration.allowsUnsafeTransactions = true
       configuration.prepareDatabase { db in
         // Before anything is changed.
         let wasWritable = isWritable(db)
         try SQLiteSchema.check(db, files.path)
-        // The system has opened it for writing, and then its header was read.
+        // The system opened the file for writing, but SQLite became read-only when it read the
+        // header.
         if wasWritable, !isWritable(db) {
           throw SQLiteDamage.corrupt("its header names a format that cannot be written")
         }
@@ -127,7 +137,8 @@
 
     private static func isWritable(_ db: Database) -> Bool { sqlite3_db_readonly(db.sqliteConnection, "main") == 0 }
 
-    /// GRDB sets NORMAL when it has set the journal's mode, which is after `prepareDatabase`: so it is read back.
+    /// Sets how commits are synchronized, and verifies the setting. GRDB sets NORMAL with the
+    /// journal mode, which is after `prepareDatabase`.
     private static func set(
       _ synchronization: SQLitePersistence.Synchronization, _ db: Database, _ path: String
     ) throws {

@@ -4,22 +4,24 @@
   import HTTPCaching
   import Synchronization
 
-  /// The database at a path, whatever becomes of its file: where it is damaged, it is set aside and begun anew; where
-  /// somebody else has done that, or has removed it, what is there now is opened.
+  /// The database at a path, which outlives its file.
+  ///
+  /// A damaged file is set aside, and a new one is created. If another process replaced or removed
+  /// the file, the file that is now at the path is opened.
   final class SQLiteDatabase: Sendable {
     let files: SQLiteFiles
     private let synchronization: SQLitePersistence.Synchronization
     private let readerCount: Int
     private let now: @Sendable () -> Date
     private let state: Mutex<State>
-    /// In seconds: how long a load may not see that the file is another. A write always sees it.
+    /// The seconds for which a load may miss that the file was replaced. A write always notices.
     private static let checkInterval = 1.0
 
     private struct State {
       var connections: SQLiteConnections
-      /// What the next load throws.
+      /// The error that the next load throws.
       var notice: SQLitePersistenceError?
-      /// When a load looked last whether the file is still the one that was opened.
+      /// The time at which a load last compared the file with the opened one.
       var checkedAt: Date
     }
 
@@ -37,10 +39,10 @@
       state = Mutex(State(connections: connections, notice: notice, checkedAt: now()))
     }
 
-    /// Reads what it needs from the connections; again, where the database was begun anew meanwhile.
+    /// Reads from the connections. Repeats the read if the database was replaced meanwhile.
     ///
-    /// - Throws: with the operation `load`, ``SQLitePersistenceError/setAside(path:as:reason:)`` where that is to be
-    ///   told.
+    /// - Throws: The error of `body`. With the operation `load`, also a pending
+    ///   ``SQLitePersistenceError/setAside(path:as:reason:)``.
     func read<Value>(
       _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (SQLiteConnections) throws -> Value
     ) throws -> Value {
@@ -57,14 +59,16 @@
       }
     }
 
-    /// Runs `body` on a reading connection; damage is an error of it like any other, and stays where it is.
+    /// Runs `body` on a reading connection. Damage is an error like any other here, and nothing is
+    /// set aside.
     func inspect<Value>(_ body: (Database) throws -> Value) throws -> Value {
       for _ in 0..<4 {
         let (connections, _) = try connections(at: now(), takingNotice: false)
         do {
           return try connections.read(body)
         } catch {
-          // It may be opened only now, and the file be another's or gone.
+          // The connection may be opened only now, after another process replaced or removed the
+          // file.
           guard error is DatabaseError, try connections.identity != files.identity() else { throw error }
           try replace(connections, nil)
         }
@@ -72,10 +76,10 @@
       throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
     }
 
-    /// Runs `body` in a transaction that is committed, to the file that is at the path, when this returns; again, where
-    /// the database was begun anew meanwhile.
+    /// Runs `body` in a transaction. When the method returns, the transaction is committed to the
+    /// file at the path. Repeats `body` if the database was replaced meanwhile.
     ///
-    /// - Parameter waits: whether to wait for other processes.
+    /// - Parameter waits: A Boolean value that indicates whether to wait for other processes.
     func write<Value>(waits: Bool = true, _ body: (Database) throws -> Value) throws -> Value {
       try attempt { try $0.write(waits: waits, body) }
     }
@@ -83,9 +87,10 @@
     /// Runs `body` on the writing connection, without a transaction.
     func manage<Value>(_ body: (Database) throws -> Value) throws -> Value { try attempt { try $0.manage(body) } }
 
-    /// The key of the database that is open now: one that was begun anew has another.
+    /// The key of the database that is open now. After a replacement, it is another key.
     var secretKey: SecretKey? { state.withLock(\.connections).secretKey }
 
+    /// Returns the error of a database that was set aside, and clears it.
     func takeNotice() -> SQLitePersistenceError? { state.withLock { $0.notice.take() } }
 
     private func attempt<Value>(_ body: (SQLiteConnections) throws -> Value) throws -> Value {
@@ -93,7 +98,8 @@
       while true {
         let connections = state.withLock(\.connections)
         do {
-          // Before, so as not to work for nothing; and after: one that was set aside in between holds it alone.
+          // Checked before `body` to avoid useless work, and again after it: a file that was set
+          // aside in between is the only one with the change.
           if try connections.identity == files.identity() {
             let value = try body(connections)
             if try connections.identity == files.identity() { return value }
@@ -125,11 +131,13 @@
       return try self.connections(at: date, takingNotice: takingNotice)
     }
 
-    /// Returns whether the connections on which `error` was thrown have made way for others, since
-    /// their file is another's now, or damaged.
+    /// Returns whether the connections on which `error` was thrown were replaced, because their
+    /// file is damaged or no longer at the path.
     ///
-    /// - Parameter isFirst: whether it is the first try. An error of the disk is told as damage too (SQLite's unix VFS makes
-    ///   `EIO` of a read `SQLITE_IOERR_CORRUPTFS`): only what is damaged on new connections as well is set aside.
+    /// - Parameter isFirst: A Boolean value that indicates whether this is the first attempt. A
+    ///   disk error also looks like damage, because SQLite's unix VFS turns the `EIO` of a read
+    ///   into `SQLITE_IOERR_CORRUPTFS`. So a file is set aside only if new connections find it
+    ///   damaged as well.
     private func isReplaced(_ connections: SQLiteConnections, after error: any Error, isFirst: Bool) throws -> Bool {
       guard error is DatabaseError || error is SQLiteDamage else { return false }
       guard try connections.identity == files.identity() else {
@@ -143,7 +151,7 @@
 
     private func damage(_ connections: SQLiteConnections, _ error: any Error) -> SQLiteDamage? {
       if let damage = SQLiteDamage(error) { return damage }
-      // No statement of this library is wrong with its tables there.
+      // With the library's tables in place, none of its statements has an error.
       guard (error as? DatabaseError)?.resultCode == .SQLITE_ERROR else { return nil }
       do {
         return try connections.read(SQLiteSchema.isIntact) ? nil : .foreignSchema
@@ -152,10 +160,12 @@
       }
     }
 
-    /// Opens what is at the path now; with `damage`, what is there is set aside before that. Another thread or process may
-    /// have done either.
+    /// Opens the file at the path, and sets it aside first if it is damaged. Does nothing if
+    /// another thread has replaced the connections. A file that another process replaced is not set
+    /// aside.
     ///
-    /// - Parameter reopens: whether to do so also where it is what `old` opened.
+    /// - Parameter reopens: A Boolean value that indicates whether to open the file again even if
+    ///   it is the one that `old` opened.
     private func replace(_ old: SQLiteConnections, _ damage: SQLiteDamage?, reopens: Bool = false) throws {
       try files.withLock {
         guard state.withLock({ $0.connections === old }) else { return }
@@ -170,7 +180,7 @@
       }
     }
 
-    /// Opens the database, or makes it; sets aside what is there where it is damaged. The lock is held.
+    /// Opens the database, or creates it. Sets a damaged one aside. The caller holds the lock.
     private static func open(
       _ files: SQLiteFiles, _ synchronization: SQLitePersistence.Synchronization, readers: Int,
       settingAside damage: SQLiteDamage? = nil, _ now: () -> Date
@@ -185,7 +195,7 @@
           guard notice == nil, let damage = SQLiteDamage(error) else {
             throw SQLitePersistenceError.outward(.open, files.path, error)
           }
-          // As above: an error of the disk may look so once.
+          // A disk error may look like damage once, as above.
           if isSuspect { notice = try files.setAside(damage, at: now()) }
           isSuspect = true
         }

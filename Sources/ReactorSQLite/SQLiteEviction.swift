@@ -2,21 +2,24 @@
   import Foundation
   import GRDB
 
-  /// Keeps the records within their limit, a few rows at a time, so that other writers come between.
+  /// Limits the bytes and the count of the records. It removes a few rows at a time, so that other
+  /// writers can run in between.
   ///
-  /// The sums are kept by triggers in the transactions that change them: nothing is ever counted, and several processes
-  /// see the same. Once they are over the limit, each batch of writes evicts more than it adds, down to seven eighths.
+  /// Triggers maintain the sums in the transactions that change them. So nothing is counted, and
+  /// all processes see the same sums. Once the sums exceed the limit, each batch of writes evicts
+  /// more than it adds, down to seven eighths.
   struct SQLiteEviction {
     let bytes: Int
     let count: Int
     private var isRunning = false
-    /// Records that were used before this have been looked at for those that are long stale.
+    /// The time of last use up to which the records were searched for long-stale ones.
     private var lookedAtUntil = -Double.infinity
-    /// How many records one transaction removes at most.
+    /// The greatest number of records that one transaction removes.
     static let step = 64
-    /// In seconds: stale for so long, and not used for so long, a record goes before all others.
+    /// The seconds for which a record must be both stale and unused to be evicted before the rest.
     private static let long = 7 * 86_400.0
-    /// In seconds: a time of use that is so far ahead is from a clock that was set back since, and says nothing.
+    /// The seconds by which a time of use may be ahead. A later time is from a clock that was set
+    /// back since, and says nothing about use.
     private static let ahead = 60.0
 
     struct Usage: Equatable {
@@ -35,10 +38,12 @@
       self.count = max(1, count)
     }
 
-    /// Returns whether a step is due: always while the limit is exceeded.
+    /// Returns whether to evict another step. While the limit is exceeded, it always is.
     ///
-    /// - Parameter steps: how many were made since the batch.
-    /// - Parameter added: how many records the batch may have added.
+    /// - Parameters:
+    ///   - usage: The present sums.
+    ///   - steps: The number of steps since the batch.
+    ///   - added: The greatest number of records that the batch added.
     mutating func isDue(_ usage: Usage, after steps: Int, added: Int) -> Bool {
       if isOver(usage, bytes, count), usage.count > 1 {
         isRunning = true
@@ -56,7 +61,7 @@
       usage.bytes > bytes || usage.count > count
     }
 
-    /// The sums of all records; counted where somebody has removed them.
+    /// Returns the sums of all records. Counts the records if the sums are missing or invalid.
     static func usage(_ db: Database) throws -> Usage {
       guard let usage = try stored(db), usage.bytes >= 0, usage.count >= 0 else { return try recount(db) }
       return usage
@@ -78,11 +83,11 @@
       } ?? nil
     }
 
-    /// Removes at most ``step`` records, and never the last.
+    /// Removes at most ``step`` records, and never the last one.
     mutating func evict(_ db: Database, now: Date) throws -> Usage {
       var usage = try Self.usage(db)
       let victims = try victims(db, now.timeIntervalSinceReferenceDate)
-      // Nothing to remove, and yet too much: the sums are wrong.
+      // Nothing to remove although the limit is exceeded: the sums are wrong.
       guard !victims.isEmpty else { return try Self.recount(db) }
       let delete = try SQLiteStatement(db, "DELETE FROM reactor_record WHERE rowid = ?")
       for victim in victims where usage.count > 1 && isOver(usage, bytes - bytes / 8, count - count / 8) {
@@ -95,7 +100,7 @@
   }
 
   extension SQLiteEviction {
-    /// In the order in which they go.
+    /// Returns the next records to evict, in this order.
     private mutating func victims(_ db: Database, _ now: Double) throws -> [Victim] {
       var victims = try Self.victims(
         db, "used_at > ? ORDER BY used_at DESC LIMIT \(Self.step)", [now + Self.ahead])

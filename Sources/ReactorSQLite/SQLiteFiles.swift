@@ -2,17 +2,21 @@
   import Foundation
   import HTTPCaching
 
-  /// The files of one database, for their owner alone: `path`, and beside it `-wal` and `-shm`, which SQLite makes with
-  /// the same permissions, and `-lock`.
+  /// The files of one database, for their owner alone: the one at `path`, and `-wal`, `-shm` and
+  /// `-lock` beside it. SQLite creates `-wal` and `-shm` with the same permissions.
   struct SQLiteFiles: Sendable {
     let path: String
     let system: SQLiteSystem
-    /// What SQLite keeps in other files: a database is all three.
+    /// The suffixes of the files that form one database.
     static let suffixes = ["", "-wal", "-shm"]
 
+    /// Makes the path absolute and resolves a link.
+    ///
+    /// - Throws: ``SQLitePersistenceError/invalidPath(_:)`` for a path that is empty, begins with a
+    ///   colon or contains a NUL.
     init(_ path: String, system: SQLiteSystem = SQLiteSystem()) throws(SQLitePersistenceError) {
       guard !path.isEmpty, !path.hasPrefix(":"), !path.utf8.contains(0) else { throw .invalidPath(path) }
-      // Connections are opened later too, when the current directory may be another.
+      // Connections are also opened later, when the current directory may be another.
       let absolute = URL(filePath: path, directoryHint: .notDirectory).absoluteURL.path(percentEncoded: false)
       self.path = try system.target(of: absolute) ?? absolute
       self.system = system
@@ -20,16 +24,18 @@
 
     typealias Identity = FileStatus.Identity
 
-    /// `nil` where there is no file. The file is not opened: closing it would end the locks of every connection of this
-    /// process (POSIX locks belong to the process and the file).
+    /// Returns the identity of the file, or `nil` if there is none. The file is not opened, because
+    /// closing it would release the locks of all connections in this process. POSIX locks belong to
+    /// the process and the file.
     func identity() throws(SQLitePersistenceError) -> Identity? {
       try system.status(path)?.identity
     }
 
-    /// Makes the file where there is none, before SQLite does; one that is there is made the owner's alone. The lock is held.
+    /// Creates the file if there is none, before SQLite does. Restricts an existing one to its
+    /// owner. The caller holds the lock.
     func prepare() throws(SQLitePersistenceError) {
       if try identity() == nil {
-        // What is left of a database that is gone would be taken for a part of the new one.
+        // SQLite would take the leftovers of a removed database for a part of the new one.
         try system.remove(path + "-wal")
         try system.remove(path + "-shm")
       }
@@ -39,25 +45,26 @@
 
     /// Runs `body` while no other thread or process opens the database or sets it aside.
     ///
-    /// - Throws: what `body` throws; ``SQLitePersistenceError/file(path:code:)``, with `EWOULDBLOCK` where another holds
-    ///   the lock for ten seconds.
+    /// - Throws: The error of `body`; ``SQLitePersistenceError/file(path:code:)``, with
+    ///   `EWOULDBLOCK` if another process or thread holds the lock for ten seconds.
     func withLock<Value>(_ body: () throws -> Value) throws -> Value {
       let path = path + "-lock"
-      // Somebody may remove it, and another make and lock a new one; but not for ever.
+      // Somebody may remove the file while another process creates and locks a new one, but not
+      // repeatedly.
       for _ in 0..<8 {
         _ = try makeFile(path)
         guard let file = try system.open(path) else { continue }
         try system.lock(file, path)
         guard try system.status(path)?.identity == system.status(file).identity else { continue }
-        // The lock ends with the file.
+        // Closing the file releases the lock.
         return try withExtendedLifetime(file) { try body() }
       }
       throw SQLitePersistenceError.file(path: path, code: ENOENT)
     }
 
-    /// Makes an empty file, with the directories above it.
+    /// Creates an empty file, with the directories above it.
     ///
-    /// - Returns: whether there was none.
+    /// - Returns: `false` if there was one.
     private func makeFile(_ path: String) throws(SQLitePersistenceError) -> Bool {
       do throws(SQLitePersistenceError) {
         return try system.create(path)

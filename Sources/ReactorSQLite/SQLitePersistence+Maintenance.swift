@@ -3,14 +3,16 @@
   import GRDB
   public import HTTPCaching
 
-  /// For commands and tests: a program that only stores needs none of it.
+  /// Maintenance, for commands and tests. A program that only stores records does not need it.
   extension SQLitePersistence {
-    /// Reads everything: SQLite's own check of the database, and every record. It changes nothing, and takes as long as
-    /// reading the file does; loads and saves go on meanwhile.
+    /// Runs SQLite's own check of the database and reads every record. Changes nothing.
     ///
-    /// - Returns: what is corrupt: a record by its key's digest, all else by the path; nothing where all is well. A database that was set aside, when it was opened or
-    ///   since, is among it where no `load` has told it yet.
-    /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, `CancellationError`.
+    /// It takes as long as reading the file. Loads and saves go on meanwhile.
+    ///
+    /// - Returns: The defects: a record by its key's digest, anything else by the path. Empty if
+    ///   there are none. A database that was set aside is among them if no ``load(_:)`` has thrown
+    ///   the error yet, and no later load then throws it.
+    /// - Throws: ``SQLitePersistenceError`` if the database cannot be read; `CancellationError`.
     @concurrent public func verify() async throws -> [RecordDefect] {
       let verification = SQLiteVerification(path: database.files.path)
       let notice = database.takeNotice().map { [verification.defect($0)] } ?? []
@@ -18,17 +20,20 @@
         do {
           return try notice + database.inspect(verification.defects)
         } catch {
-          // Of what every connection reads first.
+          // An error that every connection throws on its first read.
           guard let damage = SQLiteDamage(error) else { throw error }
           return notice + [verification.defect(damage)]
         }
       }
     }
 
-    /// The same, of a database at a path that is not opened for use: it is read, and nothing else, and what is damaged stays where
-    /// it is.
+    /// Verifies a database without opening it as a store. The file is only read, and a damaged one
+    /// is not set aside.
     ///
-    /// - Throws: ``SQLitePersistenceError`` where the database cannot be read, or is another program's; `CancellationError`.
+    /// - Parameter path: The path of the file.
+    /// - Returns: The defects, as for ``verify()``.
+    /// - Throws: ``SQLitePersistenceError`` if the database cannot be read or belongs to another
+    ///   program; `CancellationError`.
     @concurrent public static func verify(path: String) async throws -> [RecordDefect] {
       let files = try SQLiteFiles(path)
       do {
@@ -47,8 +52,10 @@
       }
     }
 
-    /// Gives the space of removed records back to the disk (`VACUUM`), which otherwise only later records reuse. It takes as
-    /// long as writing the file anew and about its size on the disk meanwhile; saves wait.
+    /// Returns the space of removed records to the disk (`VACUUM`). Without it, only later records
+    /// reuse that space.
+    ///
+    /// It rewrites the file, and meanwhile needs about its size on the disk. Saves wait.
     ///
     /// - Throws: ``SQLitePersistenceError``.
     @concurrent public func compact() async throws {

@@ -3,42 +3,53 @@
   import GRDB
   public import HTTPCaching
 
-  /// Records in an SQLite database, in WAL mode; several processes may share the file.
+  /// A store in an SQLite database in WAL mode. Several processes may share the file.
   ///
   /// ```swift
   /// let persistence = try SQLitePersistence(path: "/var/cache/news/records.sqlite")
   /// ```
   ///
-  /// **Saves** that arrive together share a transaction. Each returns when that is committed: whole or not there,
-  /// whatever ends the process, and where one of them fails, the others do not.
+  /// **Saves** that arrive together share a transaction, and each returns after the commit. If the
+  /// process ends, a record is stored whole or not at all. If one save fails, the others do not.
   ///
-  /// **The limit** counts the records' bytes. The files take more: 0.2 to 0.3 KB for each record's keys, what is left
-  /// free of pages of 4 KiB, the space of evicted records, which later ones reuse, and `-wal`: 4 MiB, or as much as the
-  /// largest batch of saves wrote. With records of 1 KB, the files stay under twice the limit and 8 MiB (200,000 saves
-  /// under 50 MiB: 92 MiB); larger records take less.
+  /// **The limit** counts the bytes of the records. The files are larger: each record's keys take
+  /// 0.2 to 0.3 KB, pages of 4 KiB have free space, and later records reuse the space of evicted
+  /// ones. `-wal` takes 4 MiB, or as much as the largest batch of saves wrote. With records of 1
+  /// KB, the files stay under twice the limit plus 8 MiB: 92 MiB after 200,000 saves with a limit
+  /// of 50 MiB. Larger records need less.
   ///
-  /// **A record that cannot be read** throws `RecordError` from `load`, harms no other, and stays until
-  /// something is saved under its key. **A database that cannot be used** (it is damaged, no database at all, or a
-  /// newer release's) is renamed, `records.sqlite` to `records.sqlite.corrupt-20261121T161500Z`, whenever that is
-  /// found; the store begins anew, the next `load` says so once (``SQLitePersistenceError/setAside(path:as:reason:)``),
-  /// and a save goes on. The two newest of those are kept. Files that somebody removes are an empty store: a write sees
-  /// that at once, a load within a second.
+  /// **A record that cannot be read** makes ``load(_:)`` throw `RecordError`. It affects no other
+  /// record, and stays until something is saved under its key.
   ///
-  /// **Privacy.** All files are for their owner alone. What is deleted is overwritten (`secure_delete`); after
-  /// `removeAll`, no byte of what it removed is left in any of the files, those that were set aside included.
+  /// **A database that cannot be used** is renamed, from `records.sqlite` to
+  /// `records.sqlite.corrupt-20261121T161500Z`, as soon as an access detects it. Such a database is
+  /// damaged, not a database at all, or of a newer release. The store starts again empty. The next
+  /// ``load(_:)`` throws ``SQLitePersistenceError/setAside(path:as:reason:)`` once, and saves
+  /// succeed. The two newest of these files are kept.
   ///
-  /// What SQLite or the system refuses throws ``SQLitePersistenceError``. For another process that holds the database, or its
-  /// lock, each call waits up to ten seconds.
-  /// Cancellation stops `entries` and `verify` alone. No method works on the caller's executor.
+  /// **Files that somebody removes** leave an empty store. A write notices at once, a load within a
+  /// second.
+  ///
+  /// **Privacy:** all files are for their owner alone. Deleted bytes are overwritten
+  /// (`secure_delete`). After ``removeAll(in:)``, none of the removed bytes are left in any file,
+  /// nor in the databases that were set aside.
+  ///
+  /// Failures of SQLite and the system throw ``SQLitePersistenceError``. If another process holds
+  /// the database or its lock, each call waits up to ten seconds. Cancellation stops only
+  /// ``entries(in:url:)`` and ``verify()``. The asynchronous methods never run on the caller's
+  /// executor.
   public final class SQLitePersistence: Persistence {
-    /// What an acknowledged save survives.
+    /// The events that a completed save survives.
     public enum Synchronization: Sendable, Hashable {
-      /// The end of the process at any instruction (`PRAGMA synchronous = NORMAL`). A power cut may take the latest
-      /// saves, and corrupts nothing.
+      /// The end of the process at any instruction (`PRAGMA synchronous = NORMAL`). A power cut may
+      /// lose the latest saves, but corrupts nothing.
       case normal
-      /// A power cut too (`FULL`, on Apple platforms with `fullfsync`): each transaction is synchronised before its saves
-      /// return, which takes milliseconds. Where only that fails, the save throws, and yet the new record may be there after the
-      /// next start: the log holds it already, and no call that would take it back could be synchronised.
+      /// A power cut as well (`FULL`, with `fullfsync` on Apple platforms). Each transaction is
+      /// synchronized before its saves return, which takes milliseconds.
+      ///
+      /// If only the synchronization fails, the save throws, but the new record may exist after the
+      /// next start. The log already holds it, and a call that removed it could not be synchronized
+      /// either.
       case full
     }
 
@@ -48,18 +59,25 @@
     private let limit: Int
     private let now: @Sendable () -> Date
 
-    /// Opens the database, or makes it, with the directories above it.
+    /// Opens the database, or creates it with the directories above it.
     ///
-    /// It blocks while it does so: milliseconds, however many records there are, and up to ten seconds where another
-    /// process holds the database.
+    /// The call blocks while it does so. It takes milliseconds, however many records there are, and
+    /// up to ten seconds if another process holds the database.
     ///
     /// - Parameters:
-    ///   - path: the file. Beside it are `-wal` and `-shm`, which are SQLite's, and `-lock`.
-    ///   - limit: bytes that all records may take. Beyond it, those that are long stale and unused are removed first,
-    ///     then the least recently used, down to seven eighths, with the saves that follow. A record's use is noted
-    ///     once a minute at most. A record that alone is larger is not saved. Default: 256 MiB.
-    ///   - countLimit: the same for the count of records. Default: 100,000.
-    ///   - synchronization: what an acknowledged save survives. Default: ``Synchronization/normal``.
+    ///   - path: The path of the file. SQLite's `-wal` and `-shm` and the store's `-lock` are
+    ///     beside it.
+    ///   - limit: The bytes that all records may take. Above the limit, later saves remove records,
+    ///     down to seven eighths of it: first those that are long stale and unused, then the least
+    ///     recently used. A record's use is noted at most once a minute. A record that is larger
+    ///     than the limit is not saved. Default: 256 MiB.
+    ///   - countLimit: The count of records, limited in the same way. Default: 100,000.
+    ///   - synchronization: The events that a completed save survives. Default:
+    ///     ``Synchronization/normal``.
+    /// - Throws: ``SQLitePersistenceError/invalidPath(_:)``,
+    ///   ``SQLitePersistenceError/foreign(path:)``, ``SQLitePersistenceError/file(path:code:)`` or
+    ///   ``SQLitePersistenceError/sqlite(_:path:code:message:)``. An unusable database is set aside
+    ///   and not an error here.
     public convenience init(
       path: String, limit: Int = 256 << 20, countLimit: Int = 100_000, synchronization: Synchronization = .normal
     ) throws(SQLitePersistenceError) {
@@ -67,7 +85,7 @@
         path: path, limit: limit, countLimit: countLimit, synchronization: synchronization, readers: 2, now: { Date() })
     }
 
-    /// - Parameter readers: how many loads run at once; more wait.
+    /// - Parameter readers: The number of loads that run at once. Further loads wait.
     init(
       path: String, limit: Int = 256 << 20, countLimit: Int = 100_000, synchronization: Synchronization = .normal,
       readers: Int = 2, system: SQLiteSystem = SQLiteSystem(), now: @escaping @Sendable () -> Date
@@ -82,13 +100,15 @@
       }
       let writer = SQLiteWriter(database, SQLiteEviction(bytes: limit, count: countLimit), now: now)
       self.writer = writer
-      // 256 small operations at most, or 4 MiB.
+      // At most 256 small operations, or 4 MiB.
       writes = SQLiteWriteQueue(limit: 4 << 20, weight: { max(16 << 10, $0.size) }, perform: { writer.perform($0) })
       self.limit = max(0, limit)
       self.now = now
     }
 
-    /// - Throws: `RecordError`, ``SQLitePersistenceError``.
+    /// Returns the record that was last saved under `key`, or `nil` if there is none.
+    ///
+    /// - Throws: `RecordError` for a record that cannot be read; ``SQLitePersistenceError``.
     @concurrent public func load(_ key: RecordKey) async throws -> HTTPCaching.Record? {
       let date = now()
       let stored = try outward(.load) { try database.read(.load, at: date) { try $0.load(key.digest) } }
@@ -101,7 +121,10 @@
       return record
     }
 
-    /// - Throws: `RecordError/wrongKey`, ``SQLitePersistenceError``.
+    /// Saves `record` in place of an earlier one, and evicts others above the limit.
+    ///
+    /// - Throws: `RecordError/wrongKey`; ``SQLitePersistenceError``, also for a record larger than
+    ///   the limit.
     @concurrent public func save(_ record: HTTPCaching.Record, for key: RecordKey) async throws {
       guard record.belongs(to: key) else { throw RecordError.wrongKey }
       let change = SQLiteRows.Change(record, for: key, at: now())
@@ -110,16 +133,21 @@
         SQLiteWriter.Operation(kind: .save, added: 1, size: change.size) { try SQLiteRows.save(change, $0) })
     }
 
+    /// Removes the record of `key`. Nothing happens if there is none.
+    ///
     /// - Throws: ``SQLitePersistenceError``.
     @concurrent public func remove(_ key: RecordKey) async throws {
       try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.remove(key.digest, $0) })
     }
 
-    /// When it returns, none of the bytes is left in the files. So it writes the file anew, as ``compact()`` does:
-    /// deleting alone leaves copies behind, wherever SQLite has moved a row from one page to another. Where it throws,
-    /// the records are removed all the same, unless the database could not be written.
+    /// Removes every record of `scope`, or of every scope if `scope` is `nil`.
     ///
-    /// - Throws: ``SQLitePersistenceError``.
+    /// When the method returns, none of the removed bytes are left in the files. To that end, it
+    /// rewrites the file as ``compact()`` does. A deletion alone leaves copies behind where SQLite
+    /// has moved a row between pages. Databases that were set aside are deleted.
+    ///
+    /// - Throws: ``SQLitePersistenceError``. The records are removed nevertheless, unless the
+    ///   database could not be written.
     @concurrent public func removeAll(in scope: Scope?) async throws {
       try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.removeAll(in: scope, $0) })
       try outward(.remove) {
@@ -128,7 +156,8 @@
       }
     }
 
-    /// Reads heads alone. A record whose head cannot be read is left out.
+    /// Returns the stored records, without those whose heads cannot be read. The method reads only
+    /// heads.
     ///
     /// - Throws: ``SQLitePersistenceError``, `CancellationError`.
     @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
@@ -139,7 +168,8 @@
       }
     }
 
-    /// Returns the key in a table of the database, made with it and read when it was opened.
+    /// Returns the key in a table of the database. It was read when the database was opened, so the
+    /// method does no I/O.
     public func secretKey() -> SecretKey? { database.secretKey }
 
     func outward<Value>(

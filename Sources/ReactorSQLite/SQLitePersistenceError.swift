@@ -2,32 +2,40 @@
   public import Foundation
   import GRDB
 
-  /// Why an SQLite database cannot be used. What was stored before is as it was, but for ``setAside(path:as:reason:)``.
+  /// An error of ``SQLitePersistence``.
+  ///
+  /// Except for ``setAside(path:as:reason:)``, a failed load or save leaves the stored records
+  /// unchanged; ``SQLitePersistence/Synchronization/full`` describes the one other exception. A
+  /// failed ``SQLitePersistence/removeAll(in:)`` may have removed the records.
   @nonexhaustive public enum SQLitePersistenceError: Error, Sendable, Hashable {
-    /// The text names no file: it is empty, begins with a colon, or holds a NUL.
+    /// The path is empty, begins with a colon or contains a NUL.
     case invalidPath(String)
-    /// One of the database's files or its directory cannot be made, locked, renamed or removed, or its permissions
-    /// cannot be set; with the system's `errno`: `EWOULDBLOCK` where another process held `-lock` for ten seconds.
+    /// A file of the database or its directory cannot be created, locked, renamed or removed, or
+    /// its permissions cannot be set. The code is the system's `errno`: `EWOULDBLOCK` if another
+    /// process held `-lock` for ten seconds.
     case file(path: String, code: Int32)
-    /// The database is in order, and another program's: none of its tables is this library's. It is left as it is.
+    /// The database is intact and belongs to another program: it has no table of this library. It
+    /// is left unchanged.
     case foreign(path: String)
-    /// The database could not be used any more: it has another name now, and the store has begun anew, empty. Each case
-    /// is thrown once, by the next `load`.
+    /// The database became unusable. It was renamed to `as`, and the store started again empty. The
+    /// next ``SQLitePersistence/load(_:)`` throws this error once.
     case setAside(path: String, as: String, reason: SQLiteDamage)
-    /// The record alone is larger than the limit; both in bytes. Nothing was written.
+    /// The record is larger than the limit; both sizes are in bytes. Nothing was written.
     case tooLarge(size: Int, limit: Int)
-    /// SQLite failed, with its extended result code and its words. The code's last byte is 5 (`SQLITE_BUSY`) where
-    /// another process held the database for ten seconds.
+    /// SQLite failed, with its extended result code and its message. The last byte of the code is 5
+    /// (`SQLITE_BUSY`) if another process held the database for ten seconds.
     case sqlite(Operation, path: String, code: Int32, message: String)
 
-    /// What was tried.
+    /// The operation that failed.
     @nonexhaustive public enum Operation: String, Sendable, Hashable, CaseIterable {
+      /// An operation of ``SQLitePersistence``; `list` is ``SQLitePersistence/entries(in:url:)``.
       case open, load, save, remove, list, verify, compact
     }
   }
 
   extension SQLitePersistenceError {
-    /// What a caller gets to see of `error`: GRDB's errors hold statements and their arguments, which are URLs.
+    /// Returns the error for a caller. GRDB's errors contain statements with their arguments, which
+    /// are URLs.
     static func outward(_ operation: Operation, _ path: String, _ error: any Error) -> any Error {
       switch error {
       case let error as DatabaseError:
@@ -41,6 +49,7 @@
   }
 
   extension SQLitePersistenceError: CustomStringConvertible, LocalizedError {
+    /// A sentence with the path, the failure and, where one is known, a remedy.
     public var description: String {
       switch self {
       case .invalidPath(let path):
@@ -69,7 +78,7 @@
       }
     }
 
-    /// What to do about it.
+    /// The remedy for an error of SQLite; `nil` where none is known.
     private var advice: String? {
       guard case .sqlite(_, _, let code, _) = self else { return nil }
       return switch ResultCode(rawValue: code).primaryResultCode {

@@ -3,20 +3,22 @@
   import GRDBSQLite
   import Synchronization
 
-  /// A connection that loads records, with its one statement prepared. Through GRDB's queue and statements a load of 1
-  /// KB takes half as long again.
+  /// A connection that loads records with one prepared statement. With GRDB's queue and statements,
+  /// loading 1 KB takes half as long again.
   final class SQLiteReader: Sendable {
     private let connection: Mutex<Connection>
 
+    /// Opens a connection that only reads.
+    ///
     /// - Throws: `DatabaseError`.
     init(_ path: String) throws { connection = Mutex(try Connection(path)) }
 
-    /// Waits while another thread loads.
+    /// Loads the row with a key's digest. Waits while another thread loads.
     func load(_ digest: String) throws -> SQLiteRows.Stored? {
       try connection.withLock { try $0.load(digest) }
     }
 
-    /// `nil` where another thread loads.
+    /// Loads the row with a key's digest. Returns `nil` if another thread is loading.
     func loadIfFree(_ digest: String) throws -> SQLiteRows.Stored?? {
       try connection.withLockIfAvailable { try $0.load(digest) }
     }
@@ -43,7 +45,8 @@
         }
         self.handle = handle
         self.statement = statement
-        // In KiB. Where records are many, what is found again is the upper pages of the trees; the rest the system keeps.
+        // In KiB. With many records, only the upper pages of the trees are read again. The system
+        // caches the rest.
         sqlite3_exec(handle, "PRAGMA cache_size = -512", nil, nil, nil)
       }
 

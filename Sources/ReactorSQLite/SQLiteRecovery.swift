@@ -1,32 +1,37 @@
 #if SQLite
   import Foundation
 
-  /// Setting a database aside: a new one is begun in its place, and it is kept for whoever wants to look.
+  /// Replacing a database: it is renamed, so that somebody can examine it, and a new one takes its
+  /// place.
   extension SQLiteFiles {
-    /// How many that were set aside are kept.
+    /// The number of renamed databases that are kept.
     private static let keptCount = 2
 
-    /// Renames the database, `-wal` and `-shm` with it, and removes the oldest of those that were set aside before. The
-    /// lock is held. Once the database has its new name, nothing fails: it must be told.
+    /// Renames the database with `-wal` and `-shm`, and removes the oldest of those that were set
+    /// aside before.
     ///
-    /// - Returns: what to tell the next `load`.
+    /// The caller holds the lock. After the database itself is renamed, no failure is thrown,
+    /// because the caller must report the new name.
+    ///
+    /// - Returns: The error that the next load throws.
     func setAside(_ reason: SQLiteDamage, at date: Date) throws(SQLitePersistenceError) -> SQLitePersistenceError {
       let name = try freeName(at: date)
-      // The database first: what another process finds without it, it takes for the rest of one that is gone.
+      // The database first: without it, another process would take `-wal` and `-shm` for leftovers.
       try system.rename(path, to: name)
-      // What stays in its place is removed before the new one is made.
+      // Files that stay are removed before the new database is created.
       for suffix in Self.suffixes.dropFirst() { try? system.rename(path + suffix, to: name + suffix) }
-      // What stays is removed by the next time.
+      // Databases that stay are removed the next time.
       for old in ((try? setAside()) ?? []).dropLast(Self.keptCount) { try? removeSetAside(old) }
       return .setAside(path: path, as: name, reason: reason)
     }
 
-    /// Removes all that were set aside: what was removed from the store must not be left in them.
+    /// Removes all databases that were set aside. Records that were removed from the store must not
+    /// remain in them.
     func removeSetAside() throws(SQLitePersistenceError) {
       for name in try setAside() { try removeSetAside(name) }
     }
 
-    /// Paths of those that were set aside, the oldest first.
+    /// Returns the paths of the databases that were set aside, oldest first.
     func setAside() throws(SQLitePersistenceError) -> [String] {
       let directory = (path as NSString).deletingLastPathComponent
       let prefix = (path as NSString).lastPathComponent + ".corrupt-"
@@ -41,7 +46,7 @@
       for suffix in Self.suffixes { try system.remove(name + suffix) }
     }
 
-    /// A name that comes after all others of the same second.
+    /// Returns an unused name that sorts after all others of the same second.
     private func freeName(at date: Date) throws(SQLitePersistenceError) -> String {
       let time = date.formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
       let name = "\(path).corrupt-\(time)"

@@ -3,16 +3,16 @@
   import GRDB
   import HTTPCaching
 
-  /// The statements on the table of records. Reading never trusts what is in a column.
+  /// The statements on the table of records. Reading does not trust the type of a column.
   enum SQLiteRows {
-    /// What is stored under a key's digest; a column is `nil` where somebody else has put something else there.
+    /// The row of a record. A column is `nil` if it holds a value of another type.
     struct Stored {
       var head: [UInt8]?
       var body: Data?
       var usedAt: Double?
     }
 
-    /// What is written, made before it is somebody's turn to write.
+    /// The values of a row to write, prepared before the write begins.
     struct Change: Sendable {
       var key: RecordKey
       var head: [UInt8]
@@ -24,7 +24,7 @@
       var size: Int { head.count + body.count }
     }
 
-    /// What `Stored` is made of.
+    /// The query of a `Stored`.
     static let loading = "SELECT used_at, head, body FROM reactor_record WHERE digest = ?"
 
     static func save(_ change: Change, _ db: Database) throws {
@@ -53,6 +53,8 @@
       try db.execute(sql: "DELETE FROM reactor_record WHERE scope = ?", arguments: [scope.blob])
     }
 
+    /// Returns the records with readable heads. A filter that is `nil` matches everything.
+    ///
     /// - Throws: `DatabaseError`, `CancellationError`.
     static func entries(in scope: Scope?, url: String?, _ db: Database) throws -> [RecordEntry] {
       var conditions = ["TRUE"]
@@ -72,7 +74,7 @@
       var entries: [RecordEntry] = []
       while let row = try rows.next() {
         try Task.checkCancellation()
-        // Text in SQLite ends at a NUL, which a key's URL may hold: the key decides.
+        // In SQLite, text ends at a NUL, which a URL may contain. So the key decides.
         guard let entry = entry(row), url == nil || url == entry.key.url else { continue }
         entries.append(entry)
       }
@@ -112,17 +114,17 @@
       head = RecordCodec.encodeHead(of: record)
       body = record.body
       fetchedAt = record.head.receivedAt.timeIntervalSinceReferenceDate
-      // What says nothing is stale from the start.
+      // A record without a stated lifetime is stale from the start.
       freshUntil = (record.head.freshUntil ?? record.head.receivedAt).timeIntervalSinceReferenceDate
       usedAt = now.timeIntervalSinceReferenceDate
     }
   }
 
-  // GRDB has one too.
+  // GRDB has a type of this name too.
   typealias RecordError = HTTPCaching.RecordError
 
   extension Scope {
-    /// Text in SQLite ends at a NUL, which a name may hold.
+    /// The bytes of the name. In SQLite, text ends at a NUL, which a name may contain.
     fileprivate var blob: Data { Data(name.utf8) }
   }
 #endif

@@ -3,9 +3,10 @@
   import GRDB
   import HTTPCaching
 
-  /// The tables, and how an older release's become this one's.
+  /// The tables, and the migrations from earlier releases.
   enum SQLiteSchema {
-    /// Identifiers stay as they are for ever: a database names those that it has been through.
+    /// The migrations. Their identifiers never change, because each database lists those that it
+    /// has passed.
     static var migrator: DatabaseMigrator {
       var migrator = DatabaseMigrator()
       migrator.registerMigration("reactor-1") { try $0.execute(sql: first) }
@@ -18,9 +19,10 @@
       return migrator
     }
 
-    /// Throws where the database is not this release's to change. It changes nothing.
+    /// Verifies that this release may change the database. Changes nothing.
     ///
-    /// - Throws: ``SQLiteDamage/newerSchema``, ``SQLitePersistenceError/foreign(path:)``, `DatabaseError`.
+    /// - Throws: ``SQLiteDamage/newerSchema``, ``SQLitePersistenceError/foreign(path:)``,
+    ///   `DatabaseError`.
     static func check(_ db: Database, _ path: String) throws {
       let tables = try texts(
         db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
@@ -36,7 +38,7 @@
       do {
         return try texts(db, "SELECT identifier FROM grdb_migrations")
       } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-        // The table is not GRDB's any more, if it was.
+        // The table is not GRDB's, or no longer is.
         guard tables.contains(where: { $0.hasPrefix("reactor_") }) else {
           throw SQLitePersistenceError.foreign(path: path)
         }
@@ -44,7 +46,10 @@
       }
     }
 
-    /// - Throws: ``SQLiteDamage/foreignSchema`` where the tables are not those that the migrations left.
+    /// Creates the tables or migrates them.
+    ///
+    /// - Throws: ``SQLiteDamage/foreignSchema`` if the tables are not those that the migrations
+    ///   left.
     static func migrate(_ writer: DatabaseQueue) throws {
       do {
         try migrator.migrate(writer)
@@ -58,8 +63,8 @@
       guard try writer.writeWithoutTransaction(isIntact) else { throw SQLiteDamage.foreignSchema }
     }
 
-    /// Returns whether every table and column is there. The statements are run: one that is only
-    /// prepared trusts what the connection knew before.
+    /// Returns whether every table and column exists. The statements are executed, because a
+    /// statement that is only prepared relies on the schema that the connection has cached.
     static func isIntact(_ db: Database) throws -> Bool {
       do {
         _ = try Row.fetchOne(
@@ -70,7 +75,7 @@
             """)
         _ = try Row.fetchOne(db, sql: "SELECT bytes, count FROM reactor_usage LIMIT 1")
         _ = try secretKey(db)
-        // Explained, a change is not made, and the triggers that it sets off are compiled.
+        // EXPLAIN compiles a change and its triggers without making the change.
         for change in [
           "INSERT INTO reactor_record DEFAULT VALUES", "UPDATE reactor_record SET size = 1",
           "DELETE FROM reactor_record",
@@ -83,13 +88,13 @@
       }
     }
 
-    /// The key that the migration has made; `nil` where somebody else has changed it.
+    /// Returns the key that the migration created, or `nil` if somebody has changed it.
     static func secretKey(_ db: Database) throws -> SecretKey? {
       let row = try Row.fetchOne(db, sql: "SELECT bytes FROM reactor_secret_key WHERE id = 1")
       return row.flatMap { Data.fromDatabaseValue($0[0]) }.flatMap { SecretKey(bytes: $0) }
     }
 
-    /// What is no text is left out.
+    /// Returns the texts of the first column. Skips values that are not text.
     private static func texts(_ db: Database, _ sql: String) throws -> Set<String> {
       var texts: Set<String> = []
       let rows = try Row.fetchCursor(db, sql: sql)
@@ -115,8 +120,9 @@
       CREATE INDEX reactor_record_by_url ON reactor_record (url);
       """
 
-    /// Times are in seconds since 2001. `head` and `body` together are the record as RecordCodec writes it. They come
-    /// last, and so the table is made anew: reading a column costs walking all before it.
+    /// Times are in seconds since 2001. `head` and `body` together are the record as `RecordCodec`
+    /// writes it. They are the last columns, because SQLite walks all columns before the one that
+    /// it reads. The new order requires a new table.
     private static let second = """
       ALTER TABLE reactor_record RENAME TO reactor_record_1;
       DROP INDEX reactor_record_by_scope_and_url;
@@ -154,7 +160,7 @@
       END;
       """
 
-    /// One row: the key under which secrets in URLs are digested.
+    /// The key under which secrets in URLs are digested, in one row.
     private static let third = """
       CREATE TABLE reactor_secret_key (
         id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -3,15 +3,15 @@
   import GRDB
   import GRDBSQLite
 
-  /// A statement, run through SQLite's own functions: GRDB's rows and arguments cost more than the reading of a record
-  /// of 1 KB.
+  /// A statement that runs through SQLite's own functions. GRDB's rows and arguments would cost
+  /// more than reading a record of 1 KB.
   struct SQLiteStatement {
     private let handle: OpaquePointer
     private let connection: OpaquePointer?
-    /// Keeps GRDB's own statement.
+    /// Keeps GRDB's statement alive.
     private let owner: Statement?
 
-    /// One that GRDB keeps prepared.
+    /// Creates a statement that GRDB keeps prepared.
     init(_ db: Database, _ sql: String) throws {
       let statement = try db.cachedStatement(sql: sql)
       handle = statement.sqliteStatement
@@ -36,7 +36,7 @@
     /// Runs the statement to its end.
     func run(_ values: Value...) throws { try bound(values) { while try step() {} } }
 
-    /// Gives `body` the first row; `nil` where there is none.
+    /// Calls `body` with the first row, or returns `nil` if there is none.
     func first<Result>(_ values: Value..., body: (SQLiteRow) -> Result) throws -> Result? {
       try bound(values) { try step() ? body(SQLiteRow(handle: handle)) : nil }
     }
@@ -44,7 +44,7 @@
     /// Calls `body` while the values are bound.
     private func bound<Result>(_ values: [Value], _ body: () throws -> Result) throws -> Result {
       defer {
-        // An error was thrown already.
+        // The error was already thrown.
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
       }
@@ -52,7 +52,7 @@
       return try body()
     }
 
-    /// SQLite copies the bytes.
+    /// Binds a value. SQLite copies its bytes.
     private func bind(_ value: Value, _ index: Int32) -> Int32 {
       switch value {
       case .text(var text):
@@ -67,20 +67,20 @@
     }
 
     private func bind(_ bytes: UnsafeRawBufferPointer, _ index: Int32) -> Int32 {
-      // Without an address it would be NULL.
+      // An empty buffer has no address, and SQLite would bind NULL.
       bytes.isEmpty
         ? sqlite3_bind_zeroblob(handle, index, 0)
         : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), Self.copied)
     }
 
-    /// `SQLITE_TRANSIENT`, which is not imported.
+    /// `SQLITE_TRANSIENT`, a macro that Swift does not import.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private static func start(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafePointer<CChar>? {
       UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
     }
 
-    /// Returns whether there is a row.
+    /// Advances to the next row. Returns `false` if there is none.
     private func step() throws -> Bool {
       let code = sqlite3_step(handle)
       guard code != SQLITE_ROW else { return true }
@@ -95,7 +95,7 @@
     }
   }
 
-  /// A row, until the statement goes on. What is of another type is `nil`.
+  /// A row, valid until the statement advances. A column of another type is `nil`.
   struct SQLiteRow {
     fileprivate let handle: OpaquePointer
 
@@ -114,7 +114,7 @@
 
     private func blob(_ column: Int32) -> UnsafeRawBufferPointer? {
       guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
-      // An empty one has no address.
+      // An empty blob has no address.
       let start = sqlite3_column_blob(handle, column)
       return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
     }

@@ -2,23 +2,26 @@
   import Foundation
   import HTTPCaching
 
-  /// The calls of the operating system that ``SQLiteFiles`` needs, and how long to wait for what another process holds.
-  /// SQLite makes its own.
+  /// The system calls of ``SQLiteFiles``, and the time to wait for other processes. SQLite makes
+  /// its own calls.
   struct SQLiteSystem: Sendable {
-    /// A call that ``FileSystem`` does not make.
+    /// A call that `FileSystem` does not make.
     enum Call: Sendable, CaseIterable {
       case restrict, resolve, lock
     }
 
     var files = FileSystem()
-    /// For the lock of ``SQLiteFiles``, and for SQLite's own. SQLite waits itself, in C and in real time: a clock cannot
-    /// be put in its place, but tests wait for nothing.
+    /// The time to wait for the lock of ``SQLiteFiles`` and for SQLite's locks. SQLite waits in C
+    /// and in real time, so a test sets this to zero instead of injecting a clock.
     var lockWait: Duration = .seconds(10)
-    /// Asked before each call with its path: the `errno` with which it fails instead. Only tests set it.
+    /// Returns the `errno` with which a call on a path fails; `nil` lets the call happen. Only
+    /// tests set it.
     var fault: (@Sendable (Call, String) -> Int32?)?
 
-    /// - Parameter body: returns less than zero for a failure that is in `errno`.
-    /// - Returns: `false` where `body` failed with `allowed`.
+    /// Makes a call, and repeats it while signals interrupt it.
+    ///
+    /// - Parameter body: Returns a negative number for a failure, and leaves its code in `errno`.
+    /// - Returns: `false` if `body` failed with `allowed`.
     @discardableResult private func call(
       _ call: Call, _ path: String, allowing allowed: Int32? = nil, body: () -> Int32
     ) throws(SQLitePersistenceError) -> Bool {
@@ -36,9 +39,9 @@
   }
 
   extension SQLiteSystem {
-    /// Makes an empty file for its owner alone.
+    /// Creates an empty file for its owner alone.
     ///
-    /// - Returns: whether there was none.
+    /// - Returns: `false` if there was one.
     func create(_ path: String) throws(SQLitePersistenceError) -> Bool {
       do throws(SQLitePersistenceError) {
         _ = try typed { () throws(FilePersistenceError) in try files.create(path) }
@@ -48,18 +51,18 @@
       }
     }
 
-    /// Makes the directory, with those above it; one that is there stays as it is. SQLite
-    /// synchronises the directory of its files, and none above it.
+    /// Creates a directory and those above it, and leaves an existing one unchanged. The names are
+    /// synchronized, because SQLite synchronizes only the directory of its files.
     func makeDirectory(_ path: String) throws(SQLitePersistenceError) {
       try typed { () throws(FilePersistenceError) in try files.makeDirectory(path, synchronizes: true) }
     }
 
-    /// The file for reading and writing; `nil` where there is none.
+    /// Opens a file for reading and writing, or returns `nil` if there is none.
     func open(_ path: String) throws(SQLitePersistenceError) -> OpenFile? {
       try typed { () throws(FilePersistenceError) in try files.open(path, writes: true) }
     }
 
-    /// The status of a file that a link may lead to; `nil` where there is none.
+    /// Returns the status of a file or of a link's target, or `nil` if there is none.
     func status(_ path: String) throws(SQLitePersistenceError) -> FileStatus? {
       try typed { () throws(FilePersistenceError) in try files.inspect(path, followsLink: true) }
     }
@@ -68,7 +71,7 @@
       do { return try file.status() } catch { throw .file(path: error.path, code: error.code) }
     }
 
-    /// Nothing happens where there is no such file.
+    /// Renames a file. Nothing happens if there is none.
     func rename(_ from: String, to new: String) throws(SQLitePersistenceError) {
       do {
         try files.rename(from, to: new)
@@ -77,16 +80,19 @@
       }
     }
 
+    /// Removes a file. Nothing happens if there is none.
     func remove(_ path: String) throws(SQLitePersistenceError) {
       try typed { () throws(FilePersistenceError) in _ = try files.remove(path) }
     }
 
-    /// The names in a directory that begin with `prefix`; none where there is no directory.
+    /// Returns the names in a directory that begin with `prefix`. Returns none if there is no
+    /// directory.
     func list(_ directory: String, prefix: String) throws(SQLitePersistenceError) -> [String] {
       try typed { () throws(FilePersistenceError) in try files.list(directory, prefix: prefix) }
     }
 
-    /// The path that a link leads to: SQLite names its other files after that. `nil` for what is no link.
+    /// Returns the target of a link, after which SQLite names its other files. Returns `nil` for
+    /// anything but a link.
     func target(of path: String) throws(SQLitePersistenceError) -> String? {
       do throws(SQLitePersistenceError) {
         let status = try typed { () throws(FilePersistenceError) in try files.inspect(path) }
@@ -104,21 +110,22 @@
       return target
     }
 
-    /// Makes a file that is there its owner's alone.
+    /// Restricts an existing file to its owner.
     func restrict(_ path: String) throws(SQLitePersistenceError) {
       guard let status = try status(path), status.isRegular, status.permissions != 0o600 else { return }
       try call(.restrict, path) { chmod(path, 0o600) }
     }
 
-    /// Takes the lock of an open file, which ends with it.
+    /// Acquires the lock of an open file. Closing the file releases it.
     ///
-    /// - Throws: ``SQLitePersistenceError/file(path:code:)`` with `EWOULDBLOCK` where another holds it for
-    ///   ``lockWait``.
+    /// - Throws: ``SQLitePersistenceError/file(path:code:)`` with `EWOULDBLOCK` if another holds it
+    ///   for ``lockWait``.
     func lock(_ file: borrowing OpenFile, _ path: String) throws(SQLitePersistenceError) {
       let (descriptor, deadline) = (file.descriptor, ContinuousClock.now + lockWait)
       while try !call(.lock, path, allowing: EWOULDBLOCK, body: { flock(descriptor, LOCK_EX | LOCK_NB) }) {
         guard ContinuousClock.now < deadline else { throw .file(path: path, code: EWOULDBLOCK) }
-        // No call of the system waits for this lock for a limited time: SQLite's busy handler looks again and again, too.
+        // No system call waits for this lock for a limited time. SQLite's busy handler polls as
+        // well.
         usleep(2_000)
       }
     }

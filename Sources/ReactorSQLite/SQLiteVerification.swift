@@ -5,13 +5,13 @@
 
   /// Reads everything in a database, and changes nothing.
   struct SQLiteVerification {
-    /// What a defect that is no record's is found in.
+    /// The place of a defect that is not a record's.
     let path: String
 
-    /// What SQLite's own check says, and each record that cannot be read.
+    /// Returns the defects that SQLite's own check reports, and the records that cannot be read.
     func defects(_ db: Database) throws -> [RecordDefect] { try ofDatabase(db) + ofRecords(db) }
 
-    /// A defect of the database as a whole.
+    /// Returns a defect of the database as a whole.
     func defect(_ reason: some CustomStringConvertible) -> RecordDefect {
       RecordDefect(place: path, reason: reason.description)
     }
@@ -46,7 +46,7 @@
       }
     }
 
-    /// Ends at what SQLite cannot read, which is a defect too.
+    /// Runs a query. Data that SQLite cannot read ends it, and is a defect too.
     private func reading(_ db: Database, _ sql: String, _ body: (Row) -> RecordDefect?) throws -> [RecordDefect] {
       var defects: [RecordDefect] = []
       do {

@@ -1,12 +1,15 @@
 #if SQLite
   import Synchronization
 
-  /// Operations that arrive while another is performed wait, and are then performed together: as one transaction.
+  /// A queue that performs concurrent operations together, as one transaction.
   ///
-  /// Each puts its operation down and lets those come that are about to. Whoever runs first then, and finds nobody at work,
-  /// performs its own operation with those that wait, on its own thread. The others wait until that is over; the most urgent
-  /// of those that are left is woken. So there is no task of the queue's own, nobody works for others for ever, and nobody
-  /// who is slow to run holds up the rest: the lead is taken by who runs, and is never promised to who does not.
+  /// Each caller adds its operation and yields once, so that other callers can add theirs. The
+  /// first caller that then runs and finds the queue idle becomes the leader. On its own thread, it
+  /// performs its operation together with the waiting ones. The others wait, and the leader then
+  /// wakes the most urgent caller whose operation is left.
+  ///
+  /// So the queue has no task of its own, and no caller works for others indefinitely. A caller
+  /// that is slow to run does not delay the rest, because only a running caller becomes the leader.
   final class SQLiteWriteQueue<Operation: Sendable>: Sendable {
     fileprivate typealias Outcome = Result<Void, any Error>
 
@@ -19,11 +22,11 @@
     fileprivate struct State {
       var isBusy = false
       var lastID: UInt64 = 0
-      /// Those that nobody has begun to perform.
+      /// The operations that no leader has taken.
       var waiters: [Waiter] = []
-      /// Those that wait for the one who is at work; the others are on their way.
+      /// The callers that are suspended until the leader is done. Other callers are still running.
       var parked: [UInt64: CheckedContinuation<Outcome?, Never>] = [:]
-      /// Of those that were performed while they were on their way.
+      /// The outcomes of operations that were performed before their callers suspended.
       var outcomes: [UInt64: Outcome] = [:]
     }
 
@@ -32,10 +35,14 @@
     private let weight: @Sendable (Operation) -> Int
     private let perform: @Sendable ([Operation]) -> [Result<Void, any Error>]
 
+    /// Creates a queue.
+    ///
     /// - Parameters:
-    ///   - limit: what operations that are performed together may weigh; one alone may weigh more.
-    ///   - weight: what an operation weighs.
-    ///   - perform: called by one thread at a time; returns how each operation ended, in their order.
+    ///   - limit: The greatest weight of operations that are performed together. A single operation
+    ///     may weigh more.
+    ///   - weight: Returns the weight of an operation.
+    ///   - perform: Performs operations and returns their results in the same order. One thread at
+    ///     a time calls it.
     init(
       limit: Int, weight: @escaping @Sendable (Operation) -> Int,
       perform: @escaping @Sendable ([Operation]) -> [Result<Void, any Error>]
@@ -45,19 +52,21 @@
       self.perform = perform
     }
 
-    /// How many are not performed yet.
+    /// The number of operations that no leader has taken.
     var waiterCount: Int { state.withLock(\.waiters.count) }
 
-    /// Returns when the operation was performed. Cancellation does not stop it.
+    /// Performs an operation, alone or with others. Returns when it is done. Cancellation does not
+    /// stop it.
     ///
-    /// - Throws: the operation's own error.
+    /// - Throws: The error of the operation.
     func run(_ operation: Operation) async throws {
       let id = state.withLock { state in
         state.lastID += 1
         state.waiters.append(Waiter(id: state.lastID, operation: operation, priority: Task.currentPriority))
         return state.lastID
       }
-      // Those that are about to come, come first: without this, a burst on one core is so many transactions.
+      // Lets other callers add their operations. Otherwise a burst on one core would take a
+      // transaction each.
       await Task.yield()
       while true {
         if let outcome = performOwn(id) { return try outcome.get() }
@@ -65,13 +74,14 @@
       }
     }
 
-    /// Performs the operation where nobody is at work; else does nothing.
+    /// Performs an operation if the queue is idle. Otherwise drops it.
     func runIfIdle(_ operation: Operation) {
       guard state.withLock({ $0.begin() }) else { return }
       _ = lead(operation)
     }
 
-    /// Performs the waiter's operation, with those of others, unless somebody is at work.
+    /// Performs the caller's operation together with others. Returns `nil` if the queue is busy or
+    /// the operation was taken.
     private func performOwn(_ id: UInt64) -> Outcome? {
       let operation: Operation? = state.withLock { state in
         guard let index = state.waiters.firstIndex(where: { $0.id == id }), state.begin() else { return nil }
@@ -80,7 +90,9 @@
       return operation.map { lead($0) }
     }
 
-    /// - Returns: `nil` where the waiter is to try by itself.
+    /// Suspends until a leader has performed the operation or wakes the caller.
+    ///
+    /// - Returns: The outcome, or `nil` if the caller should try again.
     private func wait(_ id: UInt64) async -> Outcome? {
       await withCheckedContinuation { continuation in
         let answer: Outcome?? = state.withLock { state in
@@ -114,14 +126,17 @@
   }
 
   extension SQLiteWriteQueue.State {
-    /// Returns whether there was nobody at work.
+    /// Marks the queue as busy. Returns `false` if it was busy already.
     fileprivate mutating func begin() -> Bool {
       guard !isBusy else { return false }
       isBusy = true
       return true
     }
 
-    /// - Returns: whom to wake with what: those that were performed, and the most urgent of the rest, to try by itself.
+    /// Marks the queue as idle.
+    ///
+    /// - Returns: The callers to resume: those whose operations were performed, with their
+    ///   outcomes, and the most urgent of the rest with `nil`.
     fileprivate mutating func end(
       _ performed: [SQLiteWriteQueue.Waiter], _ results: [Result<Void, any Error>]
     ) -> [(CheckedContinuation<SQLiteWriteQueue.Outcome?, Never>, SQLiteWriteQueue.Outcome?)] {
@@ -134,7 +149,7 @@
           outcomes[waiter.id] = result
         }
       }
-      // The first of the most urgent.
+      // The first of the most urgent callers.
       let urgent = waiters.filter { parked[$0.id] != nil }.max { $0.priority < $1.priority }
       if let urgent, let continuation = parked.removeValue(forKey: urgent.id) { woken.append((continuation, nil)) }
       return woken

@@ -3,14 +3,14 @@
   import GRDB
   import Synchronization
 
-  /// Changes the database, a batch in one transaction, and evicts afterwards.
+  /// Writes batches of changes, each in one transaction, and evicts records afterwards.
   final class SQLiteWriter: Sendable {
     struct Operation: Sendable {
       var kind: SQLitePersistenceError.Operation
-      /// How many records it may add, and how many bytes it writes.
+      /// The greatest number of records that the operation adds.
       var added = 0
       var size = 0
-      /// A Boolean value that indicates whether it waits for other processes.
+      /// A Boolean value that indicates whether the operation waits for other processes.
       var waits = true
       var body: @Sendable (Database) throws -> Void
     }
@@ -18,7 +18,7 @@
     let times = SQLiteAccessTimes()
     private let database: SQLiteDatabase
     private let now: @Sendable () -> Date
-    /// Used by one batch at a time, since ``perform(_:)`` is.
+    /// Only ``perform(_:)`` uses it, for one batch at a time.
     private let eviction: Mutex<SQLiteEviction>
 
     init(_ database: SQLiteDatabase, _ eviction: SQLiteEviction, now: @escaping @Sendable () -> Date) {
@@ -27,14 +27,17 @@
       self.now = now
     }
 
+    /// Performs operations and returns their results in the same order. Then evicts records if the
+    /// limit requires it.
     func perform(_ operations: [Operation]) -> [Result<Void, any Error>] {
       let (results, usage) = commit(operations)
-      // What fails here is tried again after the next batch: the operations are done.
+      // The operations are done, so a failure here is not theirs. The next batch tries again.
       if let usage { try? evict(usage, after: operations) }
       return results
     }
 
-    /// Performs all in one transaction; where that fails, each in one of its own, so that only the guilty one fails.
+    /// Performs all operations in one transaction. If it fails, performs each in its own, so that
+    /// only the faulty one fails.
     private func commit(_ operations: [Operation]) -> ([Result<Void, any Error>], SQLiteEviction.Usage?) {
       do {
         let usage = try database.write(waits: operations.contains(where: \.waits)) { db in
@@ -52,7 +55,8 @@
       }
     }
 
-    /// One that waited for another process in vain would do so as often as there are operations.
+    /// Returns whether a single operation may have caused the error. A busy database would make
+    /// each of them wait in vain.
     private static func mayBeOfOne(_ error: any Error) -> Bool { (error as? DatabaseError)?.resultCode != .SQLITE_BUSY }
 
     private func outward(_ error: any Error, _ operation: Operation) -> any Error {
@@ -64,7 +68,7 @@
       let waits = operations.contains(where: \.waits)
       var (usage, steps) = (usage, 0)
       while eviction.withLock({ $0.isDue(usage, after: steps, added: added) }) {
-        // A copy: a transaction may wait for another process.
+        // A copy, because the transaction may wait for another process.
         var eviction = eviction.withLock { $0 }
         usage = try database.write(waits: waits) { try eviction.evict($0, now: now()) }
         self.eviction.withLock { [eviction] in $0 = eviction }

@@ -2,10 +2,11 @@
   public import Foundation
   public import ReactorCore
 
-  // Every initializer is here without the trait too, so that the compiler says what to add and nothing else.
+  // Without the trait, the declarations exist too, so that the compiler only reports the missing
+  // trait.
 
   extension ModelLayer {
-    /// A layer whose records are in SQLite. It is there with the trait `SQLite` alone.
+    /// A layer with records in SQLite. Available only with the trait `SQLite`.
     @available(
       *, unavailable,
       message:
@@ -17,7 +18,7 @@
       scope: Scope = .shared, configuration: ReactorConfiguration = .init()
     ) throws { self.init(baseURL: baseURL) }
 
-    /// A layer over a backend whose records are in SQLite. It is there with the trait `SQLite` alone.
+    /// A layer over a backend, with records in SQLite. Available only with the trait `SQLite`.
     @available(
       *, unavailable,
       message:
@@ -29,29 +30,39 @@
     ) throws { self.init(backend: backend) }
   }
 
-  /// Records in an SQLite database. It is there with the trait `SQLite` alone.
+  /// A store in an SQLite database. Available only with the trait `SQLite`.
   @available(
     *, unavailable,
     message: "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
   )
   public final class SQLitePersistence: Persistence {
+    /// The events that a completed save survives. Available only with the trait `SQLite`.
     public enum Synchronization: Sendable, Hashable { case normal, full }
 
+    /// Unavailable without the trait `SQLite`.
     public init(
       path: String, limit: Int = 0, countLimit: Int = 0, synchronization: Synchronization = .normal
     ) throws {}
 
+    /// Unavailable without the trait `SQLite`.
     public func load(_ key: RecordKey) async throws -> Record? { nil }
+    /// Unavailable without the trait `SQLite`.
     public func save(_ record: Record, for key: RecordKey) async throws {}
+    /// Unavailable without the trait `SQLite`.
     public func remove(_ key: RecordKey) async throws {}
+    /// Unavailable without the trait `SQLite`.
     public func removeAll(in scope: Scope?) async throws {}
+    /// Unavailable without the trait `SQLite`.
     public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] { [] }
+    /// Unavailable without the trait `SQLite`.
     public func verify() async throws -> [RecordDefect] { [] }
+    /// Unavailable without the trait `SQLite`.
     public static func verify(path: String) async throws -> [RecordDefect] { [] }
+    /// Unavailable without the trait `SQLite`.
     public func compact() async throws {}
   }
 
-  /// Why the database refused. It is there with the trait `SQLite` alone.
+  /// An error of the SQLite store. Available only with the trait `SQLite`.
   @available(
     *, unavailable,
     message: "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
