@@ -4,8 +4,10 @@
   import NIOPosix
   import ReactorCore
 
-  /// The client's errors in the words of `Transport`.
+  /// The mapping from the client's errors to those of `Transport`.
   enum AsyncHTTPClientFailure {
+    /// Returns the error that a `Transport` throws for an error of the client or of SwiftNIO.
+    /// Errors without a counterpart are returned unchanged.
     static func mapped(_ error: any Error) -> any Error {
       switch error {
       case let error as HTTPClientError: mapped(error)

@@ -7,8 +7,10 @@
   import ReactorCore
 
   extension HTTPClientRequest {
-    /// - Throws: `ReactorError/invalidResource(_:)` for what has no address. The client knows other schemes too, to
-    ///   sockets of this machine; they are refused.
+    /// Creates the client's request, and reports each piece of the body as it is sent.
+    ///
+    /// - Throws: `ReactorError/invalidResource(_:)` for a request without an address. The client
+    ///   also supports schemes for sockets of this machine, which are refused here.
     init(_ request: HTTPRequest, body: Data?, report: TransferReport) throws(ReactorError) {
       guard let scheme = request.scheme?.lowercased(), scheme == "http" || scheme == "https",
         let authority = request.authority, !authority.isEmpty, let path = request.path, path.hasPrefix("/"),
@@ -25,10 +27,10 @@
   }
 
   extension HTTPClientResponse {
-    /// Status and fields, in their order and with their duplicates.
+    /// Returns the status and the fields, in their order and with duplicates.
     ///
-    /// - Throws: `TransportError/tooManyFields(limit:)`: SwiftNIO stops HTTP/1.1 at 256 in its later releases, and
-    ///   not in all that this package may be resolved with.
+    /// - Throws: `TransportError/tooManyFields(limit:)`. Only later releases of SwiftNIO limit the
+    ///   fields of HTTP/1.1, to 256.
     func converted() throws -> HTTPResponse {
       guard (0...999).contains(status.code) else { throw HTTPParserError.invalidStatus }
       try FieldLimit.check(headers.count)
@@ -43,8 +45,10 @@
   }
 
   extension HTTPResponse {
-    /// The response without what described the coded body, where the client has decoded it. One that somebody else has configured
-    /// does not say whether it has: a body that is still coded begins as its coding does (RFC 1952 §2.3.1, RFC 1950 §2.2).
+    /// Returns the response without the fields of the coded body, if the client decoded it.
+    ///
+    /// A client that somebody else configured does not show whether it decodes. A body that is
+    /// still coded has the first bytes of its coding (RFC 1952 §2.3.1, RFC 1950 §2.2).
     func decoded(_ body: Data, byOwnClient isOwn: Bool) -> HTTPResponse {
       let start = body.prefix(2).reduce(0) { $0 << 8 | Int($1) }
       let isDecoded =

@@ -7,38 +7,44 @@
   import NIOHTTPCompression
   public import ReactorCore
 
-  /// Sends requests with swift-server's async-http-client, on SwiftNIO.
+  /// A transport on swift-server's async-http-client and SwiftNIO.
   ///
   /// ```swift
-  /// let layer = ModelLayer(baseURL: url, transport: AsyncHTTPClientTransport(timeout: .seconds(15)))
+  /// let layer = ModelLayer(
+  ///   baseURL: url, transport: AsyncHTTPClientTransport(timeout: .seconds(15)))
   /// ```
   ///
-  /// Copies share one pool of connections, which is closed when the last copy is gone. HTTP/2 is used where a TLS server offers it.
-  /// It stores nothing and keeps no cookies. Redirects are followed as browsers do; credentials stay with their origin.
+  /// Copies of a transport share one pool of connections, which closes after the last copy is
+  /// released. The transport uses HTTP/2 where a TLS server offers it. It stores nothing and has no
+  /// cookies. It follows redirects as browsers do, and sends credentials only to their own origin.
   ///
-  /// Bodies in gzip and deflate are decoded within the limit; the response then has neither `Content-Encoding` nor
-  /// `Content-Length`. Fields that occur several times come as they were sent. A request's body is copied piece by piece as it goes out.
+  /// Bodies in gzip and deflate are decoded, up to the limit. Their responses have neither
+  /// `Content-Encoding` nor `Content-Length`. Repeated fields are returned as the server sent them.
+  /// The body of a request is copied piece by piece while it is sent.
   ///
-  /// It throws `CancellationError`, `ReactorError/timedOut`,
-  /// `ReactorError/invalidResource(_:)`, `TransportError`, and for the rest the client's
-  /// errors: a body that ends early is one, never a short success.
+  /// The transport throws `CancellationError`, `ReactorError/timedOut`,
+  /// `ReactorError/invalidResource(_:)`, `TransportError`, and otherwise the client's errors. A
+  /// body that ends early is an error and never a short success.
   public struct AsyncHTTPClientTransport: Transport {
     private let client: HTTPClient
-    /// Where the client is the transport's own.
+    /// The transport's own client; `nil` for a client that the caller provides.
     private let pool: ConnectionPool?
     private let timeout: Duration
     private let maximumResponseSize: Int
     private let maximumRedirects: Int
     private let clock: any Clock<Duration>
 
-    /// A transport with a connection pool of its own.
+    /// Creates a transport with a connection pool of its own.
     ///
     /// - Parameters:
-    ///   - timeout: how long one exchange may take as a whole, redirects and waiting for a connection included.
-    ///     `Duration.never`: as long as it takes; a connection that is not made in two minutes is timed out all the same.
-    ///   - maximumResponseSize: in bytes of the decoded body. The exchange is stopped as soon as it is known to exceed it.
-    ///   - maximumRedirects: how many are followed. Zero: none, and the redirect is the response.
-    ///   - clock: by which `timeout` is measured.
+    ///   - timeout: The time for one exchange as a whole, with redirects and the wait for a
+    ///     connection. `Duration.never` sets no limit, but a connection attempt still times out
+    ///     after two minutes. Default: 60 seconds.
+    ///   - maximumResponseSize: The greatest size of a decoded body in bytes. The exchange ends as
+    ///     soon as it exceeds this size. Default: 64 MiB.
+    ///   - maximumRedirects: The number of redirects to follow. With zero, the redirect is the
+    ///     response. Default: 20.
+    ///   - clock: The clock that measures `timeout`. Default: `ContinuousClock`.
     public init(
       timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20, maximumRedirects: Int = 20,
       clock: any Clock<Duration> = ContinuousClock()
@@ -52,12 +58,17 @@
       self.clock = clock
     }
 
-    /// A transport on a client that others use too: for certificates, proxies, limits of one's own. It stays open.
+    /// Creates a transport on a client that others may use too, such as one with its own
+    /// certificates, proxies or limits. The transport does not shut the client down.
     ///
     /// - Parameters:
-    ///   - client: configured not to follow redirects (`redirectConfiguration: .disallow`), or it follows them by its own rules and
-    ///     tells nobody. Its timeouts count too. It decodes bodies where it is told to, within its own limit.
-    ///   - timeout: as for ``init(timeout:maximumResponseSize:maximumRedirects:clock:)``, and the others too.
+    ///   - client: A client configured with `redirectConfiguration: .disallow`. Otherwise it
+    ///     follows redirects by its own rules, and the transport does not see them. The client's
+    ///     own timeouts also apply. It decodes bodies if it is configured to, up to its own limit.
+    ///   - timeout: The time for one exchange as a whole. Default: 60 seconds.
+    ///   - maximumResponseSize: The greatest size of a body in bytes. Default: 64 MiB.
+    ///   - maximumRedirects: The number of redirects to follow. Default: 20.
+    ///   - clock: The clock that measures `timeout`. Default: `ContinuousClock`.
     public init(
       client: HTTPClient, timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20,
       maximumRedirects: Int = 20, clock: any Clock<Duration> = ContinuousClock()
@@ -70,6 +81,17 @@
       self.clock = clock
     }
 
+    /// Sends a request and returns the response with its whole body, after redirects.
+    ///
+    /// Cancelling the calling task ends the exchange and throws `CancellationError`.
+    ///
+    /// - Parameters:
+    ///   - request: A request with scheme, authority and path. The scheme is `http` or `https`.
+    ///   - body: The body to send; `nil` for none.
+    ///   - progress: The callback for progress in either direction. It is called in order, from any
+    ///     isolation, and never after the method has returned.
+    /// - Throws: `CancellationError`, `ReactorError/timedOut`, `ReactorError/invalidResource(_:)`,
+    ///   `TransportError`, or an error of the client.
     public func send(
       _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws -> (HTTPResponse, Data) {
@@ -90,7 +112,7 @@
       _ request: HTTPRequest, body: Data?, report: TransferReport
     ) async throws -> (HTTPResponse, Data) {
       let sent = try HTTPClientRequest(request, body: body, report: report)
-      // The client sends what is cancelled already, where it is quick enough.
+      // The client may send a request even if the task is already cancelled.
       try Task.checkCancellation()
       let received = try await executed(sent)
       let response = try received.converted()
@@ -104,17 +126,19 @@
         data.append(contentsOf: part.readableBytesView)
         if !isRedirect { report.received(data.count) }
       }
-      // Whatever the sequence makes of a cancellation, it is no short body.
+      // A cancellation may end the sequence without an error. The body is then incomplete.
       try Task.checkCancellation()
       return (response.decoded(data, byOwnClient: pool != nil), data)
     }
 
-    /// The client's deadline ends with the response's head; ours counts the body too, so the client gets none.
+    /// Executes a request without a deadline. The client's deadline ends with the response's head,
+    /// but the transport's also covers the body.
     private func executed(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
       do {
         return try await client.execute(request, deadline: .distantFuture)
       } catch ChannelError.ioOnClosedChannel where request.method == .GET || request.method == .HEAD {
-        // A kept connection was being closed when the request was put on it; safe methods may be sent again (RFC 9110 §9.2.2).
+        // A pooled connection was closing when the request reached it. A safe method may be retried
+        // (RFC 9110 §9.2.2).
         return try await client.execute(request, deadline: .distantFuture)
       }
     }

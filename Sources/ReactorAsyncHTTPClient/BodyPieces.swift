@@ -3,7 +3,8 @@
   import NIOCore
   import ReactorCore
 
-  /// A request's body, piece by piece as the connection takes it, so that a mapped file is read while it is sent.
+  /// The body of a request, in pieces that the connection takes one by one. So a mapped file is
+  /// read while it is sent.
   struct BodyPieces: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
     typealias Failure = Never
@@ -19,7 +20,7 @@
       fileprivate let report: TransferReport
 
       mutating func next() async -> ByteBuffer? {
-        // Whoever asks for a piece has sent those before it.
+        // A request for the next piece means that all earlier ones were sent.
         report.sent(Int64(size - rest.count))
         guard !rest.isEmpty else { return nil }
         let piece = rest.prefix(Self.pieceSize)

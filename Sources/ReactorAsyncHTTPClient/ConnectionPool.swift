@@ -3,22 +3,26 @@
   import NIOCore
   import NIOHTTPCompression
 
-  /// A client of the transport's own, which the copies of the transport share. It is shut down when the last of them is gone.
+  /// The transport's own client, shared by the copies of the transport. It is shut down after the
+  /// last copy is released.
   final class ConnectionPool: Sendable {
     let client: HTTPClient
 
-    /// - Parameter maximumSize: in bytes of a decoded body.
+    /// Creates a client without redirects and retries.
+    ///
+    /// - Parameter maximumSize: The greatest size of a decoded body, in bytes.
     init(maximumSize: Int) {
-      // The transport follows redirects itself; time is the transport's deadline, but for a connection that nobody waits for any more.
+      // The transport itself follows redirects and has a deadline. This time-out ends only
+      // connection attempts that no request waits for any more.
       var configuration = HTTPClient.Configuration(
         redirectConfiguration: .disallow, timeout: .init(connect: .minutes(2)),
         decompression: .enabled(limit: .size(max(0, maximumSize))))
-      // A server that is gone is an error at once, not at the deadline.
+      // An unreachable server is an error at once, not at the deadline.
       configuration.connectionPool.retryConnectionEstablishment = false
       client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    /// It keeps itself until it is shut down.
+    /// The client retains itself until its shutdown is complete.
     deinit { client.shutdown { _ in } }
   }
 #endif
