@@ -1,7 +1,7 @@
 import Foundation
 
 extension EngineState {
-  /// A caller arrives: it gets what memory has, or waits for the key's flight.
+  /// Answers a caller from memory, or adds it to the key's flight.
   mutating func enter(
     _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: KeyState.Continuation, _ priority: TaskPriority,
     at now: Date
@@ -36,13 +36,14 @@ extension EngineState {
     return FetchDecision(waiter.policy, copy, status(of: copy, for: waiter.resource, at: now))
   }
 
-  /// A step that awaits its own flight, or one that awaits this step, would wait for ever.
+  /// Returns `true` if the flight waits, directly or not, for the step that `waiter` works for. The
+  /// wait would never end.
   private func wouldWaitForItself(_ waiter: FlightMachine.Waiter, _ entry: Entry) -> Bool {
     guard let wait = waiter.wait, let flight = entry.flight else { return false }
     return wait.owner.family.members.contains(ObjectIdentifier(flight.owner))
   }
 
-  /// A caller leaves before it has an answer.
+  /// Removes a cancelled caller and resumes it with ``ReactorError/cancelled``.
   mutating func leave(_ key: RecordKey, _ id: FlightMachine.WaiterID) {
     guard let entry = memory.entries[key], let continuation = entry.removeContinuation(id) else { return }
     effects.append(.resume(continuation, .failure(.cancelled)))
@@ -50,20 +51,20 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Takes a waiter out of the flight of `entry`.
+  /// Removes a waiter from the flight of `entry`.
   mutating func removeWaiter(_ id: FlightMachine.WaiterID, _ entry: Entry) {
     let actions = entry.flight?.machine.leave(id) ?? []
     if case .end? = actions.last { append(entry.key, .cancelled) }
     enqueue(actions, for: entry)
   }
 
-  /// Joins `waiter` to the flight of `entry`, which is begun if there is none.
+  /// Adds `waiter` to the flight of `entry`, which begins if there is none.
   mutating func join(
     _ waiter: FlightMachine.Waiter, _ entry: Entry, at now: Date, priority: TaskPriority? = nil
   ) {
     if waiter.policy != .cacheOnly {
       entry.isForgotten = false
-      // Its answer was begun before another reactor's write; this waiter asks after it.
+      // The flight began before another reactor's write, and this waiter asks after it.
       if entry.flight?.isBeforeWrite == true { restart(entry, because: .change, at: now) }
     }
     if let flight = entry.flight {
@@ -76,7 +77,7 @@ extension EngineState {
     } else {
       entry.flight = Flight(
         FlightMachine(id: nextFlightID()), under: layer.generations.beginFetch(entry.key), priority: priority)
-      // Nothing of it is queued yet.
+      // None of its steps is queued yet, so no effect is needed.
       if let wait = waiter.wait { entry.flight?.owner.add(wait) }
     }
     let actions = entry.flight?.machine.join(waiter) { status(of: entry, for: $0, at: now) } ?? []
@@ -84,15 +85,15 @@ extension EngineState {
   }
 
   enum RestartReason {
-    /// Its answer was asked for before a change, and is dropped.
+    /// The flight's request is from before a change, and its response is dropped.
     case change
-    /// It has answered, but some of its waiters want another variant.
+    /// The flight has its response, but some waiters need another variant.
     case otherVariant
-    /// It waits for connectivity, and what it waits for may be on disk by now.
+    /// The flight waits for connectivity, and its record may be on disk by now.
     case newRecord
   }
 
-  /// Begins the flight again under a new generation, for the waiters that wait.
+  /// Restarts the flight for its waiters, under a new generation.
   mutating func restart(_ entry: Entry, because reason: RestartReason, at now: Date) {
     guard let old = entry.flight else { return }
     if case .change = reason { append(entry.key, .superseded) }
@@ -102,7 +103,7 @@ extension EngineState {
     enqueue(actions, for: entry)
   }
 
-  /// Ends the flight: what still runs is cancelled, unless it is past that.
+  /// Ends the flight and cancels its tasks. A task that has committed its response goes on.
   mutating func endFlight(of entry: Entry) {
     guard let flight = entry.flight else { return }
     if !flight.tasks.isEmpty { effects.append(.cancel(flight.tasks)) }
@@ -112,9 +113,9 @@ extension EngineState {
 }
 
 extension EngineState {
-  /// Does what a flight's state machine asks for.
+  /// Performs the actions of a flight's state machine.
   ///
-  /// - Parameter loaded: what persistence had, for the request that follows.
+  /// - Parameter loaded: the result of the load, for the request that follows it.
   mutating func enqueue(_ actions: [FlightMachine.Action], for entry: Entry, loaded: LoadResult? = nil) {
     for action in actions {
       switch action {
@@ -141,7 +142,7 @@ extension EngineState {
   }
 
   private mutating func answer(_ waiter: FlightMachine.Waiter, _ entry: Entry) {
-    // A stream may hold the one that answers, where the key's copy is another variant.
+    // If the key's copy is another variant, a stream may hold the copy that answers.
     let copy = entry.held(answering: waiter.resource)
     guard waiter.kind == .caller else { return entry.show(copy, to: waiter.id) }
     guard let continuation = entry.removeContinuation(waiter.id) else { return }
@@ -157,7 +158,7 @@ extension EngineState {
 }
 
 extension EngineState {
-  /// The entry whose flight `step` belongs to; `nil` where that is over, or another.
+  /// Returns the entry whose flight `step` belongs to; `nil` if that flight is over.
   func entry(of step: FlightStep) -> Entry? { entry(of: step.key, flight: step.flight) }
 
   func entry(of key: RecordKey, flight id: UInt64) -> Entry? {
@@ -165,10 +166,10 @@ extension EngineState {
     return entry
   }
 
-  /// Persistence has answered a step.
+  /// Processes the result of a load.
   mutating func loaded(_ result: LoadResult, for step: FlightStep, at now: Date) {
     guard let entry = entry(of: step) else { return }
-    // What another reactor has stored since it was read is newer.
+    // Another reactor has stored a newer record since this one was read.
     let isOld = step.ticket.latestOnDisk != result.version
     if let snapshot = result.snapshot { merge(snapshot, isOld: isOld, entry, for: step.resource, at: now) }
     if let failure = result.failure {
@@ -186,9 +187,9 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// There is no connectivity for a step's request.
+  /// Processes a request that found no connectivity.
   ///
-  /// - Returns: `true` where the flight waits for it now.
+  /// - Returns: `true` if the flight waits for connectivity.
   mutating func unreachable(_ step: FlightStep, at now: Date) -> Bool {
     guard let entry = entry(of: step) else { return false }
     let actions = entry.flight?.machine.unreachable { status(of: entry, for: $0, at: now) } ?? []
@@ -204,7 +205,8 @@ extension EngineState {
     return entry.flight?.machine.isPaused == true
   }
 
-  /// A step has failed. A cancellation too: nobody has cancelled a flight that is still there, so the step has failed by itself.
+  /// Processes the failure of a step. A thrown cancellation is a failure too: a flight that still
+  /// exists was not cancelled.
   mutating func failed(_ step: FlightStep, _ error: ReactorError, at now: Date) {
     guard let entry = entry(of: step) else { return }
     entry.error = error
@@ -227,9 +229,9 @@ extension EngineState {
 
   enum Commit { case isCommitted, isOvertaken, isOver }
 
-  /// The network has answered: whoever waits gets it, unless something newer is known.
+  /// Commits the network's response and resolves the waiters, unless something newer was committed.
   ///
-  /// - Parameter lead: the wall clock's when the request began.
+  /// - Parameter lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
   mutating func succeeded(_ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double, at now: Date) -> Commit {
     guard let entry = entry(of: step) else { return .isOver }
     guard step.ticket.commit() else { return .isOvertaken }
@@ -237,15 +239,17 @@ extension EngineState {
     let copy = copy(snapshot, entry, lead: lead, step.ticket.number)
     setCopy(copy, of: entry)
     entry.clearOutdated()
-    // Other variants may be on disk without the mark of the invalidation.
+    // Other variants may be on disk without the invalidation's mark.
     if copy.head?.variant?.isMatchable != true { entry.invalidatedBefore = nil }
     finish(step, entry, at: now)
     return .isCommitted
   }
 
-  /// An answer that something begun later has overtaken is still what its waiters have asked for. They get the newer record
-  /// where one is stored, else the answer, which is not stored and counts as stale. Nobody is asked again: with another
-  /// reactor that asks all the time, that would have no end.
+  /// Resolves the waiters of a response that a later operation has overtaken.
+  ///
+  /// They get the newer record if one is stored. Otherwise they get the response, which is not
+  /// stored and counts as stale. The request is not repeated: beside a reactor that polls
+  /// constantly, it would never end.
   mutating func succeeded(
     _ step: FlightStep, overtaken snapshot: Snapshot<AnyModel>, by newer: LoadResult?, lead: Double, at now: Date
   ) {
@@ -265,8 +269,8 @@ extension EngineState {
     finish(step, entry, at: now)
   }
 
-  /// Compares a copy that is held with a flight's answer, by the numbers of their requests. A copy without a number is compared by
-  /// its times.
+  /// Compares a held copy with a flight's response by the numbers of their requests. A copy without
+  /// a number is compared by its dates.
   private func isNewer(_ held: CachedModel?, than own: CachedModel, at now: Date) -> Bool {
     guard let held else { return false }
     return held.generation > 0 ? held.generation > own.generation : held.isNewer(thanStored: own, at: now)
@@ -280,12 +284,13 @@ extension EngineState {
       snapshot, of: entry.key, origin: .network, cost: cost, lead: max(lead, rule.steps.lead), generation: generation)
   }
 
-  /// The request has brought the copy that the key has now: its waiters get it, but for those who want another variant.
+  /// Resolves the waiters with the copy that the request produced. Waiters that need another
+  /// variant stay, and the flight restarts for them.
   private mutating func finish(_ step: FlightStep, _ entry: Entry, at now: Date) {
     entry.error = nil
     entry.attemptedAt = time
     entry.showToAll()
-    // A request with the same fields is answered, whatever the step says that the answer varies on.
+    // A request with the same header fields is answered, whatever the step reports in `Vary`.
     let copy = entry.copy
     let actions = entry.flight?.machine.succeeded { resource in
       resource.headers == step.resource.headers || copy?.isAnotherVariant(for: resource) != true
@@ -295,20 +300,20 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Takes over what persistence had, unless memory has something newer.
+  /// Merges a loaded record into memory, unless memory has something newer.
   ///
-  /// - Parameter isOld: whether there is a newer record by now.
+  /// - Parameter isOld: `true` if a newer record has been stored since the load.
   private mutating func merge(
     _ loaded: Snapshot<AnyModel>, isOld: Bool = false, _ entry: Entry, for resource: Resource, at now: Date
   ) {
     var copy = CachedModel(loaded, of: entry.key, origin: .persistence, lead: rule.steps.lead)
-    // One from the future may be from before as well: the clock was set back since.
+    // A date in the future may be from before the invalidation too: the clock was set back since.
     if let date = entry.invalidatedBefore, copy.askedAt <= date || copy.askedAt > now {
       copy = copy.invalidated(at: date)
     }
     if isOld { copy = copy.invalidated(at: now) }
     var isLoaded = true
-    // Another variant, however new, is no answer to what was asked for.
+    // Another variant does not answer the resource, however new it is.
     if let old = entry.held(answering: resource), !(old === entry.copy && entry.isOutdated(by: copy)) {
       if old.isNewer(thanStored: copy, at: now) {
         copy = old
@@ -324,36 +329,38 @@ extension EngineState {
     if status(of: copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
   }
 
-  /// A copy that does not vary, such as a local write, answers every resource. It must not take the place of a newer answer to
-  /// another resource: the streams that show that answer would go back.
+  /// Returns `true` if `copy` has to be stored beside the key's copy.
+  ///
+  /// A copy that does not vary, such as a local write, answers every resource. It must not replace
+  /// a newer response to another resource, or the streams that show that response would go back.
   private func belongsAside(_ copy: CachedModel, _ entry: Entry, for resource: Resource, at now: Date) -> Bool {
     guard let current = entry.copy, current.isAnotherVariant(for: resource) else { return false }
     return !copy.isAnotherVariant(than: current.head?.variant) && current.isNewer(thanStored: copy, at: now)
   }
 }
 
-/// The answer of persistence to a step.
+/// The result of a load step.
 struct LoadResult: Sendable {
   let resource: Resource
   var snapshot: Snapshot<AnyModel>?
   var failure: ReactorError?
-  /// The number of the change that put it there.
+  /// The number of the latest change on disk when the record was read.
   var version: Generation = 0
 }
 
-/// One step of a flight, to be run by a task.
+/// A step of a flight, run by a task.
 struct FlightStep: Sendable {
   enum Step: Sendable {
     case load
-    /// With what persistence had, if it was asked in this flight.
+    /// A request, with the result of the flight's load if there was one.
     case request(LoadResult?)
   }
 
   let step: Step
   let key: RecordKey
-  /// ``FlightMachine/id``.
+  /// The ``FlightMachine/id`` of the flight.
   let flight: UInt64
-  /// The resource of the waiter that the step is for.
+  /// The resource of the waiter that needs the step.
   let resource: Resource
   let ticket: Generations.Ticket
   let task: TaskHandle

@@ -1,7 +1,8 @@
 import Foundation
 
 extension EngineState {
-  /// The state that memory knows now, as a stream with this policy would show it first.
+  /// Returns the state that a stream with this policy would show first; `nil` if memory has no
+  /// entry.
   mutating func snapshot(
     of key: RecordKey, as resource: Resource, _ policy: FetchPolicy, at now: Date
   ) -> KeySnapshot? {
@@ -10,14 +11,14 @@ extension EngineState {
     }
   }
 
-  /// Begins a stream: it joins a flight as the policy says.
+  /// Opens a stream, which joins the key's flight if its policy needs one.
   ///
-  /// - Parameter polling: `nil`: none.
+  /// - Parameter polling: the polling interval; `nil` for none.
   mutating func subscribe(
     _ id: FlightMachine.WaiterID, _ key: RecordKey, as resource: Resource, _ policy: FetchPolicy, polling: Duration?,
     at now: Date
   ) {
-    // One date decides whether it is stale now, and when it will be.
+    // The same date decides whether the copy is stale now and when it becomes stale.
     let now = date ?? now
     let entry = entry(of: key, as: resource)
     let subscriber = subscriber(resource, policy, entry, now, polling: polling, since: time)
@@ -36,7 +37,7 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Ends a stream; one that waits gets `nil`.
+  /// Ends a stream. A pending call for its next state gets `nil`.
   mutating func unsubscribe(_ key: RecordKey, _ id: FlightMachine.WaiterID) {
     guard let entry = memory.entries[key], let subscriber = entry.removeSubscriber(id) else { return }
     subscriber.wait?.end()
@@ -56,13 +57,15 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// The state that the stream may know now, seen or not; `nil` after its end.
+  /// Returns the stream's current state, delivered before or not; `nil` after its end. The state
+  /// then counts as delivered.
   func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID) -> KeySnapshot? {
     guard let entry = memory.entries[key], let subscriber = entry.subscribers[id] else { return nil }
     return entry.snapshotAsDelivered(to: subscriber)
   }
 
-  /// A stream waits for the next revision that it has not seen; after its end it gets `nil`.
+  /// Resumes `continuation` with the next revision that the stream has not seen, once there is one;
+  /// with `nil` after the stream's end.
   mutating func next(
     _ key: RecordKey, _ id: FlightMachine.WaiterID, _ continuation: CheckedContinuation<KeySnapshot?, Never>
   ) {
@@ -74,7 +77,7 @@ extension EngineState {
       effects.append(.deliver(continuation, snapshot))
       return
     }
-    // Of two that ask at once, which no iterator is made for, the earlier gets the end.
+    // Iterators are not called concurrently. If two calls overlap, the earlier one gets the end.
     if let earlier = subscriber.continuation { effects.append(.deliver(earlier, nil)) }
     subscriber.continuation = continuation
   }
@@ -97,11 +100,13 @@ extension EngineState {
 }
 
 extension EngineState {
-  /// Joins each stream of `entry` that is not a waiter yet and whose copy is not fresh.
+  /// Joins each stream of `entry` to the flight if its copy is not fresh. Streams that are waiters
+  /// already are skipped.
   ///
   /// - Parameters:
-  ///   - isStored: whether a newer record has just been stored, so that reading it is enough under every policy.
-  ///   - retriesFailures: whether a fresh copy is asked for too where the last request for a newer one failed.
+  ///   - isStored: `true` if a newer record has just been stored. Streams then only load it,
+  ///     whatever their policy.
+  ///   - retriesFailures: `true` to request fresh copies too if the latest attempt failed.
   mutating func refresh(
     _ entry: Entry, isStored: Bool = false, retriesFailures: Bool = false, at now: Date
   ) {
@@ -110,20 +115,23 @@ extension EngineState {
     for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
       let isFresh = status(of: entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh == true
       guard entry.flight?.machine.waiters.contains(id) != true, !isFresh || hasFailed else { continue }
-      // Of what is stored: whoever asked the network for it as well would be the next to store it, and so on.
+      // Only from disk. Reactors that sent a request for each other's records would never stop.
       let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
       join(subscriber.waiter(id, policy), entry, at: now, priority: subscriber.priority)
     }
   }
 
-  /// There is connectivity: what is paused goes on and, if there was none before, what is observed is asked for where it
-  /// is stale or its last request failed, but for what was removed.
+  /// Resumes paused flights when there is connectivity.
+  ///
+  /// - Parameter refreshes: `true` if there was none before. Observed keys are then requested if
+  ///   they are stale or their latest attempt failed, unless they were removed.
   mutating func reconnected(refreshes: Bool, at now: Date) {
     for entry in memory.entriesInOrder where !entry.subscribers.isEmpty {
       if entry.flight?.machine.isPaused == true {
         enqueue(entry.flight?.machine.reconnected() ?? [], for: entry)
       } else if refreshes, !entry.isForgotten {
-        // A flight that is under way may be a caller's that found no connectivity, or leaves: the streams join it.
+        // A flight under way may be that of a caller that found no connectivity, or that leaves.
+        // The streams join it.
         refresh(entry, retriesFailures: true, at: now)
       } else {
         continue
@@ -132,7 +140,8 @@ extension EngineState {
     }
   }
 
-  /// Asks the network for `key`, which the layer waits for; `false` where the key is not in memory.
+  /// Requests `key` from the network in the background. Returns `false` if the key is not in
+  /// memory.
   mutating func refetch(_ key: RecordKey, at now: Date) -> Bool {
     guard let entry = memory.entries[key], let resource = entry.use.aliases.last else { return false }
     guard entry.flight?.machine.hasBackgroundWaiter != true else { return true }
@@ -159,7 +168,7 @@ extension EngineState {
 }
 
 extension EngineState {
-  /// Follows the system's state while there are streams whom it concerns.
+  /// Starts to follow reachability and low power mode while streams depend on them.
   private mutating func watch() {
     if reachabilityWatcher == nil, configuration.checksReachability, layer.reachability != nil {
       let watcher = TaskHandle(priority: nil)
@@ -173,14 +182,14 @@ extension EngineState {
     }
   }
 
-  /// Stops what the last stream needed.
+  /// Stops the watchers that no stream needs any more.
   private mutating func stopWatching() {
     if subscriberCount == 0, let watcher = reachabilityWatcher.take() { effects.append(.cancel([watcher])) }
     if pollerCount == 0, let watcher = powerWatcher.take() { effects.append(.cancel([watcher])) }
   }
 
   mutating func savePower(_ isOn: Bool, _ watcher: TaskHandle) {
-    // One that was stopped may be late.
+    // A stopped watcher may still report.
     guard powerWatcher === watcher, isSavingPower != isOn else { return }
     isSavingPower = isOn
     for entry in memory.entriesInOrder where entry.pollers > 0 {
@@ -189,7 +198,7 @@ extension EngineState {
     }
   }
 
-  /// Sets, moves or ends the wait of `entry`.
+  /// Schedules, moves or cancels the wakeup of `entry`.
   mutating func setWakeup(_ entry: Entry) {
     let hasFlight = entry.flight != nil
     if hasFlight != entry.hadFlight { entry.wakeupIsOutdated = true }
@@ -213,7 +222,8 @@ extension EngineState {
     return earliest
   }
 
-  /// The clock's time at which the stream wants its key asked for; `nil`: never by itself. What was removed is left alone.
+  /// Returns the clock's time of the stream's next automatic request; `nil` for none. A removed key
+  /// has none.
   private func due(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
     guard !entry.isForgotten else { return nil }
     let (poll, staleness) = (poll(subscriber, entry), staleness(subscriber, entry))
@@ -221,8 +231,9 @@ extension EngineState {
     return min(poll, staleness)
   }
 
-  /// An interval after the latest attempt; where that was longer ago when the stream subscribed, after the subscription. While a
-  /// flight is under way there is no next: its end sets it.
+  /// Returns the time of the next poll: one interval after the latest attempt or, if that time had
+  /// passed before the subscription, one interval after the subscription. Returns `nil` during a
+  /// flight, whose end schedules the next poll.
   private func poll(_ subscriber: Subscriber, _ entry: Entry) -> Duration? {
     guard let interval = subscriber.polling, entry.flight == nil else { return nil }
     let factor = isSavingPower ? max(configuration.pollingFactorInLowPower, 1) : 1
@@ -235,14 +246,14 @@ extension EngineState {
     guard let date, subscriber.policy != .cacheOnly, let copy = entry.copy(for: subscriber),
       let rest = rule.rest(copy, for: subscriber.resource, at: date), rest < EngineState.longest.inSeconds
     else { return nil }
-    // Up to the next millisecond: a `Date` is too coarse to say that the very moment has come.
+    // Rounded up to the next millisecond: a `Date` is too coarse to reach the exact instant.
     return time + .milliseconds((rest * 1_000).rounded(.up) + 1)
   }
 
-  /// Asks for the key that `task` has slept for.
+  /// Requests the key that `task` has slept for.
   mutating func wakeUp(_ key: RecordKey, _ task: TaskHandle, at now: Date) {
     guard let entry = memory.entries[key], entry.wakeup?.task === task else { return }
-    // One date decides whether it is stale now, and when it will be.
+    // The same date decides whether the copy is stale now and when it becomes stale.
     let now = date ?? now
     entry.wakeup = nil
     entry.wakeupIsOutdated = true

@@ -1,28 +1,31 @@
 import Foundation
 
-/// Everything that a reactor's lock guards, and the effects of what was changed under it.
+/// The state that a reactor's lock guards, and the effects that its changes produce.
 ///
-/// Each method runs under the lock: it changes entries, puts down events and effects, and calls nobody's code. ``ReactorEngine``
-/// locks, calls one method, unlocks, and then runs the effects (``ReactorEngine/update(_:)``).
+/// Each method runs under the lock. It changes entries, appends events and effects, and never calls
+/// user code. ``ReactorEngine/update(_:)`` locks, calls one method, unlocks, and then runs the
+/// effects.
 struct EngineState: ~Copyable {
   typealias Entry = KeyState
   typealias Outcome = KeyState.Outcome
 
   var memory: ModelMemory<Entry>
-  /// The clock's time since the reactor was made, read before the lock was taken: the clock is its user's.
+  /// The time on the configuration's clock since the reactor was created. The shell reads it before
+  /// it locks, because the clock is user code.
   private(set) var time: Duration = .zero
-  /// The wall clock's time, read then; `nil` unless ``ReactorConfiguration/revalidatesWhenStale``.
+  /// The wall clock's time, read at the same moment; `nil` unless
+  /// ``ReactorConfiguration/revalidatesWhenStale`` is set.
   private(set) var date: Date?
-  /// Set while models wait for their eviction.
+  /// The task that evicts unused entries; `nil` while no entry can become due.
   var sweeper: TaskHandle?
-  /// Set while somebody subscribes.
+  /// The task that follows reachability; `nil` while there are no subscribers.
   var reachabilityWatcher: TaskHandle?
   var subscriberCount = 0
-  /// Set while somebody polls.
+  /// The task that follows low power mode; `nil` while no stream polls.
   var powerWatcher: TaskHandle?
   var pollerCount = 0
   var isSavingPower = false
-  /// Run by the shell, in this order, once the lock is free.
+  /// The effects that the shell runs, in this order, after it unlocks.
   var effects: [Effect] = []
   private var revision: UInt64 = 0
   private var lastFlightID: UInt64 = 0
@@ -30,7 +33,7 @@ struct EngineState: ~Copyable {
   let layer: LayerContext
   let configuration: ReactorConfiguration
   let rule: FreshnessRule
-  /// The model's, for events.
+  /// The name of the model type, for events.
   let name: String
 
   init(_ layer: LayerContext, _ configuration: ReactorConfiguration, _ reader: MemoryReader, name: String) {
@@ -42,7 +45,7 @@ struct EngineState: ~Copyable {
     self.name = name
   }
 
-  /// 100 years: an instant beyond what a clock can count to would trap.
+  /// 100 years, the longest wait. An instant beyond the range of a clock would trap.
   static var longest: Duration { .seconds(100 * 365 * 86_400) }
 
   /// Begins a change at these times.
@@ -51,7 +54,7 @@ struct EngineState: ~Copyable {
     self.date = date
   }
 
-  /// Ends a change, and returns its effects.
+  /// Ends a change and returns its effects.
   mutating func consumeEffects() -> [Effect] {
     for entry in memory.consumeRemoved() {
       layer.changes.note(entry.key)
@@ -62,7 +65,7 @@ struct EngineState: ~Copyable {
     return taken
   }
 
-  /// Puts an event down, to be delivered once the lock is free.
+  /// Queues an event, which is delivered after the lock is released.
   func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
     layer.events.append(ReactorEvent(key: key, model: name, kind: kind()))
   }
@@ -72,19 +75,22 @@ struct EngineState: ~Copyable {
     return lastFlightID
   }
 
-  /// The status of a copy for `resource`; `nil` where there is none that may be kept, or it is another variant.
+  /// Returns the status of a copy for `resource`; `nil` if there is no copy, if it may not be
+  /// stored, or if it is another variant.
   func status(of copy: CachedModel?, for resource: Resource, at now: Date) -> CopyStatus? {
     copy.flatMap { rule.status(of: $0, for: resource, at: now) }
   }
 
-  /// The status, for `resource`, of the copy in memory. The key's flight may have a copy of another variant than the key.
+  /// Returns the status of the copy in memory that answers `resource`. The flight may hold that
+  /// copy, if the key's copy is another variant.
   func status(of entry: Entry, for resource: Resource, at now: Date) -> CopyStatus? {
     status(of: entry.copy(answering: resource), for: resource, at: now)
   }
 }
 
 extension EngineState {
-  /// The entry of `key`, made if there is none.
+  /// Returns the entry of `key`, and creates it if there is none. `resource` leads to it from now
+  /// on.
   mutating func entry(of key: RecordKey, as resource: Resource) -> Entry {
     if let entry = memory.entry(of: key, as: resource) { return entry }
     let entry = Entry(key: key, revision: revision)
@@ -93,21 +99,23 @@ extension EngineState {
     return entry
   }
 
-  /// Gives `entry` another copy, keeps the memory within its bounds, and sees to its eviction.
+  /// Replaces the copy of `entry`, updates the memory's totals, and marks the entry as used.
   mutating func setCopy(_ copy: CachedModel?, of entry: Entry) {
     let isNewValue = copy?.isSameValue(as: entry.copy) != true
     let released = [entry.copy].compactMap(\.self) + entry.subscribers.values.compactMap(\.ownVariant)
     if !released.isEmpty { effects.append(.release(released)) }
     let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
     memory.account(models: models, bytes: bytes)
-    // What has come is read once its event is put down; what goes is not read any more when that is.
+    // Readers find a new value after its event is queued. A removed value is hidden from them
+    // before its event is queued.
     entry.needsPublishing = copy != nil && isNewValue
     if !entry.needsPublishing { memory.publish(entry) }
     guard copy != nil else { return }
     memory.touch(entry, at: time)
   }
 
-  /// Notifies the streams, and lets go of what is neither known nor wanted. Ends each change of an entry.
+  /// Notifies the streams of `entry`, removes the entry if nothing needs it, and trims the memory.
+  /// Every change of an entry ends with this call.
   mutating func publishChanges(of entry: Entry) {
     if entry.copy?.freshness.isNoStore == true, entry.subscribers.isEmpty { setCopy(nil, of: entry) }
     if entry.needsPublishing {
@@ -133,7 +141,7 @@ extension EngineState {
     scheduleSweep()
   }
 
-  /// Sees to it that what is unused leaves memory in time: one task sleeps until the next is due.
+  /// Starts the task that evicts unused entries, unless it runs already.
   private mutating func scheduleSweep() {
     guard sweeper == nil, configuration.keepUnusedFor < .never, !memory.entries.isEmpty else { return }
     let task = TaskHandle(priority: nil)
@@ -141,21 +149,23 @@ extension EngineState {
     effects.append(.sweep(task))
   }
 
-  /// Evicts what is due at `now`; gives how long to wait for the next, `nil` where there is nothing to wait for.
+  /// Evicts the entries that are due at `now`.
+  ///
+  /// - Returns: the wait before the next call; `nil` if no unused entry is left.
   mutating func sweep(at now: Duration) -> Duration? {
     let (gone, next) = memory.sweep(at: now)
     for key in gone { append(key, .evicted) }
-    // With nothing to wait for, or only what is observed: the next change of an entry begins anew.
+    // Nothing is unused. The next change of an entry starts another sweeper.
     if next == nil { sweeper = nil }
     return next.map { max($0 - now, .milliseconds(1)) }
   }
 }
 
 extension EngineState {
-  /// A local write: memory and streams have it at once, and whoever waits gets it.
+  /// Applies a local write: memory, streams and waiters get the value at once.
   ///
-  /// - Returns: the ticket to persist it under. It is drawn in one step with the change of memory: whatever is begun later finds
-  ///   the value there.
+  /// - Returns: the ticket to persist the value under. It is drawn under the same lock as the
+  ///   change, so that an operation that begins later finds the value in memory.
   mutating func write(
     _ snapshot: Snapshot<AnyModel>, _ key: RecordKey, for resource: Resource, lead: Double
   ) -> Generations.Ticket {
@@ -174,17 +184,18 @@ extension EngineState {
     return ticket
   }
 
-  /// Declares the copy of `key` stale, if memory knows the key.
+  /// Marks the copy of `key` stale, if memory has an entry for it.
   mutating func invalidate(_ key: RecordKey, at date: Date) {
     if let entry = memory.entries[key] { invalidate(entry, at: date) }
   }
 
-  /// Declares the copy of `resource` stale. Memory knows of it from then on: what is on disk is from before.
+  /// Marks the copy of `resource` stale. Creates an entry if there is none, so that a record loaded
+  /// from disk counts as stale too.
   mutating func invalidate(_ key: RecordKey, as resource: Resource, at date: Date) {
     invalidate(entry(of: key, as: resource), at: date)
   }
 
-  /// Declares the copy stale; streams ask anew, and so does a flight that is under way.
+  /// Marks the copy stale. Streams request it again, and a flight under way restarts.
   private mutating func invalidate(_ entry: Entry, at date: Date) {
     entry.invalidatedBefore = date
     if let copy = entry.copy { setCopy(copy.invalidated(at: date), of: entry) }
@@ -195,14 +206,16 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// The record is marked, and nobody has read it meanwhile: what memory has no copy of, it need not know of.
+  /// Forgets an invalidation that is marked on disk by now. An entry without a copy and without
+  /// observers is not needed for it any more.
   mutating func forgetInvalidation(of key: RecordKey) {
     guard let entry = memory.entries[key], entry.copy == nil, !entry.isPinned else { return }
     entry.invalidatedBefore = nil
     publishChanges(of: entry)
   }
 
-  /// Forgets `key`, or all: their flights end, their callers are cancelled, their streams show nothing.
+  /// Forgets `key`; with `nil`, every key. Flights end, callers are cancelled, and streams show no
+  /// value.
   mutating func forget(_ key: RecordKey?) {
     let forgotten = key.map { [memory.entries[$0]].compactMap(\.self) } ?? memory.entriesInOrder
     for entry in forgotten {
@@ -218,10 +231,13 @@ extension EngineState {
     }
   }
 
-  /// Declares stale what is older than another reactor's record of `variant`. Streams read that, where it is of their type.
-  /// They do not ask the network: after a local write its answer would replace what was written.
+  /// Marks copies stale that are older than another reactor's record of `variant`.
   ///
-  /// - Parameter isStored: `false` for what is in the other reactor's memory alone: what is on disk is older then.
+  /// Streams load that record if it is of their model type. They do not send a request: after a
+  /// local write, its response would replace the written value.
+  ///
+  /// - Parameter isStored: `false` if the value is only in the other reactor's memory. The record
+  ///   on disk is then older.
   mutating func outdate(
     _ key: RecordKey, by number: Generation, _ variant: Variant?, isStored: Bool, isWritten: Bool, at now: Date
   ) {
@@ -243,12 +259,12 @@ extension EngineState {
   }
 }
 
-/// Work that a change asks for, done once the lock is free.
+/// Work that a change requests. The shell performs it after it unlocks.
 enum Effect: Sendable {
   case resume(CheckedContinuation<KeyState.Outcome, Never>, KeyState.Outcome)
   case deliver(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot?)
   case start(FlightStep)
-  /// A task's wait for a flight that was under way.
+  /// Adds a task's wait to the owner of a flight that was already under way.
   case add(LockOwner.Wait, to: LockOwner)
   case cancel([TaskHandle])
   case escalate([TaskHandle], TaskPriority)
@@ -256,6 +272,7 @@ enum Effect: Sendable {
   case watchReachability(TaskHandle)
   case watchPower(TaskHandle)
   case wakeUp(TaskHandle, RecordKey, at: Duration)
-  /// Values that the state has let go of: they end here, since a user's `deinit` may call the reactor.
+  /// Values that the state holds no longer. They are released without the lock, since a user's
+  /// `deinit` may call the reactor.
   case release([any Sendable])
 }

@@ -1,21 +1,22 @@
 import Foundation
 
-/// All that a reactor knows of one key: its copy, its flight, who waits and who watches. Guarded by the reactor's lock.
+/// The state of one key in a reactor: its copy, its flight, its waiters and its streams. Guarded by
+/// the reactor's lock.
 final class KeyState: MemoryEntry {
   typealias Outcome = Result<CachedModel, ReactorError>
   typealias Continuation = CheckedContinuation<Outcome, Never>
 
   let key: RecordKey
   var use = MemoryUse()
-  // Beside each other: apart, each of them takes eight bytes.
-  /// A Boolean value that indicates whether readers are still to be told of ``copy``.
+  // Adjacent to each other: apart, each of them takes eight bytes.
+  /// A Boolean value that indicates whether ``copy`` has yet to be published to readers.
   var needsPublishing = false
-  /// A Boolean value that indicates whether ``wakeup`` is to be looked at, because what it was set
-  /// by has changed.
+  /// A Boolean value that indicates whether ``wakeup`` must be computed again.
   var wakeupIsOutdated = false
-  /// A Boolean value that indicates whether it was removed, and nobody has brought it back.
+  /// A Boolean value that indicates whether the key was removed, and neither requested nor saved
+  /// since.
   var isForgotten = false
-  /// A Boolean value that indicates whether a flight was under way when ``wakeup`` was looked at
+  /// A Boolean value that indicates whether a flight was under way when ``wakeup`` was computed
   /// last.
   var hadFlight = false
   private var hasChanged = false
@@ -23,41 +24,42 @@ final class KeyState: MemoryEntry {
   private var hasNewValue = false
 
   private(set) var copy: CachedModel?
-  /// The layer has stored a newer record than ``copy``, of this variant.
+  /// A newer record that the layer has stored; `nil` if ``copy`` is up to date.
   private var outdated: NewerRecord?
-  /// Of the latest attempt.
+  /// The error of the latest attempt.
   var error: ReactorError? {
     didSet {
       if oldValue != nil || error != nil { hasChanged = true }
       if let oldValue { replaced.append(oldValue) }
     }
   }
-  /// Errors and copies to be released after the lock: they may hold their user's objects.
+  /// Replaced errors and copies, to be released without the lock: they may hold user objects.
   private var replaced: [any Sendable] = []
   var flight: Flight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
   private(set) var continuations: [FlightMachine.WaiterID: Continuation] = [:]
   private(set) var subscribers: [FlightMachine.WaiterID: Subscriber] = [:]
-  /// What was asked for until then is stale, also if persistence does not know.
+  /// The date of an invalidation. Copies requested until then are stale, even if the record on disk
+  /// has no mark.
   var invalidatedBefore: Date?
-  /// When it is asked for again by itself.
+  /// The next automatic request.
   var wakeup: Wakeup?
   var pollers = 0
-  /// The clock's time at which the network was asked for it last: answered, failed, or could not be reached.
+  /// The clock's time of the latest attempt to reach the network, whatever its outcome.
   var attemptedAt: Duration?
-  /// Of the latest change that was published.
+  /// The revision of the latest published change.
   private(set) var revision: UInt64
-  /// The streams that would see something else, where the others would not.
+  /// The streams that would see a change that the other streams do not see.
   private var changed: Set<FlightMachine.WaiterID> = []
-  /// Of the copy's model.
+  /// The revision of the copy's model.
   private var valueRevision: UInt64 = 0
 
-  /// - Parameter revision: the reactor's latest.
+  /// - Parameter revision: the latest revision of the reactor.
   init(key: RecordKey, revision: UInt64) {
     self.key = key
     self.revision = revision
   }
 
-  /// What may hold objects of its user.
+  /// The values that may hold user objects.
   var belongings: [any Sendable] {
     [copy as any Sendable, error as any Sendable, flight?.machine as any Sendable, flight?.variants as any Sendable]
   }
@@ -71,10 +73,10 @@ final class KeyState: MemoryEntry {
   var cost: Int { copy?.cost ?? 0 }
   var isPinned: Bool { !subscribers.isEmpty || flight != nil }
 
-  /// ``copy`` has just come, so nothing that was stored before is newer.
+  /// Marks ``copy`` as up to date: it has just arrived, so no stored record is newer.
   func clearOutdated() { outdated = nil }
 
-  /// By reference, since few entries have one.
+  /// A class, since few entries need one.
   private final class NewerRecord {
     let variant: Variant?
 
@@ -83,11 +85,11 @@ final class KeyState: MemoryEntry {
 
   var isOutdated: Bool { outdated != nil }
 
-  /// The layer has stored a newer record than ``copy``, of `variant`.
+  /// Records that the layer has stored a newer record of `variant` than ``copy``.
   func outdate(by variant: Variant?) { outdated = NewerRecord(variant: variant) }
 
-  /// Returns `true` where `stored` is of the variant that the layer has stored since ``copy`` came: it is newer, whatever the
-  /// times say.
+  /// Returns `true` if `stored` is of the variant that the layer has stored since ``copy`` arrived.
+  /// `stored` is then newer, whatever the dates say.
   func isOutdated(by stored: CachedModel) -> Bool {
     outdated.map { !stored.isAnotherVariant(than: $0.variant) } ?? false
   }
@@ -95,7 +97,8 @@ final class KeyState: MemoryEntry {
   func addSubscriber(_ subscriber: Subscriber, for id: FlightMachine.WaiterID) { subscribers[id] = subscriber }
 
   func removeSubscriber(_ id: FlightMachine.WaiterID) -> Subscriber? {
-    // One that was emptied keeps its memory, and most keys have nobody who watches or waits most of the time.
+    // An emptied dictionary keeps its storage, and most keys have no streams or waiters most of the
+    // time.
     defer { if subscribers.isEmpty { subscribers = [:] } }
     return subscribers.removeValue(forKey: id)
   }
@@ -109,7 +112,7 @@ final class KeyState: MemoryEntry {
     return continuations.removeValue(forKey: id)
   }
 
-  /// In the order of their numbers.
+  /// Removes all continuations and returns them in the order of their numbers.
   func removeContinuations() -> [Continuation] {
     defer { continuations = [:] }
     return continuations.sorted { $0.key < $1.key }.map(\.value)
@@ -120,15 +123,16 @@ final class KeyState: MemoryEntry {
     return flight.machine.isPaused ? .paused : .fetching
   }
 
-  /// The transfer has got further.
+  /// Records progress of the flight's transfer.
   func advance(to progress: TransferProgress) {
     flight?.progress = progress
     hasChanged = true
   }
 
-  /// Replaces the copy; gives by how much the memory's count changes. A stream for which it is another variant keeps its own.
+  /// Replaces the copy. A stream that needs another variant keeps its previous copy.
   ///
-  /// - Parameter isNewValue: whether it holds another model than the last.
+  /// - Parameter isNewValue: `true` if the new copy holds another model.
+  /// - Returns: the change in the numbers of models and bytes, for the memory's totals.
   func setCopy(_ new: CachedModel?, isNewValue: Bool) -> (models: Int, bytes: Int) {
     defer { copy = new }
     if copy != nil || new != nil { hasChanged = true }
@@ -146,7 +150,8 @@ final class KeyState: MemoryEntry {
     return ((new == nil ? 0 : 1) - (copy == nil ? 0 : 1), (new?.cost ?? 0) - (copy?.cost ?? 0))
   }
 
-  /// Declares stale what streams and the flight hold beside the key's copy: those variants that `isMeant` names.
+  /// Marks stale the variants that streams and the flight hold beside the key's copy, if `isMeant`
+  /// returns `true` for them.
   func invalidateVariants(at date: Date, where isMeant: (CachedModel) -> Bool = { _ in true }) {
     replaced += flight?.invalidateVariants(at: date, where: isMeant) ?? []
     for subscriber in subscribers.values {
@@ -158,14 +163,16 @@ final class KeyState: MemoryEntry {
     }
   }
 
-  /// A Boolean value that indicates whether streams would see another state than the one that was
-  /// published last.
+  /// A Boolean value that indicates whether streams would see another state than the last one
+  /// published.
   var hasNews: Bool { hasChanged || publishedStatus != fetchStatus || !changed.isEmpty }
 
   typealias Delivery = (CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)
 
-  /// Makes a new revision of what is known now, and gives the streams that it concerns and that were waiting for one, in the
-  /// order of their numbers.
+  /// Publishes the current state as a new revision.
+  ///
+  /// - Returns: the states for the waiting streams that the change concerns, in the order of their
+  ///   numbers.
   func publish(revision: UInt64) -> [Delivery] {
     defer { changed = [] }
     guard hasChanged || publishedStatus != fetchStatus else {
@@ -192,25 +199,26 @@ final class KeyState: MemoryEntry {
     return due
   }
 
-  /// The revision that a subscriber has not been given yet, and is given now; `nil` if it has the latest.
+  /// Returns the state that a subscriber has not seen yet, which then counts as delivered; `nil` if
+  /// it has the latest.
   func undelivered(to subscriber: Subscriber) -> KeySnapshot? {
     subscriber.delivered == revision(for: subscriber) ? nil : snapshotAsDelivered(to: subscriber)
   }
 
   private func revision(for subscriber: Subscriber) -> UInt64 { max(revision, subscriber.revision) }
 
-  /// The state that a subscriber may know now, which counts as delivered.
+  /// Returns the current state of a subscriber, which then counts as delivered.
   func snapshotAsDelivered(to subscriber: Subscriber) -> KeySnapshot {
     subscriber.delivered = revision(for: subscriber)
     return snapshot(for: subscriber)
   }
 
-  /// A value that arrives is shown under every policy.
+  /// Shows a value that has just arrived to every stream, whatever its policy.
   func showToAll() {
     for id in subscribers.keys { show(to: id) }
   }
 
-  /// From now on the stream shows what the key has or, where that is another variant, `own`.
+  /// Shows the key's copy to the stream or, if that is another variant, `own`.
   func show(_ own: CachedModel? = nil, to id: FlightMachine.WaiterID) {
     guard let subscriber = subscribers[id] else { return }
     if let own, own !== copy, own !== subscriber.ownVariant {
@@ -225,8 +233,8 @@ final class KeyState: MemoryEntry {
     changed.insert(id)
   }
 
-  /// The stream is told that nothing is cached, if that is all it asks for: another one may have been a waiter that only
-  /// reads a newer record.
+  /// Marks a `cacheOnly` stream as not cached. Other streams ignore this: one may have been a
+  /// waiter only to load a newer record.
   func denyCached(to id: FlightMachine.WaiterID) {
     guard let subscriber = subscribers[id], subscriber.policy == .cacheOnly else { return }
     subscriber.isNotCached = true
@@ -243,49 +251,53 @@ final class KeyState: MemoryEntry {
       isRemoved: isForgotten && flight == nil)
   }
 
-  /// The key's copy or, where that is another variant, one of `resource` that its flight has displaced.
+  /// Returns the key's copy or, if that is another variant, a displaced copy that answers
+  /// `resource`.
   func copy(answering resource: Resource) -> CachedModel? {
     if let copy, !copy.isAnotherVariant(for: resource) { return copy }
     return flight?.variants.last { !$0.isAnotherVariant(for: resource) }
   }
 
-  /// Keeps `copy` for the waiters of the flight and for the streams that it answers, beside the key's copy, which is newer.
+  /// Stores `copy` beside the newer copy of the key, for the flight's waiters and the streams that
+  /// it answers.
   func storeAside(_ copy: CachedModel) {
     guard let flight, !flight.variants.contains(where: { $0 === copy }) else { return }
     if let earlier = flight.store(copy) { replaced.append(earlier) }
   }
 
-  /// The newest copy that is held for `resource`, by a stream too.
+  /// Returns the key's or the flight's copy that answers `resource`, or else the newest one that a
+  /// stream holds.
   func held(answering resource: Resource) -> CachedModel? {
     if let copy = copy(answering: resource) { return copy }
     return subscribers.values.compactMap(\.ownVariant).filter { !$0.isAnotherVariant(for: resource) }
       .max { $0.askedAt < $1.askedAt }
   }
 
-  /// The key's copy or, where that is another variant, the stream's own.
+  /// Returns the key's copy or, if that is another variant, the stream's own.
   func copy(for subscriber: Subscriber) -> CachedModel? {
     copy?.isAnotherVariant(for: subscriber.resource) == true ? subscriber.ownVariant : copy
   }
 }
 
-/// The flight that a key has now, and what runs for it. Guarded by the reactor's lock; most keys have none.
+/// The flight of a key and its tasks. Guarded by the reactor's lock; most keys have none.
 final class Flight {
   var machine: FlightMachine
-  /// What it was begun under.
+  /// The generation under which the flight began.
   let ticket: Generations.Ticket
-  /// What its tasks work for.
+  /// The owner that the flight's tasks work for.
   let owner: LockOwner
-  /// What runs for it.
+  /// The tasks of the flight's steps.
   var tasks: [TaskHandle] = []
   var priority: TaskPriority?
   var progress: TransferProgress?
-  /// A Boolean value that indicates whether another reactor has stored a newer record since it
-  /// began.
+  /// A Boolean value that indicates whether another reactor has stored a newer record since the
+  /// flight began.
   var wasStoredMeanwhile = false
-  /// A Boolean value that indicates whether another reactor has written locally since it began. Its
-  /// answer is still good for its waiters, but not for one that asks later.
+  /// A Boolean value that indicates whether another reactor has written locally since the flight
+  /// began. The response still answers the flight's waiters, but not one that asks later.
   var isBeforeWrite = false
-  /// Copies that another variant has displaced since it began (RFC 9111 §4.1): its waiters may still be content with them.
+  /// The copies that another variant has displaced since the flight began (RFC 9111 §4.1). Some of
+  /// its waiters may still accept them.
   private(set) var variants: [CachedModel] = []
 
   init(_ machine: FlightMachine, under ticket: Generations.Ticket, priority: TaskPriority?) {
@@ -295,18 +307,19 @@ final class Flight {
     self.priority = priority
   }
 
-  /// Keeps a copy that another variant displaces, in place of an earlier one of the same variant.
+  /// Stores a copy that another variant displaces, and replaces an earlier copy of the same
+  /// variant.
   ///
-  /// - Returns: the earlier one, to be released after the lock.
+  /// - Returns: the replaced copy, to be released without the lock.
   func store(_ displaced: CachedModel) -> CachedModel? {
     let index = variants.firstIndex { $0.head?.variant == displaced.head?.variant }
     variants.append(displaced)
     return index.map { variants.remove(at: $0) }
   }
 
-  /// Declares stale those of the displaced copies that `isMeant` names.
+  /// Marks stale the displaced copies for which `isMeant` returns `true`.
   ///
-  /// - Returns: the copies that were replaced, to be released after the lock.
+  /// - Returns: the copies that were replaced, to be released without the lock.
   func invalidateVariants(at date: Date, where isMeant: (CachedModel) -> Bool) -> [CachedModel] {
     let replaced = variants.filter(isMeant)
     variants = variants.map { isMeant($0) ? $0.invalidated(at: date) : $0 }
@@ -314,10 +327,10 @@ final class Flight {
   }
 }
 
-/// When a key is asked for again without anybody's doing, and the task that sleeps until then.
+/// The next automatic request of a key, and the task that sleeps until then.
 final class Wakeup {
   let task: TaskHandle
-  /// On the reactor's clock, since it was made.
+  /// The time on the configuration's clock since the reactor was created.
   let at: Duration
 
   init(task: TaskHandle, at: Duration) {

@@ -2,7 +2,8 @@ import Foundation
 import Synchronization
 
 extension ReactorEngine {
-  /// Waits for what the key's flight brings. A cancelled caller leaves at once; the flight goes on for the others.
+  /// Fetches through the key's flight. A cancelled caller leaves at once; the flight goes on for
+  /// the other waiters.
   func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> CachedModel {
     let key = try flow.key(resource)
     guard !Task.isCancelled else { throw .cancelled }
@@ -15,7 +16,7 @@ extension ReactorEngine {
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         enter(waiter, key, continuation, priority)
-        // The handler below may have run before there was anybody to take out.
+        // The cancellation handler may have run before the waiter entered.
         if Task.isCancelled { leave(key, id) }
       }
     } onCancel: {
@@ -24,12 +25,12 @@ extension ReactorEngine {
     return try outcome.get()
   }
 
-  /// Fetches without a flight, for the refresh of a credential: the flight of the key may wait for that refresh. The answer is
-  /// neither shared nor stored.
+  /// Fetches without a flight, for the refresh of a credential: the key's flight may be waiting for
+  /// that refresh. The response is neither shared nor stored.
   @concurrent private func fetchAlone(
     _ resource: Resource, _ key: RecordKey, _ policy: FetchPolicy
   ) async throws(ReactorError) -> CachedModel {
-    // From the cache alone, whose flight is never made to wait for the network.
+    // A cache-only fetch never waits for the network.
     if policy.asksStoreFirst, let copy = try? await fetch(resource, .cacheOnly) {
       let status = reader.rule.status(of: copy, for: resource, at: now)
       switch FetchDecision(policy, copy, status) {
@@ -61,7 +62,7 @@ extension ReactorEngine {
 extension ReactorEngine {
   func start(_ step: FlightStep) {
     let task = spawn(on: flow.configuration.taskExecutor, priority: step.task.priority, for: step.owner) {
-      // A flight is nobody's own, whoever has begun it: its requests are signed.
+      // A flight serves any caller, so its requests are signed even if a refresh began it.
       await Refreshing.outside {
         switch step.step {
         case .load: await self.load(step)
@@ -78,7 +79,7 @@ extension ReactorEngine {
     update { $0.loaded(result, for: step, at: now) }
   }
 
-  /// Reads what is persisted, alone for the key.
+  /// Loads what is persisted, with exclusive access to the key.
   private func read(_ step: FlightStep) async -> LoadResult {
     var result = LoadResult(resource: step.resource)
     do {
@@ -95,16 +96,17 @@ extension ReactorEngine {
 
   private func request(_ step: FlightStep, _ loaded: LoadResult?) async {
     guard flow.isReachable else { return unreachable(step) }
+    // Reading the wall clock updates its lead.
     _ = now
     let lead = reader.rule.steps.lead
     let known = loaded?.snapshot ?? state.withLock { $0.entry(of: step)?.copy(answering: step.resource)?.snapshot }
     var context = FetchContext(stale: known?.isSelected(by: step.resource) == true ? known : nil)
     context.hasAskedPersistence = loaded != nil
-    // Who keeps the closure must keep neither the generation nor the task.
+    // The step may store this closure, which must retain neither the ticket nor the task.
     context.progress = { [weak self, key = step.key, flight = step.flight] progress in
       self?.update { $0.advance(key, flight, to: progress) }
     }
-    // Another attempt of the flight is about to be sent.
+    // The flow calls this before each attempt of the request.
     context.sends = { [weak self, key = step.key, flight = step.flight] in
       self?.state.withLock { $0.entry(of: key, flight: flight)?.flight?.ticket.send() }
     }
@@ -116,13 +118,14 @@ extension ReactorEngine {
     }
   }
 
-  /// Saves an answer, and gives it to whoever waits; in the order that the configuration says.
+  /// Saves a response and resolves the waiters, in the order that
+  /// ``ReactorConfiguration/waitsForSave`` sets.
   ///
-  /// - Parameter lead: the wall clock's when the request began.
+  /// - Parameter lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
   private func finish(_ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double) async {
     let saved = flow.configuration.waitsForSave ? await save(snapshot, step.resource, step.ticket) : nil
     if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(step, error) }
-    // Who gets the answer finds it with the layer's other reactors too.
+    // A caller that gets the response also finds it through the layer's other reactors.
     let stored = LayerChange.stored(step.key, step.ticket.number, snapshot.head?.variant)
     if case .saved = saved { layer.announce(stored, except: self) }
     let now = now
@@ -141,7 +144,7 @@ extension ReactorEngine {
   private func unreachable(_ step: FlightStep) {
     let now = now
     let isPaused = update { $0.unreachable(step, at: now) }
-    // It may have come back after it was looked at, and before anything waited for it.
+    // Connectivity may have returned after the check, before the flight was paused.
     if isPaused, flow.isReachable { reconnected(refreshes: false) }
   }
 

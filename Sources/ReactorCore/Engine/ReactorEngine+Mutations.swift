@@ -3,8 +3,10 @@ import HTTPTypes
 import Synchronization
 
 extension ReactorEngine {
-  /// A request that may change something on the server: never coalesced, stored or served. When the server has
-  /// accepted it, what is stored for its URL is invalidated (RFC 9111 §4.4).
+  /// Sends a request that may change something on the server. It is never coalesced, stored, or
+  /// answered from the cache.
+  ///
+  /// Once the server has accepted it, the records of its URL are invalidated (RFC 9111 §4.4).
   func send(_ resource: Resource) async throws(ReactorError) -> CachedModel {
     guard !resource.readsOnly else {
       throw .invalidResource(
@@ -34,9 +36,9 @@ extension ReactorEngine {
       switch error {
       // Nothing was sent.
       case .parser(let error) where error.reason == .unsupported: break
-      // The server has accepted it; only its answer could not be read.
+      // The server has accepted the request; only its response could not be read.
       case .parser: await invalidate(changed(by: trail, key, isAccepted: true, nil))
-      // It may have done so with a redirect that nobody follows.
+      // A redirect that nobody follows may be the server's acceptance.
       case .server(let response, _):
         let isAccepted = Invalidation.isAcceptance(response)
         await invalidate(changed(by: trail, key, isAccepted: isAccepted, response))
@@ -48,10 +50,12 @@ extension ReactorEngine {
     }
   }
 
-  /// What is stale after a change (RFC 9111 §4.4): the key where the server has accepted it, and what each hop has changed
-  /// and names, whatever became of the next.
+  /// Returns the keys that a change makes stale (RFC 9111 §4.4). These are the key itself, if the
+  /// server accepted the change, and every URL that a hop changed or named, whatever became of the
+  /// next hop.
   ///
-  /// - Parameter answer: counts where there is no trail, as of a step of one's own.
+  /// - Parameter answer: the response. It is used only if there is no trail, as with a custom
+  ///   network step.
   private func changed(
     by trail: RedirectTrail, _ key: RecordKey, isAccepted: Bool, _ answer: HTTPResponse?
   ) -> [RecordKey] {
@@ -68,7 +72,8 @@ extension ReactorEngine {
     return keys
   }
 
-  /// In a task of its own: what was cancelled after the server had accepted it has changed something too.
+  /// Invalidates the keys in a separate task: if the caller is cancelled after the server's
+  /// acceptance, the change has still happened.
   private func invalidate(_ keys: [RecordKey]) async {
     guard !keys.isEmpty else { return }
     await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority, for: LockOwner.current) {
@@ -79,10 +84,10 @@ extension ReactorEngine {
   private func invalidateURL(of key: RecordKey) async {
     var keys = Set([RecordKey.get(key)] + layer.keys(of: key.url))
     if let stored = try? await layer.cache.keys(of: key.url, in: layer.scope) { keys.formUnion(stored) }
-    // In an order that is the same in each run.
+    // Sorted, so that the order is the same in each run.
     for key in keys.sorted(by: { $0.identity < $1.identity }) {
       let ticket = layer.generations.beginInvalidation(key)
-      // Not before: what has been committed until the fence is from before this.
+      // Read after the fence: what was committed before the fence is older than this date.
       let date = now
       layer.announce(.invalidated(key, date))
       await invalidateOnDisk(ticket, date)

@@ -3,7 +3,7 @@ import HTTPTypes
 import Synchronization
 
 extension ReactorEngine {
-  /// The state that memory knows now, as a stream with this policy would show it first.
+  /// Returns the state that a stream with this policy would show first, from memory alone.
   func current(_ resource: Resource, _ policy: FetchPolicy) -> LoadState<AnyModel> {
     guard resource.readsOnly, let key = try? flow.key(resource) else {
       return LoadState(error: unobservable(resource))
@@ -13,9 +13,10 @@ extension ReactorEngine {
     return snapshot.map { loadState($0, for: resource) } ?? LoadState()
   }
 
-  /// Begins a stream: it joins a flight as the policy says.
+  /// Opens a stream, which joins the key's flight if its policy needs one.
   ///
-  /// - Parameter polling: of zero or less, and of ``Duration.never``: none.
+  /// - Parameter polling: the polling interval. With `nil`, zero, a negative interval or
+  ///   `Duration.never`, the stream does not poll.
   func subscribe(
     _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil
   ) throws(ReactorError) -> (RecordKey, FlightMachine.WaiterID) {
@@ -31,15 +32,16 @@ extension ReactorEngine {
     return (key, id)
   }
 
-  /// Ends a stream; one that waits gets `nil`.
+  /// Ends a stream. A pending call of ``next(_:_:of:)`` returns `nil`.
   func unsubscribe(_ key: RecordKey, _ id: FlightMachine.WaiterID) { update { $0.unsubscribe(key, id) } }
 
-  /// The state that the stream may know now, seen or not; `nil` after its end.
+  /// Returns the stream's current state, delivered before or not; `nil` after its end.
   func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID, of resource: Resource) -> LoadState<AnyModel>? {
     state.withLock { $0.latest(key, id) }.map { loadState($0, for: resource) }
   }
 
-  /// The next revision that the stream has not seen; `nil` once it has ended, by cancellation too.
+  /// Returns the next revision that the stream has not seen; `nil` after its end. Cancelling the
+  /// task ends the stream.
   func next(_ key: RecordKey, _ id: FlightMachine.WaiterID, of resource: Resource) async -> LoadState<AnyModel>? {
     let snapshot = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -79,7 +81,7 @@ extension ReactorEngine {
     var statuses: [KeyStatus] = []
     for start in stride(from: 0, to: keys.count, by: Self.statusBatch) {
       let batch = keys[start..<min(start + Self.statusBatch, keys.count)]
-      // Some at a time, so that nobody waits long for the lock.
+      // In batches, so that no other thread waits long for the lock.
       statuses += state.withLock { state in batch.compactMap { state.keyStatus(of: $0, at: now) } }
     }
     return statuses
@@ -94,7 +96,8 @@ extension ReactorEngine {
 
   func wentOnline() { reconnected(refreshes: true) }
 
-  /// There is connectivity: what is paused goes on and, with `refreshes`, what is observed and stale is asked for.
+  /// Resumes paused flights. With `refreshes`, also requests observed keys that are stale or whose
+  /// latest attempt failed.
   func reconnected(refreshes: Bool) {
     let now = now
     update { $0.reconnected(refreshes: refreshes, at: now) }

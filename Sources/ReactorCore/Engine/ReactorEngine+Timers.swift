@@ -1,9 +1,12 @@
 import Foundation
 
-/// The tasks that wait for something other than an answer: a time, connectivity, low power mode. Each is begun under the lock and made
-/// after it; it belongs to nobody, and ends with the engine.
+/// The tasks that wait for a time, for connectivity or for low power mode.
+///
+/// Their handles are created under the lock, and the tasks after it is released. They are detached
+/// from whatever task caused them, and end with the engine.
 extension ReactorEngine {
-  /// Sleeps until a key is to be asked for again by itself: polling and, where the configuration says so, becoming stale.
+  /// Sleeps until the next automatic request of a key: its next poll or, with
+  /// ``ReactorConfiguration/revalidatesWhenStale``, the end of its freshness.
   func startWakeup(_ task: TaskHandle, _ key: RecordKey, at time: Duration) {
     attach(task) { [weak self, sleep] in
       do { try await sleep(time) } catch { return }
@@ -13,7 +16,7 @@ extension ReactorEngine {
     }
   }
 
-  /// Removes what is unused from memory, until nothing is.
+  /// Evicts unused entries from memory until none is left.
   func startSweeping(_ task: TaskHandle) {
     let clock = flow.configuration.clock
     let first = flow.configuration.keepUnusedFor
@@ -36,7 +39,8 @@ extension ReactorEngine {
     attach(watcher) { [weak self] in
       var wasReachable = true
       for await isReachable in reachability.changes {
-        // The first value too: a flight may have been paused before the changes were watched.
+        // The first value counts too: a flight may have been paused before this task began to
+        // listen.
         if isReachable { self?.reconnected(refreshes: !wasReachable) }
         wasReachable = isReachable
       }

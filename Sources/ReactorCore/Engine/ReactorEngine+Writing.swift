@@ -5,17 +5,18 @@ import Synchronization
 extension ReactorEngine {
   enum SaveResult: Sendable {
     case saved
-    /// There is nothing new on disk: the answer may not be stored, or confirms what was not stored.
+    /// Nothing new is on disk: the response may not be stored, or confirms a copy that is not
+    /// stored.
     case notStored
-    /// There is nothing to save: it is in memory only.
+    /// Nothing can be saved: the model has no bytes and stays in memory only.
     case notEncoded
-    /// Something newer was saved, or the key was removed.
+    /// A newer value was saved, the key was removed, or the flight was cancelled.
     case outrun
     case failed(ReactorError)
   }
 
-  /// Runs the flow's save step for an answer, alone for its key, unless something newer makes it pointless. Cancelled with its
-  /// flight while it waits for its turn.
+  /// Runs the flow's save step with exclusive access to the key, unless something newer makes it
+  /// pointless. While it waits for its turn, the end of the flight cancels it.
   @concurrent func save(
     _ snapshot: Snapshot<AnyModel>, _ resource: Resource, _ ticket: Generations.Ticket
   ) async -> SaveResult {
@@ -59,7 +60,7 @@ extension ReactorEngine {
     return result
   }
 
-  /// A local write: memory and streams have it at once, whoever waits gets it, and then it is persisted.
+  /// Writes locally: memory, streams and waiters get the value at once, and then it is persisted.
   func write(_ model: AnyModel, for resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
     let snapshot = Snapshot(model: model, fetchedAt: now).withReceipt
@@ -69,7 +70,8 @@ extension ReactorEngine {
     do {
       result = try await layer.carryOut(key) { [self] in
         let result = report(await carryOut(snapshot, resource, ticket), snapshot, key)
-        // Not before it is on disk, where other types no longer find what it has replaced.
+        // Announced after the save: reactors of other types then no longer find the replaced record
+        // on disk.
         let isStored = if case .saved = result { true } else { false }
         layer.announce(.written(key, ticket.number, isStored: isStored), except: self)
         return result
@@ -81,7 +83,8 @@ extension ReactorEngine {
     if case .failed(let error) = result, flow.configuration.failsWhenSaveFails { throw error }
   }
 
-  /// Declares the copy stale, in memory and on disk; streams ask anew, and so does a flight that is under way.
+  /// Marks the copy stale in memory and on disk. Streams request it again, and a flight under way
+  /// restarts.
   func invalidate(_ resource: Resource) async {
     guard let key = try? readable(resource) else { return }
     let ticket = layer.generations.beginInvalidation(key)
@@ -103,7 +106,7 @@ extension ReactorEngine {
     }
   }
 
-  /// Forgets the resource. Whoever waits for it gets ``ReactorError/cancelled``.
+  /// Removes the resource from memory and disk. Its waiters get ``ReactorError/cancelled``.
   func remove(_ resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
     try await layer.remove(key) { [flow] in try await flow.removeFromPersistence(resource) }
@@ -123,7 +126,8 @@ extension ReactorEngine: LayerReactor {
     case .removedAll: update { $0.forget(nil) }
     case .removed(let key): update { $0.forget(key) }
     case .invalidated(let key, let date): update { $0.invalidate(key, at: date) }
-    // Another type's reactor has stored a newer record: this one's model is of an older. It is on disk to be read.
+    // A reactor of another type has stored a newer record than this one's model. It can be loaded
+    // from disk.
     case .stored(let key, let number, let variant):
       guard flow.isPersistent else { return }
       let now = now

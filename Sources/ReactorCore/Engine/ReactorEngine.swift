@@ -1,31 +1,34 @@
 import Foundation
 import Synchronization
 
-/// What a ``Reactor`` is inside: the shell around the state machines. It locks, asks, unlocks, and only then does I/O, resumes
-/// or calls anybody's code.
+/// The engine behind a ``Reactor``: the shell around the state machines. It locks, calls one method
+/// of the state, and unlocks. Only then does it perform I/O, resume continuations or call user
+/// code.
 ///
-/// The path: ``hit(_:_:)`` asks memory on the caller's own executor. On a miss the caller joins the key's ``FlightMachine``, which runs in
-/// tasks of its own: load, request, save (`ReactorEngine+Fetching`, `EngineState+Flights`).
+/// ``hit(_:_:)`` looks in memory on the caller's executor. After a miss, the caller joins the key's
+/// ``FlightMachine``. Its steps run in tasks of their own: load, request, save
+/// (`ReactorEngine+Fetching`, `EngineState+Flights`).
 @usableFromInline final class ReactorEngine: Sendable {
   let flow: ReactorFlow<AnyModel>
   let layer: LayerContext
-  /// The model's, for events.
+  /// The name of the model type, for events.
   let name: String
-  /// The clock's time since the reactor was made.
+  /// The time on the configuration's clock since the reactor was created.
   let elapsed: @Sendable () -> Duration
-  /// Sleeps until that time.
+  /// Suspends until the clock shows this time.
   let sleep: @Sendable (_ until: Duration) async throws -> Void
-  /// What is asked before the lock is.
+  /// The reader that answers hits without the engine's lock.
   let reader: MemoryReader
-  /// Guards everything that changes.
+  /// The state and the lock that guards it.
   let state: Mutex<EngineState>
-  /// Not under the lock, for which a thousand callers of one key wait.
+  /// The number of the latest waiter. Atomic, since a thousand callers of one key may contend for
+  /// the lock.
   private let lastID = Atomic<UInt64>(0)
 
   init<Model>(_ flow: ReactorFlow<Model>) {
     let flow = flow.erased
     self.flow = flow
-    // Most are short enough to need no memory, unless they are interpolated.
+    // Most type names are short enough to need no allocation. String interpolation would allocate.
     name = String(describing: Model.self)
     layer = flow.layer
     let configuration = flow.configuration
@@ -34,7 +37,7 @@ import Synchronization
     state = Mutex(EngineState(flow.layer, configuration, reader, name: name))
     layer.add(self)
     flow.decoded.connect { [weak self] key in
-      // What is stored is another's, even where it has the same times.
+      // The stored record replaces an outdated copy, even if both have the same dates.
       self?.state.withLock { state in state.memory.entries[key].flatMap { $0.isOutdated ? nil : $0.copy } }
     }
   }
@@ -54,10 +57,10 @@ import Synchronization
     return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
-  /// The wall clock's time. Not to be asked for under a lock.
+  /// The wall clock's time. Read it without the lock: the clock is user code.
   var now: Date { reader.rule.steps.now() }
 
-  /// Of a waiter, which is a caller or a stream.
+  /// Returns the number of a new waiter, which is a caller or a stream.
   func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
   /// Changes the state under the lock, then delivers the events and runs the effects.
@@ -92,16 +95,16 @@ import Synchronization
 }
 
 extension ReactorEngine {
-  /// What memory has for `resource`, where the policy is content with it. Never suspends.
+  /// Returns the cached model if the policy accepts it. Never suspends.
   @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
     guard layer.events.hasObservers else { return reader.hit(resource, policy) }
-    // Bound only here: it is a reference more, and most hits have no listener.
+    // Bound only here: it costs one more reference, and most hits have no listener.
     let events = layer.events
     var due: (turn: EventHub.Turn, key: RecordKey)?
     let model = reader.hit(resource, policy) { key in
       due = events.beginTurn(orEnqueue: memoryHit(of: key)).map { ($0, key) }
     }
-    // Taken and not copied, here as in the hub: counting references is what an event costs.
+    // Taken instead of copied, here and in the hub: counting references is what an event costs.
     if let (turn, key) = due.take() { events.deliver(memoryHit(of: key), in: turn) }
     return model
   }
@@ -110,12 +113,12 @@ extension ReactorEngine {
     ReactorEvent(key: key, model: name, kind: .memoryHit)
   }
 
-  /// What is to be had where memory did not answer.
+  /// Fetches a model after a miss in memory.
   @usableFromInline func missed(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> AnyModel {
     try await read(resource, policy).model
   }
 
-  /// What memory has, fresh or not.
+  /// Returns the cached model, fresh or stale; `nil` if there is none.
   @usableFromInline func cached(_ resource: Resource) -> AnyModel? {
     if let model = reader.cached(resource) { return model }
     guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
@@ -128,21 +131,21 @@ extension ReactorEngine {
   }
 }
 
-/// The answer to a fetch, with all that a ``ModelResponse`` needs.
+/// The answer to a fetch, with everything that a ``ModelResponse`` needs.
 struct EngineResponse: Sendable {
   let copy: CachedModel
   let origin: Origin
   let isFresh: Bool
-  /// When it was looked at.
+  /// The wall clock's time of the answer.
   let date: Date
   let resource: Resource
-  /// The URL that was asked for; `nil` without a backend.
+  /// The requested URL; `nil` without a backend.
   let url: String?
   let secretQueryItems: Set<String>
 }
 
 extension ReactorEngine {
-  /// The same as a fetch, with the exchange that the model was made from.
+  /// Fetches a model with the exchange that it was made from.
   func response(to resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> EngineResponse {
     let key = try flow.key(resource)
     let known = state.withLock { $0.memory.entries[key]?.copy }
@@ -150,7 +153,7 @@ extension ReactorEngine {
     return try response(copy, origin: copy === known ? .memory : copy.origin, to: resource)
   }
 
-  /// The same of a request that may change something.
+  /// Sends a request that may change something, and returns the model with its exchange.
   func response(toSending resource: Resource) async throws(ReactorError) -> EngineResponse {
     try response(try await send(resource), origin: .network, to: resource)
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// One open stream; it ends with this object, or before.
+/// An open stream of states. It ends with ``end()``, or when this object is released.
 final class Subscription<Model: Sendable>: Sendable {
   private let engine: ReactorEngine
   private let resource: Resource
@@ -20,7 +20,8 @@ final class Subscription<Model: Sendable>: Sendable {
 
   deinit { end() }
 
-  /// The next state, once there is one; `nil` after the end, and when the task is cancelled, which is the end too.
+  /// Returns the next state once there is one; `nil` after the end. Cancelling the task ends the
+  /// stream.
   func next() async -> LoadState<Model>? {
     switch place {
     case .success((let key, let id)): return await engine.next(key, id, of: resource)?.typed(as: Model.self)
@@ -31,7 +32,8 @@ final class Subscription<Model: Sendable>: Sendable {
     }
   }
 
-  /// What is known now, given before or not; `nil` after the end. ``next()`` gives what is newer.
+  /// Returns the current state, delivered before or not; `nil` after the end. ``next()`` then
+  /// returns only newer states.
   func latest() -> LoadState<Model>? {
     switch place {
     case .success((let key, let id)): engine.latest(key, id, of: resource)?.typed(as: Model.self)
@@ -44,33 +46,35 @@ final class Subscription<Model: Sendable>: Sendable {
   }
 }
 
-/// One open stream. Guarded by the reactor's lock; by reference, since each change of a value in a dictionary allocates.
+/// An open stream, as the engine sees it. Guarded by the reactor's lock. A class, because changing
+/// a value in a dictionary allocates.
 final class Subscriber {
   let resource: Resource
   let policy: FetchPolicy
-  /// Of the task that iterates, where that works for an owner.
+  /// The wait of the task that iterates, if that task works for an owner.
   let wait: LockOwner.Wait?
-  /// How often the network is asked for it.
+  /// The polling interval; `nil` for none.
   let polling: Duration?
-  /// The clock's time at which it subscribed.
+  /// The clock's time of the subscription.
   let since: Duration
-  /// Of the task that began it: what is asked for by itself is asked at it, whoever causes that.
+  /// The priority of the task that subscribed. Automatic requests run at this priority, whatever
+  /// causes them.
   let priority: TaskPriority
-  /// A Boolean value that indicates whether its policy lets it show what the key has.
+  /// A Boolean value that indicates whether the policy lets the stream show the key's copy.
   var showsValue: Bool
-  /// A Boolean value that indicates whether the copy has come since it subscribed; one that was
-  /// there comes, to it, from memory.
+  /// A Boolean value that indicates whether the copy arrived after the subscription. The stream
+  /// reports ``Origin/memory`` for an earlier one.
   var sawItArrive = false
-  /// Its latest copy, where the key's is another variant (RFC 9111 §4.1).
+  /// The stream's latest copy, if the key's copy is another variant (RFC 9111 §4.1).
   var ownVariant: CachedModel?
-  /// A Boolean value that indicates whether it was told that nothing is cached, which concerns no
-  /// other stream.
+  /// A Boolean value that indicates whether this `cacheOnly` stream found nothing cached. Other
+  /// streams are unaffected.
   var isNotCached = false
-  /// Of the latest change that concerned it alone.
+  /// The revision of the latest change that concerned this stream alone.
   var revision: UInt64 = 0
-  /// The revision that it was given last.
+  /// The revision that the stream received last.
   var delivered: UInt64?
-  /// Set while it waits for the next revision.
+  /// The pending call for the next revision; `nil` if none waits.
   var continuation: CheckedContinuation<KeySnapshot?, Never>?
 
   init(
@@ -86,15 +90,16 @@ final class Subscriber {
     self.showsValue = showsValue
   }
 
-  /// The stream as a waiter of a flight.
+  /// Returns the stream as a waiter of a flight.
   ///
-  /// - Parameter policy: `nil`: its own.
+  /// - Parameter policy: the policy of the waiter; `nil` for the stream's own.
   func waiter(_ id: FlightMachine.WaiterID, _ policy: FetchPolicy? = nil) -> FlightMachine.Waiter {
     FlightMachine.Waiter(id: id, kind: .stream, resource: resource, policy: policy ?? self.policy, wait: wait)
   }
 }
 
-/// What one stream may know of a key at one revision; a ``LoadState`` is made of it outside the lock.
+/// The state of a key that one stream may see, at one revision. The shell makes a ``LoadState`` of
+/// it without the lock.
 struct KeySnapshot: Sendable {
   var copy: CachedModel?
   var error: ReactorError?
@@ -103,11 +108,12 @@ struct KeySnapshot: Sendable {
   var origin: Origin?
   var revision: UInt64
   var valueRevision: UInt64
-  /// A Boolean value that indicates whether it was removed, and nobody asks.
+  /// A Boolean value that indicates whether the key was removed and no request is under way.
   var isRemoved: Bool
 }
 
-/// The wait of a stream that has nothing more to say: it ends with its subscriber, by cancellation.
+/// The wait of a stream for an invalid resource. After its error, such a stream yields nothing
+/// until its task is cancelled.
 final class CancellationWait: Sendable {
   private struct State {
     var isFirst = true
@@ -117,7 +123,7 @@ final class CancellationWait: Sendable {
 
   private let state = Mutex(State())
 
-  /// `true` once.
+  /// `true` at the first access only.
   var isFirst: Bool {
     state.withLock { state in
       defer { state.isFirst = false }
@@ -128,7 +134,8 @@ final class CancellationWait: Sendable {
   func untilCancelled() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // Of two that wait at once, which no iterator is made for, the earlier gets the end.
+        // Iterators are not called concurrently. If two calls overlap, the earlier one gets the
+        // end.
         let due: CheckedContinuation<Void, Never>? = state.withLock { state in
           if state.isCancelled { return continuation }
           defer { state.continuation = continuation }
