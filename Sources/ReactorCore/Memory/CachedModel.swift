@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A decoded model with what its freshness needs. Immutable, and one reference to pass.
+/// A decoded model with the metadata that its freshness needs. Immutable, and passed as one
+/// reference.
 final class CachedModel: Sendable {
   let key: RecordKey
   let model: AnyModel
@@ -10,11 +11,12 @@ final class CachedModel: Sendable {
   private let headBox: HeadBox?
   let origin: Origin
   let freshness: Freshness
-  /// Bytes of payload that it was made from.
+  /// The size in bytes of the payload that the model was made from.
   let cost: Int
-  /// ``ClockSteps/lead`` when it came into memory.
+  /// The ``ClockSteps/lead`` when the copy entered memory.
   let lead: Double
-  /// The number of the request or the write that brought it; zero where it was loaded, since another process may have stored it.
+  /// The number of the request or the write that produced the copy. Zero for a loaded copy, since
+  /// another process may have stored it.
   let generation: Generation
 
   convenience init(
@@ -27,7 +29,7 @@ final class CachedModel: Sendable {
       cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead, generation: generation)
   }
 
-  /// By reference, since it is large, and a model that no server has sent has none.
+  /// A class, since the head is large, and a local model has none.
   private final class HeadBox: Sendable {
     let head: Record.Head
 
@@ -49,17 +51,20 @@ final class CachedModel: Sendable {
     self.generation = generation
   }
 
-  /// When it was asked for, which decides whether it may know of a change, as it does for answers: one that was under way comes after the
-  /// change, and is from before it. A step that says "unchanged" has given it a new ``fetchedAt``; then that counts.
+  /// The time of the request, which decides whether the copy can reflect a change. A response that
+  /// was under way during a change arrives after it, but is from before it. A step that reports an
+  /// unchanged model renews ``fetchedAt``, which then counts.
   var askedAt: Date {
     guard let head, head.receivedAt == fetchedAt else { return fetchedAt }
     return min(head.requestedAt, fetchedAt)
   }
 
-  /// Returns `true` where it is newer than `other`, if no generation says so: another process may have stored that, or an
-  /// earlier one. The one that was asked for later is newer, even where it arrived earlier. A time in the future is from a
-  /// clock that was set back since, and is older than any of the past; but a local value goes only for one that is known to
-  /// be newer.
+  /// Returns `true` if this copy is newer than `other`, for copies that no generation orders:
+  /// another process may have stored either.
+  ///
+  /// The copy that was requested later is newer, even if it arrived earlier. A date in the future
+  /// is from a clock that was set back since, and is older than any date in the past. A local value
+  /// yields only to a copy that is known to be newer.
   func isNewer(thanStored other: CachedModel, at now: Date) -> Bool {
     let (isAhead, otherIsAhead) = (askedAt > now, other.askedAt > now)
     guard isAhead == otherIsAhead else { return otherIsAhead || origin == .local }
@@ -67,7 +72,7 @@ final class CachedModel: Sendable {
     return (askedAt, fetchedAt) > (other.askedAt, other.fetchedAt)
   }
 
-  /// The same model, declared stale at `date` at the latest.
+  /// Returns the same model, marked stale as of `date` or earlier.
   func invalidated(at date: Date) -> CachedModel {
     var freshness = freshness
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
@@ -76,59 +81,62 @@ final class CachedModel: Sendable {
       generation: generation)
   }
 
-  /// Returns whether it holds the very model of `other`, however fresh they are. A 304 confirms
-  /// one, and is no new value.
+  /// Returns `true` if both copies hold the same instance of a model, however fresh they are. A 304
+  /// confirms a model and is not a new value.
   func isSameValue(as other: CachedModel?) -> Bool { other.map { model.isSame(as: $0.model) } ?? false }
 
-  /// What a flow's step is given: the model without the bytes.
+  /// The snapshot for a flow's steps: the model without its bytes.
   var snapshot: Snapshot<AnyModel> { Snapshot(model: model, fetchedAt: fetchedAt, head: head) }
 
-  /// Returns whether a resource with these header fields is answered by it (RFC 9111 §4.1).
+  /// Returns `true` if this copy answers a resource with these header fields (RFC 9111 §4.1).
   func isSelected(by resource: Resource) -> Bool { head?.variant?.matches(resource.headers) ?? true }
 
-  /// Returns whether it may be shown outside of the stream that it arrived in.
+  /// Returns `true` if the copy may be shown outside of the stream in which it arrived.
   func isVisible(to resource: Resource) -> Bool { !freshness.isNoStore && isSelected(by: resource) }
 
-  /// Returns whether no resource is answered by both this copy and a record of `variant`, as far as
-  /// that is known.
+  /// Returns `true` if it is known that no resource is answered by both this copy and a record of
+  /// `variant`.
   func isAnotherVariant(than variant: Variant?) -> Bool {
     guard let own = head?.variant, let variant, own.isMatchable, own.names == variant.names else { return false }
     return own != variant
   }
 
-  /// Returns whether it is known to be another variant than the one that `resource` asks for. With
-  /// `Vary: *` it never is: whoever waits or watches while it arrives may have it.
+  /// Returns `true` if the copy is known to be another variant than the one that `resource`
+  /// requests. With `Vary: *` it never is: those that wait for it or observe it as it arrives may
+  /// use it.
   func isAnotherVariant(for resource: Resource) -> Bool {
     head?.variant?.names != ["*"] && !isSelected(by: resource)
   }
 }
 
 extension Snapshot {
-  /// Returns whether a resource with these header fields is answered by it (RFC 9111 §4.1).
+  /// Returns `true` if this snapshot answers a resource with these header fields (RFC 9111 §4.1).
   func isSelected(by resource: Resource) -> Bool { head?.variant?.matches(resource.headers) ?? true }
 }
 
-/// How long copies are fresh by a reactor's configuration.
+/// The freshness settings of a reactor's configuration.
 struct FreshnessRule: Sendable {
-  /// Seconds, where neither the resource nor the response says anything.
+  /// Seconds of freshness if neither the resource nor the response sets a lifetime.
   let fallback: Double
-  /// Seconds.
+  /// Seconds for which a stale copy may serve as a fallback for an error.
   let staleIfError: Double
   let steps: ClockSteps
 
-  /// The status of a copy for `resource`; `nil` where it may not be kept, or is another variant.
+  /// Returns the status of a copy for `resource`; `nil` if it may not be stored or is another
+  /// variant.
   func status(of copy: CachedModel, for resource: Resource, at now: Date) -> CopyStatus? {
     copy.isSelected(by: resource) ? status(ofSelected: copy, for: resource, at: now) : nil
   }
 
-  /// The same of a copy that is known to answer the resource.
+  /// Returns the status of a copy that is known to answer `resource`.
   func status(ofSelected copy: CachedModel, for resource: Resource, at now: Date) -> CopyStatus? {
     copy.freshness.status(
       at: now, setBack: steps.setBack(since: copy.lead), freshFor: resource.freshFor?.inSeconds, fallback: fallback,
       staleIfError: staleIfError)
   }
 
-  /// Seconds for which a copy is fresh from now on; `nil` where it is stale, or is none for `resource`.
+  /// Returns the seconds for which a copy remains fresh; `nil` if it is stale or does not answer
+  /// `resource`.
   func rest(_ copy: CachedModel, for resource: Resource, at now: Date) -> Double? {
     guard copy.isSelected(by: resource) else { return nil }
     return copy.freshness.rest(
@@ -136,26 +144,28 @@ struct FreshnessRule: Sendable {
   }
 }
 
-/// A model whose type only its reactor knows: one reference, whatever its size.
+/// A model without its static type: one reference, whatever its size.
 ///
-/// Nothing beneath ``Reactor`` is generic. What another module makes a generic type of is not specialized for it, and asks for metadata at
-/// each step; so what opens the box is inlinable there.
+/// Nothing beneath ``Reactor`` is generic. A generic type of this module is not specialized for a
+/// type of another module, and looks up metadata at each step. The code that opens the box is
+/// inlinable for that reason.
 @usableFromInline struct AnyModel: Sendable {
   @usableFromInline let box: any AnyObject & Sendable
 
   init<Model: Sendable>(_ model: Model) { box = Box(model) }
 
-  /// The model of a box that ``box`` gave.
+  /// Wraps a box that was read from ``box``.
   init(in box: any AnyObject & Sendable) { self.box = box }
 
-  /// Returns whether both are one model: not an equal one, but the one that was parsed, written or
-  /// loaded once.
+  /// Returns `true` if both are the same instance. Equal models that were parsed separately are
+  /// not.
   func isSame(as other: AnyModel) -> Bool { box === other.box }
 
-  /// The model of the reactor that it belongs to.
+  /// Returns the model, whose type is that of the reactor that it belongs to.
   ///
-  /// - Parameter type: what it was made of: to ask takes as long as the rest of a hit, and each reactor has one type. Said in full, since
-  ///   an optional chain may infer the optional. Checked in debug builds.
+  /// - Parameter type: the type that the model was created with, which is checked in debug builds
+  ///   only. A dynamic cast would take as long as the rest of a hit, and each reactor has one type.
+  ///   It is an argument because an optional chain may infer the optional type.
   @inlinable func model<Model: Sendable>(as type: Model.Type) -> Model {
     unsafeDowncast(box, to: Box<Model>.self).model
   }
@@ -166,12 +176,13 @@ struct FreshnessRule: Sendable {
   }
 }
 
-/// A way for a flow's steps to ask its reactor's memory for the model that was made from a record, so that the bytes need not be parsed
-/// again. Empty until a reactor runs the flow.
+/// The look-up that lets a flow's steps find, in the reactor's memory, the model that was made from
+/// a record. Its bytes then need not be parsed again. Empty until a reactor runs the flow.
 final class DecodedModelLookup: Sendable {
   typealias Find = @Sendable (RecordKey) -> CachedModel?
 
-  /// A function that is the whole of what a lock holds would be wrapped anew whenever the lock gives it out, and stay so.
+  /// A box for the function. A lock that held the function itself would wrap it in another thunk at
+  /// each access, and the thunks would accumulate.
   private struct Memory {
     var find: Find
   }
@@ -180,7 +191,7 @@ final class DecodedModelLookup: Sendable {
 
   func connect(_ find: @escaping Find) { memory.withLock { $0 = Memory(find: find) } }
 
-  /// The model in memory, if it was made from this very exchange.
+  /// Returns the model in memory if it was made from this exchange.
   func model(of key: RecordKey, from head: Record.Head) -> AnyModel? {
     guard let copy = memory.withLock({ $0 })?.find(key), let own = copy.head, own.isSameExchange(as: head)
     else { return nil }

@@ -1,21 +1,25 @@
 import Foundation
 import Synchronization
 
-/// Sees when the wall clock was set back, so that no copy in memory lives longer for it.
+/// Detects that the wall clock was set back, so that no copy in memory stays fresh for longer.
 ///
-/// The wall clock's lead over the monotonic one stays the same until somebody sets the wall clock. A
-/// copy has the lead of its beginning (``CachedModel/lead``): where the present lead is less, the copy is older
-/// by as much than the wall clock says. The monotonic clock is read only when the wall clock shows
-/// another millisecond than at the last look, so that a hit need not read two clocks.
+/// The lead of the wall clock over the monotonic clock is constant until the wall clock is set.
+/// Each copy records the lead at its beginning (``CachedModel/lead``). If the present lead is
+/// smaller, the wall clock was set back by the difference, and the copy is older by as much.
+///
+/// The monotonic clock is read only if the wall clock has moved by a millisecond since the last
+/// reading, so that a hit need not read two clocks.
 final class ClockSteps: Sendable {
   private let wall: @Sendable () -> Date
   private let elapsed: @Sendable () -> Duration
-  /// Bits of the wall clock's seconds at the last look, and of the lead.
+  /// The wall clock's seconds at the last reading of both clocks, as bits.
   private let looked: Atomic<UInt64>
+  /// The lead at that reading, as bits.
   private let seen: Atomic<UInt64>
-  /// In seconds.
+  /// The change of the wall clock, in seconds, after which the monotonic clock is read again.
   private static let interval = 0.001
-  /// In seconds: the two clocks are not read at the same moment, and one may be set a little at a time.
+  /// The decrease of the lead, in seconds, that is ignored. The two clocks are not read at the same
+  /// instant, and the system may adjust the wall clock in small steps.
   private static let tolerance = 0.01
 
   init(wall: @escaping @Sendable () -> Date, elapsed: @escaping @Sendable () -> Duration) {
@@ -26,7 +30,7 @@ final class ClockSteps: Sendable {
     _ = now()
   }
 
-  /// The wall clock's time. To be called under no lock, since both clocks are their user's.
+  /// Returns the wall clock's time. Call it without a lock: both clocks are user code.
   @inline(__always)
   func now() -> Date {
     let date = wall()
@@ -36,10 +40,11 @@ final class ClockSteps: Sendable {
     return date
   }
 
-  /// Seconds by which the wall clock was ahead of the monotonic one when ``now()`` was called last.
+  /// The seconds by which the wall clock was ahead of the monotonic clock at the last reading by
+  /// ``now()``.
   var lead: Double { Double(bitPattern: seen.load(ordering: .relaxed)) }
 
-  /// Seconds by which the wall clock was set back since its lead was `lead`.
+  /// Returns the seconds by which the wall clock was set back since its lead was `lead`.
   @inline(__always)
   func setBack(since lead: Double) -> Double {
     let lost = lead - self.lead

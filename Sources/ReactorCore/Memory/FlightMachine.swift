@@ -1,11 +1,12 @@
 import HTTPTypes
 
-/// The work under way for one key, and who waits for it: a state machine that returns actions.
+/// The work under way for one key and its waiters: a state machine that returns actions.
 ///
-/// It knows neither models nor tasks nor time. Waiters join with a policy; the network is asked at most once, and
-/// persistence at most once for the same header fields, one load after the other: other fields may ask for another variant
-/// (RFC 9111 §4.1). Each waiter is resolved by the first answer that its policy may use. When the last waiter is gone, the
-/// flight ends. The shell performs what is returned, after it has unlocked.
+/// The machine does not see models, tasks or time. Waiters join with a policy. At most one request
+/// is under way, and the waiters share it. Persistence is asked once for the same header fields,
+/// one load at a time: other fields may select another variant (RFC 9111 §4.1). The first answer
+/// that a waiter's policy accepts resolves that waiter. The flight ends with its last waiter. The
+/// shell performs the returned actions after it unlocks.
 struct FlightMachine: Sendable {
   typealias WaiterID = UInt64
 
@@ -15,7 +16,7 @@ struct FlightMachine: Sendable {
     var kind: Kind
     var resource: Resource
     var policy: FetchPolicy
-    /// Of the task that awaits it, where that works for an owner.
+    /// The wait of the task that awaits the flight, if that task works for an owner.
     var wait: LockOwner.Wait?
     fileprivate var waitsFor: Stage = .persistence
 
@@ -27,7 +28,7 @@ struct FlightMachine: Sendable {
       self.wait = wait
     }
 
-    /// The layer itself, which revalidates for nobody who waits.
+    /// Returns the layer itself as a waiter: a revalidation that no caller waits for.
     static func background(_ resource: Resource, _ policy: FetchPolicy) -> Waiter {
       Waiter(id: FlightMachine.background, kind: .background, resource: resource, policy: policy)
     }
@@ -35,43 +36,44 @@ struct FlightMachine: Sendable {
 
   fileprivate enum Stage: Sendable {
     case persistence, network
-    /// The network failed; persistence may have something that stands in.
+    /// The network failed, and a persisted copy may serve as the fallback.
     case fallback(ReactorError)
   }
 
   enum Action: Sendable {
-    /// Load what persistence has for the resource, and report it to ``loaded(answers:copy:)``.
+    /// Load the persisted record for the resource, and report it to ``loaded(answers:copy:)``.
     case load(Resource)
     case request(Resource)
-    /// The waiter gets the copy that the key has now. A stream may stay a waiter after it.
+    /// Resolve the waiter with the key's current copy. A stream may remain a waiter.
     case use(Waiter)
     case fail(Waiter, ReactorError)
-    /// Nobody waits any more: whatever still runs is to be cancelled.
+    /// End the flight, which has no waiters left, and cancel its tasks.
     case end
   }
 
   private enum Request { case notAsked, running, paused, failed(ReactorError) }
 
-  /// Tells this flight from an earlier one of the key: answers to that one are not its.
+  /// The number that distinguishes this flight from the key's earlier flights. Their results are
+  /// ignored.
   let id: UInt64
   private(set) var waiters = FlightWaiters()
-  /// The header fields that a load is under way for.
+  /// The header fields of the load under way.
   private var fieldsLoading: HTTPFields?
   /// The header fields that persistence has answered for.
   private var fieldsLoaded: Set<HTTPFields> = []
   private var request = Request.notAsked
 
-  /// The layer's number as a waiter.
+  /// The waiter number of the layer.
   static let background: WaiterID = 0
 
   init(id: UInt64) { self.id = id }
 
-  /// A Boolean value that indicates whether it waits for connectivity.
+  /// A Boolean value that indicates whether the flight waits for connectivity.
   var isPaused: Bool {
     if case .paused = request { true } else { false }
   }
 
-  /// What it does now.
+  /// The present phase of the flight.
   var phase: FlightPhase {
     switch request {
     case .notAsked, .failed: .loading
@@ -83,7 +85,7 @@ struct FlightMachine: Sendable {
   /// A Boolean value that indicates whether a background revalidation is under way.
   var hasBackgroundWaiter: Bool { waiters.contains(Self.background) }
 
-  /// The status of the copy at hand for a resource.
+  /// Returns the status of the available copy for a resource.
   typealias CopyStatuses = (Resource) -> CopyStatus?
 
   mutating func join(_ waiter: Waiter, copy: CopyStatuses) -> [Action] {
@@ -106,15 +108,15 @@ struct FlightMachine: Sendable {
     return finish([])
   }
 
-  /// Persistence has answered; what it had is the key's copy by now. Waiters whom that does not answer get a load of their
-  /// own.
+  /// Processes the result of a load, which is the key's copy by now. Waiters that need another
+  /// variant get a load of their own.
   ///
-  /// - Parameter answers: whether what was loaded is what a resource asks for.
+  /// - Parameter answers: returns `true` if the loaded record answers a resource.
   mutating func loaded(answers: (Resource) -> Bool = { _ in true }, copy: CopyStatuses) -> [Action] {
     if let fields = fieldsLoading.take() { fieldsLoaded.insert(fields) }
     var actions: [Action] = []
     let waiting = waiters.inOrder
-    // Mostly all have the fields that were asked for; only the others need a look at the variant.
+    // Most waiters have the fields of the load. Only the others need a comparison of variants.
     for waiter in waiting where !hasLoaded(waiter) && answers(waiter.resource) {
       fieldsLoaded.insert(waiter.resource.headers)
     }
@@ -130,17 +132,17 @@ struct FlightMachine: Sendable {
     return finish(actions)
   }
 
-  /// The network has answered; its model is the key's copy by now.
+  /// Processes the network's response, which is the key's copy by now.
   ///
-  /// - Parameter answers: whether it is what the resource asks for. The waiters for whom it is another variant stay: the
-  ///   flight is to be begun again for them.
+  /// - Parameter answers: returns `true` if the response answers a resource. Waiters that need
+  ///   another variant remain, and the flight restarts for them.
   mutating func succeeded(answers: (Resource) -> Bool = { _ in true }) -> [Action] {
     let answered = waiters.inOrder.filter { answers($0.resource) }
     for waiter in answered { waiters.remove(waiter.id) }
     return finish(answered.map { .use($0) })
   }
 
-  /// The network has failed.
+  /// Processes the failure of a request.
   mutating func failed(_ error: ReactorError, copy: CopyStatuses) -> [Action] {
     request = .failed(error)
     var actions: [Action] = []
@@ -150,9 +152,10 @@ struct FlightMachine: Sendable {
     return finish(actions)
   }
 
-  /// There is no connectivity: streams wait for it, the others fail now.
+  /// Processes a lack of connectivity. Streams wait until it returns; the others get a fallback or
+  /// fail.
   mutating func unreachable(copy: CopyStatuses) -> [Action] {
-    // Those too that wait for persistence: they may have to ask next.
+    // Streams that wait for persistence are included: they may need the network next.
     let streams = waiters.inOrder.filter { $0.kind == .stream }
     for waiter in streams { waiters.remove(waiter.id) }
     var actions = failed(.noConnectivity, copy: copy)
@@ -164,7 +167,7 @@ struct FlightMachine: Sendable {
     return actions
   }
 
-  /// There is connectivity again.
+  /// Resumes the request after connectivity has returned.
   mutating func reconnected() -> [Action] {
     guard case .paused = request else { return [] }
     guard let first = waiters.inOrder.first(where: \.isWaitingForNetwork) ?? waiters.first else { return [] }
@@ -172,7 +175,7 @@ struct FlightMachine: Sendable {
     return [.request(first.resource)]
   }
 
-  /// The same waiters in a new flight; they ask from the beginning.
+  /// Returns a new flight with the same waiters, which start from the beginning.
   func restarted(id: UInt64, copy: CopyStatuses) -> (FlightMachine, [Action]) {
     var flight = FlightMachine(id: id)
     var actions: [Action] = []
@@ -182,10 +185,10 @@ struct FlightMachine: Sendable {
 }
 
 extension FlightMachine {
-  /// Persistence was asked for `waiter`; what does its policy make of the copy?
+  /// Applies the policy of `waiter` to the copy, after persistence was asked for it.
   private mutating func decide(for waiter: Waiter, copy: CopyStatuses, into actions: inout [Action]) {
     switch FetchDecision(waiter.policy, copy(waiter.resource)) {
-    // The layer is there to ask the network: a copy that may be served stale is no answer to it.
+    // The layer waits to revalidate, so a stale copy does not resolve it.
     case .useAndRevalidate where waiter.kind == .background: ask(for: waiter, isNew: false, copy: copy, into: &actions)
     case .use: resolve(waiter, .use(waiter), into: &actions)
     case .notCached: resolve(waiter, .fail(waiter, .notCached), into: &actions)
@@ -196,8 +199,8 @@ extension FlightMachine {
     }
   }
 
-  /// The layer takes the place of a waiter that was content with a stale copy. A stream stays itself, so that it sees
-  /// the answer and can wait for connectivity.
+  /// Replaces a caller that accepted a stale copy with the layer. A stream stays a waiter itself,
+  /// so that it sees the response and can wait for connectivity.
   private mutating func revalidate(_ waiter: Waiter, copy: CopyStatuses, into actions: inout [Action]) {
     var successor = waiter
     if waiter.kind == .caller {
@@ -219,7 +222,8 @@ extension FlightMachine {
     case .running: break
     case .paused where waiter.kind == .stream: showWhilePaused(waiter, copy: copy, into: &actions)
     case .failed(let error) where !isNew:
-      // It was asked while this waiter waited for persistence: that was its request too.
+      // The request failed while this waiter waited for persistence, so it was this waiter's
+      // request too.
       fall(waiter, error, copy: copy, into: &actions)
     case .paused, .failed:
       request = .running
@@ -239,7 +243,7 @@ extension FlightMachine {
     }
   }
 
-  /// A stream that waits for connectivity shows meanwhile what stands in for the network's failure.
+  /// Shows a stream that waits for connectivity the fallback for a failed request.
   private mutating func showWhilePaused(_ waiter: Waiter, copy: CopyStatuses, into actions: inout [Action]) {
     if waiter.policy.servesStale(copy(waiter.resource), on: .noConnectivity) {
       actions.append(.use(waiter))
@@ -250,7 +254,7 @@ extension FlightMachine {
 
   private func hasLoaded(_ waiter: Waiter) -> Bool { fieldsLoaded.contains(waiter.resource.headers) }
 
-  /// Returns whether a load of its own would help the waiter.
+  /// Returns `true` if the waiter needs a load of its own.
   private func wantsLoad(_ waiter: Waiter) -> Bool {
     guard !hasLoaded(waiter) else { return false }
     return switch waiter.waitsFor {
@@ -259,7 +263,7 @@ extension FlightMachine {
     }
   }
 
-  /// Begins a load for `waiter`. One at a time: the end of the one under way begins the next.
+  /// Begins a load for `waiter`. Loads run one at a time: the end of one begins the next.
   private mutating func load(for waiter: Waiter, into actions: inout [Action]) {
     guard fieldsLoading == nil, !hasLoaded(waiter) else { return }
     fieldsLoading = waiter.resource.headers
@@ -271,7 +275,7 @@ extension FlightMachine {
     actions.append(action)
   }
 
-  /// An empty flight ends, and starts nothing first.
+  /// Returns the actions. An empty flight only resolves its waiters and ends.
   private func finish(_ actions: [Action]) -> [Action] {
     guard waiters.isEmpty else { return actions }
     return actions.filter(\.isResolution) + [.end]
@@ -293,7 +297,8 @@ extension FlightMachine.Action {
   }
 }
 
-/// Who waits for a flight, in the order of joining. Each is found by its number, so that thousands may come and go.
+/// The waiters of a flight, in the order in which they joined. They are stored by number, so that
+/// thousands may come and go.
 struct FlightWaiters: Sendable {
   private struct Place: Sendable {
     let order: UInt64
@@ -307,7 +312,7 @@ struct FlightWaiters: Sendable {
   var first: FlightMachine.Waiter? { places.values.min { $0.order < $1.order }?.waiter }
   var inOrder: [FlightMachine.Waiter] { places.values.sorted { $0.order < $1.order }.map(\.waiter) }
 
-  /// The waits of those that work for an owner.
+  /// The waits of those waiters whose tasks work for an owner.
   var waits: [LockOwner.Wait] { places.values.compactMap(\.waiter.wait) }
 
   func contains(_ id: FlightMachine.WaiterID) -> Bool { places[id] != nil }
@@ -326,12 +331,12 @@ struct FlightWaiters: Sendable {
   mutating func remove(_ id: FlightMachine.WaiterID) { places[id] = nil }
 }
 
-/// What a flight does now.
+/// The present phase of a flight.
 package enum FlightPhase: String, Sendable {
-  /// It asks persistence, or decides on what came of that.
+  /// The flight loads from persistence or acts on the result.
   case loading
-  /// It asks the network, parses and saves.
+  /// The flight waits for the response, or parses or saves it.
   case requesting
-  /// It waits for connectivity.
+  /// The flight waits for connectivity.
   case paused
 }

@@ -1,42 +1,47 @@
 import Synchronization
 
-/// Counts up over all keys of a layer: the later is the greater.
+/// A number that increases across all keys of a layer. The greater number is the later one.
 typealias Generation = UInt64
 
-/// Settles, over all reactors of a layer, which of two answers for one key is the newer: not the one that arrives later
-/// but the one that was begun later.
+/// Orders the operations on each key, across all reactors of a layer. Of two responses, the newer
+/// is the one that was requested later, not the one that arrives later.
 ///
-/// Each beginning draws a number, and a flight draws a new one with each request that it sends. A local write, an invalidation and
-/// a removal *fence*: no answer that was begun before them can be committed any more. A network answer is committed unless
-/// something newer was; so a slow old answer never overwrites a newer one, and one that nothing has overtaken is not thrown away.
+/// Each operation draws a number when it begins, and a flight draws a new one with each request
+/// that it sends. A local write, an invalidation and a removal *fence* the key: responses to
+/// earlier operations can no longer be committed. Any other response is committed unless something
+/// newer was. A slow old response therefore never overwrites a newer one, and a response that
+/// nothing overtook is not discarded.
 ///
-/// A write and a removal have been promised to somebody. So an answer that has only begun does not stop them on their way to the disk;
-/// one that was carried out there, and was begun later, does.
+/// A caller has been promised its write or removal, so a later operation does not stop it until the
+/// later one is on disk itself.
 final class Generations: Sendable {
   private let state = Mutex(State())
 
   private struct State {
     var last: Generation = 0
-    /// For keys that somebody has begun something for.
+    /// The floors of the keys that have operations under way.
     var floors: [RecordKey: Floor] = [:]
-    /// Of all keys together.
+    /// The floor that applies to every key.
     var floor = Floor()
     var removing: [RecordKey: Int] = [:]
     var isRemovingAll = 0
   }
 
   private struct Floor {
-    /// The greatest number that was committed or fenced: no answer below it is committed.
+    /// The greatest number that was committed or that fenced. Responses with smaller numbers are
+    /// not committed.
     var committed: Generation = 0
     /// The greatest number that fenced.
     var fenced: Generation = 0
-    /// The greatest number that was carried out on disk: no write and no removal below it is.
+    /// The greatest number whose change is on disk. Writes and removals with smaller numbers are
+    /// dropped.
     var didPersist: Generation = 0
-    /// How many tickets there are.
+    /// The number of tickets in existence.
     var begun = 0
   }
 
-  /// Something that was begun for a key; over when it is released, so that the numbers of idle keys are forgotten.
+  /// An operation that has begun for a key. It ends when the ticket is released, so that the
+  /// numbers of idle keys are forgotten.
   final class Ticket: Sendable {
     let key: RecordKey
     private let latest: Atomic<Generation>
@@ -56,28 +61,31 @@ final class Generations: Sendable {
 
     var number: Generation { latest.load(ordering: .relaxed) }
 
-    /// The number of the latest request, fenced or not: whose answer is the newer.
+    /// The number of the latest request, fenced or not. It decides which response is newer.
     var sentNumber: Generation { latestSent.load(ordering: .relaxed) }
 
-    /// Draws a new number where a request is sent: its answer is of then, however early the flight was begun. What fences the
-    /// flight fences its later requests too: nobody has asked since.
+    /// Draws a new number for a request that is about to be sent: the response is from then, even
+    /// if the flight began long before. A fenced flight keeps its number, so that its later
+    /// requests are fenced too: no caller has asked since.
     func send() {
       let (sent, isFenced) = generations.sent(key, number)
       latestSent.store(sent, ordering: .relaxed)
       if !isFenced { latest.store(sent, ordering: .relaxed) }
     }
 
-    /// Returns whether what this began may still be used; if so, nothing older may be from now on.
+    /// Commits the result of this operation. After that, no older result can be committed.
+    ///
+    /// - Returns: `false` if the result may not be used, because something newer was committed.
     func commit() -> Bool { generations.commit(key, number, isChange: isChange) }
 
-    /// It is on disk: nothing that was begun before may be put there any more.
+    /// Records that the change is on disk. No earlier operation may write there from now on.
     func didPersist() { generations.didPersist(key, number) }
 
-    /// The number of the latest change that was carried out on disk. Exact inside the ``KeyedAsyncLock``, where records are read and
-    /// changed; 0 where there was none since somebody first held a ticket.
+    /// The number of the latest change on disk; 0 if there was none since the first of the present
+    /// tickets. Exact inside the ``KeyedAsyncLock``, where records are read and changed.
     var latestOnDisk: Generation { generations.latestOnDisk(key) }
 
-    /// A Boolean value that indicates whether something that was begun later is on disk already.
+    /// A Boolean value that indicates whether the change of a later operation is on disk.
     var isOutrunOnDisk: Bool { latestOnDisk > number }
   }
 
@@ -87,10 +95,11 @@ final class Generations: Sendable {
   /// Begins a write or a removal.
   func beginWrite(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: true) }
 
-  /// Begins an invalidation, which brings no value: it is dropped where an answer would be.
+  /// Begins an invalidation. It has no value of its own, so it yields to newer operations as a
+  /// response does.
   func beginInvalidation(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: false) }
 
-  /// How many keys have something begun.
+  /// The number of keys that have operations under way.
   var activeKeys: Int { state.withLock { $0.floors.count } }
 
   private func end(_ key: RecordKey) {
@@ -147,7 +156,7 @@ final class Generations: Sendable {
 }
 
 extension Generations {
-  /// Begins a removal of all: fences every key.
+  /// Begins the removal of everything: fences every key.
   func fenceAll() -> Generation {
     state.withLock { state in
       state.last += 1
@@ -156,14 +165,15 @@ extension Generations {
     }
   }
 
-  /// All that was begun before `number` is gone from disk.
+  /// Records that everything begun before `number` is gone from disk.
   func didPersistAll(_ number: Generation) {
     state.withLock { $0.floor.didPersist = max($0.floor.didPersist, number) }
   }
 }
 
 extension Generations {
-  /// Over with its end, at the latest when it is released: the removal may be given up before it begins.
+  /// A removal under way. It ends with ``end()``, or when it is released: the removal may be
+  /// abandoned before it begins.
   final class Removal: Sendable {
     private let key: RecordKey?
     private let generations: Generations
@@ -181,7 +191,8 @@ extension Generations {
     }
   }
 
-  /// From here to the removal's end, what is on disk under `key` (`nil`: under any) is as good as gone, and is not to be read.
+  /// Begins a removal. Until its end, records of `key` (of every key if `nil`) count as gone and
+  /// must not be read.
   func beginRemoval(of key: RecordKey?) -> Removal {
     state.withLock { state in
       if let key { state.removing[key, default: 0] += 1 } else { state.isRemovingAll += 1 }

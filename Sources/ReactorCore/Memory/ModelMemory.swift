@@ -1,17 +1,19 @@
-/// The entries of one reactor, by key; bounded. Whoever only reads finds their copies by resource in the ``ReadIndex``.
+/// The bounded entries of one reactor, by key. Readers find their copies by resource in the
+/// ``ReadIndex``.
 ///
 /// Not synchronized: the reactor's lock guards it.
 struct ModelMemory<Entry: MemoryEntry> {
   private(set) var entries: [RecordKey: Entry] = [:]
-  /// In an order that is the same in each run, for what comes of looking through all.
+  /// The entries in an order that is the same in each run. Used where the effects of an iteration
+  /// depend on the order.
   var entriesInOrder: [Entry] { entries.values.sorted { $0.key.identity < $1.key.identity } }
   let hits: ReadIndex
-  /// Those that nobody observes or waits for; kept up to date by ``updateUse(of:)``. However many are observed, only these are
-  /// looked through.
+  /// The entries without observers and waiters, as ``updateUse(of:)`` maintains them. Eviction
+  /// examines these alone, however many entries are observed.
   private var unused: [RecordKey: Entry] = [:]
-  /// Removed while the lock is held, to be released after it.
+  /// The entries removed under the lock, to be released without it.
   private var removed: [Entry] = []
-  /// Of the entries that hold a model; kept up to date by ``account(models:bytes:)``.
+  /// The number of entries that hold a model, as ``account(models:bytes:)`` maintains it.
   private(set) var models = 0
   private(set) var bytes = 0
   private let limit: MemoryLimit
@@ -23,7 +25,7 @@ struct ModelMemory<Entry: MemoryEntry> {
     self.hits = hits
   }
 
-  /// The entry of `key`, from now on found by `resource` too.
+  /// Returns the entry of `key`, marks it as used, and makes `resource` lead to it.
   mutating func entry(of key: RecordKey, as resource: Resource) -> Entry? {
     guard let entry = entries[key] else { return nil }
     link(entry, resource)
@@ -49,14 +51,14 @@ struct ModelMemory<Entry: MemoryEntry> {
     if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
   }
 
-  /// The entries that were removed, for the caller to release once it holds no lock.
+  /// Returns the removed entries. The caller releases them once it holds no lock.
   mutating func consumeRemoved() -> [Entry] {
     guard !removed.isEmpty else { return [] }
     defer { removed = [] }
     return removed
   }
 
-  /// Marks `entry` used at `time`: it was stored, or its last observer left.
+  /// Marks `entry` as used at `time`: a value was stored, or its last observer left.
   mutating func touch(_ entry: Entry, at time: Duration) {
     entry.use.order = hits.nextOrder()
     entry.use.usedAt = time
@@ -64,19 +66,21 @@ struct ModelMemory<Entry: MemoryEntry> {
     _ = hits.consumeTouch(of: entry.use.aliases)
   }
 
-  /// Lets readers find what `entry` holds now. To be called at each change of it.
+  /// Publishes the copy of `entry` to readers. Call it after each change of the copy.
   func publish(_ entry: Entry) {
     for alias in entry.use.aliases { hits.set(entry.copy, for: alias) }
   }
 
-  /// To be called after each change of `entry`: somebody may observe it now, or nobody any more.
+  /// Updates the set of unused entries. Call it after each change of `entry`, which may have gained
+  /// its first observer or lost its last.
   mutating func updateUse(of entry: Entry) {
     guard entry.use.isUnused == entry.isPinned, entries[entry.key] === entry else { return }
     entry.use.isUnused.toggle()
     unused[entry.key] = entry.use.isUnused ? entry : nil
   }
 
-  /// To be told of each model that an entry gets, changes or loses while it is here.
+  /// Updates the totals. Call it for each model that an entry gains, replaces or loses while it is
+  /// in memory.
   mutating func account(models: Int, bytes: Int) {
     self.models += models
     self.bytes += bytes
@@ -95,10 +99,13 @@ struct ModelMemory<Entry: MemoryEntry> {
 }
 
 extension ModelMemory {
-  /// Removes the least recently used entries until the limit holds; gives the keys whose model went. What is pinned stays.
-  /// Of unused entries without a model, which only know of an invalidation, as many may stay as of models.
+  /// Removes the least recently used entries until the limit holds. Pinned entries stay. Unused
+  /// entries without a model, which only record an invalidation, are limited to the same number.
   ///
-  /// Beyond the limit it removes a sixteenth at once, so that a full memory does not sort itself at each insertion.
+  /// Above the limit, a sixteenth is removed at once, so that a full memory is not sorted at each
+  /// insertion.
+  ///
+  /// - Returns: the keys whose models were evicted.
   mutating func trim() -> [RecordKey] {
     let isOver = models > limit.models || bytes > limit.bytes || withoutModel > limit.models
     guard isOver, !unused.isEmpty else { return [] }
@@ -121,10 +128,13 @@ extension ModelMemory {
     return gone
   }
 
-  /// At least so many of the unused have no model.
+  /// A lower bound of the number of unused entries without a model.
   private var withoutModel: Int { unused.count - models }
 
-  /// Removes what has been unused for `keepUnusedFor` at `time`; gives the keys whose model went, and when to look again.
+  /// Removes the entries that have been unused for `keepUnusedFor` at `time`.
+  ///
+  /// - Returns: the keys whose models were evicted, and the time of the next call; `nil` if no
+  ///   unused entry is left.
   mutating func sweep(at time: Duration) -> (gone: [RecordKey], next: Duration?) {
     guard keepUnusedFor < .never else { return ([], nil) }
     var gone: [RecordKey] = []
@@ -147,38 +157,41 @@ extension ModelMemory {
   }
 }
 
-/// What the memory keeps for one key. Guarded by the lock of the reactor that the memory belongs to.
+/// The part of a key's state that the memory uses. Guarded by the lock of the reactor that owns the
+/// memory.
 protocol MemoryEntry: AnyObject {
   var key: RecordKey { get }
   /// A Boolean value that indicates whether there is a model to evict.
   var holdsModel: Bool { get }
-  /// Bytes of payload.
+  /// The size of the payload in bytes.
   var cost: Int { get }
-  /// A Boolean value that indicates whether somebody observes it, or waits for it: then it stays.
+  /// A Boolean value that indicates whether an observer or a waiter needs the entry. It then stays
+  /// in memory.
   var isPinned: Bool { get }
-  /// What readers find; `nil` where there is no model.
+  /// The copy that readers find; `nil` if there is no model.
   var copy: CachedModel? { get }
   var use: MemoryUse { get set }
 }
 
-/// When and under which names an entry was used.
+/// The aliases of an entry, and its last uses.
 struct MemoryUse {
-  /// The resources that lead to the entry; several spell one key.
+  /// The resources that lead to the entry. Several resources may have the same key.
   var aliases = Aliases()
-  /// Counts up at each use that was no hit: the least is the least recently used.
+  /// The order of the latest use that was not a hit. The entry with the smallest number was used
+  /// least recently.
   var order: UInt64 = 0
-  /// The clock's time of the last use that was timed.
+  /// The clock's time of the latest use that was timed.
   var usedAt: Duration = .zero
-  /// A Boolean value that indicates whether it was looked up since that time was set.
+  /// A Boolean value that indicates whether the entry was looked up since ``usedAt`` was set.
   var wasTouched = false
-  /// A Boolean value that indicates whether the memory counts it among what may be removed.
+  /// A Boolean value that indicates whether the memory counts the entry among the unused ones.
   var isUnused = false
 }
 
-/// The resources that lead to one key, oldest first. Most keys have one, which takes no memory of its own.
+/// The resources that lead to one key, oldest first. Most keys have one, which needs no allocation.
 struct Aliases: RandomAccessCollection {
   private var first: Resource?
-  /// Empty where ``first`` is `nil`.
+  /// The remaining resources. Empty if ``first`` is `nil`.
   private var others: [Resource] = []
 
   var startIndex: Int { 0 }

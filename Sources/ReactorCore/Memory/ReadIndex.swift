@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 
-/// What a memory has, for whoever only reads: found by resource, under locks that a change holds for a moment.
+/// The cached models of a reactor, by resource, for readers. Its locks are held only briefly by a
+/// change.
 ///
-/// The first of equal resources that was asked with knows its hit by itself, unless it knows another memory's; the others find theirs in a
-/// table.
+/// The first `Resource` instance used for a look-up caches its slot inline, unless it already
+/// caches another reactor's. Equal instances find theirs in a table.
 final class ReadIndex: Sendable {
   private final class Shard: Sendable {
     let hits = Mutex<[Resource: ReadSlot]>([:])
@@ -12,21 +13,22 @@ final class ReadIndex: Sendable {
 
   private static let count = Atomic<UInt64>(0)
 
-  /// Of no other that this process has.
+  /// A number that no other index of this process has.
   private let id = ReadIndex.count.add(1, ordering: .relaxed).newValue
-  /// As many as keep the tasks of a few processors apart.
+  /// Eight shards, so that tasks on different processors rarely contend.
   private let shards = (0..<8).map { _ in Shard() }
   private let order = Atomic<UInt64>(0)
 
   deinit {
-    // A resource may outlive its reactor by far, and is not to keep the model.
+    // A resource may outlive its reactor by far, and must not retain the model.
     for shard in shards {
       for resource in shard.hits.withLock({ Array($0.keys) }) { updateSlot(of: resource, nil) }
     }
   }
 
-  /// The model that `resource` leads to, where its copy is wanted; marks it used. `isWanted` runs under a lock, and is asked only about
-  /// what answers the resource.
+  /// Returns the model for `resource` if `isWanted` accepts its copy, and marks it as used.
+  ///
+  /// - Parameter isWanted: called under a lock, and only for a copy that answers the resource.
   @inline(__always)
   func model(for resource: Resource, where isWanted: (CachedModel) -> Bool) -> AnyModel? {
     let order = nextOrder()
@@ -40,10 +42,10 @@ final class ReadIndex: Sendable {
     }
   }
 
-  /// From now on `resource` leads to `copy`, or to nothing. Whoever calls it holds what was there, since that may call the reactor as it
-  /// goes.
+  /// Makes `resource` lead to `copy`; with `nil`, to nothing. The caller retains the previous copy,
+  /// since its `deinit` may call the reactor.
   func set(_ copy: CachedModel?, for resource: Resource) {
-    // A digest, where the response varies: made once, and here.
+    // If the response varies, this computes a digest, which is stored for every later look-up.
     let isSelected = copy?.isSelected(by: resource) ?? false
     shard(resource).hits.withLock { hits in
       guard let copy else {
@@ -56,7 +58,8 @@ final class ReadIndex: Sendable {
     updateSlot(of: resource, copy, isSelected: isSelected)
   }
 
-  /// Another memory's hit stays: what it knows of its use would be lost, and its model might be let go of under this one's lock.
+  /// Updates the slot that `resource` caches inline. Another reactor's slot stays: a replacement
+  /// would lose its record of uses, and would release its model under this reactor's lock.
   private func updateSlot(of resource: Resource, _ copy: CachedModel?, isSelected: Bool = false) {
     let old = resource.withKnownHit { known -> InlineSlot? in
       guard known == nil || known?.table == id else { return nil }
@@ -66,21 +69,21 @@ final class ReadIndex: Sendable {
       }
       return old
     }
-    // Not under the resource's lock: its model may ask with the resource as it goes.
+    // Released without the resource's lock: the model's `deinit` may use the resource.
     withExtendedLifetime(old) {}
   }
 
-  /// The next in the order of uses.
+  /// Returns the next number in the order of uses.
   func nextOrder() -> UInt64 { order.add(1, ordering: .relaxed).newValue }
 
-  /// When one of `resources` was used last; zero where none was.
+  /// Returns the order of the latest use of `resources`; zero if there was none.
   func lastUse(of resources: some Sequence<Resource>) -> UInt64 {
     var last: UInt64 = 0
     for resource in resources { forEachHit(of: resource) { last = max(last, $0.order) } }
     return last
   }
 
-  /// Returns whether one of `resources` was read since the last call.
+  /// Returns `true` if one of `resources` was read since the last call.
   func consumeTouch(of resources: some Sequence<Resource>) -> Bool {
     var wasTouched = false
     for resource in resources {
@@ -107,15 +110,17 @@ final class ReadIndex: Sendable {
   private func shard(_ resource: Resource) -> Shard { shards[resource.hashValueOnce & 7] }
 }
 
-/// What a resource leads to. There is one for each, twice: the order of its properties makes it 18 bytes and not 25.
+/// The copy of a resource and its uses. There are two slots per resource; the order of the
+/// properties makes a slot 18 bytes instead of 25.
 struct ReadSlot: Sendable {
   let copy: CachedModel
-  /// Counts up at each use.
+  /// The order of the latest use.
   var order: UInt64
   /// A Boolean value that indicates whether the copy answers the resource, whose header fields may
-  /// ask for another variant (RFC 9111 §4.1).
+  /// select another variant (RFC 9111 §4.1).
   let isSelected: Bool
-  /// A Boolean value that indicates whether it was read since somebody asked.
+  /// A Boolean value that indicates whether the slot was read since
+  /// ``ReadIndex/consumeTouch(of:)``.
   var wasTouched = false
 
   init(copy: CachedModel, isSelected: Bool, order: UInt64) {
@@ -128,37 +133,40 @@ struct ReadSlot: Sendable {
   fileprivate mutating func use(_ order: UInt64, where isWanted: (CachedModel) -> Bool) -> AnyModel? {
     self.order = order
     wasTouched = true
-    // Each reference that is held on the way costs as much as the look-up: only the model is.
+    // Each retained reference costs as much as the look-up, so only the model is retained.
     return isSelected && isWanted(copy) ? copy.model : nil
   }
 }
 
-/// What a resource knows by itself.
+/// The slot that a resource caches inline.
 struct InlineSlot: Sendable {
-  /// Whose it is.
+  /// The number of the index that the slot belongs to.
   let table: UInt64
   var hit: ReadSlot
 }
 
-/// Answers from memory what can be answered without waiting.
+/// Answers fetches from memory if that needs no waiting.
 final class MemoryReader: Sendable {
   let table = ReadIndex()
   let rule: FreshnessRule
 
-  /// - Parameter elapsed: the time of the configuration's clock.
+  /// Creates a reader with the freshness settings and the wall clock of `configuration`.
+  ///
+  /// - Parameter elapsed: returns the time on the configuration's clock since the reactor was
+  ///   created.
   init(_ configuration: ReactorConfiguration, elapsed: @escaping @Sendable () -> Duration) {
     rule = FreshnessRule(
       fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds,
       steps: ClockSteps(wall: configuration.now, elapsed: elapsed))
   }
 
-  /// The model that memory has for `resource`, where the policy is content with it.
+  /// Returns the model in memory for `resource` if the policy accepts it.
   ///
-  /// - Parameter note: called under the lock that a removal takes too.
+  /// - Parameter note: called for a hit, under the lock that a removal takes too.
   @inline(__always)
   func hit(_ resource: Resource, _ policy: FetchPolicy, note: (RecordKey) -> Void = { _ in }) -> AnyModel? {
     guard policy.asksStoreFirst else { return nil }
-    // Before the lock is taken: the clock is its user's.
+    // Read before the lock is taken: the clock is user code.
     let now = rule.steps.now()
     return table.model(for: resource) { copy in
       let status = rule.status(ofSelected: copy, for: resource, at: now)
@@ -168,7 +176,7 @@ final class MemoryReader: Sendable {
     }
   }
 
-  /// The model that memory has, fresh or not.
+  /// Returns the model in memory, fresh or stale.
   func cached(_ resource: Resource) -> AnyModel? {
     table.model(for: resource) { !$0.freshness.isNoStore }
   }
