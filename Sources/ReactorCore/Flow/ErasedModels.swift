@@ -1,7 +1,7 @@
-// What is typed above the engine, and holds an `AnyModel` beneath it.
+// Conversions between the typed models above the engine and `AnyModel` beneath it.
 
 extension Snapshot {
-  /// The same of another model.
+  /// Returns the snapshot with another model.
   func with<Other>(_ model: Other) -> Snapshot<Other> {
     var snapshot = Snapshot<Other>(model: model, fetchedAt: fetchedAt, record: record)
     snapshot.head = head
@@ -9,12 +9,12 @@ extension Snapshot {
     return snapshot
   }
 
-  /// The same of a model whose type only its reactor knows.
+  /// The snapshot with a model whose type only its reactor knows.
   var erased: Snapshot<AnyModel> { with(box.map { AnyModel(in: $0) } ?? AnyModel(model)) }
 }
 
 extension Snapshot<AnyModel> {
-  /// The same with its model's type.
+  /// Returns the snapshot with the type of its model.
   func typed<Typed: Sendable>(as type: Typed.Type) -> Snapshot<Typed> {
     var snapshot = with(model.model(as: type))
     snapshot.box = model.box
@@ -23,7 +23,7 @@ extension Snapshot<AnyModel> {
 }
 
 extension ReactorFlow {
-  /// The same steps, of models whose type only the reactor knows.
+  /// The flow with models whose type only the reactor knows.
   var erased: ReactorFlow<AnyModel> {
     var erased = ReactorFlow<AnyModel>(
       layer: layer, configuration: configuration,
@@ -45,6 +45,6 @@ extension ReactorFlow {
 }
 
 extension LoadState<AnyModel> {
-  /// The same with its model's type.
+  /// Returns the state with the type of its model.
   func typed<Typed: Sendable>(as type: Typed.Type) -> LoadState<Typed> { with(value?.model(as: type)) }
 }

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// The steps of a flow over a backend, an ``HTTPCache`` and a parser.
+/// The steps of a flow over a backend, an `HTTPCache` and a parser.
 struct HTTPFlow<Model: Sendable>: Sendable {
   let layer: LayerContext
   let backend: Backend
@@ -11,18 +11,19 @@ struct HTTPFlow<Model: Sendable>: Sendable {
   let configuration: ReactorConfiguration
   let decoded: DecodedModelLookup
   let key: @Sendable (Resource) throws(ReactorError) -> RecordKey
-  /// The model's, for events.
+  /// The name of the model type, for events.
   let name = "\(Model.self)"
 
-  /// Looks up and parses; a record whose model is in memory is not parsed again.
+  /// Loads and parses the record of `resource`; `nil` if there is none that this model type can be
+  /// made from. A record whose model is in memory is not parsed again.
   func load(_ resource: Resource) async throws -> Snapshot<Model>? {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
     guard var record = try await layer.cache.lookUp(key, for: resource.headers) else { return nil }
     if let stored = record.head.localModel, !Self.modelName.matches(stored) { return nil }
-    // A proxy on the same store keeps errors too.
+    // A proxy on the same store stores error responses too.
     guard record.head.isModel else { return nil }
-    // The same text, held once.
+    // Shares the key's equal string instead of holding a second one.
     if record.head.identity == key.identity { record.head.identity = key.identity }
     if let model = decoded.model(of: key, from: record.head) {
       return Snapshot(model: model, fetchedAt: record.head.receivedAt, record: record).typed(as: Model.self)
@@ -31,7 +32,8 @@ struct HTTPFlow<Model: Sendable>: Sendable {
       model: try parse(record.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
   }
 
-  /// A conditional request; its answer is parsed unless it is 304. What it throws names the request.
+  /// Sends a request with the validators of the stored record. The response is parsed unless it is
+  /// a 304. Errors name the request.
   func network(_ resource: Resource, _ context: FetchContext<Model>) async throws -> Snapshot<Model> {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
@@ -56,14 +58,14 @@ struct HTTPFlow<Model: Sendable>: Sendable {
       return try unchanged(updated, stored: stored, stale: context.stale, key)
     case .received(var record):
       guard record.head.isModel else { throw ReactorError.server(exchange.response, body: exchange.body) }
-      // Nothing of the answer may be stored either (RFC 9111 §5.2.1.5).
+      // `no-store` in the request forbids storing its response too (RFC 9111 §5.2.1.5).
       if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
       return Snapshot(
         model: try parse(exchange.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
     }
   }
 
-  /// Stores the exchange; a local model is encoded first.
+  /// Stores the exchange. A local model is encoded first.
   func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
     let key = try key(resource)
     if let record = snapshot.record {
@@ -83,7 +85,7 @@ struct HTTPFlow<Model: Sendable>: Sendable {
 extension HTTPFlow {
   static var modelName: ModelName { ModelName(Model.self) }
 
-  /// The record whose validators are sent. One that cannot be read has none.
+  /// Returns the record whose validators are sent; `nil` if there is none or it cannot be read.
   private func storedRecord(
     _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> Record? {
@@ -101,7 +103,8 @@ extension HTTPFlow {
     }
   }
 
-  /// The stored copy, confirmed: its model if that is at hand, else its bytes are parsed.
+  /// Returns the stored copy that a 304 has confirmed. Its bytes are parsed only if its model is
+  /// not in memory.
   private func unchanged(
     _ head: Record.Head, stored: Record?, stale: Snapshot<Model>?, _ key: RecordKey
   ) throws -> Snapshot<Model> {
@@ -115,7 +118,7 @@ extension HTTPFlow {
     return snapshot
   }
 
-  /// The model of `record`, where memory or the stale snapshot has it.
+  /// Returns the model of `record` if the stale snapshot or memory has it.
   private func held(of record: Record, stale: Snapshot<Model>?, _ key: RecordKey) -> Snapshot<Model>? {
     if let stale, stale.head?.isSameExchange(as: record.head) == true { return stale }
     return decoded.model(of: key, from: record.head).map {
@@ -132,7 +135,8 @@ extension HTTPFlow {
     return parsed.model
   }
 
-  /// A model that no server has sent, as a record that only its own type reads.
+  /// Returns a record of a model that no server has sent. Only flows of the same model type read
+  /// it.
   static func local(_ snapshot: Snapshot<Model>, _ key: RecordKey, _ parser: Parser<Model>) throws -> Record {
     let body: Data?
     do { body = try parser.encode(snapshot.model) } catch { throw NotEncoded(reason: Redaction.describe(error)) }
@@ -149,17 +153,19 @@ extension HTTPFlow {
   }
 }
 
-/// A local model that has no bytes: it is kept in memory only.
+/// The error for a local model that has no bytes. The model stays in memory only.
 struct NotEncoded: Error {
   let reason: String
 }
 
 extension ReactorFlow {
-  /// The flow of a backend: memory, then what `persistence` holds, then the network.
+  /// Creates the flow of a backend: memory, then `persistence`, then the network.
   ///
   /// - Parameters:
-  ///   - persistence: `nil` persists nothing.
-  ///   - parser: by default chosen by the model's type, as ``Parser/automatic(keyPath:decoder:encoder:mode:)`` says.
+  ///   - persistence: the store of the records. Default: `nil`, which persists nothing.
+  ///   - parser: the parser of the models. Default: chosen by the model's type, as
+  ///     ``Parser/automatic(keyPath:decoder:encoder:mode:)`` describes.
+  ///   - scope: the user whose records these are. A record of one scope never answers another.
   public init(
     backend: Backend, persistence: (any Persistence)? = nil, parser: Parser<Model>? = nil, scope: Scope = .shared,
     configuration: ReactorConfiguration = .init()
@@ -186,12 +192,14 @@ extension ReactorFlow {
     invalidateInPersistence = { try await flow.invalidate($0, at: $1) }
   }
 
-  /// One's own network step over a typed store: a model is encoded by `parser` to be saved, and parsed when it is loaded.
+  /// Creates a flow of a custom network step over a typed store. `parser` encodes a model to save
+  /// it, and parses it when it is loaded.
   ///
-  /// After a restart, the origin of a value that the network step gave is ``Origin/persistence``, and that of
-  /// a local write is ``Origin/local``.
+  /// After a restart, a value from the network step has the origin ``Origin/persistence``, and a
+  /// local write has ``Origin/local``.
   ///
-  /// - Parameter reachability: says whether there is connectivity. Default: `nil`, the network step is always tried.
+  /// - Parameter reachability: the source of connectivity. Default: `nil`, with which the network
+  ///   step always runs.
   public static func persisted(
     in persistence: any Persistence, parser: Parser<Model>? = nil, scope: Scope = .shared,
     configuration: ReactorConfiguration = .init(), reachability: (any Reachability)? = nil,
@@ -216,32 +224,32 @@ extension ReactorFlow {
   }
 }
 
-/// The attempt that was answered.
+/// The last attempt of a request, which has a response.
 struct HTTPFlowResponse: Sendable {
   let response: HTTPResponse
   let body: Data
-  /// The answer's age is computed from it (RFC 9111 §4.2.3).
+  /// The time from which the age of the response is computed (RFC 9111 §4.2.3).
   let requestedAt: Date
   let receivedAt: Date
-  /// Those that were followed, as far as the transport tells.
+  /// The redirects that were followed, as far as the transport reports them.
   let redirects: [HTTPResponse]
 }
 
 extension HTTPFlow {
-  /// Sends a request, as often as the configuration says.
+  /// Sends a request, and retries it as the configuration says.
   func exchange(
     _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {
     let (_, exchange) = try await retry.attempts(
       request, isReadOnly: resource.isReadOnly, observe: { emit(key, .init($0)) }
     ) {
-      // Who is gone by now, as after an invalidation, asks nobody.
+      // The flight may have ended meanwhile, for example through an invalidation.
       try Task.checkCancellation()
       guard !layer.isOffline.load(ordering: .relaxed) else { throw ReactorError.noConnectivity }
       context.sends()
       emit(key, .request(isConditional: isConditional))
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
-      // What an attempt has changed, it has changed whether it fails or not.
+      // An attempt that fails may have changed something too.
       defer { context.trail?.leave(trail.hops) }
       let (response, body) = try await backend.send(
         request, body: resource.body, trail: trail, progress: context.progress)
@@ -258,9 +266,9 @@ extension HTTPFlow {
     return exchange
   }
 
-  /// What the answer says about the stored record.
+  /// Returns the meaning of a response for the stored record.
   ///
-  /// - Parameter stored: whose validators were sent; `nil` where none were.
+  /// - Parameter stored: the record whose validators were sent; `nil` if none were.
   func judge(
     _ exchange: HTTPFlowResponse, _ resource: Resource, _ key: RecordKey, stored: Record.Head?
   ) -> HTTPCache.Judgement {
@@ -268,12 +276,12 @@ extension HTTPFlow {
     response.headerFields = RedirectedResponse.fields(
       of: response, after: exchange.redirects, receivedAt: exchange.receivedAt,
       fallback: configuration.freshFor.inSeconds, staleIfError: configuration.staleIfError.inSeconds)
-    // Of what may change something nothing is stored, and its names are looked up as they are.
+    // Responses to a change are not stored, and the URLs that they name are looked up unredacted.
     if resource.readsOnly {
       response.headerFields = SecretQuery.redact(
         response.headerFields, names: configuration.secretQueryItems, digests: layer.cache.digests)
     }
-    // Another URL's 304 says nothing of what is stored for this one.
+    // A 304 from another URL says nothing about the record of this one.
     return HTTPCache.judge(
       response, body: exchange.body, to: resource.headers, for: key,
       stored: exchange.redirects.isEmpty ? stored : nil, requestedAt: exchange.requestedAt,

@@ -1,7 +1,8 @@
 import Foundation
 import HTTPTypes
 
-/// Models of one type in a ``Persistence``, encoded by their parser: for a flow whose network step is its user's own.
+/// Models of one type in a `Persistence`, encoded by their parser, for a flow with a custom network
+/// step.
 struct TypedStore<Model: Sendable>: Sendable {
   let cache: HTTPCache
   let parser: Parser<Model>
@@ -17,13 +18,13 @@ struct TypedStore<Model: Sendable>: Sendable {
   func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
     let key = try key(resource)
     var record = try HTTPFlow.local(snapshot, key, parser)
-    // What the network step gave is told from a local write when it is loaded.
+    // Distinguishes a value of the network step from a local write when it is loaded.
     if let head = snapshot.head { record.head.fields = head.fields }
     try await cache.store(record, for: key)
     snapshot.receipt?.saved(record.body.count)
   }
 
-  /// A model that the network step gave.
+  /// Returns the snapshot of a model that the network step has returned.
   func fetched(_ model: Model, _ resource: Resource, at date: Date) throws -> Snapshot<Model> {
     let head = Record.Head(
       identity: try key(resource).identity, status: .ok, fields: Record.Head.fetched, requestedAt: date,
@@ -35,11 +36,12 @@ struct TypedStore<Model: Sendable>: Sendable {
 }
 
 extension Record.Head {
-  /// The field of a model that a network step of the user's own gave: no server has sent these bytes, and
-  /// no user has written them.
+  /// The field that marks a model of a custom network step: no server has sent these bytes, and no
+  /// user has written them.
   fileprivate static let fetched: HTTPFields =
     HTTPField.Name("Reactor-Origin").map { [$0: "network"] } ?? [:]
 
-  /// A Boolean value that indicates whether this program wrote the value, rather than a network step.
+  /// A Boolean value that indicates whether this program wrote the value. It is `false` for a value
+  /// of a network step.
   var isLocalWrite: Bool { localModel != nil && fields != Self.fetched }
 }
