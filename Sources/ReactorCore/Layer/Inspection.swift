@@ -1,25 +1,28 @@
 package import Foundation
 import Synchronization
 
-/// What an inspector asks of a layer. Nothing of it is kept up while nobody asks.
+/// The queries and commands of an inspector. No state is maintained for them while no inspector
+/// runs.
 extension ModelLayer {
-  /// The keys that the layer's reactors have in memory, each once.
+  /// The keys in the memory of the layer's reactors.
   package var keys: Set<RecordKey> { Set(layer.livingMembers.flatMap(\.keys)) }
 
-  /// What the reactors know of those of `keys` that they have in memory; several where models of several types share a key.
+  /// Returns the status of those of `keys` that are in memory. If models of several types share a
+  /// key, each of their reactors reports it.
   package func statuses(of keys: [RecordKey]) -> [KeyStatus] {
     layer.livingMembers.flatMap { $0.statuses(of: keys) }
   }
 
-  /// Lists the keys that change from now on.
+  /// Begins to list the keys that change.
   package func watchKeys() -> KeyWatch { layer.changes.watch() }
 
-  /// How many ``watchKeys()`` are not over.
+  /// The number of watches that ``watchKeys()`` has returned and that are still in use.
   package var keyWatchers: Int { layer.changes.watchers }
 
-  /// As ``Reactor/invalidate(_:)``, for every model of the key.
+  /// Invalidates `key` for models of every type, as ``Reactor/invalidate(_:)`` does for one.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` where the record could not be marked; memory is.
+  /// - Throws: ``ReactorError/persistence(_:)`` if the record could not be marked. The copies in
+  ///   memory are stale even so.
   package func invalidate(_ key: RecordKey) async throws(ReactorError) {
     let date = layer.configuration.now()
     let ticket = layer.generations.beginInvalidation(key)
@@ -27,20 +30,22 @@ extension ModelLayer {
     try await layer.change(ticket) { [layer] in try await layer.cache.invalidate(key, at: date) }
   }
 
-  /// As ``Reactor/remove(_:)``, for every model of the key.
+  /// Removes `key` for models of every type, as ``Reactor/remove(_:)`` does for one.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` where the record could not be deleted; memory is cleared.
+  /// - Throws: ``ReactorError/persistence(_:)`` if the record could not be deleted. Memory is
+  ///   cleared even so.
   package func remove(_ key: RecordKey) async throws(ReactorError) {
     try await layer.remove(key) { [layer] in try await layer.cache.remove(key) }
   }
 
-  /// Asks the network for `key`, whatever is stored; what comes of it is an event. `false` where the key is not in memory.
+  /// Requests `key` from the network, whatever is cached. The result is reported by events. Returns
+  /// `false` if the key is not in memory.
   package func refetch(_ key: RecordKey) -> Bool {
     layer.livingMembers.reduce(false) { $1.refetch(key) || $0 }
   }
 
-  /// A Boolean value that indicates whether requests fail as without connectivity, those to a
-  /// loopback host too. Streams pause, and go on when it is off.
+  /// A Boolean value that indicates whether requests fail as they do without connectivity, even to
+  /// a loopback host. Streams pause, and resume when it becomes `false`.
   package var isOffline: Bool {
     get { layer.isOffline.load(ordering: .relaxed) }
     set {
@@ -49,17 +54,17 @@ extension ModelLayer {
     }
   }
 
-  /// The configuration's wall clock.
+  /// The present time of the configuration's wall clock.
   package var now: Date { layer.configuration.now() }
 }
 
-/// What one reactor knows of one key at a moment: for an inspector. It holds no model.
+/// The state of one key in one reactor at one moment, for an inspector. It holds no model.
 package struct KeyStatus: Sendable {
   package enum Condition: String, Sendable, CaseIterable {
     case fresh, stale, invalidated
-    /// There is no copy in memory.
+    /// No copy is in memory.
     case absent
-    /// There is no copy in memory, and the latest attempt failed.
+    /// No copy is in memory, and the latest attempt failed.
     case failed
   }
 
@@ -69,25 +74,26 @@ package struct KeyStatus: Sendable {
   package let condition: Condition
   package let origin: Origin?
   package let fetchedAt: Date?
-  /// Seconds that count against ``lifetime`` (RFC 9111 §4.2.3).
+  /// The age in seconds, which counts against ``lifetime`` (RFC 9111 §4.2.3).
   package let age: Double?
-  /// Seconds for which the copy is fresh in all.
+  /// The seconds for which the copy is fresh in all.
   package let lifetime: Double?
-  /// Of payload.
+  /// The size of the payload in bytes.
   package let bytes: Int
-  /// Open streams.
+  /// The number of open streams.
   package let observers: Int
-  /// Callers that wait for the flight.
+  /// The number of callers that wait for the flight.
   package let waiters: Int
-  /// What the flight does; `nil` where none is under way.
+  /// The phase of the flight; `nil` if none is under way.
   package let phase: FlightPhase?
-  /// Of the latest attempt.
+  /// The error of the latest attempt.
   package let error: ReactorError?
 }
 
-/// Which keys have changed in any way since each watcher looked last. With no watcher it costs one atomic load.
+/// The keys that have changed since each watcher last read them. Without a watcher, a change costs
+/// one atomic load.
 ///
-/// It is told under the lock of what has changed, and calls nobody.
+/// A change is noted under the lock of the state that changed. This type calls no other code.
 final class KeyChanges: Sendable {
   private let isWatched = Atomic<Bool>(false)
   private let state = Mutex(State())
@@ -97,7 +103,7 @@ final class KeyChanges: Sendable {
     var watched: [Int: Changed] = [:]
   }
 
-  /// What a watcher has not taken yet.
+  /// The changes that a watcher has not read yet.
   private struct Changed {
     var keys: Set<RecordKey> = []
     var isTooMuch = false
@@ -111,10 +117,11 @@ final class KeyChanges: Sendable {
     }
   }
 
-  /// How many keys are listed for a watcher that does not come.
+  /// The number of keys listed for a watcher that does not read them. Beyond it, the watcher gets
+  /// `nil`.
   static let limit = 20_000
 
-  /// How many watch.
+  /// The number of watchers.
   var watchers: Int { state.withLock { $0.watched.count } }
 
   func note(_ key: RecordKey) {
@@ -150,7 +157,7 @@ final class KeyChanges: Sendable {
   }
 }
 
-/// One who watches the keys of a layer; it ends when it is released.
+/// A watcher of the keys of a layer. It ends when it is released.
 package final class KeyWatch: Sendable {
   private let id: Int
   private let changes: KeyChanges
@@ -162,6 +169,6 @@ package final class KeyWatch: Sendable {
 
   deinit { changes.end(id) }
 
-  /// The keys that have changed since the last call; `nil` where they were too many to list.
+  /// Returns the keys that have changed since the last call; `nil` if they were too many to list.
   package func consume() -> Set<RecordKey>? { changes.consume(id) }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 
-/// What the reactors of one backend and one scope share beneath ``ModelLayer``: it knows them only weakly.
+/// The state that the reactors of one backend and one scope share, beneath ``ModelLayer``. It holds
+/// the reactors weakly.
 final class LayerContext: Sendable {
   let backend: Backend?
-  /// `nil`: nobody is asked.
+  /// The source of connectivity; `nil` if every request is tried.
   let reachability: (any Reachability)?
   let cache: HTTPCache
   let scope: Scope
@@ -16,9 +17,9 @@ final class LayerContext: Sendable {
   let events: EventHub
   let generations = Generations()
   let gate = KeyedAsyncLock()
-  /// Which keys have changed, for an inspector.
+  /// The keys that have changed, for an inspector.
   let changes = KeyChanges()
-  /// A Boolean value that indicates whether the layer does as if there were no connectivity.
+  /// A Boolean value that indicates whether the layer acts as if there were no connectivity.
   let isOffline = Atomic<Bool>(false)
   private let members = Mutex<[WeakMember]>([])
 
@@ -44,19 +45,20 @@ final class LayerContext: Sendable {
     }
   }
 
-  /// Tells the layer's other reactors what one of them did.
+  /// Notifies the layer's reactors of a change, except its `sender`.
   func announce(_ change: LayerChange, except sender: (any LayerReactor)? = nil) {
     for member in livingMembers where member !== sender { member.layerChanged(change) }
   }
 
   var livingMembers: [any LayerReactor] { members.withLock { $0.compactMap(\.member) } }
 
-  /// The keys of a URL that its reactors know.
+  /// Returns the keys of a URL that the layer's reactors have in memory.
   func keys(of url: String) -> [RecordKey] {
     livingMembers.flatMap { $0.keys(of: url) }
   }
 
-  /// Forgets all that the scope has, in memory and on disk; what answers later is dropped.
+  /// Removes everything of the scope from memory and disk. Responses to earlier requests are
+  /// dropped.
   @concurrent func removeAll() async throws(ReactorError) {
     let removal = generations.beginRemoval(of: nil)
     let number = generations.fenceAll()
@@ -68,7 +70,8 @@ final class LayerContext: Sendable {
     }
   }
 
-  /// Forgets `key`, in memory and then by `fromDisk`; what answers later is dropped.
+  /// Removes `key` from memory and then, with `fromDisk`, from disk. Responses to earlier requests
+  /// are dropped.
   func remove(
     _ key: RecordKey, fromDisk: @escaping @Sendable () async throws -> Void
   ) async throws(ReactorError) {
@@ -82,7 +85,8 @@ final class LayerContext: Sendable {
     }
   }
 
-  /// Changes what is on disk, alone for the ticket's key, unless something newer makes it pointless.
+  /// Changes the disk with exclusive access to the ticket's key, unless something newer makes that
+  /// pointless.
   @concurrent func change(
     _ ticket: Generations.Ticket, _ body: @escaping @Sendable () async throws -> Void
   ) async throws(ReactorError) {
@@ -91,10 +95,10 @@ final class LayerContext: Sendable {
     }
   }
 
-  /// Runs `body` alone for `key`; with `nil`, alone for every key.
+  /// Runs `body` with exclusive access to `key`; with `nil`, to every key.
   ///
-  /// Memory has changed already, so disk has to follow: a caller that is cancelled while it waits for its turn gets
-  /// ``ReactorError/cancelled`` at once, and `body` is run all the same when its turn comes.
+  /// Memory has changed already, so the disk must follow. A caller that is cancelled while it waits
+  /// for its turn gets ``ReactorError/cancelled`` at once. `body` runs even so when its turn comes.
   @concurrent func carryOut<Value: Sendable>(
     _ key: RecordKey?, _ body: @escaping @Sendable () async throws -> Value
   ) async throws(ReactorError) -> Value {
@@ -116,12 +120,13 @@ final class LayerContext: Sendable {
   }
 }
 
-/// What happened to a layer's records.
+/// A change of a layer's records.
 enum LayerChange: Sendable {
-  /// A newer record of the key is stored, of this variant: what was begun with this number.
+  /// A newer record of the key is stored, of this variant. The number is that of the operation that
+  /// produced it.
   case stored(RecordKey, Generation, Variant?)
-  /// A model was written locally, with this number. Where it is stored, reactors of its type find it on disk. To those of another
-  /// type it says that what they have is out of date.
+  /// A model was written locally, under this number. If it is stored, reactors of its type find it
+  /// on disk. Reactors of other types have copies that are out of date.
   case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
   case removed(RecordKey)
@@ -131,15 +136,16 @@ enum LayerChange: Sendable {
 /// A reactor, as its layer sees it.
 protocol LayerReactor: AnyObject, Sendable {
   func layerChanged(_ change: LayerChange)
-  /// The keys of a URL that it knows, whatever their method and their identity fields.
+  /// Returns the keys of a URL in this reactor's memory, whatever their method and identity fields.
   func keys(of url: String) -> [RecordKey]
-  /// Every key that it has in memory.
+  /// The keys in this reactor's memory.
   var keys: [RecordKey] { get }
-  /// What it knows of those of `keys` that it has in memory.
+  /// Returns the status of those of `keys` that are in this reactor's memory.
   func statuses(of keys: [RecordKey]) -> [KeyStatus]
-  /// Asks the network for `key`, which the layer waits for; `false` where the key is not in memory.
+  /// Requests `key` from the network in the background. Returns `false` if the key is not in
+  /// memory.
   func refetch(_ key: RecordKey) -> Bool
-  /// There is connectivity again: what is paused goes on.
+  /// Resumes paused requests, and refreshes stale observed keys: connectivity has returned.
   func wentOnline()
 }
 
@@ -147,17 +153,18 @@ private struct WeakMember: Sendable {
   weak var member: (any LayerReactor)?
 }
 
-/// The name of a model's type in the records of local models: the same in every process.
+/// The name of a model's type in the records of local models. It is the same in every process.
 ///
 /// Swift writes the address of the scope into the name of a private or local type, and the address
-/// differs between processes. The name leaves such scopes out. Of two private types that have one
-/// name in one module, either reads the other's local records, if the bytes fit.
+/// differs between processes. This name omits such scopes. If two private types of one module have
+/// the same name, each reads the other's local records, if the bytes fit.
 struct ModelName: Sendable {
   let text: String
 
   init(_ type: any Any.Type) { text = Self.withoutScopes(String(reflecting: type)) }
 
-  /// Compares without scopes on both sides, since earlier versions stored them.
+  /// Returns `true` if `stored` names this type. Scopes are ignored on both sides, since earlier
+  /// versions stored them.
   func matches(_ stored: String) -> Bool { stored == text || Self.withoutScopes(stored) == text }
 
   private static func withoutScopes(_ name: String) -> String {

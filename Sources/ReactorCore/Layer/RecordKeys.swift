@@ -2,11 +2,12 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Makes the keys of one backend and one scope. A resource keeps the key that was made of it last.
+/// Creates the keys of one backend and one scope. A resource caches the key that was created for it
+/// last.
 final class RecordKeys: Sendable {
   private static let count = Atomic<UInt64>(0)
 
-  /// Of no other that this process has.
+  /// A number that no other instance of this process has.
   private let id = RecordKeys.count.add(1, ordering: .relaxed).newValue
   private let backend: Backend?
   private let scope: Scope
@@ -20,8 +21,11 @@ final class RecordKeys: Sendable {
     self.digests = digests
   }
 
-  /// - Parameter secretQueryItems: a flow's own, which may be others than the layer's.
-  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  /// Returns the key of `resource`.
+  ///
+  /// - Parameter secretQueryItems: the flow's names, which may differ from those of the layer.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the resource has no valid URL, or a secret
+  ///   field among its identity headers.
   func key(_ resource: Resource, secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
     guard secretQueryItems == self.secretQueryItems else { return try make(resource, secretQueryItems) }
     return try resource.key(from: id) { () throws(ReactorError) in try make(resource, secretQueryItems) }
@@ -33,9 +37,11 @@ final class RecordKeys: Sendable {
 }
 
 extension RecordKey {
-  /// Under what `resource` is known. Without a backend there is no base URL; the path stands for itself.
+  /// Creates the key of `resource`. Without a backend there is no base URL, and the path is used as
+  /// it is.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if the resource has no valid URL, or a secret
+  ///   field among its identity headers.
   init(
     _ resource: Resource, backend: Backend?, scope: Scope, secretQueryItems: Set<String>,
     digests: SecretDigests
