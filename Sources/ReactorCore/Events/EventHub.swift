@@ -1,41 +1,42 @@
 import Synchronization
 
-/// Carries events to the observers of a layer, in the order in which they happened.
+/// Delivers events to the observers of a layer, in the order in which they happened.
 ///
-/// An event is put down under the lock of the state it belongs to, and delivered after that is unlocked. Whoever finds
-/// nobody delivering does so; so no two observers' calls overlap, and an observer that causes events gets them after the
-/// one it is in.
+/// An event is queued under the lock of the state that it belongs to, and delivered after that lock
+/// is released. A thread delivers if no other thread is delivering. Calls of observers therefore
+/// never overlap, and an observer that causes events gets them after the current one.
 ///
-/// Nobody works for others without a bound: after ``bound`` events that came meanwhile, a task of the hub's own goes on.
-/// The queue is bounded too: beyond ``capacity`` events are lost, and one ``ReactorEvent/Kind/dropped(_:)`` in their place
-/// says how many.
+/// A thread's work for others is bounded: after ``bound`` events that were queued meanwhile, a task
+/// of the hub continues. The queue is bounded too: beyond ``capacity``, events are lost, and one
+/// ``ReactorEvent/Kind/dropped(_:)`` in their place reports how many.
 final class EventHub: Sendable {
   /// The number of other threads' events that a thread delivers after its own.
   static let bound = 64
-  /// The largest number of events that wait.
+  /// The largest number of events in the queue.
   static let capacity = 16_384
 
   let shared = Shared()
-  /// Runs the task that delivers; `nil` is the global executor.
+  /// The executor of the task that delivers; `nil` for the global executor.
   private let executor: (any TaskExecutor)?
 
   init(executor: (any TaskExecutor)? = nil) { self.executor = executor }
 
   deinit { shared.end() }
 
-  /// The part that tokens and sequences reach without keeping the hub. They have no weak reference to it: whatever has one is
-  /// counted several times as slowly.
+  /// The part that tokens and sequences reach without retaining the hub. They hold no weak
+  /// reference to the hub, which would slow down its reference counting several times.
   final class Shared: Sendable {
     fileprivate let isListening = Atomic<Bool>(false)
     fileprivate let state = Mutex(State())
   }
 
   fileprivate struct State {
-    /// In the order in which they came.
+    /// The observers, in the order in which they were added.
     var observers: [Observer] = []
     var queue: [ReactorEvent] = []
-    /// The number of events that came after the queue was full, and the event that tells it. The lost ones are not kept: an
-    /// error in one may hold objects of a user, and these must not end under the lock.
+    /// The number of events lost since the queue was full, and the event that reports it. The lost
+    /// events are not retained: an error may hold user objects, whose `deinit` must not run under
+    /// the lock.
     var lost = (count: 0, told: ReactorEvent?.none)
     var isDelivering = false
     var hasEnded = false
@@ -58,42 +59,43 @@ final class EventHub: Sendable {
 
   fileprivate struct Observer {
     let ending: Ending
-    /// Tells it, unless it has left.
+    /// Calls the observer, unless its observation has ended.
     let notify: @Sendable (ReactorEvent) -> Void
-    /// Called when the hub is gone.
+    /// Called when the hub is released.
     let end: @Sendable () -> Void
   }
 
-  /// What a token keeps of its observer.
+  /// The end of an observation, as its token sees it.
   fileprivate final class Ending: Sendable {
-    /// Once it is, the observer gets nothing more, whatever is under way.
+    /// A Boolean value that indicates whether the observation has ended. The observer then gets no
+    /// more events, even from a delivery under way.
     let isReached = Atomic<Bool>(false)
   }
 
-  /// A Boolean value that indicates whether anyone listens; one atomic load, so that without a
-  /// listener no event is made.
+  /// A Boolean value that indicates whether there are observers. It costs one atomic load, and no
+  /// event is created without an observer.
   var hasObservers: Bool { shared.isListening.load(ordering: .relaxed) }
 
   func observe(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken { shared.observe(body) }
 
-  /// Observes until `owner` is gone: from then on the next event ends it.
+  /// Observes until `owner` is released. The next event then ends the observation.
   func observe<Owner: AnyObject & Sendable>(
     for owner: Owner, _ body: @escaping @Sendable (Owner, ReactorEvent) -> Void
   ) {
     shared.observe(for: owner, body)
   }
 
-  /// Puts `event` down; to be followed by ``deliver()`` once no lock is held.
+  /// Queues `event`. Call ``deliver()`` next, once no lock is held.
   func append(_ event: @autoclosure () -> ReactorEvent) {
     guard hasObservers else { return }
     let event = event()
     shared.state.withLock { state in
-      // The last observer may have left meanwhile.
+      // The last observer may have left since the check.
       if !state.observers.isEmpty { state.put(event) }
     }
   }
 
-  /// Calls the observers with what was put down, unless another thread is at it.
+  /// Delivers the queued events, unless another thread is delivering.
   func deliver() {
     guard hasObservers else { return }
     deliver(
@@ -104,15 +106,16 @@ final class EventHub: Sendable {
       })
   }
 
-  /// The right to deliver, which is one thread's at a time; to be followed by ``deliver(_:in:)``.
+  /// The right to deliver, which one thread has at a time. Call ``deliver(_:in:)`` next.
   struct Turn {
     fileprivate let observers: [Observer]
   }
 
-  /// Takes the turn for an event, under a lock it may be. The event is made only where it has to wait: with ``deliver(_:in:)`` this costs
-  /// less than ``append(_:)`` and ``deliver()`` where nothing else is under way.
+  /// Begins the turn for an event. Locks may be held. The event is created only if it must be
+  /// queued: with ``deliver(_:in:)``, this costs less than ``append(_:)`` and ``deliver()`` if
+  /// nothing else is under way.
   ///
-  /// - Returns: `nil` where somebody else delivers it, or nobody listens.
+  /// - Returns: `nil` if another thread delivers the event, or if there are no observers.
   func beginTurn(orEnqueue event: @autoclosure () -> ReactorEvent) -> Turn? {
     shared.state.withLock { state in
       guard !state.observers.isEmpty else { return nil }
@@ -125,21 +128,22 @@ final class EventHub: Sendable {
     }
   }
 
-  /// Calls the observers with the event that the turn was taken for, and with what came meanwhile. No lock is held.
+  /// Delivers the event of the turn, and the events that were queued meanwhile. No lock may be
+  /// held.
   func deliver(_ event: ReactorEvent, in turn: Turn) {
     Self.call(turn.observers, event)
     deliverMore()
   }
 
-  /// Calls the observers with what its caller has put down, and with what came meanwhile.
+  /// Delivers the caller's own events, and those that were queued meanwhile.
   private func deliver(_ own: Batch?) {
     guard let own else { return }
     Self.call(own)
     deliverMore()
   }
 
-  /// Goes on until nothing is left, or a task has more to do than may be asked of whoever is here. An observer that leaves
-  /// meanwhile, or comes, is seen to with the next batch at the latest.
+  /// Delivers until the queue is empty, or hands over to a task at the bound. Observers that are
+  /// added or removed meanwhile count from the next batch at the latest.
   private func deliverMore() {
     var rest = Self.bound
     while let batch = finish() {
@@ -155,7 +159,7 @@ final class EventHub: Sendable {
       while let batch = next {
         for start in stride(from: 0, to: batch.events.count, by: Self.bound) {
           Self.call((Array(batch.events[start..<min(start + Self.bound, batch.events.count)]), batch.observers))
-          // Others want the thread too.
+          // Other tasks need the thread too.
           await Task.yield()
         }
         next = finish()
@@ -173,7 +177,8 @@ final class EventHub: Sendable {
     for index in observers.indices { observers[index].notify(event) }
   }
 
-  /// What came meanwhile; `nil` where nothing did: then nobody delivers any more.
+  /// Returns the events that were queued meanwhile; `nil` if there are none, which ends the
+  /// delivery.
   private func finish() -> Batch? {
     shared.state.withLock { state in
       guard state.queue.isEmpty else { return state.nextBatch() }
@@ -184,7 +189,10 @@ final class EventHub: Sendable {
 }
 
 extension EventHub.Shared {
-  /// - Parameter end: called when the hub is gone, at once where it is already; not after the token has ended it.
+  /// Adds an observer.
+  ///
+  /// - Parameter end: called when the hub is released, or at once if it already was. Not called
+  ///   after the token has ended the observation.
   func observe(
     _ body: @escaping @Sendable (ReactorEvent) -> Void, end: @escaping @Sendable () -> Void = {}
   ) -> EventToken {
@@ -192,7 +200,7 @@ extension EventHub.Shared {
     add(
       EventHub.Observer(
         ending: ending, notify: { if !ending.isReached.load(ordering: .acquiring) { body($0) } }, end: end))
-    // A token is often kept by what its observer calls: it keeps neither.
+    // The closure of an observer often owns its token, so the token retains neither closure.
     return EventToken { [self] in
       ending.isReached.store(true, ordering: .releasing)
       remove(ending)
@@ -203,7 +211,7 @@ extension EventHub.Shared {
     for owner: Owner, _ body: @escaping @Sendable (Owner, ReactorEvent) -> Void
   ) {
     let ending = EventHub.Ending()
-    // It keeps what keeps it, until one of them is gone: the owner, or the hub.
+    // A retain cycle until the owner or the hub is released.
     let notify: @Sendable (ReactorEvent) -> Void = { [self, weak owner] event in
       guard let owner else { return remove(ending) }
       body(owner, event)
@@ -223,7 +231,7 @@ extension EventHub.Shared {
 
   private func remove(_ ending: EventHub.Ending) { _ = remove { $0.ending === ending } }
 
-  /// The hub is gone.
+  /// Ends every observation: the hub is released.
   fileprivate func end() {
     state.withLock { $0.hasEnded = true }
     for observer in remove({ _ in true }) { observer.end() }
@@ -240,7 +248,8 @@ extension EventHub.Shared {
       swap(&released.lost, &state.lost)
       return released
     }
-    // Let go of only when this is over: what an observer or an event holds may cancel another token as it goes.
+    // Released at the end, without the lock: the `deinit` of a user's object may cancel another
+    // token.
     return withExtendedLifetime(released) { released.observers }
   }
 }

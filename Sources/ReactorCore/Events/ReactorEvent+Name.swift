@@ -1,15 +1,20 @@
 extension ReactorEvent.Kind {
-  /// The case of a kind, without its associated values: to count events, to compare their order,
-  /// and for metrics.
+  /// The case of a kind, without its associated values. It serves to count events, to compare their
+  /// order, and for metrics.
   @nonexhaustive public enum Name: String, Sendable, CaseIterable {
+    /// The look-up in memory and persistence.
     case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale
+    /// The flight and its request.
     case joined, request, response, progress, retry, notModified
+    /// The body and its record.
     case parsed, pruned, duplicateMembers, saved, saveFailed, notEncoded
+    /// A flight that waits, or that ends without its response.
     case paused, superseded, cancelled
+    /// A local change, an eviction, a failure, or the loss of events.
     case savedLocally, invalidated, removed, evicted, failed, dropped
   }
 
-  /// The case alone.
+  /// The case without its associated values.
   public var name: Name {
     switch self {
     case .memoryHit: .memoryHit

@@ -1,75 +1,88 @@
-/// One thing that happened to one key of one reactor.
+/// An event that concerns one key of one reactor.
 ///
-/// Events are for logging, metrics, an inspector and tests. They hold no secret: a key is redacted when it is made, and
-/// errors describe themselves without header fields.
+/// Events serve logging, metrics, an inspector and tests. They hold no secrets: a key is redacted
+/// when it is created, and errors describe themselves without header fields.
 public struct ReactorEvent: Sendable, CustomStringConvertible {
-  /// What it happened to; its description is the method and the redacted URL.
+  /// The key that the event concerns. Its description is the method and the redacted URL.
   public let key: RecordKey
   /// The name of the model's type.
   public let model: String
+  /// The event itself, with its details.
   public let kind: Kind
 
+  /// The kinds of events. Sizes count the bytes of a body.
   @nonexhaustive public enum Kind: Sendable {
-    /// Memory answered.
+    /// A fetch was answered from memory.
     case memoryHit
-    /// Memory had nothing that the policy may use.
+    /// Memory had no copy that the policy accepts.
     case memoryMiss
-    /// Persistence had a record, and it was made a model.
+    /// Persistence had a record, and a model was made from it.
     case persistenceHit(isFresh: Bool)
-    /// Persistence had nothing.
+    /// Persistence had no record.
     case persistenceMiss
-    /// What persistence had could not be used; the network is asked as if there were nothing.
+    /// The record could not be loaded or parsed. The flight goes on as if there were none.
     case loadFailed(ReactorError)
-    /// A stale copy was returned.
+    /// A caller got a stale copy, which is revalidated in the background.
     case servedStale
     /// A caller or a stream joined a flight that was under way.
     case joined
-    /// A request goes to the network; `isConditional` where it carries validators.
+    /// A request is about to be sent. `isConditional` is `true` if it carries validators.
     case request(isConditional: Bool)
-    /// A response has arrived, after `duration`.
+    /// A response has arrived, `duration` after this attempt was sent.
     case response(status: Int, bytes: Int, duration: Duration)
-    /// A body that comes or goes in pieces has got further, by a twentieth of the whole at least. A retry begins at zero again.
+    /// A transfer in pieces has progressed, by at least a twentieth of the whole body. A retry
+    /// begins at zero again.
     case progress(TransferProgress)
-    /// The request failed for `reason`; its attempt number `attempt` follows `after` this.
+    /// An attempt failed for `reason`. Attempt number `attempt` follows after the duration `after`.
     case retry(attempt: Int, after: Duration, reason: String)
-    /// 304: the stored copy is good. `parsedBytes` of it had to be parsed, since no model of it was in memory.
+    /// A 304 has confirmed the stored copy. `parsedBytes` of it had to be parsed; zero if its model
+    /// was in memory.
     case notModified(parsedBytes: Int)
-    /// A body became a model, in `duration`.
+    /// A body was parsed into a model, in `duration`.
     case parsed(bytes: Int, duration: Duration)
-    /// Elements were left out: the first ones, at most ``PrunedElement/limit``, and the count of all.
+    /// Elements that could not be parsed were left out: the first ones, at most
+    /// ``PrunedElement/limit``, and the count of all.
     case pruned([PrunedElement], count: Int)
-    /// Members stood twice in one object; the first was used.
+    /// Members of these names occurred twice in one object. The first was used.
     case duplicateMembers([String])
-    /// A record was saved, of so many bytes of body.
+    /// A record was saved.
     case saved(bytes: Int)
-    /// A value could not be saved; what was there before is untouched.
+    /// A value could not be saved, or a record could not be marked stale. The record on disk is
+    /// unchanged.
     case saveFailed(ReactorError)
-    /// A local value has no representation in bytes; it is in memory only.
+    /// A local value cannot be encoded, for this reason. It is in memory only.
     case notEncoded(String)
-    /// A flight waits for connectivity: streams before their request, anyone before a retry.
+    /// A flight waits for connectivity. A stream waits before its request, every waiter before a
+    /// retry.
     case paused
-    /// Something newer has overtaken a flight. After an invalidation it begins again; a local write ends it; what another reactor
-    /// has overtaken ends too, and its answer is not stored.
+    /// Something newer has overtaken a flight. After an invalidation the flight begins again; after
+    /// a local write it ends. A flight that another reactor has overtaken ends too, and its
+    /// response is not stored.
     case superseded
-    /// The last waiter left, or the key was removed: the flight was cancelled.
+    /// A flight was cancelled: its last waiter left, or its key was removed.
     case cancelled
-    /// A local value was saved.
+    /// A value was written locally. Memory and streams have it. ``ReactorEvent/Kind/saved(bytes:)``
+    /// follows if it is persisted.
     case savedLocally
+    /// The copy was declared stale by an invalidation, or by a request that changed the resource.
     case invalidated
+    /// The resource was removed from memory. Its record is removed from disk next.
     case removed
-    /// A model left memory.
+    /// A model was evicted from memory.
     case evicted
-    /// A flight ended with this error.
+    /// A flight, or a request without one, has failed with this error.
     case failed(ReactorError)
-    /// This many events were lost here, since observers or a reader of ``ModelLayer/events`` were slower than what happened.
+    /// This many events were lost here: observers, or a reader of ``ModelLayer/events``, were too
+    /// slow.
     case dropped(Int)
   }
 
+  /// The kind and the redacted key, in one line.
   public var description: String { "\(kind) \(key)" }
 }
 
 extension ReactorEvent.Kind: CustomStringConvertible {
-  /// One line of plain words.
+  /// A description in one line of plain words.
   public var description: String {
     switch self {
     case .memoryHit: "memory hit"

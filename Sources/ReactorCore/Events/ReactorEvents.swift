@@ -1,16 +1,18 @@
 import Synchronization
 
-/// The events of a layer as a sequence. It holds at most ``capacity`` events for a slow reader; what is lost beyond that is
-/// told by one ``ReactorEvent/Kind/dropped(_:)`` in its place.
+/// The events of a layer as a sequence. It buffers at most ``capacity`` events for a slow reader.
+/// One ``ReactorEvent/Kind/dropped(_:)`` in their place reports how many were lost beyond that.
 ///
-/// Observation begins with the iterator and ends with it. The sequence ends when the layer and its reactors are gone.
+/// Observation begins with the iterator and ends with it. The sequence ends when the layer and its
+/// reactors are released.
 struct ReactorEvents: AsyncSequence, Sendable {
   typealias Element = ReactorEvent
   typealias Failure = Never
 
   static let capacity = 1_024
 
-  /// Not the hub, which would live as long as it is waited for.
+  /// The part of the hub that does not keep the hub alive. A suspended reader would otherwise
+  /// prevent the end.
   private let events: EventHub.Shared
 
   init(hub: EventHub) { events = hub.shared }
@@ -35,7 +37,7 @@ struct ReactorEvents: AsyncSequence, Sendable {
     fileprivate var stream: AsyncStream<ReactorEvent>.AsyncIterator
     fileprivate let gaps: EventGaps
     fileprivate let token: EventToken
-    /// Events of the stream, without those that tell of a loss.
+    /// The number of events read from the stream, not counting reports of a loss.
     private var taken = 0
 
     fileprivate init(stream: AsyncStream<ReactorEvent>.AsyncIterator, gaps: EventGaps, token: EventToken) {
@@ -47,7 +49,7 @@ struct ReactorEvents: AsyncSequence, Sendable {
     mutating func next() async -> ReactorEvent? { await next(isolation: #isolation) }
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> ReactorEvent? {
-      // A gap is always behind what was kept before it, so it is there before the end is.
+      // A gap follows the events that were buffered before it, so it is reported before the end.
       if let event = gaps.next(after: taken) { return event }
       taken += 1
       return await stream.next(isolation: actor)
@@ -55,10 +57,10 @@ struct ReactorEvents: AsyncSequence, Sendable {
   }
 }
 
-/// What a slow reader has lost and was not told of yet. The hub's calls do not overlap.
+/// The losses of a slow reader that are not reported yet. The hub's calls do not overlap.
 private final class EventGaps: Sendable {
   private struct Gap {
-    /// How many events were kept before it.
+    /// The number of events that were buffered before the gap.
     let start: Int
     var count: Int
     var last: ReactorEvent
@@ -77,7 +79,7 @@ private final class EventGaps: Sendable {
     }
   }
 
-  /// Tells of the gap that lies behind the first `taken` events that were kept.
+  /// Returns a report of the gap after the first `taken` buffered events; `nil` if there is none.
   func next(after taken: Int) -> ReactorEvent? {
     let gap = state.withLock { state -> Gap? in
       guard let first = state.gaps.first, first.start <= taken else { return nil }
@@ -87,7 +89,8 @@ private final class EventGaps: Sendable {
   }
 }
 
-/// Keeps an observation of events alive: it ends when the token is cancelled or released.
+/// A token that keeps an observation of events alive. The observation ends when the token is
+/// cancelled or released.
 public final class EventToken: Sendable {
   private let onCancel: Mutex<(@Sendable () -> Void)?>
 
@@ -95,7 +98,8 @@ public final class EventToken: Sendable {
 
   deinit { cancel() }
 
-  /// Ends the observation. A call of the observer that is under way on another thread is not waited for.
+  /// Ends the observation. Does not wait for a call of the observer that is under way on another
+  /// thread.
   public func cancel() {
     let action = onCancel.withLock { action in
       defer { action = nil }
