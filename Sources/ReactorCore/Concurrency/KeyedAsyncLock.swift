@@ -1,29 +1,33 @@
 import Synchronization
 
-/// Lets the persistence of one key be used by one at a time, in order of arrival, and by nobody while all is removed.
+/// An asynchronous lock for the persistence of each key. One task at a time has access to a key, in
+/// order of arrival, and none while everything is being removed.
 ///
-/// Re-entrant for each key: whoever is inside for a key lets in what it awaits, in tasks of the library too (``LockOwner``), and
-/// nobody else. What is awaited from inside goes before those that hold nothing. A wait that could never end is an error that names
-/// the keys, ``ReactorError/deadlock(keys:)``.
+/// Re-entrant for each key: an owner with access admits the work that it awaits, in tasks of the
+/// library too (``LockOwner``), and no other. That work goes ahead of tasks that hold nothing. A
+/// wait that could never end throws ``ReactorError/deadlock(keys:)``, which names the keys.
 final class KeyedAsyncLock: Sendable {
-  /// One table for all gates, since a step of one layer may await the work of another, which may await the first.
+  /// One table for all locks: a step of one layer may await the work of another, which may await
+  /// the first.
   private static let table = Mutex(KeyedAsyncLockTable())
 
   private var id: ObjectIdentifier { ObjectIdentifier(self) }
 
   deinit { Self.table.withLock { $0.gates[id] = nil } }
 
-  /// Runs `body` alone for `key`; with `nil`, alone for every key.
+  /// Runs `body` with exclusive access to `key`; with `nil`, to every key.
   ///
-  /// - Throws: `CancellationError` where the task is cancelled while it waits, ``ReactorError/deadlock(keys:)`` where it would wait
-  ///   for ever, and what `body` throws. A task that need not wait enters, cancelled or not.
+  /// - Throws: `CancellationError` if the task is cancelled while it waits,
+  ///   ``ReactorError/deadlock(keys:)`` if the wait could never end, and the errors of `body`. A
+  ///   task that need not wait enters even if it is cancelled.
   func with<Result>(_ key: RecordKey?, _ body: () async throws -> Result) async throws -> Result {
     let owner = LockOwner.awaited()
     if !enter(key, owner) { try await wait(for: key, owner) }
     return try await inside(key, owner, body)
   }
 
-  /// The same where nobody has to be waited for; else `nil`, and `body` is not run.
+  /// Runs `body` as ``with(_:_:)`` does, if that needs no waiting. Otherwise returns `nil` and does
+  /// not run it.
   func withoutWaiting<Result>(_ key: RecordKey?, _ body: () async throws -> Result) async throws -> Result? {
     let owner = LockOwner.awaited()
     return enter(key, owner) ? try await inside(key, owner, body) : nil
@@ -44,7 +48,7 @@ final class KeyedAsyncLock: Sendable {
     let waiter = LockWaiter(gate: id, key: key, owner: owner)
     try await withTaskCancellationHandler {
       Self.resume(Self.table.withLock { $0.wait(waiter) })
-      // The handler below may have run before there was anybody to take out.
+      // The cancellation handler may have run before the waiter was queued.
       if Task.isCancelled { Self.resume(Self.table.withLock { $0.cancel(waiter) }) }
       try await waiter.result.value.get()
     } onCancel: {
@@ -52,7 +56,8 @@ final class KeyedAsyncLock: Sendable {
     }
   }
 
-  /// `wait` waits for `owner` too. Its waiters may pass now what the owner of `wait` holds, or would now wait for ever.
+  /// Adds `wait` to those that wait for `owner`. Queued work of `owner` may now share the access of
+  /// the waiting owner, or could now wait for ever.
   static func add(_ wait: LockOwner.Wait, to owner: LockOwner) {
     owner.add(wait)
     resume(table.withLock { $0.gained(owner) })
@@ -63,12 +68,12 @@ final class KeyedAsyncLock: Sendable {
   }
 }
 
-/// One who waits to be let in.
+/// A task that waits for access.
 final class LockWaiter: Sendable {
   typealias End = (waiter: LockWaiter, result: Result<Void, any Error>)
 
   let gate: ObjectIdentifier
-  /// `nil`: for every key.
+  /// The key that the task waits for; `nil` for every key.
   let key: RecordKey?
   let owner: LockOwner
   let result = OneShot<Result<Void, any Error>>()
@@ -80,42 +85,45 @@ final class LockWaiter: Sendable {
   }
 }
 
-/// A piece of work that may hold or wait for a key of a ``KeyedAsyncLock``: a step that is inside, a flight, a request.
+/// A piece of work that may hold a key of a ``KeyedAsyncLock`` or wait for one: a step with access,
+/// a flight, a request.
 ///
-/// Owners form a graph: each knows who waits for its end. A step that is inside for a key and awaits a fetch waits for the
-/// fetch's flight, so the flight passes what the step holds, and so does all that the flight awaits in turn. The graph is what
-/// finds a wait that could never end (Coffman et al., *System Deadlocks*, 1971).
+/// Owners form a graph: each has a list of the owners that wait for its end. A step that has access
+/// to a key and awaits a fetch waits for the fetch's flight. The flight may therefore share the
+/// step's access, and so may everything that the flight awaits in turn. The graph also shows a wait
+/// that could never end (Coffman et al., *System Deadlocks*, 1971).
 package final class LockOwner: Sendable {
   /// The owner that the current task works for.
   @TaskLocal package static var current: LockOwner?
 
-  /// One owner's wait for another's end.
+  /// The wait of one owner for the end of another.
   final class Wait: Sendable {
     let owner: LockOwner
     private let isOver = Atomic<Bool>(false)
 
     init(_ owner: LockOwner) { self.owner = owner }
 
-    /// The owner waits no longer: what it waited for does not pass what it holds any more.
+    /// Ends the wait. The awaited owner no longer shares the access of this one.
     func end() { isOver.store(true, ordering: .releasing) }
 
     fileprivate var isUnderWay: Bool { !isOver.load(ordering: .acquiring) }
   }
 
-  /// Those that wait for this one's end.
+  /// The waits of other owners for the end of this one.
   private let waits: Mutex<[Wait]>
 
   init(_ waits: [Wait] = []) { self.waits = Mutex(waits) }
 
   convenience init(_ wait: Wait?) { self.init(wait.map { [$0] } ?? []) }
 
-  /// Work that the current task awaits to its end.
+  /// Returns an owner for work that the current task awaits to its end.
   static func awaited() -> LockOwner { LockOwner(wait()) }
 
-  /// A wait of the current task's owner; `nil` where it has none, and so can hold nothing.
+  /// Returns a wait of the current task's owner; `nil` if the task has none and so holds nothing.
   static func wait() -> Wait? { current.map(Wait.init) }
 
-  /// From now on `wait` waits for this one too. Use ``KeyedAsyncLock/add(_:to:)``, which sees to those that are queued.
+  /// Adds `wait` to those that wait for this owner. Call ``KeyedAsyncLock/add(_:to:)`` instead if
+  /// work of this owner may be queued.
   func add(_ wait: Wait) {
     waits.withLock { waits in
       waits.removeAll { !$0.isUnderWay }
@@ -123,17 +131,18 @@ package final class LockOwner: Sendable {
     }
   }
 
-  /// Is inside of a gate. Guarded by the gates' table.
+  /// A Boolean value that indicates whether the owner has access to a key. Guarded by the table of
+  /// the locks.
   var isInside: Bool {
     get { inside.load(ordering: .relaxed) }
     set { inside.store(newValue, ordering: .relaxed) }
   }
   private let inside = Atomic<Bool>(false)
 
-  /// An owner, those that wait for it, those that wait for them, and so on.
+  /// An owner and all owners that wait for it, directly or not.
   struct Family {
     fileprivate(set) var members: Set<ObjectIdentifier>
-    /// Somebody inside of a gate waits for the owner.
+    /// A Boolean value that indicates whether an owner with access to a key waits for this one.
     fileprivate(set) var isInside = false
   }
 

@@ -1,14 +1,18 @@
-/// Who is inside of each ``KeyedAsyncLock``, and who waits: decides who may enter, without waiting itself.
+/// The owners with access to each ``KeyedAsyncLock``, and the waiters. The table decides which of
+/// them may enter, and never waits itself.
 ///
-/// Who holds nothing waits in order of arrival. Who is awaited by a holder waits for other holders alone, never behind those that
-/// queue: they may be waiting for that very holder. With a thousand waiters a change takes as long as with one, except for a
-/// cancellation, which looks for its waiter, and for what is awaited from inside.
+/// Waiters that hold nothing enter in order of arrival. Work that a holder awaits waits only for
+/// other holders, never behind the queue: the queue may be waiting for that same holder. A change
+/// takes as long with a thousand waiters as with one, except for a cancellation, which searches for
+/// its waiter, and for work that a holder awaits.
 struct KeyedAsyncLockTable: Sendable {
   typealias End = LockWaiter.End
 
   var gates: [ObjectIdentifier: KeyedAsyncLockState] = [:]
 
-  /// - Returns: `true` where `owner` is inside now.
+  /// Admits `owner` if it need not wait.
+  ///
+  /// - Returns: `true` if `owner` has access now.
   mutating func enter(_ gate: ObjectIdentifier, _ key: RecordKey?, _ owner: LockOwner) -> Bool {
     gates[gate, default: KeyedAsyncLockState()].enter(key, owner)
   }
@@ -17,7 +21,7 @@ struct KeyedAsyncLockTable: Sendable {
     Self.admit(gates[gate]?.leave(key, owner) ?? [])
   }
 
-  /// Queues `waiter`, unless it can enter by now or would wait for ever.
+  /// Queues `waiter`, unless it may enter by now or could wait for ever.
   mutating func wait(_ waiter: LockWaiter) -> [End] {
     if enter(waiter.gate, waiter.key, waiter.owner) { return Self.admit([waiter]) }
     let family = waiter.owner.family
@@ -28,13 +32,14 @@ struct KeyedAsyncLockTable: Sendable {
     return []
   }
 
-  /// Takes `waiter` out, if it still waits.
+  /// Removes `waiter` if it still waits.
   mutating func cancel(_ waiter: LockWaiter) -> [End] {
     guard let admitted = gates[waiter.gate]?.remove(waiter) else { return [] }
     return [(waiter, .failure(CancellationError()))] + Self.admit(admitted)
   }
 
-  /// Somebody else waits for `owner` now, so those of its waiters that are queued may pass more than before, or wait for ever.
+  /// Checks the queued work of `owner` after another owner began to wait for it. That work may now
+  /// be admitted, or could now wait for ever.
   mutating func gained(_ owner: LockOwner) -> [End] {
     let id = ObjectIdentifier(owner)
     var ends: [End] = []
@@ -50,8 +55,9 @@ struct KeyedAsyncLockTable: Sendable {
 
   private static func admit(_ waiters: [LockWaiter]) -> [End] { waiters.map { ($0, .success(())) } }
 
-  /// The keys of a circle of waits that `waiter` would close: it waits for somebody inside, who awaits another waiter, and so on
-  /// to one that waits for a holder that awaits `waiter`.
+  /// Returns the keys of a cycle of waits that `waiter` would close; `nil` if there is none. In a
+  /// cycle, it waits for a holder that awaits another waiter, and so on to one that waits for a
+  /// holder that awaits `waiter`.
   private func circle(closedBy waiter: LockWaiter, _ family: LockOwner.Family) -> [RecordKey]? {
     let others = gates.values.flatMap(\.awaitedInside).map { ($0, $0.owner.family) }
     var seen: Set<ObjectIdentifier> = []
@@ -74,24 +80,25 @@ struct KeyedAsyncLockTable: Sendable {
   }
 }
 
-/// One gate of the table.
+/// The state of one lock.
 struct KeyedAsyncLockState: Sendable {
 
   private struct Place: Sendable {
-    /// Inside: one that came from outside, and what it awaits.
+    /// The owners with access: one that held nothing before, and the work that it awaits.
     var owners: [LockOwner] = []
-    /// Awaited by somebody inside of a gate.
+    /// The waiters that an owner with access awaits.
     var nested: [LockWaiter] = []
     var queue: ArraySlice<LockWaiter> = []
     var isEmpty: Bool { owners.isEmpty && nested.isEmpty && queue.isEmpty }
   }
 
   private var places: [RecordKey: Place] = [:]
-  /// Inside for every key.
+  /// The owners with access to every key.
   private var whole: [LockOwner] = []
-  /// As ``Place/nested``, for every key.
+  /// The waiters for every key that an owner with access awaits.
   private var nestedWhole: [LockWaiter] = []
-  /// Who came after one that waits to be inside for every key, or while one was.
+  /// The waiters that arrived after a waiter for every key, itself included, or during access to
+  /// every key.
   private var later: ArraySlice<LockWaiter> = []
 
   private var isOpen: Bool { whole.isEmpty && nestedWhole.isEmpty && later.isEmpty }
@@ -103,7 +110,9 @@ struct KeyedAsyncLockState: Sendable {
     return true
   }
 
-  /// - Returns: those that are inside now.
+  /// Removes `owner` from those with access.
+  ///
+  /// - Returns: the waiters that have access now.
   mutating func leave(_ key: RecordKey?, _ owner: LockOwner) -> [LockWaiter] {
     owner.isInside = false
     if let key {
@@ -123,7 +132,9 @@ struct KeyedAsyncLockState: Sendable {
     }
   }
 
-  /// - Returns: those that are inside now that `waiter` waits no longer; `nil` where it did not wait.
+  /// Removes `waiter` from the queues.
+  ///
+  /// - Returns: the waiters that have access now; `nil` if `waiter` did not wait.
   mutating func remove(_ waiter: LockWaiter) -> [LockWaiter]? {
     guard removeFromQueues(waiter) else { return nil }
     return advance(waiter.key)
@@ -144,7 +155,7 @@ struct KeyedAsyncLockState: Sendable {
     return true
   }
 
-  /// Those inside that keep one with `family` out of `key`.
+  /// Returns the owners with access that keep an owner with `family` out of `key`.
   func blockers(of key: RecordKey?, _ family: LockOwner.Family) -> [LockOwner] {
     let owners = key.map { places[$0]?.owners ?? [] } ?? places.values.flatMap(\.owners)
     return (owners + whole).filter { !family.members.contains(ObjectIdentifier($0)) }
@@ -155,10 +166,10 @@ struct KeyedAsyncLockState: Sendable {
 }
 
 extension KeyedAsyncLockState {
-  /// Somebody holds or waits for `key` no longer: lets in who may enter now.
+  /// Admits the waiters that may enter now that an owner or a waiter of `key` has left.
   private mutating func advance(_ key: RecordKey?) -> [LockWaiter] {
     var admitted: [LockWaiter] = []
-    // Who leaves one key leaves the others as they were.
+    // Other keys are unaffected if one key is released.
     for key in key.map({ [$0] }) ?? Array(places.keys) { advance(key, &admitted) }
     let waiting = nestedWhole
     nestedWhole = waiting.filter { !admit($0, &admitted) }
@@ -187,7 +198,7 @@ extension KeyedAsyncLockState {
     if places[key]?.isEmpty == true { places[key] = nil }
   }
 
-  /// Lets one in that somebody inside awaits, if it may enter.
+  /// Admits a waiter that a holder awaits, if it may enter.
   private mutating func admit(_ waiter: LockWaiter, _ admitted: inout [LockWaiter]) -> Bool {
     guard isPassed(waiter.key, by: waiter.owner.family) else { return false }
     add(waiter.key, waiter.owner, &admitted, waiter)

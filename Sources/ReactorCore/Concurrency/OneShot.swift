@@ -14,9 +14,9 @@ final class OneShot<Value: Sendable>: Sendable {
     state.withLock { if case .settled = $0 { true } else { false } }
   }
 
-  /// Sets the value, unless it is set.
+  /// Sets the value, unless it is set already.
   ///
-  /// - Returns: `true` where this call has set it.
+  /// - Returns: `true` if this call has set it.
   @discardableResult func settle(_ value: Value) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Value, Never>?) in
       if case .settled = state { return (false, nil) }
@@ -28,7 +28,8 @@ final class OneShot<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits until the value is set. Cancellation does not end the wait: its handler settles a value.
+  /// The value, once it is set. Cancellation does not end the wait: the caller's cancellation
+  /// handler settles a value.
   var value: Value {
     get async {
       await withCheckedContinuation { continuation in
@@ -44,14 +45,13 @@ final class OneShot<Value: Sendable>: Sendable {
 }
 
 extension OneShot {
-  /// Begins `operation` in a task, and waits for its value or for that of the waiter's
-  /// cancellation, whichever comes first.
+  /// Begins `operation` in a task, and waits for its value or for the waiter's cancellation,
+  /// whichever comes first.
   ///
   /// - Parameters:
-  ///   - cancelled: what a cancelled waiter gets, at once.
-  ///   - endsTask: whether the waiter's cancellation cancels the task too. Otherwise the task goes
-  ///     on by itself.
-  ///   - owner: what the task works for.
+  ///   - owner: the owner that the task works for.
+  ///   - cancelled: the value that a cancelled waiter gets at once.
+  ///   - endsTask: `true` to cancel the task with its waiter. Otherwise the task goes on by itself.
   static func value(
     on executor: (any TaskExecutor)?, for owner: LockOwner, orIfCancelled cancelled: Value, endsTask: Bool,
     _ operation: @escaping @Sendable @concurrent () async -> Value

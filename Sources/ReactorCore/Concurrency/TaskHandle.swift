@@ -1,12 +1,13 @@
 import Synchronization
 
-/// The task that runs a flight's step: made under the lock, begun after it, and cancelled whichever comes first.
+/// A handle on the task of a flight's step. The handle is created under the lock and the task after
+/// it. Cancelling the handle works in either order.
 package final class TaskHandle: Sendable {
   private enum State {
     case unborn(priority: TaskPriority?)
     case running(Task<Void, Never>)
     case cancelled
-    /// Past the point where its flight's end concerns it.
+    /// The flight's end does not cancel the task any more.
     case released
   }
 
@@ -14,7 +15,7 @@ package final class TaskHandle: Sendable {
 
   package init(priority: TaskPriority?) { state = Mutex(.unborn(priority: priority)) }
 
-  /// Takes over `task`, which has begun.
+  /// Attaches `task`, which has begun.
   package func attach(_ task: Task<Void, Never>) {
     let (isCancelled, priority) = state.withLock { state -> (Bool, TaskPriority?) in
       switch state {
@@ -26,7 +27,7 @@ package final class TaskHandle: Sendable {
       }
     }
     if isCancelled { task.cancel() }
-    // It may have been raised since the task was made.
+    // The priority may have been raised since the task was created.
     if let priority { Self.escalate(task, to: priority) }
   }
 
@@ -44,7 +45,7 @@ package final class TaskHandle: Sendable {
     task?.cancel()
   }
 
-  /// From here on ``cancel()`` does nothing: the answer is there, and being kept.
+  /// Makes ``cancel()`` ineffective: the response has arrived and is being stored.
   func release() {
     state.withLock { state in
       if case .cancelled = state { return }
@@ -52,8 +53,8 @@ package final class TaskHandle: Sendable {
     }
   }
 
-  /// Raises the task's priority to that of a waiter that has joined. Before the systems of 2025 only where the task is not
-  /// made yet: one that runs keeps its priority there.
+  /// Raises the task's priority to that of a new waiter. On Apple platforms before the releases of
+  /// 2025, this affects only a task that is not created yet.
   func escalate(to priority: TaskPriority) {
     let task = state.withLock { state -> Task<Void, Never>? in
       switch state {
@@ -67,7 +68,7 @@ package final class TaskHandle: Sendable {
     if let task { Self.escalate(task, to: priority) }
   }
 
-  /// The priority to begin with.
+  /// The priority to create the task with; `nil` once there is a task.
   var priority: TaskPriority? {
     state.withLock { state in
       if case .unborn(let priority) = state { priority } else { nil }
@@ -81,11 +82,13 @@ package final class TaskHandle: Sendable {
   }
 }
 
-/// Makes every unstructured task of the library, so that the whole of it can be run on one executor.
+/// Creates an unstructured task. All such tasks of the library come from here or from
+/// ``spawnApart(on:priority:_:)``, so that the library can run on one executor.
 ///
 /// - Parameters:
-///   - executor: where it runs; `nil` is the global executor.
-///   - owner: what the task works for. `nil`: for nobody who waits, whatever task makes it, so it passes no ``KeyedAsyncLock`` that is held.
+///   - executor: the preferred executor; `nil` for the global executor.
+///   - owner: the owner that the task works for. With `nil`, it works for no waiting task, whatever
+///     task creates it, so it enters no ``KeyedAsyncLock`` that is held.
 package func spawn(
   on executor: (any TaskExecutor)?, priority: TaskPriority? = nil, for owner: LockOwner? = nil,
   _ operation: @escaping @Sendable @concurrent () async -> Void
@@ -95,12 +98,13 @@ package func spawn(
   }
 }
 
-/// Makes a task that belongs to nobody, however long it runs: a timer, a watcher, whoever delivers for others. It inherits
-/// neither the priority nor the task-local values of the task that happened to be the first to need it.
+/// Creates a task that is independent of its creator, however long it runs: a timer, a watcher, or
+/// a delivery for others. It inherits neither the priority nor the task-local values of the task
+/// that happened to need it first.
 ///
 /// - Parameters:
-///   - executor: where it runs; `nil` is the global executor.
-///   - priority: `nil` is medium.
+///   - executor: the preferred executor; `nil` for the global executor.
+///   - priority: the priority; `nil` for medium.
 package func spawnApart(
   on executor: (any TaskExecutor)?, priority: TaskPriority? = nil,
   _ operation: @escaping @Sendable @concurrent () async -> Void
