@@ -2,28 +2,34 @@ public import Foundation
 public import HTTPTypes
 import Synchronization
 
-/// Signs every request to the origins it is given, and once more with a new credential where the server answers 401.
+/// Signs every request to the given origins, and sends it once more with a new credential if the
+/// server answers 401.
 ///
 /// ```swift
 /// let backend = Backend(
-///   baseURL: api, authentication: AuthenticationMiddleware(BearerAuthenticator(), credential: token, origins: [api]))
+///   baseURL: api,
+///   authentication: AuthenticationMiddleware(
+///     BearerAuthenticator(), credential: token, origins: [api]))
 /// ```
 ///
-/// - After a 401 there is one refresh, however many requests wait for it; each of them is then sent once more. Requests that
-///   begin meanwhile wait too, and are sent once.
-/// - A refresh that fails fails them all, those included whose 401 comes later, with ``ReactorError/authentication(_:)``. A
-///   failure of the network passes as it is, so that it is retried and a stale copy may stand in. The 401 of a request that
-///   began afterwards begins another refresh.
-/// - A late 401 for an old credential leads to no refresh: the request is sent again with the newer one.
-/// - A second 401 is the answer. So is the 401 of another origin that the request was redirected to: it never saw the
-///   credential.
-/// - A request that is cancelled while it waits ends at once; the refresh goes on for the others, and is cancelled with the last.
-/// - The fields that the signature added or changed are marked as never to be indexed (RFC 7541 §7.1.3); the transports of this package
-///   leave them out of a request that is redirected to another origin.
+/// - After a 401 there is one refresh, however many requests wait for it. Each of them is then sent
+///   once more. Requests that begin during the refresh wait too, and are sent once.
+/// - If the refresh fails, all of these requests fail with ``ReactorError/authentication(_:)``,
+///   even those whose 401 arrives later. A network failure is thrown as it is, so that the request
+///   is retried or a stale fallback served. The 401 of a request that began after the failure
+///   begins another refresh.
+/// - A late 401 for an old credential begins no refresh: the request is sent again with the newer
+///   one.
+/// - A second 401 is the response. So is the 401 of another origin after a redirect: the credential
+///   was not sent there.
+/// - A request that is cancelled while it waits ends at once. The refresh goes on for the others,
+///   and is cancelled when the last of them leaves.
+/// - Header fields that the signature adds or changes are marked as never indexed (RFC 7541
+///   §7.1.3). The transports of this package leave them out of a redirect to another origin.
+/// - After ``signOut()``, requests are neither signed nor sent. They fail with
+///   ``ReactorError/authentication(_:)`` of ``SignedOut`` until ``signIn(_:)``.
 ///
-/// - After ``signOut()`` nothing is signed and nothing is sent: requests fail with ``SignedOut`` until ``signIn(_:)``.
-///
-/// It is one user's: make another for another user.
+/// An instance serves one user. Create another for another user.
 public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddleware {
   private typealias Machine = CredentialRefresh<A.Credential>
   private typealias Held = Machine.Held
@@ -33,21 +39,24 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     var waiters: [Machine.WaiterID: CheckedContinuation<Held, any Error>] = [:]
     var lastID: Machine.WaiterID = 0
     var task: TaskHandle?
-    /// What the latest refresh works for: those who wait for it.
+    /// The owner of the latest refresh, which works for the requests that wait for it.
     var owner = LockOwner()
   }
 
   private let authenticator: A
   private let origins: Set<WebOrigin>
   private let taskExecutor: (any TaskExecutor)?
-  /// Guards everything that changes.
+  /// The mutable state and its lock.
   private let state: Mutex<State>
 
+  /// Creates a middleware that signs requests to `origins`.
+  ///
   /// - Parameters:
-  ///   - credential: what is signed with until the server refuses it.
-  ///   - origins: URLs whose scheme, host and port requests are signed for; their paths do not count. A URL that has no
-  ///     `http` or `https` origin is none.
-  ///   - taskExecutor: where the refresh runs. Default: `nil`, the global executor.
+  ///   - authenticator: signs the requests and refreshes the credential.
+  ///   - credential: the credential to sign with until the server refuses it.
+  ///   - origins: URLs whose scheme, host and port select the requests to sign. Their paths are
+  ///     ignored, and so are URLs without an `http` or `https` origin.
+  ///   - taskExecutor: the executor of the refresh. Default: `nil`, the global executor.
   public init(
     _ authenticator: A, credential: A.Credential, origins: [URL], taskExecutor: (any TaskExecutor)? = nil
   ) {
@@ -57,6 +66,8 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     state = Mutex(State(machine: Machine(credential)))
   }
 
+  /// Signs a request to one of the origins, and handles a 401. Other requests pass unchanged, as do
+  /// requests that the refresh of this middleware sends.
   public func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
     guard let origin = request.url.flatMap(WebOrigin.init), origins.contains(origin),
       !Refreshing.isUnderWay(of: ObjectIdentifier(self))
@@ -73,14 +84,17 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     return try await next(signed(request, body, with: credential(look)), body)
   }
 
-  /// The user is signed in with this credential from now on. Requests that wait for a refresh go on with it.
+  /// Signs with `credential` from now on. Requests that wait for a refresh go on with it, and that
+  /// refresh is cancelled.
   public func signIn(_ credential: A.Credential) { transact { $0.machine.signIn(credential) } }
 
-  /// Forgets the credential. A refresh under way is cancelled, what it brings is dropped, and the requests that wait for
-  /// it fail with ``ReactorError/cancelled``. ``ModelLayer/signOut()`` calls it.
+  /// Forgets the credential. A refresh under way is cancelled and its result dropped. The requests
+  /// that wait for it fail with ``ReactorError/cancelled``. ``ModelLayer/signOut()`` calls this
+  /// method.
   public func signOut() { transact { $0.machine.signOut() } }
 
-  /// `request` with the authenticator's path and fields; those that are new or changed are marked.
+  /// Returns `request` with the authenticator's path and header fields. Fields that are new or
+  /// changed are marked as never indexed.
   private func signed(_ request: HTTPRequest, _ body: Data?, with held: Held) async throws -> HTTPRequest {
     var copy = request
     try await authenticator.sign(&copy, body: body, with: held.credential)
@@ -99,7 +113,8 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
 }
 
 extension AuthenticationMiddleware {
-  /// Waits for the refresh under way, or for one that it begins where the server has refused the credential held.
+  /// Waits for the refresh under way, or begins one if the server has refused the current
+  /// credential.
   private func credential(_ look: Machine.Look) async throws -> Held {
     try Task.checkCancellation()
     let id = state.withLock { state in
@@ -115,7 +130,7 @@ extension AuthenticationMiddleware {
           return state.machine.wait(id, refused: look.version, failed: look.failed)
         }
         if let wait { KeyedAsyncLock.add(wait, to: state.withLock(\.owner)) }
-        // The handler below may have run before there was anybody to take out.
+        // The cancellation handler may have run before the waiter was added.
         if Task.isCancelled { leave(id) }
       }
     } onCancel: {
@@ -125,13 +140,13 @@ extension AuthenticationMiddleware {
 
   private func leave(_ id: Machine.WaiterID) { transact { $0.machine.leave(id) } }
 
-  /// Changes the state, and performs what follows from it.
+  /// Changes the state, and performs the resulting actions without the lock.
   private func transact(_ change: (inout State) -> [Machine.Action]) {
     let effects = state.withLock { state in change(&state).map { Self.effect($0, &state) } }
     for effect in effects { perform(effect) }
   }
 
-  /// An action with what it takes out of the state.
+  /// An action, with the values that it removes from the state.
   private enum Effect {
     case refresh(A.Credential, number: UInt64, TaskHandle, LockOwner)
     case cancel(TaskHandle?)
@@ -170,7 +185,8 @@ extension AuthenticationMiddleware {
     do { return .success(try await authenticator.refresh(credential)) } catch { return .failure(Self.refusal(error)) }
   }
 
-  /// A failure of the network may pass, and stays itself; after any other the user has to sign in.
+  /// Returns the error for the requests that wait. A network failure may be transient and stays as
+  /// it is. After any other error, the user has to sign in.
   private static func refusal(_ error: any Error) -> any Error {
     if case .authentication? = error as? ReactorError { return error }
     if (error as? ReactorError)?.isNetworkFailure == true || RetryPolicy.mayPass(.failure(error)) { return error }
@@ -178,7 +194,8 @@ extension AuthenticationMiddleware {
   }
 }
 
-/// Signs the requests of one user, and gets a new credential when the old one is refused.
+/// A type that signs the requests of one user and refreshes the credential after the server has
+/// refused it.
 ///
 /// ```swift
 /// struct BearerAuthenticator: Authenticator {
@@ -189,29 +206,35 @@ extension AuthenticationMiddleware {
 /// }
 /// ```
 ///
-/// An ``AuthenticationMiddleware`` calls it, concurrently and from any isolation.
+/// An ``AuthenticationMiddleware`` calls its methods concurrently and from any isolation.
 public protocol Authenticator: Sendable {
-  /// What a request is signed with, such as an access token with the refresh token that belongs to it.
+  /// The value that requests are signed with, such as an access token and its refresh token.
   associatedtype Credential: Sendable
 
-  /// Adds what proves who sends `request`, once for each attempt. Only the path and the header fields that it leaves are used.
+  /// Signs `request`. Called once for each attempt. Only changes of the path and of the header
+  /// fields are used. If it throws, the attempt fails with that error.
   func sign(_ request: inout HTTPRequest, body: Data?, with credential: Credential) async throws
 
-  /// A new credential for one that the server refused with 401. Called once, however many requests wait for it.
+  /// Returns a new credential for one that the server has refused with 401. Called once, however
+  /// many requests wait for it.
   ///
-  /// What it throws is the error of each of them: a failure of the network as it is, all else in
-  /// ``ReactorError/authentication(_:)``. It is cancelled when none of them waits any more, and at sign-out. To keep the
-  /// credential for the next start of the program is its own affair. What it sends through the middleware that calls it is
-  /// passed on without being signed.
+  /// If it throws, each of these requests fails: with a network failure as it is, with any other
+  /// error in ``ReactorError/authentication(_:)``. The call is cancelled when no request waits for
+  /// it any more, and at sign-out. Its own requests through the calling middleware are sent
+  /// unsigned. The authenticator persists the credential itself if the next start of the program
+  /// needs it.
   ///
-  /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or is a request of its own: it
-  /// joins no other, since that may wait for the refresh, and its answer is not stored. `states(for:)` fails there with
-  /// ``ReactorError/invalidResource(_:)``, but under ``FetchPolicy/cacheOnly``.
+  /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or
+  /// by a request of its own, whose response is not stored. It joins no flight, since the flight
+  /// may wait for the refresh. `states(for:)` fails there with
+  /// ``ReactorError/invalidResource(_:)``, except under ``FetchPolicy/cacheOnly``.
   func refresh(_ credential: Credential) async throws -> Credential
 }
 
-/// The user has signed out, so nothing is sent in their name: see ``ModelLayer/signOut()``.
+/// The error of requests after a sign-out. Nothing is sent in the user's name; see
+/// ``ModelLayer/signOut()``.
 public struct SignedOut: Error, Hashable, CustomStringConvertible {
+  /// Creates the error, for a middleware of your own.
   public init() {}
 
   public var description: String { "signed out; give the authentication a credential with signIn(_:)" }

@@ -1,29 +1,36 @@
 public import Foundation
 public import HTTPTypes
 
-/// A server, and the way to it.
+/// A server, and the chain that sends requests to it.
 ///
-/// A request passes, from outside in: ``authentication``, ``userAgent``, ``middlewares``, ``logging``, ``transport``. A flow retries around all
-/// of them (``ReactorConfiguration/retry``), so that each attempt is signed anew, and told to the log. Caching is above: what these
-/// add to a request is in no key and no record.
+/// A request passes ``authentication``, ``userAgent``, ``middlewares``, ``logging`` and
+/// ``transport``, from the outside in. A flow retries around all of them
+/// (``ReactorConfiguration/retry``), so each attempt is signed and logged. Caching happens above:
+/// header fields that the chain adds are part of no key and no record.
 ///
 /// Reactor 1.x called it `Network` and `Connection`.
 public struct Backend: Sendable {
-  /// What every resource's path is relative to: `http` or `https`, a host, and a path where the API has one.
+  /// The URL that every resource's path is relative to: `http` or `https`, a host, and a path if
+  /// the API has one.
   public var baseURL: URL { didSet { base = Self.base(baseURL) } }
+  /// The transport that sends the requests.
   public var transport: any Transport
-  /// Signs the requests: an ``AuthenticationMiddleware``, or one's own. Default: none.
+  /// The middleware that signs requests: an ``AuthenticationMiddleware``, or your own. Default:
+  /// `nil`.
   public var authentication: (any TransportMiddleware)?
-  /// Sent as `User-Agent` where a resource has none of its own. Default: `nil`, the transport's.
+  /// The `User-Agent` of requests whose resource sets none. Default: `nil`, which leaves the
+  /// transport's.
   public var userAgent: String?
-  /// One's own, from outside in. Default: none.
+  /// Middlewares of your own, from the outside in. Default: none.
   public var middlewares: [any TransportMiddleware]
-  /// Is told of each attempt as it is sent. Default: none.
+  /// The middleware that reports each attempt after it has ended. Default: `nil`.
   public var logging: LoggingMiddleware?
+  /// The source of connectivity. Default: ``SystemReachability``.
   public var reachability: any Reachability
-  /// ``baseURL``, read once; what is wrong with it is told to whoever fetches.
+  /// The parsed ``baseURL``, or the error that every fetch throws.
   private(set) var base: Result<BaseURL, ReactorError>
 
+  /// Creates a backend. An invalid `baseURL` is reported by every fetch, not here.
   public init(
     baseURL: URL, transport: any Transport = URLSessionTransport(),
     authentication: (any TransportMiddleware)? = nil, userAgent: String? = nil,
@@ -40,24 +47,25 @@ public struct Backend: Sendable {
     self.reachability = reachability
   }
 
-  /// Sends a request through the middlewares and the transport, once.
+  /// Sends a request once through the middlewares and the transport, without the cache and without
+  /// retries. Their errors are thrown as they are.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async throws -> (HTTPResponse, Data) {
     try await send(request, body: body, trail: nil, progress: progress)
   }
 
-  /// The same; what is answered on the way is left in `trail`.
+  /// Sends a request once, and leaves each answered hop in `trail`.
   func send(
     _ request: HTTPRequest, body: Data?, trail: RedirectTrail?,
     progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
     let transport = transport
-    // Around the transport alone: a request that a middleware sends by itself leaves nothing.
+    // Around the transport alone: requests that a middleware sends by itself leave no hops.
     var next: TransportMiddleware.Next = { request, body in
       let own = RedirectTrail()
       let observed = RedirectTrail.observed
-      // What was answered counts, whatever became of the next hop.
+      // A hop that was answered counts, whatever became of the next.
       defer { for trail in [trail, observed] { trail?.leave(own.hops) } }
       return try await RedirectTrail.$current.withValue(own) {
         try await transport.send(request, body: body, progress: progress)
@@ -66,11 +74,11 @@ public struct Backend: Sendable {
     for middleware in chain.reversed() {
       next = { [next] in try await middleware.intercept($0, body: $1, next: next) }
     }
-    // A request that a middleware sends through another backend is none of this one's.
+    // Requests that a middleware sends through another backend leave no hops in this one's trail.
     return try await RedirectTrail.$observed.withValue(nil) { [next] in try await next(request, body) }
   }
 
-  /// Has every middleware forget its user.
+  /// Makes every middleware forget its user.
   func signOut() {
     for middleware in chain { middleware.signOut() }
   }
@@ -79,15 +87,16 @@ public struct Backend: Sendable {
     Result { () throws(ReactorError) in try BaseURL(url) }
   }
 
-  /// From outside in.
+  /// The middlewares, from the outside in.
   private var chain: [any TransportMiddleware] {
     let outer: [(any TransportMiddleware)?] = [authentication, userAgent.map { UserAgentMiddleware($0) }]
     return outer.compactMap(\.self) + middlewares + [logging].compactMap(\.self)
   }
 
-  /// The request for `resource`.
+  /// Returns the request for `resource`.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for an invalid URL or idempotency key, for a
+  ///   field that only the transport may set, and for a range.
   func request(for resource: Resource) throws(ReactorError) -> HTTPRequest {
     let url = try ResourceURL(resource, base: base.get())
     var fields = resource.headers
@@ -109,7 +118,7 @@ public struct Backend: Sendable {
       method: resource.method, scheme: url.scheme, authority: url.authority, path: url.target, headerFields: fields)
   }
 
-  /// Fields that say how the message is framed or where it goes (RFC 9112 §6, RFC 9110 §7).
+  /// Header fields that frame or route the message (RFC 9112 §6, RFC 9110 §7).
   private static let transportFields: Set<HTTPField.Name> = Set(
     [.contentLength, .transferEncoding, .connection, .te, .trailer, .upgrade]
       + [HTTPField.Name("Host")].compactMap(\.self))

@@ -1,21 +1,24 @@
 import Synchronization
 
-/// The credential of an ``AuthenticationMiddleware``, and who waits for the next one: a state machine that returns actions.
+/// The credential of an ``AuthenticationMiddleware``, and the requests that wait for the next one:
+/// a state machine that returns actions.
 ///
-/// It knows neither requests nor tasks. Refreshes are numbered, and a credential's version is the number of the one that made it, so that a
-/// late 401 for an old credential is told from one for the current one. The shell performs what is returned, after it has unlocked.
+/// The machine does not see requests or tasks. Refreshes are numbered, and a credential's version
+/// is the number of the refresh that produced it. This distinguishes a late 401 for an old
+/// credential from one for the current credential. The shell performs the returned actions after it
+/// unlocks.
 struct CredentialRefresh<Credential: Sendable>: Sendable {
   typealias WaiterID = UInt64
 
   struct Held: Sendable {
     let credential: Credential
-    /// 0 for the first.
+    /// The number of the refresh or sign-in that produced the credential; 0 for the first.
     let version: UInt64
   }
 
-  /// How things stood when a request was about to be signed.
+  /// The state that a request goes by when it is about to be signed.
   struct Look: Sendable {
-    /// `nil` where the credential is known to be refused and the next one is to be waited for, and after a sign-out.
+    /// The credential to sign with; `nil` during a refresh and after a sign-out.
     let usable: Held?
     let version: UInt64
     /// The number of the latest refresh that has failed, or 0.
@@ -23,24 +26,24 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   }
 
   enum Action: Sendable {
-    /// To be reported to ``ended(_:of:)`` with its number.
+    /// Begin a refresh, and report its result to ``ended(_:of:)`` with this number.
     case refresh(Credential, number: UInt64)
-    /// The refresh under way is of no use any more.
+    /// Cancel the refresh under way, which is not needed any more.
     case cancelRefresh
     case resume([WaiterID], Result<Held, any Error>)
   }
 
   private struct Refresh {
     let number: UInt64
-    /// In the order of arrival, never empty.
+    /// The waiters in order of arrival; never empty.
     var waiters: [WaiterID]
   }
 
-  /// `nil` after a sign-out.
+  /// The current credential; `nil` after a sign-out.
   private var held: Held?
-  /// The number of whatever has last settled who is signed in: a refresh, a sign-in or a sign-out.
+  /// The number of the latest refresh, sign-in or sign-out that has taken effect.
   private var version: UInt64 = 0
-  /// The credentials before this one were signed out.
+  /// The number of the latest sign-out. Credentials of smaller versions are signed out.
   private var signedOut: UInt64 = 0
   private var refresh: Refresh?
   private var failure: (number: UInt64, error: any Error)?
@@ -48,17 +51,18 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
 
   init(_ credential: Credential) { held = Held(credential: credential, version: 0) }
 
-  /// What a request that begins now goes by.
+  /// The state for a request that begins now.
   var look: Look { Look(usable: refresh == nil ? held : nil, version: version, failed: failure?.number ?? 0) }
 
-  /// Returns whether nobody has signed out since.
+  /// Returns `true` if there was no sign-out after `held`.
   func permits(_ held: Held) -> Bool { held.version >= signedOut }
 
-  /// A waiter needs another credential.
+  /// Adds a waiter for another credential.
   ///
   /// - Parameters:
-  ///   - refused: the version that the server has refused, to it or to somebody else.
-  ///   - failed: of the ``Look`` that the waiter went by. A refresh that has failed since was for it too.
+  ///   - refused: the version that the server has refused, for this request or another.
+  ///   - failed: the number in the ``Look`` of this waiter. It shares the failure of any later
+  ///     refresh.
   mutating func wait(_ id: WaiterID, refused: UInt64, failed: UInt64) -> [Action] {
     if refresh != nil {
       refresh?.waiters.append(id)
@@ -72,7 +76,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     return [.refresh(held.credential, number: lastNumber)]
   }
 
-  /// A waiter was cancelled.
+  /// Removes a cancelled waiter. Without waiters, the refresh is cancelled.
   mutating func leave(_ id: WaiterID) -> [Action] {
     guard let index = refresh?.waiters.firstIndex(of: id) else { return [] }
     refresh?.waiters.remove(at: index)
@@ -82,8 +86,9 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     return [.cancelRefresh] + left
   }
 
-  /// A refresh has ended. One that was cancelled and succeeded all the same is used, unless something later has settled who is signed
-  /// in: the server may have taken back the old credential.
+  /// Processes the result of a refresh. A refresh that was cancelled but succeeded still supplies
+  /// its credential, since the server may have revoked the old one. A later refresh, sign-in or
+  /// sign-out takes precedence.
   mutating func ended(_ result: Result<Credential, any Error>, of number: UInt64) -> [Action] {
     let isCurrent = refresh?.number == number
     switch result {
@@ -97,13 +102,13 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     }
   }
 
-  /// Somebody has signed in: those who wait for a refresh go on with this credential.
+  /// Signs in. The waiters of a refresh go on with this credential.
   mutating func signIn(_ credential: Credential) -> [Action] {
     lastNumber += 1
     return conclude(credential, number: lastNumber, endsRefresh: true)
   }
 
-  /// Nothing is signed from now on, and what a refresh under way brings is dropped.
+  /// Signs out. Nothing is signed from now on, and the result of a refresh under way is dropped.
   mutating func signOut() -> [Action] {
     lastNumber += 1
     (version, signedOut) = (lastNumber, lastNumber)
@@ -120,10 +125,11 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   }
 }
 
-/// The refresh of a credential that the current task is part of, so that the refresh cannot wait for itself.
+/// The refresh of a credential that the current task is part of. It keeps a refresh from waiting
+/// for itself.
 ///
-/// Requests that it sends pass its middleware unsigned, and no flight is shared with it: the flight may be waiting for the
-/// refresh. Both end with the refresh, also for a task that it has left behind.
+/// Requests of the refresh pass its middleware unsigned, and share no flight: a flight may be
+/// waiting for the refresh. Both rules end with the refresh, even for a task that outlives it.
 final class Refreshing: Sendable {
   @TaskLocal private static var current: Refreshing?
 
@@ -145,16 +151,17 @@ final class Refreshing: Sendable {
     return await $current.withValue(refreshing) { await body() }
   }
 
-  /// Runs `body` as part of no refresh, whatever task made it.
+  /// Runs `body` as part of no refresh, whatever the current task is part of.
   static func outside(_ body: () async -> Void) async {
     guard current != nil else { return await body() }
     await $current.withValue(nil) { await body() }
   }
 
-  /// A Boolean value that indicates whether the current task is part of a refresh that has not ended.
+  /// A Boolean value that indicates whether the current task is part of a refresh that has not
+  /// ended.
   static var isUnderWay: Bool { isUnderWay { _ in true } }
 
-  /// The same for the refreshes of one middleware.
+  /// Returns `true` if the current task is part of a refresh of `middleware` that has not ended.
   static func isUnderWay(of middleware: ObjectIdentifier) -> Bool { isUnderWay { $0 == middleware } }
 
   private static func isUnderWay(where isMeant: (ObjectIdentifier) -> Bool) -> Bool {

@@ -1,21 +1,28 @@
 public import Foundation
 public import HTTPTypes
 
-/// Tells of each exchange when it is over; put innermost, of each attempt.
+/// Reports each exchange after it has ended. As ``Backend/logging`` it is innermost, and reports
+/// each attempt.
 public struct LoggingMiddleware: TransportMiddleware {
-  /// What may be said of an exchange: no header field, no body, and of the URL neither the query nor a fragment.
+  /// The report of an exchange. It holds no header field and no body, and of the URL neither the
+  /// query nor the fragment.
   public struct Entry: Sendable, Hashable, CustomStringConvertible {
+    /// The request's method.
     public let method: HTTPRequest.Method
-    /// `?…` stands for a query.
+    /// The request's URL. `?…` replaces its query and fragment.
     public let url: String
-    /// Bytes of the request's body.
+    /// The size of the request's body in bytes.
     public let sent: Int
+    /// The result of the exchange.
     public let outcome: Outcome
+    /// The time from the request to the end of the response or the failure.
     public let duration: Duration
 
+    /// The result of an exchange.
     public enum Outcome: Sendable, Hashable {
+      /// A response has arrived, with a body of `bytes` bytes.
       case response(status: Int, bytes: Int)
-      /// The error in its own words, without what it carries.
+      /// The exchange has failed. The text describes the error without the values that it carries.
       case failure(String)
     }
 
@@ -30,9 +37,11 @@ public struct LoggingMiddleware: TransportMiddleware {
   private let elapsed: @Sendable () -> Duration
   private let sink: @Sendable (Entry) -> Void
 
+  /// Creates a middleware that reports to `sink`.
+  ///
   /// - Parameters:
-  ///   - clock: what measures.
-  ///   - sink: called once for each exchange, on the task of the request. It must be quick.
+  ///   - clock: the clock that measures durations.
+  ///   - sink: called once for each exchange, on the task of the request. It must return quickly.
   public init(
     clock: any Clock<Duration> = ContinuousClock(), _ sink: @escaping @Sendable (Entry) -> Void
   ) {
@@ -40,6 +49,7 @@ public struct LoggingMiddleware: TransportMiddleware {
     self.sink = sink
   }
 
+  /// Passes the exchange on unchanged, and reports its result.
   public func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
     let start = elapsed()
     do {
@@ -65,11 +75,12 @@ public struct LoggingMiddleware: TransportMiddleware {
   }
 }
 
-/// Names the program in requests that name none (RFC 9110 §10.1.5).
+/// Adds a `User-Agent` to requests that have none (RFC 9110 §10.1.5).
 struct UserAgentMiddleware: TransportMiddleware {
   private let userAgent: String
 
-  /// - Parameter userAgent: product and version, as in `Newsroom/1.0`. A character that no header field can hold becomes a space.
+  /// - Parameter userAgent: product and version, such as `Newsroom/1.0`. A character that a header
+  ///   field cannot hold becomes a space.
   init(_ userAgent: String) { self.userAgent = userAgent }
 
   func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {

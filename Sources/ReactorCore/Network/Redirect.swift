@@ -2,10 +2,12 @@ package import Foundation
 package import HTTPTypes
 import Synchronization
 
-/// One request of a chain of redirects, and what follows from its answer (RFC 9110 §15.4, as browsers do it).
+/// A request in a chain of redirects, and the request that follows from its response (RFC 9110
+/// §15.4, as browsers implement it).
 ///
-/// Followed here and by no platform, so that all transports do the same. URLSession on Linux decodes `%2F` in a relative
-/// `Location`, resolves it against the root, drops the body of a 307, and sends credentials to wherever it is sent.
+/// Redirects are followed here and not by the platform, so that all transports behave alike.
+/// URLSession on Linux decodes `%2F` in a relative `Location`, resolves it against the root, drops
+/// the body of a 307, and sends credentials to any target.
 package struct Redirect: Sendable {
   package var request: HTTPRequest
   package var body: Data?
@@ -15,13 +17,14 @@ package struct Redirect: Sendable {
     self.body = body
   }
 
-  /// Sends a request, and again where the answer leads elsewhere. Each hop is left in ``RedirectTrail/current``, whatever
-  /// becomes of the next.
+  /// Sends a request and follows its redirects. Each hop is left in ``RedirectTrail/current``,
+  /// whatever becomes of the next.
   ///
   /// - Parameters:
-  ///   - limit: how many redirects are followed. Zero or less: none, and the redirect is the answer.
-  ///   - send: one exchange.
-  /// - Throws: ``TransportError/tooManyRedirects(limit:)``, and what `send` throws.
+  ///   - limit: the largest number of redirects to follow. With zero or less, the redirect is the
+  ///     response.
+  ///   - send: performs one exchange.
+  /// - Throws: ``TransportError/tooManyRedirects(limit:)``, and the errors of `send`.
   package static func following(
     _ request: HTTPRequest, body: Data?, limit: Int,
     send: (HTTPRequest, Data?) async throws -> (HTTPResponse, Data)
@@ -40,7 +43,7 @@ package struct Redirect: Sendable {
     }
   }
 
-  /// The next request; `nil` where `response` is the answer.
+  /// Returns the request that `response` redirects to; `nil` if `response` is final.
   package func next(after response: HTTPResponse) -> Redirect? {
     guard [301, 302, 303, 307, 308].contains(response.status.code), let from = request.url,
       let location = response.headerFields[.location], !location.isEmpty,
@@ -57,12 +60,14 @@ package struct Redirect: Sendable {
     return next
   }
 
-  /// What stays with its origin: credentials, and what the request marks as never to be indexed (RFC 7541 §7.1.3).
+  /// Returns `true` for a field that stays with its origin: a credential, or a field that the
+  /// request marks as never indexed (RFC 7541 §7.1.3).
   private static func isSecret(_ field: HTTPField) -> Bool {
     credentials.contains(field.name) || field.indexingStrategy == .disallow
   }
 
-  /// A 303 asks for a GET. After 301 and 302, a POST becomes one too, since browsers have always done so.
+  /// Returns `true` if the redirected request becomes a GET. A 303 asks for one. After a 301 or
+  /// 302, browsers have always turned a POST into one.
   private func becomesGet(_ status: Int) -> Bool {
     switch status {
     case 303: request.method != .head && request.method != .get
@@ -77,18 +82,18 @@ package struct Redirect: Sendable {
     for name in Self.contentFields { request.headerFields[name] = nil }
   }
 
-  /// Conditions speak of the URL that they were made for (RFC 9110 §15.4): what a read asks with ends there. What guards a change
-  /// stays, since the change would be made unguarded.
+  /// Removes conditions, which apply to the URL that they were made for (RFC 9110 §15.4).
+  /// Conditions that guard a change stay, or the change would be made unguarded.
   private mutating func dropConditions() {
     var names: [HTTPField.Name] = [.ifModifiedSince, .ifRange]
     switch request.method {
     case .get, .head: names += [.ifMatch, .ifNoneMatch, .ifUnmodifiedSince]
     case .put, .patch, .delete: break
-    // It may be a read, whose tags are of a stored copy.
+    // The request may be a read, whose entity tags are those of a stored copy.
     default: if request.headerFields[.ifNoneMatch] != "*" { names.append(.ifNoneMatch) }
     }
     guard names.contains(where: request.headerFields.contains) else { return }
-    // A part alone would be a part of anything.
+    // A range without its condition could be a part of any representation.
     for name in names + [.range] { request.headerFields[name] = nil }
   }
 
@@ -103,18 +108,19 @@ package struct Redirect: Sendable {
   ]
 }
 
-/// The way to an answer: ``Redirect/following(_:body:limit:send:)`` leaves each hop for whoever sent the request, when it is answered.
+/// The hops on the way to a response. ``Redirect/following(_:body:limit:send:)`` leaves each of
+/// them when it is answered.
 final class RedirectTrail: Sendable {
-  /// A request that was answered.
+  /// A request and its response.
   struct Hop: Sendable {
     let request: HTTPRequest
     let response: HTTPResponse
-    /// A Boolean value that indicates whether the response led to another request; else it is the
-    /// answer.
+    /// A Boolean value that indicates whether the response led to another request. Otherwise it is
+    /// final.
     let isFollowed: Bool
   }
 
-  /// Whose request the current task sends; `nil`: nobody asks.
+  /// The trail of the request that the current task sends; `nil` if no hops are recorded.
   @TaskLocal static var current: RedirectTrail?
 
   /// The trail of a middleware around the transport, which gets the same hops.
@@ -122,14 +128,15 @@ final class RedirectTrail: Sendable {
 
   private let state = Mutex<[Hop]>([])
 
-  /// In the order in which they were answered, of every call of a transport: a middleware may have made several.
+  /// The hops in the order of their responses, over all calls of a transport: a middleware may call
+  /// it several times.
   var hops: [Hop] { state.withLock { $0 } }
 
-  /// The responses that were followed.
+  /// The redirects that were followed.
   var redirects: [HTTPResponse] { hops.filter(\.isFollowed).map(\.response) }
 
-  /// A Boolean value that indicates whether the latest answer came over a redirect to another origin. From there on the
-  /// request was without its credentials.
+  /// A Boolean value that indicates whether the latest response came over a redirect to another
+  /// origin. From there on, the request had no credentials.
   var hasChangedOrigin: Bool {
     let hops = hops
     let latest = hops.dropLast().lastIndex { !$0.isFollowed }.map { hops[($0 + 1)...] } ?? hops[...]

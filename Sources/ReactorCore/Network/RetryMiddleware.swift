@@ -2,13 +2,14 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Sends a request that failed again, as a ``RetryPolicy`` says.
+/// Retries failed requests as a ``RetryPolicy`` decides.
 ///
-/// The flow of a backend has one of its own, from ``ReactorConfiguration/retry``; this is for a ``Backend`` that is used without.
-/// Put it first, so that each attempt passes through the others.
+/// The flow of a backend has one of its own, from ``ReactorConfiguration/retry``. This one is for a
+/// ``Backend`` that is used without a flow. Put it first, so that each attempt passes the other
+/// middlewares.
 ///
-/// When the task is cancelled, a wait ends at once. While there is no connectivity, a retry that is due waits for it, for as long as the
-/// policy says; never for a loopback host.
+/// Cancelling the task ends a wait at once. Without connectivity, a retry that is due waits for it,
+/// for as long as the policy allows. A retry to a loopback host does not wait.
 struct RetryMiddleware: TransportMiddleware {
   private let policy: RetryPolicy
   private let clock: any Clock<Duration>
@@ -16,9 +17,11 @@ struct RetryMiddleware: TransportMiddleware {
   private let reachability: any Reachability
   private let generator: SplitMix64
 
+  /// Creates a middleware with a policy.
+  ///
   /// - Parameters:
-  ///   - clock: what waits.
-  ///   - now: the wall clock, by which a date in `Retry-After` is understood.
+  ///   - clock: the clock behind the waits.
+  ///   - now: the wall clock, for a date in `Retry-After`.
   init(
     _ policy: RetryPolicy = RetryPolicy(), clock: any Clock<Duration> = ContinuousClock(),
     now: @escaping @Sendable () -> Date = { Date() }, reachability: any Reachability = .always
@@ -34,18 +37,19 @@ struct RetryMiddleware: TransportMiddleware {
     try await attempts(request) { try await next(request, body) }
   }
 
-  /// What happens between two attempts.
+  /// A pause between two attempts.
   enum Pause: Sendable {
-    /// The wait before `attempt`; the reason holds no secret.
+    /// The wait before `attempt`. The reason holds no secret.
     case backingOff(attempt: Int, after: Duration, reason: String)
+    /// The wait for connectivity.
     case offline
   }
 
-  /// Calls `send` until the policy takes its outcome for the result.
+  /// Calls `send` until the policy accepts its outcome as the result.
   ///
   /// - Parameters:
-  ///   - isReadOnly: what the resource says; `nil` where it leaves that to the method.
-  ///   - observe: told of each wait as it begins.
+  ///   - isReadOnly: the setting of the resource; `nil` if the method decides.
+  ///   - observe: called at the beginning of each wait.
   func attempts<Body: Sendable>(
     _ request: HTTPRequest, isReadOnly: Bool? = nil, observe: (Pause) -> Void = { _ in },
     send: () async throws -> (HTTPResponse, Body)
@@ -88,14 +92,14 @@ struct RetryMiddleware: TransportMiddleware {
 }
 
 extension RetryMiddleware {
-  /// Returns once there is connectivity, or with `false` when that takes too long.
+  /// Waits for connectivity. Returns `false` if that takes longer than the policy allows.
   private func isConnected(for request: HTTPRequest, _ observe: (Pause) -> Void) async throws -> Bool {
     if request.url.flatMap(WebOrigin.init)?.isLoopback == true || reachability.isReachable { return true }
     observe(.offline)
     return try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
         for await isReachable in reachability.changes where isReachable { return true }
-        // Nothing will tell of it any more.
+        // The stream has ended and reports no more changes.
         try Task.checkCancellation()
         return false
       }
@@ -109,8 +113,8 @@ extension RetryMiddleware {
   }
 }
 
-/// Random numbers that a seed settles, from any thread (Steele, Lea and Flood, *Fast splittable
-/// pseudorandom number generators*, 2014).
+/// A generator of random numbers that its seed determines, usable from any thread (Steele, Lea and
+/// Flood, *Fast splittable pseudorandom number generators*, 2014).
 package final class SplitMix64: RandomNumberGenerator, Sendable {
   private let state: Atomic<UInt64>
 

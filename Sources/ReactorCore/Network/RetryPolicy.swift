@@ -5,52 +5,60 @@ import HTTPTypes
   import FoundationNetworking
 #endif
 
-/// How often a request that failed is sent again, and when.
+/// The number and the timing of retries for a failed request.
 ///
-/// What may pass is retried: no connection, timed out, and the statuses 408, 425, 429, 500, 502, 503 and 504; for a method that is
-/// idempotent (RFC 9110 §9.2.2), a request with an `Idempotency-Key`, and a resource that is read-only.
+/// Transient failures are retried: a missing or lost connection, a timeout, and the statuses 408,
+/// 425, 429, 500, 502, 503 and 504. The request must be safe to repeat: its method is idempotent
+/// (RFC 9110 §9.2.2), it has an `Idempotency-Key`, or its resource is read-only.
 ///
-/// The wait before a retry is random, from zero to a ceiling that grows with each (*full jitter*), so that clients that failed
-/// together do not come back together. A server's `Retry-After` (RFC 9110 §10.2.3) is waited for, if it is longer.
+/// The wait before a retry is random, from zero to a ceiling that grows with each retry (*full
+/// jitter*), so that clients that failed together do not retry together. A longer `Retry-After` of
+/// the server is respected (RFC 9110 §10.2.3).
 ///
-/// Durations count as zero below it, and as a day beyond one.
+/// Negative durations count as zero, and durations beyond a day as a day.
 public struct RetryPolicy: Sendable, Hashable {
-  /// Attempts in all, the first included. Default: 3. Below 1 counts as 1.
+  /// The number of attempts, including the first. Default: 3. A value below 1 counts as 1.
   public var attempts: Int
   /// The ceiling of the first wait. Default: 500 milliseconds.
   public var firstDelay: Duration
-  /// By how much the ceiling grows with each retry. Default: 2. From 1 to 1,000; what is outside counts as the nearer end.
+  /// The factor by which the ceiling grows with each retry. Default: 2. Values outside of 1 to
+  /// 1,000 count as the nearer bound.
   public var multiplier: Double = 2
   /// The ceiling of any wait. Default: 20 seconds.
   public var longestDelay: Duration = .seconds(20)
-  /// The longest `Retry-After` that is waited for. Default: 60 seconds. Where the server asks for more, its answer is the result at once.
+  /// The longest `Retry-After` that is respected. Default: 60 seconds. If the server asks for more,
+  /// its response is the result at once.
   public var longestRetryAfter: Duration = .seconds(60)
-  /// How long a retry that is due waits for connectivity. Default: 30 seconds. Then the last failure is the result.
+  /// The longest wait for connectivity before a retry that is due. Default: 30 seconds. After that,
+  /// the last failure is the result.
   public var longestOffline: Duration = .seconds(30)
-  /// Settles the random numbers. Default: `nil`, others each time.
+  /// The seed of the random waits. Default: `nil`, a random seed.
   public var seed: UInt64?
 
+  /// Creates a policy. The other properties have their default values.
   public init(attempts: Int = 3, firstDelay: Duration = .milliseconds(500)) {
     self.attempts = attempts
     self.firstDelay = firstDelay
   }
 
-  /// One attempt.
+  /// The policy of a single attempt.
   public static let never = RetryPolicy(attempts: 1)
 }
 
-/// What follows from the outcome of an attempt.
+/// The decision after an attempt.
 enum RetryDecision: Sendable, Hashable {
   case retry(after: Duration)
-  /// The outcome is the result.
+  /// Stop: the outcome of the attempt is the result.
   case giveUp
 }
 
 extension RetryPolicy {
+  /// Returns the decision after an attempt.
+  ///
   /// - Parameters:
-  ///   - attempt: its number, from 1.
-  ///   - isReadOnly: what the resource says; `nil` where it leaves that to the method.
-  ///   - random: in 0…1, where in the range the wait is.
+  ///   - attempt: the number of the attempt, from 1.
+  ///   - isReadOnly: the setting of the resource; `nil` if the method decides.
+  ///   - random: the position of the wait between zero and its ceiling, in 0...1.
   func decision(
     after attempt: Int, of request: HTTPRequest, isReadOnly: Bool?, outcome: Result<HTTPResponse, any Error>,
     now: Date, random: Double
@@ -65,17 +73,17 @@ extension RetryPolicy {
     return asked <= longestRetryAfter.upToADay ? .retry(after: max(asked, delay)) : .giveUp
   }
 
-  /// The most that the wait after `attempt` may be, in seconds.
+  /// Returns the ceiling of the wait after `attempt`, in seconds.
   private func ceiling(_ attempt: Int) -> Double {
     let first = firstDelay.upToADay.inSeconds
     let longest = longestDelay.upToADay.inSeconds
     guard first > 0 else { return 0 }
-    // `max` first, so that what is no number counts as 1.
+    // `max` comes first, so that NaN counts as 1.
     let grown = first * pow(min(max(1, multiplier), 1_000), Double(max(attempt, 1) - 1))
     return min(grown, longest)
   }
 
-  /// Returns whether a second request does what the first did.
+  /// Returns `true` if a repeated request has the effect of a single one.
   private static func isRepeatable(_ request: HTTPRequest, isReadOnly: Bool?) -> Bool {
     if let key = HTTPField.Name("Idempotency-Key"), request.headerFields.contains(key) { return true }
     switch request.method {
@@ -85,6 +93,7 @@ extension RetryPolicy {
     }
   }
 
+  /// Returns `true` for a failure that may be transient.
   static func mayPass(_ outcome: Result<HTTPResponse, any Error>) -> Bool {
     switch outcome {
     case .success(let response): [408, 425, 429, 500, 502, 503, 504].contains(response.status.code)
@@ -97,11 +106,11 @@ extension RetryPolicy {
     }
   }
 
-  /// There is no connection, or there is none any more.
+  /// Errors of a connection that cannot be made, or that was lost.
   private static let connectionErrors: Set<URLError.Code> = [
     .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed, .notConnectedToInternet,
     .internationalRoamingOff, .callIsActive, .dataNotAllowed,
-    // On Linux, a connection that was closed before an answer.
+    // On Linux, a connection that was closed before a response.
     .badServerResponse,
   ]
   private static let socketErrors: Set<POSIXErrorCode> = [
@@ -110,13 +119,13 @@ extension RetryPolicy {
 }
 
 extension Duration {
-  /// Within what every clock can add to its time.
+  /// The duration within zero and a day, which every clock can add to its time.
   var upToADay: Duration { min(max(self, .zero), .seconds(86_400)) }
 }
 
 /// The `Retry-After` field (RFC 9110 §10.2.3).
 enum RetryAfter {
-  /// How long the server asks to be left alone; `nil` where it says nothing that can be understood.
+  /// Returns the wait that the server asks for; `nil` if the field is missing or invalid.
   static func delay(in fields: HTTPFields, now: Date) -> Duration? {
     fields[values: .retryAfter].lazy.compactMap { delay($0.trimmingCharacters(in: .whitespaces), now) }.first
   }

@@ -1,15 +1,17 @@
 import Synchronization
 
-/// Tells the progress of one call to its caller: in order, one report at a time, never back over redirects, and nothing
-/// once the call has returned. For those who write a ``Transport``.
+/// Reports the progress of one call to its caller. Reports come in order and one at a time, and
+/// never go back over redirects. None comes after the call has returned. For implementations of
+/// ``Transport``.
 package final class TransferReport: Sendable {
   private struct State {
     var progress: TransferProgress
-    /// While the caller's closure runs, on whichever thread changed something first.
+    /// A Boolean value that indicates whether the caller's closure runs, on the thread whose change
+    /// came first.
     var isReporting = false
     var hasChanged = true
     var isOver = false
-    /// Waits in ``end()`` for the closure.
+    /// The wait of ``end()`` for the closure; `nil` if there is none.
     var ending: OneShot<Void>?
   }
 
@@ -21,7 +23,8 @@ package final class TransferReport: Sendable {
     self.report = report
   }
 
-  /// Runs `work`, and tells `progress` what it reports; at the end of a success, that all has come.
+  /// Runs `work` and reports its progress to `progress`. At the end of a success, the last report
+  /// says that everything was received.
   package static func reporting<Value: Sendable>(
     _ progress: @escaping @Sendable (TransferProgress) -> Void, bodySize: Int,
     _ work: (TransferReport) async throws -> Value
@@ -42,7 +45,7 @@ package final class TransferReport: Sendable {
     }
   }
 
-  /// The connection has taken so many bytes of the request's body.
+  /// Reports the number of bytes of the request's body that the connection has accepted.
   package func sent(_ count: Int64) {
     change { progress in
       progress.sent = max(progress.sent, count)
@@ -50,7 +53,7 @@ package final class TransferReport: Sendable {
     }
   }
 
-  /// The answer has begun, and has announced a body of that size.
+  /// Reports the beginning of the response, with the announced size of its body if there is one.
   package func answered(expected: Int?) {
     change { progress in
       progress.stage = .receiving
@@ -58,7 +61,7 @@ package final class TransferReport: Sendable {
     }
   }
 
-  /// So many bytes of the response's body are here.
+  /// Reports the number of bytes of the response's body that were received.
   package func received(_ count: Int) {
     change { $0.received = max($0.received, Int64(count)) }
   }
@@ -76,7 +79,7 @@ package final class TransferReport: Sendable {
     if isMine { reportAll() }
   }
 
-  /// Calls the caller's closure, outside the lock, until nothing has changed while it ran.
+  /// Calls the caller's closure without the lock, and again if something has changed meanwhile.
   private func reportAll() {
     while let progress = next() { report(progress) }
   }
@@ -95,7 +98,7 @@ package final class TransferReport: Sendable {
     return progress
   }
 
-  /// Returns once the caller's closure does not run, and will not again.
+  /// Returns once the caller's closure has ended and will not be called again.
   private func end() async {
     let ending = state.withLock { state -> OneShot<Void>? in
       state.isOver = true

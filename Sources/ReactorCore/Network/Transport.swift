@@ -1,33 +1,38 @@
 public import Foundation
 public import HTTPTypes
 
-/// Sends one request and gives back the whole response.
+/// A type that sends one request and returns the whole response.
 ///
-/// A conformer is called concurrently and from any isolation. It adds nothing that caches: freshness, validators
-/// and storage are decided by `HTTPCache`. It reports what failed in its own words; the flow turns an
-/// error that is no ``ReactorError`` into ``ReactorError/network(_:)``.
+/// A transport is called concurrently and from any isolation. It must not cache: `HTTPCache`
+/// decides about freshness, validators and storage. It throws errors of its own. The flow wraps an
+/// error that is no ``ReactorError`` in ``ReactorError/network(_:)``.
 ///
-/// It follows no redirects by itself, or leaves them to a transport of this package that it wraps: only that tells of them. An answer
-/// that came over others is stored as if the URL that was asked for had given it, with the validators and the freshness of another.
+/// A transport must not follow redirects by itself. It may leave them to a transport of this
+/// package that it wraps, which reports them. The cache would store an unreported redirect's
+/// response under the requested URL, with the validators and the freshness of another URL.
 public protocol Transport: Sendable {
-  /// Sends `request` with `body` and returns the response, whatever its status, with the whole of its body.
+  /// Sends `request` with `body`, and returns the response with its whole body, whatever its
+  /// status.
   ///
-  /// Cancelling the calling task ends the exchange; the call then throws at once.
+  /// Cancelling the calling task ends the exchange, and the call throws at once.
   ///
   /// - Parameters:
   ///   - request: an absolute request: scheme, authority and path are set.
   ///   - body: the bytes to send; `nil` for none.
-  ///   - progress: called any number of times, in order, from any isolation, not after the call has returned.
+  ///   - progress: called any number of times, in order, from any isolation, but not after the call
+  ///     has returned.
   func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data)
 }
 
-/// Wraps every exchange of a ``Backend``: changes the request, looks at the response, answers by itself.
+/// A wrapper around every exchange of a ``Backend``. It may change the request, inspect the
+/// response, or answer without the network.
 ///
-/// Middlewares run from outside in, in the order that ``Backend`` tells; the innermost calls the transport.
+/// Middlewares run from the outside in, in the order that ``Backend`` describes. The innermost
+/// calls the transport. They are called concurrently and from any isolation.
 public protocol TransportMiddleware: Sendable {
-  /// The rest of the chain. It may be called more than once (a retry), or not at all (an answer of one's own).
+  /// The rest of the chain. A middleware may call it more than once, as for a retry, or not at all.
   typealias Next = @Sendable (HTTPRequest, Data?) async throws -> (HTTPResponse, Data)
 
   /// Handles one exchange.
@@ -39,29 +44,34 @@ public protocol TransportMiddleware: Sendable {
   /// - Returns: the response and its body.
   func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data)
 
-  /// Forgets what it holds of the user, such as a credential or cookies. Default: does nothing.
+  /// Forgets what the middleware holds of the user, such as a credential or cookies. Default: does
+  /// nothing.
   ///
-  /// ``ModelLayer/signOut()`` calls it from whatever isolation it is called in, before it forgets what is stored.
+  /// ``ModelLayer/signOut()`` calls this method on the isolation of its caller, before it removes
+  /// what is stored.
   func signOut()
 }
 
 extension TransportMiddleware {
+  /// Does nothing: the middleware holds nothing of the user.
   public func signOut() {}
 }
 
-/// Why a transport gave up on an exchange that the platform had no objection to.
+/// An error with which a transport ends an exchange that the platform itself accepts.
 @nonexhaustive public enum TransportError: Error, Sendable, Hashable {
-  /// The response's body is larger than the transport accepts, by what it announced or by what arrived. In bytes.
+  /// The response's body exceeds the transport's limit in bytes, as announced or as received.
   case responseTooLarge(limit: Int)
-  /// The server redirected more often than the transport follows, as in a loop.
+  /// The server redirected more often than the transport follows, for example in a loop.
   case tooManyRedirects(limit: Int)
   /// The response has more header fields than the transport accepts.
   case tooManyFields(limit: Int)
-  /// There was no connection, or none any more, for a reason in the client's words. Asking again may help.
+  /// There was no connection, or it was lost, for a reason in the client's words. A retry may
+  /// succeed.
   case connectionFailed(String)
 }
 
 extension TransportError: CustomStringConvertible {
+  /// The limit or the reason, in one line.
   public var description: String {
     switch self {
     case .responseTooLarge(let limit): "the response is larger than \(limit) bytes"

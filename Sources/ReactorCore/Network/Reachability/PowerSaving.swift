@@ -2,26 +2,31 @@
   import Foundation
 #endif
 
-/// Whether programs are asked to save power.
+/// A source of requests to save power, from the system or a test.
 public protocol PowerSaving: Sendable {
-  /// What is known now. Must return at once.
+  /// A Boolean value that indicates whether programs are asked to save power now. Must return at
+  /// once.
   var isOn: Bool { get }
 
   /// A new stream at each access: first the current value, then each change.
   var updates: AsyncStream<Bool> { get }
 }
 
-/// Whether the user or the battery asks programs to save power, as the operating system tells.
+/// The operating system's request to save power, made by the user or because of the battery.
 ///
 /// On Apple platforms this is the system's Low Power Mode. Elsewhere it is always off.
 ///
 /// A stream of ``updates`` ends with its reader.
 public struct SystemPowerSaving: PowerSaving {
+  /// Creates a source. Nothing is observed before ``updates`` is read.
   public init() {}
 
   #if canImport(Darwin)
+    /// A Boolean value that indicates whether Low Power Mode is on.
     public var isOn: Bool { ProcessInfo.processInfo.isLowPowerModeEnabled }
 
+    /// A new stream at each access: first the current value, then each change. A slow reader gets
+    /// the latest value.
     public var updates: AsyncStream<Bool> {
       let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
       let task = spawn(on: nil) {
@@ -34,7 +39,9 @@ public struct SystemPowerSaving: PowerSaving {
       return stream.withoutRepeats()
     }
   #else
+    /// `false`: this platform has no such mode.
     public var isOn: Bool { false }
+    /// A stream of a single `false`.
     public var updates: AsyncStream<Bool> { AsyncStream { $0.yield(false) } }
   #endif
 }

@@ -1,20 +1,24 @@
 import Synchronization
 
-/// Whether there is a way to the network at all.
+/// A source of connectivity.
 ///
-/// It is a hint that saves a request which cannot succeed; it never promises that a server answers.
+/// Reachability is a hint that saves a request which cannot succeed. It never promises that a
+/// server answers.
 public protocol Reachability: Sendable {
-  /// What is known now. Must return at once.
+  /// A Boolean value that indicates whether there is a way to the network now. Must return at once.
   var isReachable: Bool { get }
 
   /// A new stream at each access: first the current value, then each change.
   var changes: AsyncStream<Bool> { get }
 }
 
-/// Reachability that never changes: ``Reachability/always`` and ``Reachability/never``.
+/// A reachability that never changes: ``Reachability/always`` or ``Reachability/never``.
 public struct FixedReachability: Reachability {
+  /// The value that never changes.
   public let isReachable: Bool
 
+  /// A stream of that one value, which then ends.
+  /// A reachability with which every request is tried.
   public var changes: AsyncStream<Bool> {
     AsyncStream { continuation in
       continuation.yield(isReachable)
@@ -27,30 +31,36 @@ extension Reachability where Self == FixedReachability {
   /// Every request is tried.
   public static var always: FixedReachability { FixedReachability(isReachable: true) }
 
-  /// Nothing is reachable: a program's own switch to offline.
+  /// A reachability with which no request is tried, except to a loopback host. For a program's own
+  /// offline switch.
   public static var never: FixedReachability { FixedReachability(isReachable: false) }
 }
 
-/// Whether this machine has a way to a network, as the operating system tells.
+/// The connectivity of this machine, as the operating system reports it.
 ///
-/// - On Apple platforms: `NWPathMonitor`'s path is satisfied, or would be with a connection made on demand. Until its
-///   first report, reachable.
-/// - On Linux with glibc: a link that is not the loopback one is up and running, and has an address of more than its
-///   own link's scope or a default route. So a container without a default route is reachable, for what is on its
-///   link; so is a machine whose only running link is a bridge to its own containers; loopback alone is not.
-/// - Elsewhere, and where the system does not tell (no netlink, or a sandbox that forbids it): always reachable.
+/// - On Apple platforms: the path of `NWPathMonitor` is satisfied, or would be with a connection
+///   made on demand. Before its first report, the network counts as reachable.
+/// - On Linux with glibc: a link other than loopback is up and running, and has a default route or
+///   an address of more than link scope. A container without a default route is therefore
+///   reachable, for hosts on its link. So is a machine whose only running link is a bridge to its
+///   own containers. Loopback alone is not.
+/// - Elsewhere, and where the system does not report (no netlink, or a sandbox that forbids it):
+///   always reachable.
 ///
-/// All instances share one monitor. It starts when one of them is first asked, and ends with the last instance and the
-/// last stream of ``changes``. The first question reads the system's tables, which takes no network and no waiting;
-/// later ones read what is known.
+/// All instances share one monitor. It starts with the first query of any instance, and ends with
+/// the last instance and the last stream of ``changes``. The first query reads the system's tables,
+/// without network access or waiting. Later queries read the known state.
 public final class SystemReachability: Reachability {
   private let monitor = Mutex<SystemReachabilityMonitor?>(nil)
 
+  /// Creates a reachability. The shared monitor starts with the first query.
   public init() {}
 
+  /// A Boolean value that indicates whether the system has reported a way to the network.
   public var isReachable: Bool { started().isReachable }
 
-  /// A reader that falls behind misses pairs of changes, never the last one.
+  /// A new stream at each access: first the current value, then each change. A slow reader misses
+  /// pairs of changes, never the last one.
   public var changes: AsyncStream<Bool> { started().changes }
 
   func started() -> SystemReachabilityMonitor {

@@ -1,13 +1,15 @@
 import Synchronization
 
-/// What is known of the network, and those who follow it.
+/// The known state of the network, and the streams that follow it.
 final class SystemReachabilityMonitor: Sendable {
-  /// Begins to report, on any thread; returns what ends it. It may report before it returns.
+  /// Begins to report, on any thread, and returns the function that ends this. It may report before
+  /// it returns.
   typealias Source = @Sendable (_ report: @escaping @Sendable (Bool) -> Void) -> Stop
   typealias Stop = @Sendable () -> Void
 
   private struct State {
-    /// Until the first report: a request that is tried in vain costs less than one that is never tried.
+    /// `true` until the first report: a request tried in vain costs less than one that is never
+    /// tried.
     var isReachable = true
     var nextID = 0
     var listeners: [Int: AsyncStream<Bool>.Continuation] = [:]
@@ -18,7 +20,7 @@ final class SystemReachabilityMonitor: Sendable {
 
   private static let current = Mutex(Current())
 
-  /// The process's monitor; a new one where nobody holds it any more.
+  /// Returns the process's monitor, or a new one if none is in use.
   static func shared() -> SystemReachabilityMonitor {
     current.withLock { current in
       if let monitor = current.monitor { return monitor }
@@ -38,12 +40,12 @@ final class SystemReachabilityMonitor: Sendable {
   deinit { state.withLock { $0.stop }?() }
 
   var isReachable: Bool { state.withLock { $0.isReachable } }
-  /// How many streams of ``changes`` are open: neither cancelled nor let go.
+  /// The number of streams of ``changes`` that are neither cancelled nor released.
   var openStreams: Int { state.withLock { $0.listeners.count } }
 
   var changes: AsyncStream<Bool> {
-    // Two are enough: values alternate, so what a slow reader misses are pairs that cancel each other out, or half of
-    // such a pair, which then repeats what it has.
+    // Two values are enough: values alternate, so a slow reader misses pairs that cancel each other
+    // out. After half of such a pair, the next value repeats the last one, and is dropped.
     let (values, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
     let id = state.withLock { state in
       state.nextID += 1
@@ -51,7 +53,7 @@ final class SystemReachabilityMonitor: Sendable {
       continuation.yield(state.isReachable)
       return state.nextID
     }
-    // Keeps the monitor for as long as somebody reads.
+    // Retains the monitor while the stream is open.
     continuation.onTermination = { _ in self.close(id) }
     return values.withoutRepeats()
   }
@@ -60,7 +62,7 @@ final class SystemReachabilityMonitor: Sendable {
     state.withLock { state in
       guard state.isReachable != isReachable else { return }
       state.isReachable = isReachable
-      // Under the lock, so that every stream sees the changes in their order; to yield runs nobody's code.
+      // Under the lock, so that every stream gets the changes in order. Yielding runs no user code.
       for listener in state.listeners.values { listener.yield(isReachable) }
     }
   }
@@ -69,7 +71,7 @@ final class SystemReachabilityMonitor: Sendable {
 }
 
 extension AsyncStream<Bool> {
-  /// The stream without what equals the element before; for one reader.
+  /// Returns the stream without elements that equal the previous one, for one reader.
   func withoutRepeats() -> AsyncStream<Bool> {
     let last = Mutex<Bool?>(nil)
     return AsyncStream {

@@ -4,13 +4,13 @@
   import Glibc
   import Synchronization
 
-  // As in FileTime.
+  // For the members of `timeval`, as in HTTPCaching's FileSystem.
   #if canImport(SwiftOverlayShims)
     import SwiftOverlayShims
   #endif
 
-  /// Two sockets of rtnetlink: one is told of changes, the other asks for the tables. They see the network namespace
-  /// of the thread that made them, for as long as they are open.
+  /// Two rtnetlink sockets: one receives changes, the other queries the tables. They see the
+  /// network namespace of the thread that created them, for as long as they are open.
   struct SystemReachabilityNetlink: Sendable {
     let changes: Int32
     private let queries: Int32
@@ -18,7 +18,7 @@
     /// More than the 32 KiB that the kernel puts in a datagram.
     private static let bufferSize = 65_536
 
-    /// `nil` where the system has no netlink or forbids it.
+    /// Opens the sockets; `nil` if the system has no netlink or forbids it.
     init?() {
       guard let changes = Self.open(groups: Self.groups) else { return nil }
       guard let queries = Self.open(groups: 0) else {
@@ -34,9 +34,9 @@
       _ = Glibc.close(queries)
     }
 
-    /// Takes all that has arrived, without waiting.
+    /// Receives everything that has arrived, without waiting.
     ///
-    /// - Returns: whether the tables are to be read again.
+    /// - Returns: `true` if the tables must be read again.
     func drain() -> Bool {
       var hasChanged = false
       while true {
@@ -47,19 +47,20 @@
         }
         switch result {
         case .success: continue
-        // ENOBUFS: the kernel dropped messages, so what they said is to be read from the tables.
+        // ENOBUFS: the kernel has dropped messages, so the tables must be read instead.
         case .failure(let error) where error.code == ENOBUFS: hasChanged = true
         case .failure: return hasChanged
         }
       }
     }
 
-    /// Reads the tables; `nil` where the kernel refuses.
+    /// Reads the tables; `nil` if the kernel refuses.
     ///
-    /// IPv4 routes that go with their link are not announced, so the tables are read, not kept.
+    /// The tables are read anew each time: the kernel does not announce IPv4 routes that disappear
+    /// with their link.
     func isReachable() -> Bool? {
       var tables = SystemReachabilityTables()
-      // Routes come last, and only where they decide: a router has a million of them.
+      // Routes come last, and only if they decide: a router has a million of them.
       for type in [RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE] where !tables.isReachable {
         guard dump(type: UInt16(type), { tables.add($0) }) else { return nil }
       }
@@ -86,8 +87,8 @@
           bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_nl>.size)) == 0
         }
       }
-      // The kernel answers a query before `send` returns; the limit is for one that does not.
-      // Seconds, and no microseconds.
+      // The kernel answers a query before `send` returns. The limit of one second is for a kernel
+      // that does not.
       var limit = timeval()
       limit.tv_sec = 1
       let isLimited = setsockopt(
@@ -99,7 +100,7 @@
       return descriptor
     }
 
-    /// Asks for a table, and waits for its end.
+    /// Requests a table and reads it to its end. Returns `false` if that fails.
     private func dump(type: UInt16, _ body: (SystemReachabilityMessage) -> Void) -> Bool {
       guard request(type: type) else { return false }
       while true {
@@ -117,7 +118,8 @@
       }
     }
 
-    /// The type serves as the sequence number, so that what is left of another dump is not taken for this one's.
+    /// Sends the query for a table. The type serves as the sequence number, which tells this dump
+    /// from the rest of another.
     private func request(type: UInt16) -> Bool {
       var request = (nlmsghdr(), rtgenmsg(rtgen_family: UInt8(AF_UNSPEC)))
       request.0.nlmsg_len = UInt32(MemoryLayout<nlmsghdr>.size + MemoryLayout<rtgenmsg>.size)
@@ -131,7 +133,7 @@
       }
     }
 
-    /// Receives one datagram, and calls `body` with each of its messages.
+    /// Receives one datagram and calls `body` with each of its messages.
     private func receive(
       from descriptor: Int32, flags: Int32, _ body: (SystemReachabilityMessage) -> Void
     ) -> Result<Void, Failure> {
@@ -146,9 +148,11 @@
   }
 
   extension SystemReachabilityMonitor {
-    /// Reads the tables at each change of links, addresses and default routes.
+    /// Returns a source that reads the tables at each change of links, addresses and default
+    /// routes.
     ///
-    /// - Parameter open: makes the sockets; without them, and where the kernel refuses, it is always reachable.
+    /// - Parameter open: opens the sockets. If it returns `nil`, or if the kernel refuses a query,
+    ///   the network counts as reachable.
     static func netlinkSource(_ open: @escaping @Sendable () -> SystemReachabilityNetlink?) -> Source {
       { report in
         guard let netlink = open() else {
@@ -159,7 +163,7 @@
         let queue = DispatchQueue(label: "Reactor.SystemReachability")
         let source = DispatchSource.makeReadSource(fileDescriptor: netlink.changes, queue: queue)
         source.setEventHandler { if netlink.drain() { report(netlink.isReachable() ?? true) } }
-        // Only then has the source let go of the descriptor.
+        // The source holds the descriptor until then.
         source.setCancelHandler { netlink.close() }
         source.resume()
         let running = Mutex(source)

@@ -2,13 +2,13 @@
   import CReactorNetlink
   import Glibc
 
-  /// What the kernel's tables say about the network, filled from its messages.
+  /// The content of the kernel's network tables, collected from its messages.
   struct SystemReachabilityTables {
-    /// Up and running, and not loopback.
+    /// The links that are up and running, except loopback.
     private(set) var links: Set<UInt32> = []
-    /// Those with an address that other hosts can answer to.
+    /// The links with an address that other hosts can answer to.
     private(set) var addressed: Set<UInt32> = []
-    /// The links that default routes lead to; `nil` for a route with several.
+    /// The links of default routes; `nil` stands for a route over several links.
     private(set) var defaultRoutes: Set<UInt32?> = []
 
     var isReachable: Bool {
@@ -16,7 +16,7 @@
         || defaultRoutes.contains { link in link.map(links.contains) ?? !links.isEmpty }
     }
 
-    /// Anything but a new link, address or route is passed over.
+    /// Adds a link, an address or a route. Other messages are ignored.
     mutating func add(_ message: SystemReachabilityMessage) {
       switch Int(message.type) {
       case Int(RTM_NEWLINK): addLink(message)
@@ -37,7 +37,7 @@
       guard let address = message.header(ifaddrmsg.self), UInt32(address.ifa_scope) < RT_SCOPE_LINK.rawValue else {
         return
       }
-      // RFC 4862 §5.4: until it is known to be unique, an address is not to be used.
+      // An address must not be used before it is known to be unique (RFC 4862 §5.4).
       guard Int(address.ifa_flags) & (Int(IFA_F_TENTATIVE) | Int(IFA_F_DADFAILED)) == 0 else { return }
       addressed.insert(address.ifa_index)
     }
@@ -50,7 +50,7 @@
     }
   }
 
-  /// One message of rtnetlink; the buffer it came in must outlive it.
+  /// One message of rtnetlink. The buffer that it was received in must outlive it.
   struct SystemReachabilityMessage {
     private static let headerSize = aligned(MemoryLayout<nlmsghdr>.size)
 
@@ -59,7 +59,7 @@
     let sequence: UInt32
     private let body: UnsafeRawBufferPointer
 
-    /// Calls `body` with each whole message in `bytes`; what is left of one that is cut off is passed over.
+    /// Calls `body` with each whole message in `bytes`. A message that is cut off is ignored.
     static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (SystemReachabilityMessage) -> Void) {
       var rest = bytes[...]
       while rest.count >= headerSize {
@@ -74,18 +74,18 @@
       }
     }
 
-    /// What the body begins with; `nil` where it is shorter.
+    /// Returns the header at the start of the body; `nil` if the body is shorter.
     func header<Header: BitwiseCopyable>(_: Header.Type) -> Header? {
       body.count >= MemoryLayout<Header>.size ? body.loadUnaligned(as: Header.self) : nil
     }
 
-    /// A route to everywhere, new or gone.
+    /// A Boolean value that indicates whether the message announces or withdraws a default route.
     var isDefaultRoute: Bool {
       guard [Int(RTM_NEWROUTE), Int(RTM_DELROUTE)].contains(Int(type)) else { return false }
       return header(rtmsg.self)?.rtm_dst_len == 0
     }
 
-    /// The attribute's value of 32 bits, behind `header`; `nil` where there is none.
+    /// Returns the 32-bit value of an attribute behind `header`; `nil` if there is none.
     func attribute<Header>(_ type: Int, of header: Header.Type) -> UInt32? {
       let size = MemoryLayout<rtattr>.size
       var rest = body.dropFirst(Self.aligned(MemoryLayout<Header>.size))
@@ -102,7 +102,8 @@
       return nil
     }
 
-    /// Messages, their headers and attributes begin at multiples of four (`NLMSG_ALIGNTO`, `RTA_ALIGNTO`).
+    /// Returns the next multiple of four, where messages, their headers and attributes begin
+    /// (`NLMSG_ALIGNTO`, `RTA_ALIGNTO`).
     private static func aligned(_ count: Int) -> Int { (count + 3) & ~3 }
   }
 #endif

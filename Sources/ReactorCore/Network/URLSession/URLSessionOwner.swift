@@ -7,8 +7,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A `URLSession` and the transfers on it. Closes the session at the end of its own life, since a session otherwise
-/// keeps itself and its delegate for ever.
+/// A `URLSession` and its transfers. It invalidates the session when it is released, since a
+/// session otherwise retains itself and its delegate for ever.
 final class URLSessionOwner: Sendable {
   private let session: URLSession
   private let delegate = URLSessionTransfers()
@@ -21,7 +21,8 @@ final class URLSessionOwner: Sendable {
     configuration.httpShouldSetCookies = usesCookies
     configuration.httpCookieAcceptPolicy = usesCookies ? .onlyFromMainDocumentDomain : .never
     if !usesCookies { configuration.httpCookieStorage = nil }
-    // The transport's own deadline rules. The platform's must be finite: Linux converts it to an integer.
+    // The transport has its own deadline. The platform's must be finite: Linux converts it to an
+    // integer.
     configuration.timeoutIntervalForRequest = Self.week
     configuration.timeoutIntervalForResource = Self.week
     session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
@@ -49,9 +50,10 @@ final class URLSessionOwner: Sendable {
   private static let week: TimeInterval = 7 * 24 * 3600
 }
 
-/// The delegate of the session: finds the transfer of each task. Called on the session's serial queue.
+/// The delegate of the session, which finds the transfer of each task. Called on the session's
+/// serial queue.
 private final class URLSessionTransfers: NSObject, URLSessionDataDelegate {
-  /// By task identifier, from before the task's start until its completion.
+  /// The transfers by task identifier, from before the task's start until its completion.
   private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
 
   func makeTask(_ request: URLRequest, in session: URLSession, for transfer: URLSessionTransfer) -> URLSessionTask {
@@ -88,7 +90,7 @@ private final class URLSessionTransfers: NSObject, URLSessionDataDelegate {
     transfer?.completed(error, late: (task.response as? HTTPURLResponse)?.received)
   }
 
-  /// Not followed here: the redirect is the response, and the transport goes on from it.
+  /// Declines the redirect, which becomes the response. The transport follows it itself.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -97,8 +99,8 @@ private final class URLSessionTransfers: NSObject, URLSessionDataDelegate {
   }
 
   #if canImport(FoundationNetworking)
-    /// Comes where a kept connection turned out to be closed: libcurl sends the request again on a new one, and asks for
-    /// the body again, for which Linux has no answer but silence.
+    /// Called if a kept-alive connection turned out to be closed. libcurl sends the request again
+    /// on a new connection and needs the body again, which Foundation on Linux never supplies.
     func urlSession(
       _ session: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
@@ -107,7 +109,7 @@ private final class URLSessionTransfers: NSObject, URLSessionDataDelegate {
       completionHandler(nil)
     }
 
-    /// Comes after the whole of a 401 has arrived, and would wait for credentials for ever.
+    /// Called after the whole of a 401 has arrived. Foundation would wait for credentials for ever.
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -6,8 +6,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// One task of a `URLSession`: collects its response and ends it once, whoever is first: the platform, a limit or
-/// the caller.
+/// One task of a `URLSession`. It collects the response and ends once: through the platform, a
+/// limit or the caller, whichever comes first.
 final class URLSessionTransfer: Sendable {
   typealias Output = (HTTPResponse, Data)
 
@@ -19,7 +19,7 @@ final class URLSessionTransfer: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The end of the transfer.
+  /// The result of the transfer.
   let outcome = OneShot<Result<Output, any Error>>()
   private let method: HTTPRequest.Method
   private let maximumSize: Int
@@ -31,7 +31,7 @@ final class URLSessionTransfer: Sendable {
     self.report = report
   }
 
-  /// Makes and resumes the task, unless the exchange was cancelled before.
+  /// Creates and resumes the task, unless the exchange was cancelled before.
   func start(_ makeTask: () -> URLSessionTask) {
     guard !state.withLock(\.isOver) else { return }
     let task = makeTask()
@@ -39,14 +39,15 @@ final class URLSessionTransfer: Sendable {
       state.task = task
       return state.isOver
     }
-    // Resumed in any case: a task that never was stays in its session's registry.
+    // Resumed in any case: a task that was never resumed stays in its session's registry.
     task.resume()
     if isOver { task.cancelLater() }
   }
 
   func cancel() { end(.failure(CancellationError())) }
 
-  /// The connection was lost, and the platform means to send the request again without its body.
+  /// Ends the transfer because the connection was lost. The platform would send the request again
+  /// without its body.
   func connectionLost() { end(.failure(URLError(.networkConnectionLost))) }
 
   func sent(_ count: Int64) {
@@ -74,9 +75,10 @@ final class URLSessionTransfer: Sendable {
     if let count { report.received(count) }
   }
 
-  /// The platform is done with the task.
+  /// Ends the transfer after the platform has completed the task.
   ///
-  /// - Parameter late: the response where the platform announced none, as for a redirect that leads nowhere on Linux.
+  /// - Parameter late: the response if the platform announced none, as for a redirect without a
+  ///   target on Linux.
   func completed(_ error: (any Error)?, late: HTTPResponse?) {
     let (response, body) = state.withLock { ($0.response, $0.body) }
     if let error { return end(.failure(URLSessionFailure.refined(error, response: response))) }
@@ -91,7 +93,7 @@ final class URLSessionTransfer: Sendable {
 
   private func endTooLarge() { end(.failure(TransportError.responseTooLarge(limit: maximumSize))) }
 
-  /// The first end counts.
+  /// Ends the transfer. Only the first call counts.
   private func end(_ outcome: Result<Output, any Error>) {
     let (isFirst, task) = state.withLock { state in
       let isFirst = !state.isOver
@@ -106,7 +108,7 @@ final class URLSessionTransfer: Sendable {
 }
 
 extension HTTPResponse {
-  /// The response without what described the coded body.
+  /// Returns the response without the fields that described the coded body.
   fileprivate func decoded() -> HTTPResponse {
     let codings = contentCodings
     guard !codings.isEmpty, codings.allSatisfy(Self.decodedCodings.contains) else { return self }
@@ -116,11 +118,11 @@ extension HTTPResponse {
     return response
   }
 
-  /// What URLSession decodes by itself.
+  /// The content codings that URLSession decodes by itself.
   private static let decodedCodings: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
 }
 
-/// The platform's errors in the words of ``Transport``.
+/// The mapping of the platform's errors to those of ``Transport``.
 enum URLSessionFailure {
   static func mapped(_ error: any Error) -> any Error {
     switch (error as? URLError)?.code {
@@ -132,9 +134,9 @@ enum URLSessionFailure {
     }
   }
 
-  /// An error that says what happened, where Linux says only "unknown".
+  /// Returns a specific error where Linux reports only "unknown".
   ///
-  /// - Parameter response: as far as it had come.
+  /// - Parameter response: the response, if it has begun.
   static func refined(_ error: any Error, response: HTTPResponse?) -> any Error {
     #if canImport(FoundationNetworking)
       guard let error = error as? URLError else { return error }
@@ -143,10 +145,11 @@ enum URLSessionFailure {
       // libcurl's CURLE_BAD_CONTENT_ENCODING or CURLE_PARTIAL_FILE.
       case (.unknown, let response?):
         return URLError(response.isCoded ? .cannotDecodeContentData : .networkConnectionLost, userInfo: cause)
-      // libcurl's CURLE_PEER_FAILED_VERIFICATION, told by its text alone.
+      // libcurl's CURLE_PEER_FAILED_VERIFICATION, recognizable only by its text.
       case (.unknown, nil) where error.localizedDescription.hasPrefix("SSL certificate problem"):
         return URLError(.serverCertificateUntrusted, userInfo: cause)
-      // libcurl's CURLE_UNSUPPORTED_PROTOCOL: the answer is not HTTP/1. The request's scheme was checked.
+      // libcurl's CURLE_UNSUPPORTED_PROTOCOL: the response is not HTTP/1. The request's scheme was
+      // checked.
       case (.unsupportedURL, nil):
         return URLError(.badServerResponse, userInfo: cause)
       default:
@@ -159,8 +162,9 @@ enum URLSessionFailure {
 }
 
 extension URLSessionTask {
-  /// Cancels on a queue of its own. Cancelling waits for the session's queue, and the caller may hold the lock of its
-  /// Swift task, which that queue may be waiting for (swift-corelibs-foundation, issue 5412).
+  /// Cancels on a separate queue. Cancelling waits for the session's queue, and the caller may hold
+  /// the lock of its Swift task, which that queue may be waiting for (swift-corelibs-foundation,
+  /// issue 5412).
   func cancelLater() {
     URLSessionCancellation.queue.async { self.cancel() }
   }

@@ -12,19 +12,19 @@ import HTTPTypesFoundation
 /// let transport = URLSessionTransport(timeout: .seconds(15))
 /// ```
 ///
-/// It stores nothing: no `URLCache`, no credentials, and no cookies unless told to. Copies share one session with its
-/// connections, which is closed when the last copy is gone.
+/// It stores nothing: no `URLCache`, no credentials, and by default no cookies. Copies share one
+/// session with its connections, which is closed when the last copy is released.
 ///
-/// Compressed bodies are decoded by the platform; the response then has neither `Content-Encoding` nor
-/// `Content-Length`. Fields that occur several times come as one, joined by commas, in the order of their names.
+/// The platform decodes compressed bodies; the response then has neither `Content-Encoding` nor
+/// `Content-Length`. Repeated header fields are joined by commas, and fields are sorted by name.
 ///
 /// It throws `CancellationError`, ``ReactorError/timedOut``, ``ReactorError/noConnectivity``,
-/// ``ReactorError/invalidResource(_:)``, ``TransportError``, and for the rest the platform's `URLError`: a body that
-/// ends early is `URLError.networkConnectionLost`, never a short success.
+/// ``ReactorError/invalidResource(_:)``, ``TransportError``, and otherwise the platform's
+/// `URLError`. A body that ends early is `URLError.networkConnectionLost`, never a short success.
 ///
-/// On Linux, Foundation ends the process where a server hangs up in the middle of its header fields, or sends fields
-/// after the last chunk of a body. Nothing can catch that. A program that talks to servers which it does not trust uses
-/// another transport there: see <doc:Transports>.
+/// On Linux, Foundation ends the process if a server closes the connection in the middle of its
+/// header fields, or sends fields after the last chunk of a body. No code can catch that. Use
+/// another transport there for servers that the program does not trust: see <doc:Transports>.
 public struct URLSessionTransport: Transport {
   private let session: URLSessionOwner
   private let timeout: Duration
@@ -32,13 +32,17 @@ public struct URLSessionTransport: Transport {
   private let maximumRedirects: Int
   private let clock: any Clock<Duration>
 
+  /// Creates a transport with a session of its own.
+  ///
   /// - Parameters:
-  ///   - timeout: how long one exchange may take as a whole, redirects and waiting for a connection included.
-  ///     `Duration.never`: as long as it takes.
-  ///   - maximumResponseSize: in bytes of the decoded body. The exchange is stopped as soon as it is known to exceed it.
-  ///   - maximumRedirects: how many are followed. Zero: none, and the redirect is the response.
-  ///   - usesCookies: whether cookies are kept, in memory and for this transport alone.
-  ///   - clock: by which `timeout` is measured.
+  ///   - timeout: the limit for a whole exchange, including redirects and the wait for a
+  ///     connection. `Duration.never` sets none.
+  ///   - maximumResponseSize: the limit of the decoded body in bytes. The exchange ends as soon as
+  ///     the response is known to exceed it.
+  ///   - maximumRedirects: the largest number of redirects to follow. With zero, the redirect is
+  ///     the response.
+  ///   - usesCookies: `true` to store cookies, in memory and for this transport alone.
+  ///   - clock: the clock that measures `timeout`.
   public init(
     timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20, maximumRedirects: Int = 20,
     usesCookies: Bool = false, clock: any Clock<Duration> = ContinuousClock()
@@ -50,6 +54,8 @@ public struct URLSessionTransport: Transport {
     self.clock = clock
   }
 
+  /// Sends `request` with `body`, follows redirects, and returns the last response, whatever its
+  /// status. Cancelling the task ends the exchange with `CancellationError`.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
@@ -65,7 +71,9 @@ public struct URLSessionTransport: Transport {
 }
 
 extension URLRequest {
-  /// - Throws: ``ReactorError/invalidResource(_:)`` for what `URLSession` cannot send.
+  /// Creates the request for `URLSession`.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if `URLSession` cannot send the request.
   init(_ request: HTTPRequest, body: Data?) throws(ReactorError) {
     guard let scheme = request.scheme?.lowercased(), scheme == "http" || scheme == "https", request.url?.host != nil,
       var made = URLRequest(httpRequest: request)
@@ -79,7 +87,7 @@ extension URLRequest {
       made.httpBody = body
     }
     #if canImport(FoundationNetworking)
-      // Linux writes a field's text as UTF-8, where Apple platforms write it as Latin-1.
+      // Linux writes a field's text as UTF-8, Apple platforms write it as Latin-1.
       for name in Set(request.headerFields.map(\.name)) {
         made.setValue(request.headerFields[name], forHTTPHeaderField: name.rawName)
       }
@@ -89,7 +97,8 @@ extension URLRequest {
 }
 
 extension HTTPURLResponse {
-  /// Status and fields, in the order of their names; `nil` for what is no status, and for more fields than ``FieldLimit``.
+  /// The status and the header fields, sorted by name; `nil` for an invalid status and for more
+  /// fields than ``FieldLimit``.
   var received: HTTPResponse? {
     guard allHeaderFields.count <= FieldLimit.count else { return nil }
     #if canImport(FoundationNetworking)
@@ -106,12 +115,12 @@ extension HTTPURLResponse {
   }
 }
 
-/// Ends `work` with ``ReactorError/timedOut`` once `timeout` has passed on `clock`.
+/// Runs `work`, and cancels it with ``ReactorError/timedOut`` once `timeout` has passed on `clock`.
 package func withDeadline<Value: Sendable>(
   _ timeout: Duration, _ clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
   guard timeout > .zero else { throw ReactorError.timedOut }
-  // About thirty years. Adding much more to a clock's now overflows.
+  // About thirty years. A much longer timeout would overflow the clock's instant.
   guard timeout < .seconds(1_000_000_000) else { return try await work() }
   return try await withThrowingTaskGroup(of: Value.self) { group in
     group.addTask { try await work() }
@@ -125,11 +134,14 @@ package func withDeadline<Value: Sendable>(
   }
 }
 
-/// How many header fields a message may have. `HTTPFields` ends the process at 65,535, and no server has use for a tenth of that.
+/// The limit of header fields in a message. `HTTPFields` traps at 65,535, and no server needs a
+/// tenth of that.
 package enum FieldLimit {
   package static let count = 4_096
 
-  /// - Throws: ``TransportError/tooManyFields(limit:)``, before there are any `HTTPFields`.
+  /// Checks the number of fields, before any `HTTPFields` is created.
+  ///
+  /// - Throws: ``TransportError/tooManyFields(limit:)`` beyond the limit.
   package static func check(_ count: Int) throws(TransportError) {
     guard count <= self.count else { throw .tooManyFields(limit: self.count) }
   }
