@@ -28,8 +28,10 @@ struct StepRaceTests {
   }
 
   /// A reactor whose load step of `name` does `use` first.
-  private func loading(_ name: String, after use: @escaping @Sendable () async throws -> Void) -> Reactor<Note> {
-    var flow = bench.layer.flow(Note.self)
+  private func loading(
+    _ name: String, in layer: ModelLayer? = nil, after use: @escaping @Sendable () async throws -> Void
+  ) -> Reactor<Note> {
+    var flow = (layer ?? bench.layer).flow(Note.self)
     let load = flow.loadFromPersistence
     flow.loadFromPersistence = { resource in
       if resource.path == name { try await use() }
@@ -105,6 +107,37 @@ struct StepRaceTests {
     try await write.value
     try await signOut.value
     #expect(try await stranger.value == "other")
+    #expect(bench.stillWaiting.isEmpty)
+  }
+
+  @Test func `a fetch gets its turn at the disk, though a step that shared it has given up meanwhile`() async throws {
+    let executor = SteppedExecutor()
+    let bench = Bench(persistence: faulty, except: [.ownSteps]) { $0.taskExecutor = executor }
+    bench.transport.answer("/v1/b", with: .json(Note(2, "server's").json))
+    let notes = bench.notes
+    let reactor = loading("a", in: bench.layer) { _ = try await notes.fetchFromNetwork("b") }
+    let hold = faulty.hold(.save)
+    let write = Task(executorPreference: executor) { try await notes.save(Note(1, "mine"), for: "b") }
+    executor.run()
+    // The answer that the step waits for queues behind the write, as what somebody inside awaits.
+    let fetch = Task(executorPreference: executor) { try await reactor.fetch("a") }
+    executor.run()
+    let answer = Shared<String?>(nil)
+    let stranger = Task(executorPreference: executor) {
+      let text = try await notes.fetchFromNetwork("b").text
+      answer.change { $0 = text }
+    }
+    executor.run()
+    #expect(bench.transport.requestCount == 1)
+    fetch.cancel()
+    executor.run()
+    hold.open()
+    executor.run()
+    try #require(answer.value == "server's", "it waits for ever")
+    try await write.value
+    try await stranger.value
+    await #expect(throws: ReactorError.self) { try await fetch.value }
+    #expect(try await bench.restarted().notes.fetch("b", policy: .cacheOnly).text == "server's")
     #expect(bench.stillWaiting.isEmpty)
   }
 

@@ -86,7 +86,7 @@ struct KeyedAsyncLockState: Sendable {
   private struct Place: Sendable {
     /// The owners with access: one that held nothing before, and the work that it awaits.
     var owners: [LockOwner] = []
-    /// The waiters that an owner with access awaits.
+    /// The waiters that an owner with access awaited as they came.
     var nested: [LockWaiter] = []
     var queue: ArraySlice<LockWaiter> = []
     var isEmpty: Bool { owners.isEmpty && nested.isEmpty && queue.isEmpty }
@@ -198,9 +198,12 @@ extension KeyedAsyncLockState {
     if places[key]?.isEmpty == true { places[key] = nil }
   }
 
-  /// Admits a waiter that a holder awaits, if it may enter.
+  /// Admits a nested waiter if only holders that await it have access.
+  ///
+  /// If no holder awaits it any more, it still enters once nobody has access: its work goes on for
+  /// others.
   private mutating func admit(_ waiter: LockWaiter, _ admitted: inout [LockWaiter]) -> Bool {
-    guard isPassed(waiter.key, by: waiter.owner.family) else { return false }
+    guard blockers(of: waiter.key, waiter.owner.family).isEmpty else { return false }
     add(waiter.key, waiter.owner, &admitted, waiter)
     return true
   }

@@ -264,6 +264,31 @@ import Testing
     try await work.value
   }
 
+  @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+  @Test(arguments: [true, false])
+  func `lets work in that queued while somebody inside awaited it, who has given up since`(
+    wantsAll: Bool
+  ) async throws {
+    let owner = LockOwner()
+    let holder = visit(other)
+    let work = try await gate.with(key) {
+      let wait = LockOwner.wait()
+      if let wait { KeyedAsyncLock.add(wait, to: owner) }
+      let work = Task.immediate {
+        try await LockOwner.$current.withValue(owner) {
+          try await gate.with(wantsAll ? nil : other) { isInside.isOpen }
+        }
+      }
+      wait?.end()
+      return work
+    }
+    let behind = Task.immediate { try await gate.with(other) { isInside.isOpen } }
+    isInside.open()
+    try await holder.value
+    #expect(try await work.value)
+    #expect(try await behind.value)
+  }
+
   @Test func `fails the wait that would close a circle, and names the keys`() async throws {
     let executor = SteppedExecutor()
     let starts = (Gate(), Gate())

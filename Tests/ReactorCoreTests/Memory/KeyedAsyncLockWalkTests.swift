@@ -26,7 +26,7 @@ private struct Walk {
   private final class Worker {
     /// What its outermost visit works for; those that join it wait for this.
     let root: LockOwner
-    var inside: [(gate: Int, key: RecordKey?, owner: LockOwner)] = []
+    var inside: [Visit] = []
     var queued: LockWaiter?
     /// The worker whose end it awaits.
     var joined: Worker?
@@ -37,6 +37,21 @@ private struct Walk {
 
     var current: LockOwner { inside.last?.owner ?? root }
     var isBusy: Bool { queued != nil || joined != nil }
+  }
+
+  private struct Visit {
+    let gate: Int
+    let key: RecordKey?
+    let owner: LockOwner
+    /// Those that awaited it when it came in.
+    let family: Set<ObjectIdentifier>
+
+    init(_ gate: Int, _ key: RecordKey?, _ owner: LockOwner) {
+      (self.gate, self.key, self.owner) = (gate, key, owner)
+      family = owner.family.members
+    }
+
+    func awaited(_ other: Visit) -> Bool { other.family.contains(ObjectIdentifier(owner)) }
   }
 
   private var random: SeededGenerator
@@ -65,11 +80,12 @@ private struct Walk {
 
   private mutating func step() {
     let idle = workers.filter { !$0.isBusy }
-    switch Int.random(in: 0..<10, using: &random) {
+    switch Int.random(in: 0..<11, using: &random) {
     case 0...1 where workers.count < 6: workers.append(Worker(LockOwner()))
     case 0...5: if let worker = idle.randomElement(using: &random) { visit(worker) }
     case 6: if let worker = idle.randomElement(using: &random) { join(worker) }
     case 7: if let waiter = workers.compactMap(\.queued).randomElement(using: &random) { settle(table.cancel(waiter)) }
+    case 8: if let worker = workers.filter({ $0.joined != nil }).randomElement(using: &random) { giveUp(worker) }
     default: if let worker = idle.randomElement(using: &random) { leave(worker) }
     }
   }
@@ -78,7 +94,7 @@ private struct Walk {
     let gate = Int.random(in: 0..<2, using: &random)
     let key = Int.random(in: 0..<6, using: &random) == 0 ? nil : keys.randomElement(using: &random)
     let owner = LockOwner(LockOwner.Wait(worker.current))
-    if table.enter(gates[gate].1, key, owner) { return worker.inside.append((gate, key, owner)) }
+    if table.enter(gates[gate].1, key, owner) { return worker.inside.append(Visit(gate, key, owner)) }
     let waiter = LockWaiter(gate: gates[gate].1, key: key, owner: owner)
     worker.queued = waiter
     settle(table.wait(waiter))
@@ -96,17 +112,22 @@ private struct Walk {
   }
 
   private mutating func leave(_ worker: Worker) {
-    guard let (gate, key, owner) = worker.inside.popLast() else { return end(worker) }
-    settle(table.leave(gates[gate].1, key, owner))
+    guard let visit = worker.inside.popLast() else { return end(worker) }
+    settle(table.leave(gates[visit.gate].1, visit.key, visit.owner))
   }
 
   private mutating func end(_ worker: Worker) {
-    while let (gate, key, owner) = worker.inside.popLast() { settle(table.leave(gates[gate].1, key, owner)) }
-    workers.removeAll { $0 === worker }
-    for other in workers where other.joined === worker {
-      other.joined = nil
-      other.wait?.end()
+    while let visit = worker.inside.popLast() {
+      settle(table.leave(gates[visit.gate].1, visit.key, visit.owner))
     }
+    workers.removeAll { $0 === worker }
+    for other in workers where other.joined === worker { giveUp(other) }
+  }
+
+  /// One awaits another no longer: that has ended, or goes on for others.
+  private func giveUp(_ worker: Worker) {
+    worker.joined = nil
+    worker.wait?.end()
   }
 
   private mutating func settle(_ ends: [LockWaiter.End]) {
@@ -120,7 +141,7 @@ private struct Walk {
         fault = "a wait was refused that could end"
       }
       worker.queued = nil
-      if case .success = result { worker.inside.append((gate, waiter.key, waiter.owner)) }
+      if case .success = result { worker.inside.append(Visit(gate, waiter.key, waiter.owner)) }
     }
   }
 
@@ -153,8 +174,7 @@ private struct Walk {
       for visit in worker.inside {
         for other in workers where other !== worker {
           for beside in other.inside where beside.gate == visit.gate && overlap(visit.key, beside.key) {
-            // One of them awaits the other, or did when that came in.
-            if !isRelated(worker, other) { fault = "two strangers are inside together" }
+            if !visit.awaited(beside), !beside.awaited(visit) { fault = "two strangers are inside together" }
           }
         }
       }
@@ -164,19 +184,6 @@ private struct Walk {
   }
 
   private func overlap(_ one: RecordKey?, _ other: RecordKey?) -> Bool { one == nil || other == nil || one == other }
-
-  private func isRelated(_ one: Worker, _ other: Worker) -> Bool {
-    awaits(one, other) || awaits(other, one)
-  }
-
-  private func awaits(_ one: Worker, _ other: Worker) -> Bool {
-    var next: Worker? = one.joined
-    while let worker = next {
-      if worker === other { return true }
-      next = worker.joined
-    }
-    return false
-  }
 
   /// One that holds nothing may queue behind others that wait.
   private func isHeldUp(_ worker: Worker) -> Bool {
