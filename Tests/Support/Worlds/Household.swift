@@ -114,7 +114,10 @@ struct Household: Sendable {
       // Who waits is told of a local write before that is on disk. What was overtaken is not stored, nor what was confirmed
       // while it was in memory alone.
       let isNew = (model.server.arrival(document.order) ?? .zero) >= before.asked
-      if isForgetful, document.version > 0, isNew, model.slowness == .zero { model.promised(place, order, before) }
+      let mayBeStored = isNew && !before.isBeingWritten
+      if isForgetful, document.version > 0, mayBeStored, model.slowness == .zero {
+        model.promised(place, order, before)
+      }
     } catch {
       world.note("\(who): \(error)")
       model.judge(error, place, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
@@ -123,7 +126,7 @@ struct Household: Sendable {
 
   private func write(_ place: Place, _ user: SimulatedUser) async throws {
     let order = model.beginWriting(place)
-    defer { model.end(owner, [place.path]) }
+    defer { model.endWriting(place) }
     world.note("user \(user.number) writes \(place) as \(order)")
     let before = model.before(place)
     let document = model.server.written(owner, place.path, order: order)
@@ -140,7 +143,7 @@ struct Household: Sendable {
 
   private func invalidate(_ place: Place, _ user: SimulatedUser) async {
     let order = model.beginInvalidating(place)
-    defer { model.end(owner, [place.path]) }
+    defer { model.endInvalidating(place) }
     world.note("user \(user.number) invalidates \(place) as \(order)")
     await desk(place).invalidate(model.resource(place))
     invalidated(place.path, order)
@@ -156,7 +159,7 @@ struct Household: Sendable {
   /// Changes the document at the server, which makes the copy stale.
   private func put(_ place: Place, _ user: SimulatedUser) async throws {
     let order = model.beginInvalidating(place)
-    defer { model.end(owner, [place.path]) }
+    defer { model.endInvalidating(place) }
     let who = "user \(user.number) puts \(place) as \(order)"
     world.note(who)
     let before = model.before(place)

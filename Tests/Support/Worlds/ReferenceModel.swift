@@ -22,6 +22,9 @@ final class ReferenceModel: Sendable {
     var removals: Int
     /// Whether one of them is under way.
     var isBeingRemoved: Bool
+    /// Another type's local write is under way. It has fenced the flight that it found, so a caller that joins that flight before
+    /// the write is announced gets an answer that is not stored (decision 0016).
+    var isBeingWritten: Bool
     /// How often something was begun that may take the place of what is on disk.
     var overwritten: Int
     var asked: Duration
@@ -68,6 +71,8 @@ final class ReferenceModel: Sendable {
     var open: [Key: Int] = [:]
     /// The removals among them.
     var removing: [Key: Int] = [:]
+    /// The local writes of the other type among them.
+    var writing: [Key: Int] = [:]
     var requests: [Key: Int] = [:]
     var promises: [Place: Promise] = [:]
     var overwritten: [Place: Int] = [:]
@@ -137,7 +142,8 @@ final class ReferenceModel: Sendable {
       Before(
         settled: $0.settled[key] ?? 0, invalidated: $0.invalidated[key] ?? 0,
         removals: $0.removals[key] ?? 0, isBeingRemoved: $0.removing[key, default: 0] > 0,
-        overwritten: $0.overwritten[place] ?? 0, asked: world.clock.now.elapsed)
+        isBeingWritten: $0.writing[key, default: 0] > 0, overwritten: $0.overwritten[place] ?? 0,
+        asked: world.clock.now.elapsed)
     }
   }
 
@@ -159,20 +165,44 @@ extension ReferenceModel {
         state.overwritten[other, default: 0] += 1
         state.mayRestart.insert(Key(other))
       }
+      for other in otherTypes(place) { state.writing[other, default: 0] += 1 }
     }
     return begin(place.owner, [place.path])
   }
 
-  /// Begins an invalidation. A variant that cannot be marked is removed.
+  /// A local write has ended, well or not.
+  func endWriting(_ place: Place) {
+    state.withLock { state in
+      for other in otherTypes(place) { state.writing[other, default: 0] -= 1 }
+    }
+    end(place.owner, [place.path])
+  }
+
+  private func otherTypes(_ place: Place) -> [Key] {
+    Key.all(place.owner, [place.path]).filter { $0.kind != place.kind }
+  }
+
+  /// Begins an invalidation.
   ///
   /// - Returns: its number, for its end.
   func beginInvalidating(_ place: Place) -> Int {
-    if server.varying.contains(place.path), faults.loadFailure > 0 || faults.saveFailure > 0 {
-      state.withLock { state in
-        for other in Place.all(place.owner) where other.path == place.path { state.overwritten[other, default: 0] += 1 }
-      }
-    }
+    mayRemoveVariants(place)
     return begin(place.owner, [place.path])
+  }
+
+  /// An invalidation has ended, well or not. That of an unsafe request marks what it finds on disk once the server has
+  /// accepted the request, so what was stored meanwhile is marked too.
+  func endInvalidating(_ place: Place) {
+    mayRemoveVariants(place)
+    end(place.owner, [place.path])
+  }
+
+  /// A variant that an invalidation cannot mark is removed.
+  private func mayRemoveVariants(_ place: Place) {
+    guard server.varying.contains(place.path), faults.loadFailure > 0 || faults.saveFailure > 0 else { return }
+    state.withLock { state in
+      for other in Place.all(place.owner) where other.path == place.path { state.overwritten[other, default: 0] += 1 }
+    }
   }
 
   /// Begins a write, a removal or an invalidation.
@@ -288,6 +318,9 @@ extension ReferenceModel {
     world.check(!isOther, "\(who): asked for \(place.language), got \(document.language)")
     let words = server.words(owner, path).filter { $0.document == document }
     world.check(!words.isEmpty, "\(who): nobody has ever said \(document)")
+    // A removal that has failed since brings back what is on disk, which an invalidation may not have marked.
+    var before = before
+    before.invalidated = min(before.invalidated, self.before(place).invalidated)
     let least = max(min(before.settled, self.before(place).settled), floor)
     let isOld = { (order: Int) in order < least && !self.server.areSentTogether(order, least) }
     guard let word = words.first(where: { !isOld($0.order) }) else {
