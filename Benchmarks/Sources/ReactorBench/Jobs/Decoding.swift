@@ -93,7 +93,7 @@ extension Decoding {
     struct Person: Codable {
       var name: String
       var mail: String?
-      var picture: URL?
+      var picture: String?
     }
 
     struct Mark: Codable {
@@ -115,7 +115,7 @@ extension Decoding {
     func comment(_ id: Int, _ depth: Int) -> Comment {
       let person = Comment.Person(
         name: "Zoë \"Z\" Müller", mail: id % 2 == 0 ? "z\(id)@example.org" : nil,
-        picture: id % 5 == 0 ? URL(string: "https://example.org/\(id).png") : nil)
+        picture: id % 5 == 0 ? "https://example.org/\(id).png" : nil)
       return Comment(
         id: id, text: "First line\nsecond\tline \\ \"\(id)\" and so on", by: person, parent: id % 3 == 0 ? id : nil,
         edited: id % 4 == 0 ? Double(id) * 0.5 : nil,
