@@ -59,8 +59,26 @@ extension CorePointer {
       pointee.isOver
       ? nil : pointee.frames.last { $0 == index || ($0 < index && index < tape.end(of: $0)) }
     var path = frame.map { pointee.frames.path($0.count) { $0 <= index && index < tape.end(of: $0) } } ?? []
-    tape.walk(from: frame?.value ?? tape.root, to: index, &path)
+    walk(from: frame?.value ?? tape.root, to: index, &path)
     return path
+  }
+
+  /// Adds the keys that lead from one value to another inside of it.
+  private func walk(from start: TapeIndex, to index: TapeIndex, _ path: inout [any CodingKey]) {
+    let tape = pointee.tape
+    var container = start
+    while container != index, let member = tape.member(of: container, around: index) {
+      let isObject = tape[container].is(.object)
+      path.append(isObject ? PathKey(stringValue: name(of: member, in: container)) : PathKey(index: member.number))
+      container = member.value
+    }
+  }
+
+  /// The name of a member, by the program's own strategy where the object was read with that.
+  private func name(of member: (number: Int, value: TapeIndex), in object: TapeIndex) -> String {
+    let converted = pointee.converted[object]
+    return converted?.names.first { converted?.find($0) == member.value }
+      ?? pointee.tape.name(of: member.number, in: object)
   }
 
   @inline(never) func mismatch(_ type: Any.Type, _ index: TapeIndex, _ place: Place) -> DecodingError {
@@ -122,25 +140,16 @@ extension Tape {
     }
   }
 
-  /// Adds the keys that lead from one value to another inside of it.
-  fileprivate func walk(from start: TapeIndex, to index: TapeIndex, _ path: inout [any CodingKey]) {
-    var container = start
-    while container != index {
-      let isObject = words[Int(container)].is(.object)
-      guard isObject || words[Int(container)].is(.array) else { return }
-      var next = container &+ 2
-      var inner: TapeIndex = 0
-      for number in 0..<count(of: container) {
-        let value = isObject ? value(of: number, in: container) : next
-        next = self.end(of: value)
-        if index >= value, index < next {
-          path.append(isObject ? PathKey(stringValue: name(of: number, in: container)) : PathKey(index: number))
-          inner = value
-          break
-        }
-      }
-      guard inner != 0 else { return }
-      container = inner
+  /// The member or element of a container that holds another value, or is it.
+  fileprivate func member(of container: TapeIndex, around index: TapeIndex) -> (number: Int, value: TapeIndex)? {
+    let isObject = words[Int(container)].is(.object)
+    guard isObject || words[Int(container)].is(.array) else { return nil }
+    var next = container &+ 2
+    for number in 0..<count(of: container) {
+      let value = isObject ? value(of: number, in: container) : next
+      next = end(of: value)
+      if index >= value, index < next { return (number, value) }
     }
+    return nil
   }
 }

@@ -157,6 +157,19 @@ private func list(_ item: String, at index: Int) -> (text: String, offset: Int) 
     #expect(try failure(Nested.self, #"{"a":null}"#) == Failure(.valueNotFound, ["a"], at: 5))
   }
 
+  @Test func `names in the path are those of the program's own strategy`() throws {
+    struct Nested: Decodable {
+      init(from decoder: any Decoder) throws {
+        let root = try decoder.container(keyedBy: AnyKey.self)
+        let inner = try root.nestedContainer(keyedBy: AnyKey.self, forKey: AnyKey("a"))
+        #expect(inner.codingPath.map(\.stringValue) == ["a"])
+        _ = try inner.decode(Int.self, forKey: AnyKey("b"))
+      }
+    }
+    let decoder = configured { $0.keyDecodingStrategy = .custom { AnyKey($0.last?.stringValue.lowercased() ?? "") } }
+    #expect(try failure(Nested.self, #"{"A":{"B":"x"}}"#, with: decoder).path == ["a", "b"])
+  }
+
   @Test func `errors of a scalar at the root have no path`() throws {
     #expect(try failure(Int.self, " true") == Failure(.typeMismatch, [], at: 1))
     #expect(try failure(String.self, "\n1") == Failure(.typeMismatch, [], at: 1))
