@@ -192,11 +192,11 @@ struct AbsentDecoder: Decoder, SingleValueDecodingContainer {
   let byteOffset: Int
 
   private func missing(_ type: Any.Type) -> DecodingError {
-    .valueNotFound(
-      type,
-      DecodingError.Context(
-        codingPath: codingPath, debugDescription: "Expected \(type), found null.",
-        underlyingError: FastJSONError(byteOffset: byteOffset, syntaxFault: nil)))
+    let context = DecodingError.Context(
+      codingPath: codingPath, debugDescription: "Expected \(type), found null.",
+      underlyingError: FastJSONError(byteOffset: byteOffset, syntaxFault: nil))
+    // Of a Boolean null is a mismatch of types, as with `JSONDecoder`.
+    return type == Bool.self ? .typeMismatch(type, context) : .valueNotFound(type, context)
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {

@@ -170,6 +170,16 @@ private func list(_ item: String, at index: Int) -> (text: String, offset: Int) 
     #expect(try failure(Nested.self, #"{"A":{"B":"x"}}"#, with: decoder).path == ["a", "b"])
   }
 
+  @Test func `null is a mismatch for a Boolean also of an absent super`() throws {
+    struct Model: Decodable {
+      init(from decoder: any Decoder) throws {
+        _ = try Bool(from: try decoder.container(keyedBy: AnyKey.self).superDecoder())
+      }
+    }
+    #expect(try failure(Model.self, "{}").kind == .typeMismatch)
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(Model.self, from: Data("{}".utf8)) }
+  }
+
   @Test func `errors of a scalar at the root have no path`() throws {
     #expect(try failure(Int.self, " true") == Failure(.typeMismatch, [], at: 1))
     #expect(try failure(String.self, "\n1") == Failure(.typeMismatch, [], at: 1))
