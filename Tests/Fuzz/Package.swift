@@ -17,11 +17,12 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
   ],
   targets: [.target(name: "FuzzSupport", swiftSettings: settings)]
-    + ["JSON", "Fields", "Records", "Cassettes", "ActionLogs"].map { name in
+    + ["JSON", "Decoding", "Fields", "Records", "Cassettes", "ActionLogs"].map { name in
       .executableTarget(
         name: "Fuzz\(name)",
         dependencies: [
           "FuzzSupport",
+          .product(name: "FastJSON", package: "Reactor"),
           .product(name: "HTTPCaching", package: "Reactor"),
           .product(name: "ReactorCore", package: "Reactor"),
           .product(name: "ReactorFlux", package: "Reactor"),
