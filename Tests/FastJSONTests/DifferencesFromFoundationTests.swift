@@ -45,6 +45,48 @@ private let wholeNumbersOnly = [
     #expect(try decode(Int128.self, "\(text).0") == .max)
   }
 
+  @Test(arguments: ["-9223372036854775808.0", "9007199254740993.0", "9223372036854775807e0"])
+  func `an integer with a fraction of zeros is exact`(text: String) throws {
+    let whole = try #require(text.split(whereSeparator: { ".e".contains($0) }).first)
+    #expect(try decode(Int.self, text) == Int(whole))
+    #expect(try decode(Int128.self, "1e20") == 100_000_000_000_000_000_000)
+  }
+
+  /// Foundation does too where there is no strategy of keys.
+  @Test func `a later member of a dictionary is not decoded`() throws {
+    let snake = configured { $0.keyDecodingStrategy = .convertFromSnakeCase }
+    #expect(try decode([String: Int].self, #"{"a":1,"a":"x"}"#, with: snake) == ["a": 1])
+  }
+
+  @Test func `of several errors in a dictionary the first counts`() throws {
+    let text = "{" + (0..<20).map { "\"\($0)\":null" }.joined(separator: ",") + "}"
+    #expect(try failure([String: Int].self, text).path == ["0"])
+  }
+
+  @Test func `an escaped string is a number that is not finite`() throws {
+    let decoder = configured {
+      $0.nonConformingFloatDecodingStrategy = .convertFromString(positiveInfinity: "+", negativeInfinity: "-", nan: "n")
+    }
+    #expect(try decode(Double.self, #""\u002b""#, with: decoder) == .infinity)
+  }
+
+  @Test func `an error of a date names the date`() throws {
+    let decoder = configured { $0.dateDecodingStrategy = .iso8601 }
+    #expect(try failure([String: [Date]].self, #"{"a":["x"]}"#, with: decoder).path == ["a", "Index 0"])
+  }
+
+  @Test func `an optional past the end is not counted`() throws {
+    struct Model: Decodable {
+      let index: Int
+      init(from decoder: any Decoder) throws {
+        var list = try decoder.unkeyedContainer()
+        _ = try list.decodeIfPresent(Int.self)
+        index = list.currentIndex
+      }
+    }
+    #expect(try decode(Model.self, "[]").index == 0)
+  }
+
   @Test func `errors have a path and a byte where Foundation has none`() throws {
     #expect(try failure([String: [Int8]].self, #"{"a":[1,300]}"#) == Failure(.dataCorrupted, ["a", "Index 1"], at: 8))
   }
