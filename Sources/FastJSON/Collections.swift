@@ -82,7 +82,7 @@ extension Dictionary: FastCollection where Key == String, Value: Decodable {
     }
     let tape = core.pointee.tape
     var values = [String: Value](minimumCapacity: tape.count(of: index))
-    let isUnique = tape[index] & (Word.duplicates | Word.anyNames) == 0
+    let isUnique = tape[index] & Word.duplicates == 0
     for member in 0..<tape.count(of: index) {
       let name = tape.name(of: member, in: index, isOriginal: true)
       let value = tape.value(of: member, in: index)

@@ -42,7 +42,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var keys: [Key] = []
     keys.reserveCapacity(tape.count(of: object))
     var seen: Set<String> = []
-    let isUnique = tape[object] & (Word.duplicates | Word.anyNames) == 0
+    let isUnique = tape[object] & Word.duplicates == 0
     for member in 0..<tape.count(of: object) {
       let name = tape.name(of: member, in: object)
       if isUnique || seen.insert(name).inserted, let key = Key(stringValue: name) { keys.append(key) }

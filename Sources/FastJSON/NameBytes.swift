@@ -55,10 +55,49 @@ struct NameBytes {
     return true
   }
 
-  var isASCII: Bool {
-    var bits: UInt8 = 0
-    for index in 0..<count { bits |= start[index] }
-    return bits < 0x80
+  @inline(__always) var isASCII: Bool {
+    var (bits, index): (UInt64, Int) = (0, 0)
+    while index &+ 8 <= count {
+      bits |= UnsafeRawPointer(start).loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      index &+= 8
+    }
+    while index < count {
+      bits |= UInt64(start[index])
+      index &+= 1
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+
+  /// A Boolean value that indicates whether the name is surely in Unicode's form C. Of two such
+  /// names, those are equal as strings that have the same bytes.
+  ///
+  /// It is where each scalar is neither composed nor reordered with what stands before it, nor ever
+  /// written as another: `NFC_Quick_Check` is Yes and the combining class 0, which Unicode does not
+  /// change any more. Of the blocks where that holds, the most used ones are listed.
+  var isNormalized: Bool {
+    var index = 0
+    while index < count {
+      let byte = start[index]
+      switch byte {
+      case ..<0x80: index += 1
+      // To U+02FF: Latin.
+      case 0xC2...0xCB: index += 2
+      // U+0388 to U+0482, U+048A to U+052F: Greek and Cyrillic.
+      case 0xCE...0xD4:
+        let scalar = UInt32(byte & 0x1F) << 6 | UInt32(start[index + 1] & 0x3F)
+        guard scalar >= 0x388, scalar <= 0x52F, scalar <= 0x482 || scalar >= 0x48A else { return false }
+        index += 2
+      // Kana, Han and Hangul, but for sound marks and jamo.
+      case 0xE3...0xED:
+        let low = UInt32(start[index + 1] & 0x3F) << 6 | UInt32(start[index + 2] & 0x3F)
+        switch UInt32(byte & 0x0F) << 12 | low {
+        case 0x3041...0x3096, 0x309B...0x30FF, 0x4E00...0x9FFF, 0xAC00...0xD7A3: index += 3
+        default: return false
+        }
+      default: return false
+      }
+    }
+    return true
   }
 
   var string: String { String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) }

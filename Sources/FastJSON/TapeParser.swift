@@ -33,8 +33,7 @@ struct TapeParser {
   /// is closed.
   private var members: UnsafeMutablePointer<Word>
   private var memberCount = 0
-  /// The objects in which some name stands twice.
-  private(set) var duplicateCount = 0
+  private var duplicateCount = 0
   /// Half of a surrogate pair makes its string one that cannot be read, rather than the text.
   let keepsHalfPairs: Bool
   /// The words of such strings.
@@ -199,10 +198,11 @@ struct TapeParser {
     let name = NameBytes(UnsafePointer(text + offset), length)
     let bloom = words[object &+ 2]
     if !isASCII {
-      // Half of a pair in a name, which nobody could ask for, has been noted for the value behind it.
+      // Half of a pair in a name, which nobody could ask for, has been noted for the value after it.
       guard halfPairs.last != w else { throw fault("expected a whole surrogate pair", at: start &- 1, .surrogate) }
-      words[object] |= Word.anyNames
-    } else if bloom & name.bloomBit != 0, count < Tape.indexedFrom, words[object] & Word.duplicates == 0 {
+      if !name.isNormalized { words[object] |= Word.anyNames }
+    }
+    if bloom & name.bloomBit != 0, count < Tape.indexedFrom, words[object] & Word.duplicates == 0 {
       if isThere(name, count: Int(count)) { words[object] |= Word.duplicates }
     }
     words[object &+ 2] = bloom | name.bloomBit
@@ -246,7 +246,11 @@ struct TapeParser {
     words[object &+ 3] = Word(upper: UInt32(truncatingIfNeeded: w), lower: 0)
     words[object &+ 1] = Word(upper: count, lower: UInt32(truncatingIfNeeded: w &+ needed))
     w &+= needed
-    if slots != 0 { fillIndex(of: object, slots) }
+    if slots != 0 {
+      fillIndex(of: object, slots)
+    } else if words[object] & (Word.anyNames | Word.duplicates) == Word.anyNames {
+      findEqualNames(in: object, members)
+    }
     if words[object] & Word.duplicates != 0 { duplicateCount += 1 }
   }
 
@@ -257,6 +261,20 @@ struct TapeParser {
     view.text = text
     let hasDuplicates = view.fillIndex(of: TapeIndex(truncatingIfNeeded: object))
     words[object] = hasDuplicates ? words[object] | Word.duplicates : words[object] & ~Word.duplicates
+  }
+
+  /// Finds names that are equal without having the same bytes.
+  @inline(never) private func findEqualNames(in object: Int, _ count: Int) {
+    var view = tape
+    view.words = words
+    view.text = text
+    var seen = Set<String>(minimumCapacity: count)
+    for member in 0..<count {
+      guard seen.insert(view.name(of: member, in: TapeIndex(truncatingIfNeeded: object))).inserted else {
+        words[object] |= Word.duplicates
+        return
+      }
+    }
   }
 
   private mutating func convertedName(at start: Int, _ length: Int) -> NameConversions.Name? {
