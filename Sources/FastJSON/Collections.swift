@@ -3,25 +3,26 @@
 
 extension Array: FastCollection where Element: Decodable {
   /// A model that throws in the middle leaves what was made before it to be released.
-  static func decode(_ core: CorePointer, _ index: TapeIndex) throws -> [Element] {
-    guard core.word(index).is(.array) else { throw core.mismatch([Any].self, index, Place(index)) }
+  static func decode(_ core: CorePointer, _ value: Position) throws -> [Element] {
+    let index = value.index
+    guard core.word(index).is(.array) else { throw core.mismatch([Any].self, index, Place(value)) }
     switch core.pointee.kinds.kind(of: Element.self, isOver: core.pointee.isOver) {
     case .plain:
       return try elements(core, index) {
-        $0.initialize(to: try Element(from: TapeDecoder(session: core.session, index: $1)))
+        $0.initialize(to: try Element(from: TapeDecoder(session: core.session, position: $1)))
       }
     // The element is an array of these, by ``KindTable``.
     case .doubles:
-      return try elements(core, index) { place, index in
-        UnsafeMutableRawPointer(place).assumingMemoryBound(to: [Double].self).initialize(to: try core.doubles(index))
+      return try elements(core, index) { place, value in
+        UnsafeMutableRawPointer(place).assumingMemoryBound(to: [Double].self).initialize(to: try core.doubles(value))
       }
     case .integers:
-      return try elements(core, index) { place, index in
-        UnsafeMutableRawPointer(place).assumingMemoryBound(to: [Int].self).initialize(to: try core.integers(index))
+      return try elements(core, index) { place, value in
+        UnsafeMutableRawPointer(place).assumingMemoryBound(to: [Int].self).initialize(to: try core.integers(value))
       }
     case .strings:
-      return try elements(core, index) { place, index in
-        UnsafeMutableRawPointer(place).assumingMemoryBound(to: [String].self).initialize(to: try core.strings(index))
+      return try elements(core, index) { place, value in
+        UnsafeMutableRawPointer(place).assumingMemoryBound(to: [String].self).initialize(to: try core.strings(value))
       }
     case let kind:
       return try elements(core, index) { $0.initialize(to: try core.special(kind, Element.self, $1)) }
@@ -30,19 +31,17 @@ extension Array: FastCollection where Element: Decodable {
 
   @inline(__always)
   private static func elements(
-    _ core: CorePointer, _ index: TapeIndex, _ make: (UnsafeMutablePointer<Element>, TapeIndex) throws -> Void
+    _ core: CorePointer, _ index: TapeIndex, _ make: (UnsafeMutablePointer<Element>, Position) throws -> Void
   ) throws -> [Element] {
     let count = core.pointee.tape.count(of: index)
     // The standard library would write to what all empty arrays share.
     guard count > 0 else { return [] }
-    let isFramed = !core.pointee.isOver && core.pointee.frames.push(index, element: 0)
-    defer { if isFramed { core.pointee.frames.pop() } }
     return try [Element](unsafeUninitializedCapacity: count) { buffer, initialized in
       guard let start = buffer.baseAddress else { return }
       var next = index + 2
       while initialized < count {
-        if isFramed { core.pointee.frames.advance(to: next, element: initialized) }
-        try make(start + initialized, next)
+        let element = UInt32(truncatingIfNeeded: initialized)
+        try make(start + initialized, Position(index: next, container: index, element: element))
         initialized += 1
         next = core.pointee.tape.end(of: next)
       }
@@ -51,22 +50,27 @@ extension Array: FastCollection where Element: Decodable {
 }
 
 extension CorePointer {
-  func strings(_ index: TapeIndex) throws -> [String] { try scalars(index) { try string($0, $1()) } }
-  func integers(_ index: TapeIndex) throws -> [Int] { try scalars(index) { try integer($0, as: Int.self, $1()) } }
-  func doubles(_ index: TapeIndex) throws -> [Double] { try scalars(index) { try double($0, $1()) } }
+  func strings(_ value: Position) throws -> [String] { try scalars(value) { try string($0, $1()) } }
+  func integers(_ value: Position) throws -> [Int] { try scalars(value) { try integer($0, as: Int.self, $1()) } }
+  func doubles(_ value: Position) throws -> [Double] { try scalars(value) { try double($0, $1()) } }
 
   @inline(__always)
   private func scalars<Scalar>(
-    _ index: TapeIndex, _ read: (TapeIndex, () -> Place) throws -> Scalar
+    _ value: Position, _ read: (TapeIndex, () -> Place) throws -> Scalar
   ) throws -> [Scalar] {
-    guard word(index).is(.array) else { throw mismatch([Any].self, index, Place(index)) }
+    let index = value.index
+    guard word(index).is(.array) else { throw mismatch([Any].self, index, Place(value)) }
     let count = pointee.tape.count(of: index)
     guard count > 0 else { return [] }
     return try [Scalar](unsafeUninitializedCapacity: count) { buffer, initialized in
       var next = index + 2
       while initialized < count {
         let element = initialized
-        buffer.initializeElement(at: element, to: try read(next) { Place(index, PathKey(index: element)) })
+        buffer.initializeElement(
+          at: element,
+          to: try read(next) {
+            Place(Position(index: next, container: index, element: UInt32(truncatingIfNeeded: element)))
+          })
         initialized += 1
         next = pointee.tape.end(of: next)
       }
@@ -76,18 +80,17 @@ extension CorePointer {
 
 extension Dictionary: FastCollection where Key == String, Value: Decodable {
   /// Names as they stand in the text, whatever the strategy of keys; of equal ones the first.
-  static func decode(_ core: CorePointer, _ index: TapeIndex) throws -> [String: Value] {
-    guard core.word(index).is(.object) else {
-      throw core.mismatch([String: Any].self, index, Place(index))
-    }
+  static func decode(_ core: CorePointer, _ value: Position) throws -> [String: Value] {
+    let index = value.index
+    guard core.word(index).is(.object) else { throw core.mismatch([String: Any].self, index, Place(value)) }
     let tape = core.pointee.tape
     var values = [String: Value](minimumCapacity: tape.count(of: index))
     let isUnique = tape[index] & Word.duplicates == 0
     for member in 0..<tape.count(of: index) {
       let name = tape.name(of: member, in: index, isOriginal: true)
-      let value = tape.value(of: member, in: index)
       if !isUnique, values[name] != nil { continue }
-      values[name] = try core.decode(Value.self, value, PathKey(stringValue: name))
+      let member = Position(index: tape.value(of: member, in: index), container: index)
+      values[name] = try core.decodeNamed(Value.self, member)
     }
     return values
   }

@@ -87,33 +87,32 @@ extension ObjectIdentifier {
 /// A collection whose elements the decoder reads in a loop of its own, where that is what
 /// `init(from:)` would do.
 protocol FastCollection {
-  static func decode(_ core: CorePointer, _ index: TapeIndex) throws -> Self
+  static func decode(_ core: CorePointer, _ value: Position) throws -> Self
 }
 
 extension CorePointer {
-  /// Decodes the value at `index`, for which there is a frame.
-  @inline(__always) func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex) throws -> T {
+  @inline(__always) func decode<T: Decodable>(_ type: T.Type, _ value: Position) throws -> T {
     let kind = pointee.kinds.kind(of: type, isOver: pointee.isOver)
-    guard case .plain = kind else { return try special(kind, type, index) }
-    return try type.init(from: TapeDecoder(session: session, index: index))
+    guard case .plain = kind else { return try special(kind, type, value) }
+    return try type.init(from: TapeDecoder(session: session, position: value))
   }
 
-  @inline(never) func special<T: Decodable>(_ kind: Kind, _ type: T.Type, _ index: TapeIndex) throws -> T {
+  @inline(never) func special<T: Decodable>(_ kind: Kind, _ type: T.Type, _ value: Position) throws -> T {
     switch kind {
-    case .plain: try type.init(from: TapeDecoder(session: session, index: index))
-    case .date: same(try date(index, Place(index)))
-    case .data: same(try data(index, Place(index)))
-    case .url: same(try url(index, Place(index)))
-    case .decimal: same(try decimal(index, Place(index)))
-    case .strings: same(try strings(index))
-    case .integers: same(try integers(index))
-    case .doubles: same(try doubles(index))
-    case .collection(let collection): try decode(collection, as: type, index)
+    case .plain: try type.init(from: TapeDecoder(session: session, position: value))
+    case .date: same(try date(value))
+    case .data: same(try data(value))
+    case .url: same(try url(value))
+    case .decimal: same(try decimal(value))
+    case .strings: same(try strings(value))
+    case .integers: same(try integers(value))
+    case .doubles: same(try doubles(value))
+    case .collection(let collection): try decode(collection, as: type, value)
     }
   }
 
-  private func decode<C: FastCollection, T>(_ collection: C.Type, as type: T.Type, _ index: TapeIndex) throws -> T {
-    same(try C.decode(self, index))
+  private func decode<C: FastCollection, T>(_ collection: C.Type, as type: T.Type, _ value: Position) throws -> T {
+    same(try C.decode(self, value))
   }
 
   /// The same value under the name of the type that it has: `T` is `Value`, by ``KindTable``.
@@ -122,46 +121,48 @@ extension CorePointer {
   }
 
   /// Runs what a program gives to decode one value, with a decoder of it.
-  func within<T>(_ index: TapeIndex, _ place: Place, _ body: (any Decoder) throws -> T) throws -> T {
-    try body(TapeDecoder(session: session, index: index))
+  func within<T>(_ value: Position, _ body: (any Decoder) throws -> T) throws -> T {
+    try body(TapeDecoder(session: session, position: value))
   }
 
   /// Decodes a member.
   @inline(__always)
-  func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex, _ key: some CodingKey) throws -> T {
-    // Once the decoding is over, nothing is written: two threads may have kept two containers.
-    let isFramed = !pointee.isOver && pointee.frames.push(index, key)
-    defer { if isFramed { pointee.frames.pop() } }
-    return try decode(type, index)
+  func decode<T: Decodable>(_ type: T.Type, _ value: Position, _ key: some CodingKey) throws -> T {
+    try withUnsafePointer(to: key) { key in
+      // Once the decoding is over, nothing is written: two threads may have kept two containers.
+      let isFramed = !pointee.isOver && pointee.frames.push(value.index, key)
+      defer { if isFramed { pointee.frames.pop() } }
+      return try decode(type, value)
+    }
   }
 
-  /// Decodes an element.
-  @inline(__always)
-  func decode<T: Decodable>(_ type: T.Type, _ index: TapeIndex, element: Int) throws -> T {
-    let isFramed = !pointee.isOver && pointee.frames.push(index, element: element)
+  /// Decodes a member of a dictionary, whose names are never converted.
+  @inline(__always) func decodeNamed<T: Decodable>(_ type: T.Type, _ value: Position) throws -> T {
+    let isFramed = !pointee.isOver && pointee.frames.pushName(value.index)
     defer { if isFramed { pointee.frames.pop() } }
-    return try decode(type, index)
+    return try decode(type, value)
   }
 }
 
 /// A decoder of one value, and its container of a single value.
 struct TapeDecoder: Decoder {
   let session: Session
-  let index: TapeIndex
+  let position: Position
 
-  var codingPath: [any CodingKey] { session.core.path(of: index) }
+  private var index: TapeIndex { position.index }
+  var codingPath: [any CodingKey] { session.core.path(of: position) }
   var userInfo: [CodingUserInfoKey: Any] { session.core.pointee.strategies.options.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    try session.core.container(keyedBy: type, index)
+    try session.core.container(keyedBy: type, position)
   }
 
-  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try ElementContainer(session, index) }
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try ElementContainer(session, position) }
   func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 }
 
 extension TapeDecoder: SingleValueDecodingContainer {
-  private var place: Place { Place(index) }
+  private var place: Place { Place(position) }
 
   func decodeNil() -> Bool { session.core.isNull(index) }
   func decode(_ type: Bool.Type) throws -> Bool { try session.core.bool(index, place) }
@@ -180,7 +181,7 @@ extension TapeDecoder: SingleValueDecodingContainer {
   func decode(_ type: UInt32.Type) throws -> UInt32 { try session.core.integer(index, as: type, place) }
   func decode(_ type: UInt64.Type) throws -> UInt64 { try session.core.integer(index, as: type, place) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try session.core.integer(index, as: type, place) }
-  func decode<T: Decodable>(_ type: T.Type) throws -> T { try session.core.decode(type, index) }
+  func decode<T: Decodable>(_ type: T.Type) throws -> T { try session.core.decode(type, position) }
 }
 
 /// The decoder of a `super` that is not there: of null, at a path that no value has.

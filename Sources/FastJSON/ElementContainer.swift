@@ -9,8 +9,9 @@ struct ElementContainer: UnkeyedDecodingContainer {
   private var next: TapeIndex
   private var element: TapeIndex = 0
 
-  init(_ session: Session, _ index: TapeIndex) throws {
-    guard session.core.word(index).is(.array) else { throw session.core.mismatch([Any].self, index, Place(index)) }
+  init(_ session: Session, _ value: Position) throws {
+    let index = value.index
+    guard session.core.word(index).is(.array) else { throw session.core.mismatch([Any].self, index, Place(value)) }
     self.session = session
     array = index
     next = index + 2
@@ -20,16 +21,16 @@ struct ElementContainer: UnkeyedDecodingContainer {
   var codingPath: [any CodingKey] { session.core.path(of: array) }
   var count: Int? { tape.count(of: array) }
   var currentIndex: Int { Int(element) }
-  var isAtEnd: Bool { next >= tape.words[Int(array) + 1].lower }
+  var isAtEnd: Bool { currentIndex >= tape.count(of: array) }
 
-  private var place: Place { Place(array, PathKey(index: currentIndex)) }
+  private var position: Position { Position(index: next, container: array, element: element) }
 
   /// Decodes the next element, and passes it.
-  @inline(__always) private mutating func read<T>(_ type: T.Type, _ body: (CorePointer, TapeIndex) throws -> T) throws
+  @inline(__always) private mutating func read<T>(_ type: T.Type, _ body: (CorePointer, Position) throws -> T) throws
     -> T
   {
     guard !isAtEnd else { throw session.core.atEnd(type, of: array, currentIndex) }
-    let value = try body(session.core, next)
+    let value = try body(session.core, position)
     pass()
     return value
   }
@@ -40,7 +41,7 @@ struct ElementContainer: UnkeyedDecodingContainer {
   }
 
   /// `nil` for null, which is passed, and at the end.
-  private mutating func readIfPresent<T>(_ type: T.Type, _ body: (CorePointer, TapeIndex) throws -> T) throws -> T? {
+  private mutating func readIfPresent<T>(_ type: T.Type, _ body: (CorePointer, Position) throws -> T) throws -> T? {
     guard !isAtEnd else { return nil }
     if try decodeNil() { return nil }
     return try read(type, body)
@@ -54,24 +55,19 @@ struct ElementContainer: UnkeyedDecodingContainer {
   }
 
   mutating func decode(_ type: Bool.Type) throws -> Bool {
-    let place = self
-    return try read(type) { try $0.bool($1, place.place) }
+    try read(type) { try $0.bool($1.index, Place($1)) }
   }
   mutating func decode(_ type: String.Type) throws -> String {
-    let place = self
-    return try read(type) { try $0.string($1, place.place) }
+    try read(type) { try $0.string($1.index, Place($1)) }
   }
   mutating func decode(_ type: Double.Type) throws -> Double {
-    let place = self
-    return try read(type) { try $0.double($1, place.place) }
+    try read(type) { try $0.double($1.index, Place($1)) }
   }
   mutating func decode(_ type: Float.Type) throws -> Float {
-    let place = self
-    return try read(type) { try $0.float($1, place.place) }
+    try read(type) { try $0.float($1.index, Place($1)) }
   }
   @inline(__always) private mutating func integer<T: FixedWidthInteger>() throws -> T {
-    let place = self
-    return try read(T.self) { try $0.integer($1, as: T.self, place.place) }
+    try read(T.self) { try $0.integer($1.index, as: T.self, Place($1)) }
   }
   mutating func decode(_ type: Int.Type) throws -> Int { try integer() }
   mutating func decode(_ type: Int8.Type) throws -> Int8 { try integer() }
@@ -86,12 +82,10 @@ struct ElementContainer: UnkeyedDecodingContainer {
   mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
   mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try integer() }
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-    let number = currentIndex
-    return try read(type) { try $0.decode(type, $1, element: number) }
+    try read(type) { try $0.decode(type, $1) }
   }
   mutating func decodeIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
-    let number = currentIndex
-    return try readIfPresent(type) { try $0.decode(type, $1, element: number) }
+    try readIfPresent(type) { try $0.decode(type, $1) }
   }
 
   mutating func nestedContainer<Nested: CodingKey>(
@@ -105,6 +99,6 @@ struct ElementContainer: UnkeyedDecodingContainer {
   }
 
   mutating func superDecoder() throws -> any Decoder {
-    try read((any Decoder).self) { TapeDecoder(session: $0.session, index: $1) }
+    try read((any Decoder).self) { TapeDecoder(session: $0.session, position: $1) }
   }
 }

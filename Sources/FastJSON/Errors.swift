@@ -1,5 +1,4 @@
-// Errors and paths: made when they are asked for, from the tape and from the frames of what is
-// being decoded.
+// Errors, made when they are thrown, from the tape and from the frames of what is being decoded.
 
 import Foundation
 
@@ -31,56 +30,7 @@ extension SyntaxFault {
   }
 }
 
-/// The place of a value, of which a path is made if need be.
-struct Place {
-  let container: TapeIndex
-  /// `nil`: the container itself.
-  let key: (any CodingKey)?
-
-  init(_ container: TapeIndex, _ key: (any CodingKey)? = nil) {
-    self.container = container
-    self.key = key
-  }
-}
-
 extension CorePointer {
-  @inline(never) func path(_ place: Place) -> [any CodingKey] {
-    var path = path(of: place.container)
-    if let key = place.key { path.append(key) }
-    return path
-  }
-
-  /// The path of a value: from the frames where it is being decoded, else by a walk from the
-  /// innermost value that is.
-  @inline(never) func path(of index: TapeIndex) -> [any CodingKey] {
-    let tape = pointee.tape
-    guard index != 0 else { return [] }
-    let frame =
-      pointee.isOver
-      ? nil : pointee.frames.last { $0 == index || ($0 < index && index < tape.end(of: $0)) }
-    var path = frame.map { pointee.frames.path($0.count) { $0 <= index && index < tape.end(of: $0) } } ?? []
-    walk(from: frame?.value ?? tape.root, to: index, &path)
-    return path
-  }
-
-  /// Adds the keys that lead from one value to another inside of it.
-  private func walk(from start: TapeIndex, to index: TapeIndex, _ path: inout [any CodingKey]) {
-    let tape = pointee.tape
-    var container = start
-    while container != index, let member = tape.member(of: container, around: index) {
-      let isObject = tape[container].is(.object)
-      path.append(isObject ? PathKey(stringValue: name(of: member, in: container)) : PathKey(index: member.number))
-      container = member.value
-    }
-  }
-
-  /// The name of a member, by the program's own strategy where the object was read with that.
-  private func name(of member: (number: Int, value: TapeIndex), in object: TapeIndex) -> String {
-    let converted = pointee.converted[object]
-    return converted?.names.first { converted?.find($0) == member.value }
-      ?? pointee.tape.name(of: member.number, in: object)
-  }
-
   @inline(never) func mismatch(_ type: Any.Type, _ index: TapeIndex, _ place: Place) -> DecodingError {
     if word(index).is(.unreadable), type == String.self {
       return corrupted("Expected a string of whole surrogate pairs.", index, place)
@@ -104,7 +54,8 @@ extension CorePointer {
   }
 
   @inline(never) func notFound(_ key: any CodingKey, in object: TapeIndex) -> DecodingError {
-    .keyNotFound(key, context("There is no member \"\(key.stringValue)\".", object, Place(object)))
+    .keyNotFound(
+      key, context("There is no member \"\(key.stringValue)\".", object, Place(pointee.tape.position(of: object))))
   }
 
   @inline(never) func atEnd(_ type: Any.Type, of array: TapeIndex, _ element: Int) -> DecodingError {
@@ -138,18 +89,5 @@ extension Tape {
     case .object: "an object"
     case .name, nil: "a name"
     }
-  }
-
-  /// The member or element of a container that holds another value, or is it.
-  fileprivate func member(of container: TapeIndex, around index: TapeIndex) -> (number: Int, value: TapeIndex)? {
-    let isObject = words[Int(container)].is(.object)
-    guard isObject || words[Int(container)].is(.array) else { return nil }
-    var next = container &+ 2
-    for number in 0..<count(of: container) {
-      let value = isObject ? value(of: number, in: container) : next
-      next = end(of: value)
-      if index >= value, index < next { return (number, value) }
-    }
-    return nil
   }
 }

@@ -110,7 +110,7 @@ public final class FastJSONDecoder: Sendable {
     _ type: T.Type, from data: Data, configuration: T.DecodingConfiguration
   ) throws -> T {
     try decode(from: data) {
-      try type.init(from: TapeDecoder(session: $0, index: $1), configuration: configuration)
+      try type.init(from: TapeDecoder(session: $0, position: $1), configuration: configuration)
     } foundation: {
       try $0.decode(type, from: data, configuration: configuration)
     }
@@ -128,13 +128,13 @@ public final class FastJSONDecoder: Sendable {
   }
 
   private func decode<T>(
-    from data: Data, _ body: (Session, TapeIndex) throws -> T, foundation: (JSONDecoder) throws -> T
+    from data: Data, _ body: (Session, Position) throws -> T, foundation: (JSONDecoder) throws -> T
   ) throws -> T {
     try data.withUnsafeBytes { try decode(from: $0, body, foundation: foundation) }
   }
 
   private func decode<T>(
-    from bytes: UnsafeRawBufferPointer, _ body: (Session, TapeIndex) throws -> T, foundation: (JSONDecoder) throws -> T
+    from bytes: UnsafeRawBufferPointer, _ body: (Session, Position) throws -> T, foundation: (JSONDecoder) throws -> T
   ) throws -> T {
     let strategies = strategies.withLock { $0 }
     if strategies.options.allowsJSON5 || strategies.options.assumesTopLevelDictionary {
@@ -146,7 +146,7 @@ public final class FastJSONDecoder: Sendable {
       } catch {
         throw error.decodingError
       }
-      return try body(session, session.core.pointee.tape.root)
+      return try body(session, Position(index: session.core.pointee.tape.root, container: 0))
     }
   }
 

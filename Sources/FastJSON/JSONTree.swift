@@ -11,6 +11,9 @@ package struct JSONTree {
   /// A value of the text.
   package struct Value: Hashable, Sendable {
     let index: TapeIndex
+
+    /// As that of the root, at which paths begin.
+    fileprivate var position: Position { Position(index: index, container: 0) }
   }
 
   package enum Kind: Sendable {
@@ -159,12 +162,12 @@ extension JSONTree {
   /// A number without a fraction and an exponent; `nil` for others, and where it does not fit.
   package func integer<Integer: FixedWidthInteger>(_ value: Value, as type: Integer.Type) -> Integer? {
     guard tape[value.index].is(.number), tape[value.index] & Word.decimal == 0 else { return nil }
-    return try? session.core.integer(value.index, as: type, Place(value.index))
+    return try? session.core.integer(value.index, as: type, Place(value.position))
   }
 
   /// The nearest number; `nil` where there is none but infinity.
   package func double(_ value: Value) -> Double? {
-    if let number = try? session.core.double(value.index, Place(value.index)) { return number }
+    if let number = try? session.core.double(value.index, Place(value.position)) { return number }
     // What is too small is zero here.
     return Double(numberText(value)).flatMap { $0.isFinite ? $0 : nil }
   }
@@ -176,7 +179,7 @@ extension JSONTree {
   /// Decodes a value; paths begin at it.
   package func decode<Model: Decodable>(_ type: Model.Type, at value: Value) throws -> Model {
     session.core.pointee.tape.root = value.index
-    return try session.core.decode(type, value.index)
+    return try session.core.decode(type, value.position)
   }
 
   /// Decodes each element of an array by itself; paths begin at the array.
@@ -188,14 +191,13 @@ extension JSONTree {
     guard kind(of: array) == .array else { return [] }
     let core = session.core
     core.pointee.tape.root = array.index
-    let isFramed = core.pointee.frames.push(array.index, element: 0)
-    defer { if isFramed { core.pointee.frames.pop() } }
     var elements: [Element] = []
     elements.reserveCapacity(tape.count(of: array.index))
     for (number, value) in self.elements(of: array) {
-      if isFramed { core.pointee.frames.advance(to: value.index, element: number) }
+      let position = Position(
+        index: value.index, container: array.index, element: UInt32(truncatingIfNeeded: number))
       do {
-        elements.append(try session.core.decode(type, value.index))
+        elements.append(try core.decode(type, position))
       } catch {
         guard failed(number, error) else { break }
       }

@@ -105,7 +105,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try integer(key) }
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     let index = try value(key)
-    return try core.decode(type, index, key)
+    return try core.decode(type, Position(index: index, container: object), key)
   }
 
   // MARK: Values that may be absent
@@ -144,7 +144,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? { try integerIfPresent(key) }
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
     let index = valueIfPresent(key)
-    return index == 0 ? nil : try core.decode(type, index, key)
+    return index == 0 ? nil : try core.decode(type, Position(index: index, container: object), key)
   }
 
   // MARK: Containers and decoders
@@ -153,12 +153,12 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     keyedBy type: Nested.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<Nested> {
     let index = try value(key)
-    return try core.container(keyedBy: type, index)
+    return try core.container(keyedBy: type, Position(index: index, container: object))
   }
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
     let index = try value(key)
-    return try ElementContainer(core.session, index)
+    return try ElementContainer(core.session, Position(index: index, container: object))
   }
 
   func superDecoder() throws -> any Decoder { decoder(PathKey(stringValue: "super")) }
@@ -167,7 +167,9 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Of null where there is no such member.
   private func decoder(_ key: some CodingKey) -> any Decoder {
     let index = find(key)
-    guard index == 0 else { return TapeDecoder(session: core.session, index: index) }
+    guard index == 0 else {
+      return TapeDecoder(session: core.session, position: Position(index: index, container: object))
+    }
     return AbsentDecoder(
       codingPath: codingPath + [key], userInfo: core.pointee.strategies.options.userInfo,
       byteOffset: core.pointee.tape.offset(of: object))

@@ -1,4 +1,4 @@
-// One decoding: a text, its tape, and which values are being decoded.
+// One decoding: a text, its tape, and which members are being decoded.
 //
 // Decoders hold a session, which keeps the buffers alive for as long as a model keeps one of them;
 // for keyed containers `ContainerPool.swift` says who does. All read through the session's pointer.
@@ -6,102 +6,6 @@
 
 import Foundation
 import Synchronization
-
-/// The values that are being decoded, each inside of the one before, with the keys that they were
-/// asked for by. Room for as many as a text may nest; what goes deeper, as when a model decodes a
-/// value around it again, is left out, and its path is looked up in the tape.
-struct Frames {
-  struct Frame {
-    var value: TapeIndex
-    /// Its index in an array; -1: it is a member.
-    var element: Int32
-  }
-
-  private let frames: UnsafeMutablePointer<Frame>
-  private let keys: UnsafeMutablePointer<any CodingKey>
-  private(set) var count = 0
-  private var highest = 0
-
-  private static let capacity = TapeParser.maximumDepth + 8
-
-  init() {
-    frames = .allocate(capacity: Self.capacity)
-    keys = .allocate(capacity: Self.capacity)
-    keys.initialize(repeating: PathKey(index: 0), count: Self.capacity)
-  }
-
-  func deallocate() {
-    frames.deallocate()
-    keys.deinitialize(count: Self.capacity)
-    keys.deallocate()
-  }
-
-  /// - Returns: whether there was room, so that it is to be popped.
-  @inline(__always) mutating func push(_ value: TapeIndex, _ key: some CodingKey) -> Bool {
-    guard count < Self.capacity else { return false }
-    frames[count] = Frame(value: value, element: -1)
-    keys[count] = key
-    count &+= 1
-    if count > highest { highest = count }
-    return true
-  }
-
-  @inline(__always) mutating func push(_ value: TapeIndex, element: Int) -> Bool {
-    guard count < Self.capacity else { return false }
-    frames[count] = Frame(value: value, element: Int32(truncatingIfNeeded: element))
-    count &+= 1
-    return true
-  }
-
-  /// The innermost value is now the next element.
-  @inline(__always) func advance(to value: TapeIndex, element: Int) {
-    frames[count &- 1] = Frame(value: value, element: Int32(truncatingIfNeeded: element))
-  }
-
-  @inline(__always) mutating func pop() { count &-= 1 }
-
-  /// Lets go of the keys too, which are the models'.
-  mutating func removeAll() {
-    count = 0
-    for number in 0..<highest { keys[number] = PathKey(index: 0) }
-    highest = 0
-  }
-
-  /// The frames around and of the innermost value that `isMeant` names: how many, and the value.
-  func last(where isMeant: (TapeIndex) -> Bool) -> (count: Int, value: TapeIndex)? {
-    for number in stride(from: count - 1, through: 0, by: -1) where isMeant(frames[number].value) {
-      return (number + 1, frames[number].value)
-    }
-    return nil
-  }
-
-  /// The keys of the first so many frames, of those whose value `isAround`.
-  func path(_ count: Int, where isAround: (TapeIndex) -> Bool) -> [any CodingKey] {
-    (0..<count).filter { isAround(frames[$0].value) }
-      .map { frames[$0].element < 0 ? keys[$0] : PathKey(index: Int(frames[$0].element)) }
-  }
-}
-
-/// An element of a path that no key of the model stands for.
-struct PathKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(index: Int) {
-    stringValue = "Index \(index)"
-    intValue = index
-  }
-
-  init(stringValue: String) {
-    self.stringValue = stringValue
-    intValue = nil
-  }
-
-  init?(intValue: Int) {
-    stringValue = "\(intValue)"
-    self.intValue = intValue
-  }
-}
 
 /// The strategies of a decoder.
 struct Options: Sendable {
@@ -139,7 +43,7 @@ final class Session {
     var tape = Tape()
     var strategies = Strategies.standard
     var names: NameConversions?
-    var frames = Frames()
+    var frames = Frames(capacity: TapeParser.maximumDepth + 8)
     var pool: ContainerPool
     let kinds = KindTable()
     /// The decoding has ended; whoever still has a container looks values up, and no frame is
@@ -188,7 +92,6 @@ extension Session {
     core.pointee.strategies = strategies
     core.pointee.hasCustomKeys = strategies.hasCustomKeys
     if !core.pointee.converted.isEmpty { core.pointee.converted = [:] }
-    core.pointee.frames.removeAll()
     core.pointee.pool.begin()
     core.pointee.tape.root = 1
     let converted = TextEncoding.utf8(of: bytes)
@@ -217,7 +120,6 @@ extension Session {
   /// Ends a call of which nothing is kept. What belongs to the program is let go of.
   func rest() {
     core.pointee.strategies = .standard
-    core.pointee.frames.removeAll()
     core.pointee.names?.clear()
     if !core.pointee.converted.isEmpty { core.pointee.converted = [:] }
     restingSize = core.pointee.tape.size
@@ -227,7 +129,8 @@ extension Session {
   /// is left is read only, and no larger than the text and its tape.
   func end() {
     core.pointee.isOver = true
-    core.pointee.frames.removeAll()
+    core.pointee.frames.deallocate()
+    core.pointee.frames = Frames(capacity: 0)
     core.pointee.tape.trim(toText: core.pointee.names?.end ?? core.pointee.tape.textCount + Tape.padding)
     core.pointee.names = nil
   }
@@ -282,8 +185,9 @@ enum TextEncoding {
 
 extension CorePointer {
   @inline(__always)
-  func container<Key: CodingKey>(keyedBy type: Key.Type, _ index: TapeIndex) throws -> KeyedDecodingContainer<Key> {
-    guard word(index).is(.object) else { throw mismatch([String: Any].self, index, Place(index)) }
+  func container<Key: CodingKey>(keyedBy type: Key.Type, _ value: Position) throws -> KeyedDecodingContainer<Key> {
+    let index = value.index
+    guard word(index).is(.object) else { throw mismatch([String: Any].self, index, Place(value)) }
     guard !pointee.isOver else { return KeyedDecodingContainer(OwningContainer<Key>(session, index)) }
     return pointee.pool.container(keyedBy: type, self, index)
   }

@@ -113,8 +113,8 @@ extension Tape {
 
   // MARK: Hints
 
-  /// A word of its own, since it is written while others read: the first half of the object's
-  /// fifth.
+  /// The first half of the object's fifth word, which is written while others read. The second half
+  /// is only read, by itself.
   @inline(__always) private func hintAddress(of object: TapeIndex) -> UnsafeMutablePointer<Atomic<UInt32>> {
     UnsafeMutableRawPointer(words + (Int(object) &+ 4)).assumingMemoryBound(to: Atomic<UInt32>.self)
   }

@@ -7,15 +7,16 @@
 //   scalar   [tag | – | offset]
 //   number   [tag | flags | exponent | offset] [significand]
 //   string   [tag | flags | length | offset]                  and [length] where it is long
-//   array    [tag | – | offset] [count | end] elements…
-//   object   [tag | flags | offset] [count | end] [Bloom bits] [names | –] [hint]
+//   array    [tag | – | offset] [count | end] elements… [number | container]
+//   object   [tag | flags | offset] [count | end] [Bloom bits] [names | container] [hint, number]
 //            and then values… names… places… index…
 //   name     [tag | flags | hash | length | offset]
 //   place    [length of the name | index of the value]
 //
 // `offset` is where the value stands in the text; of a string, behind its quote. Escapes are
 // replaced in the text itself, which is never longer for it. `end` is the index behind the value's
-// last word.
+// last word. `container` is the array or object around an array or object, 0 around the outermost,
+// and `number` says which of its values this is: so paths are found without a search.
 //
 // Invariants that make the unchecked reads sound: every index that is handed out was written by the
 // parser and lies below the tape's end; every offset and length of a string lies in the text's
@@ -156,6 +157,16 @@ extension Tape {
 
   /// Elements of an array, or members of an object.
   @inline(__always) func count(of container: TapeIndex) -> Int { Int(words[Int(container) &+ 1].upper) }
+
+  /// Where an array or an object stands.
+  func position(of container: TapeIndex) -> Position {
+    if words[Int(container)].is(.object) {
+      let number = UnsafeRawPointer(words + Int(container) + 4).load(fromByteOffset: 4, as: UInt32.self)
+      return Position(index: container, container: words[Int(container) + 3].lower, element: number)
+    }
+    let last = words[Int(end(of: container)) - 1]
+    return Position(index: container, container: last.lower, element: last.upper)
+  }
 
   /// The bytes of a string.
   @inline(__always) func bytes(ofString index: TapeIndex) -> UnsafeBufferPointer<UInt8> {

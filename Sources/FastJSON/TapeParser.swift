@@ -168,8 +168,11 @@ struct TapeParser {
         p &+= 1
         let outer = words[container &+ 1]
         if isObject {
-          closeObject(container, count)
+          closeObject(container, count, outer)
         } else {
+          reserve()
+          words[w] = outer
+          w &+= 1
           words[container &+ 1] = Word(upper: count, lower: UInt32(truncatingIfNeeded: w))
         }
         container = Int(outer.lower)
@@ -231,7 +234,7 @@ struct TapeParser {
     return false
   }
 
-  @inline(__always) private mutating func closeObject(_ object: Int, _ count: UInt32) {
+  @inline(__always) private mutating func closeObject(_ object: Int, _ count: UInt32, _ outer: Word) {
     let members = Int(count)
     let slots = members > Tape.indexedFrom ? Tape.slots(for: members) / 2 : 0
     let needed = 2 &* members &+ slots
@@ -243,7 +246,8 @@ struct TapeParser {
       words[w &+ members &+ member] = source[1]
       source += 2
     }
-    words[object &+ 3] = Word(upper: UInt32(truncatingIfNeeded: w), lower: 0)
+    words[object &+ 3] = Word(upper: UInt32(truncatingIfNeeded: w), lower: outer.lower)
+    UnsafeMutableRawPointer(words + (object &+ 4)).storeBytes(of: outer.upper, toByteOffset: 4, as: UInt32.self)
     words[object &+ 1] = Word(upper: count, lower: UInt32(truncatingIfNeeded: w &+ needed))
     w &+= needed
     if slots != 0 {

@@ -90,7 +90,8 @@ extension CorePointer {
 extension CorePointer {
   // MARK: Foundation's types
 
-  func date(_ index: TapeIndex, _ place: Place) throws -> Date {
+  func date(_ value: Position) throws -> Date {
+    let (index, place) = (value.index, Place(value))
     guard !isNull(index) else { throw mismatch(Date.self, index, place) }
     switch pointee.strategies.options.dates {
     case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try double(index, place))
@@ -111,26 +112,28 @@ extension CorePointer {
         }
         return date
     #endif
-    case .custom(let make): return try within(index, place) { try make($0) }
+    case .custom(let make): return try within(value) { try make($0) }
     @unknown default: throw corrupted("The date strategy is unknown to this decoder.", index, place)
     }
   }
 
-  func data(_ index: TapeIndex, _ place: Place) throws -> Data {
+  func data(_ value: Position) throws -> Data {
+    let (index, place) = (value.index, Place(value))
     guard !isNull(index) else { throw mismatch(Data.self, index, place) }
     switch pointee.strategies.options.data {
-    case .deferredToData: return try within(index, place) { try Data(from: $0) }
+    case .deferredToData: return try within(value) { try Data(from: $0) }
     case .base64:
       guard let data = Data(base64Encoded: try string(index, place)) else {
         throw corrupted("Expected base64.", index, place)
       }
       return data
-    case .custom(let make): return try within(index, place) { try make($0) }
+    case .custom(let make): return try within(value) { try make($0) }
     @unknown default: throw corrupted("The data strategy is unknown to this decoder.", index, place)
     }
   }
 
-  func url(_ index: TapeIndex, _ place: Place) throws -> URL {
+  func url(_ value: Position) throws -> URL {
+    let (index, place) = (value.index, Place(value))
     let text = try string(index, place)
     guard let url = URL(string: text) else {
       throw corrupted("Expected a URL, found \"\(text.prefix(64))\".", index, place)
@@ -138,7 +141,8 @@ extension CorePointer {
     return url
   }
 
-  func decimal(_ index: TapeIndex, _ place: Place) throws -> Decimal {
+  func decimal(_ value: Position) throws -> Decimal {
+    let (index, place) = (value.index, Place(value))
     let word = word(index)
     guard word.is(.number) else { throw mismatch(Decimal.self, index, place) }
     if word & Word.inexact == 0, word.exponent >= -100, word.exponent <= 100 {

@@ -157,6 +157,22 @@ private func list(_ item: String, at index: Int) -> (text: String, offset: Int) 
     #expect(try failure(Nested.self, #"{"a":null}"#) == Failure(.valueNotFound, ["a"], at: 5))
   }
 
+  @Test func `the path of a model in a nested container is whole`() throws {
+    struct Nested: Decodable {
+      init(from decoder: any Decoder) throws {
+        let root = try decoder.container(keyedBy: AnyKey.self)
+        let inner = try root.nestedContainer(keyedBy: AnyKey.self, forKey: AnyKey("a"))
+        var list = try inner.nestedUnkeyedContainer(forKey: AnyKey("b"))
+        _ = try list.decode([Int].self)
+        _ = try AnyJSON(from: try list.superDecoder())
+        _ = try [String: [Int]](from: try list.superDecoder())
+      }
+    }
+    #expect(try failure([Nested].self, #"[{"a":{"b":["x"]}}]"#).path == ["Index 0", "a", "b", "Index 0"])
+    let found = try failure([Nested].self, #"[{"a":{"b":[[1],[2],{"c":[3,"x"]}]}}]"#)
+    #expect(found == Failure(.typeMismatch, ["Index 0", "a", "b", "Index 2", "c", "Index 1"], at: 28))
+  }
+
   @Test func `names in the path are those of the program's own strategy`() throws {
     struct Nested: Decodable {
       init(from decoder: any Decoder) throws {

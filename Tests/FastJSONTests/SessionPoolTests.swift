@@ -148,7 +148,7 @@ private struct Busy: Decodable {
     try text.withUnsafeBytes { try session.begin($0, .standard) }
     enum Keys: String, CodingKey { case id }
     var containers: [KeyedDecodingContainer<Keys>] = []
-    var list = try ElementContainer(session, session.core.pointee.tape.root)
+    var list = try ElementContainer(session, Position(index: session.core.pointee.tape.root, container: 0))
     while !list.isAtEnd { containers.append(try list.nestedContainer(keyedBy: Keys.self)) }
     for (id, container) in containers.enumerated() {
       #expect(try container.decode(Int.self, forKey: .id) == id)
@@ -184,6 +184,6 @@ private struct Busy: Decodable {
 extension CorePointer {
   /// The box behind a container.
   fileprivate func box<Key: CodingKey>(keyedBy type: Key.Type, _ index: TapeIndex) throws -> AnyObject {
-    unsafeBitCast(try container(keyedBy: type, index), to: AnyObject.self)
+    unsafeBitCast(try container(keyedBy: type, Position(index: index, container: 0)), to: AnyObject.self)
   }
 }
