@@ -1,18 +1,21 @@
 import FastJSON
 import Foundation
 
-/// A body that has been parsed, and the value in it that a parser is after.
+/// A parsed body, and the value in it from which a parser makes a model.
 struct JSONDocument {
-  /// In UTF-8.
+  /// The body in UTF-8.
   let data: Data
+  /// The path of ``value`` from the root of the body.
   let path: JSONPath
   let tree: JSONTree
   /// The value at ``path``.
   let value: JSONTree.Value
 
-  /// Lends the document of a body.
+  /// Parses `data`, and calls `body` with the document. The document is valid during the call.
   ///
-  /// - Throws: where `data` is not JSON (RFC 8259) or has no value at `path`, and what `body` throws.
+  /// - Parameter decoder: The decoder whose strategies apply to the models in the document.
+  /// - Throws: A `ParserError` if `data` is not JSON (RFC 8259) or has no value at `path`, and the
+  ///   errors of `body`.
   static func read<Result>(
     _ data: Data, path: JSONPath = JSONPath(), by decoder: FastJSONDecoder = plain,
     _ body: (JSONDocument) throws(ParserError) -> Result
@@ -28,7 +31,7 @@ struct JSONDocument {
     }
   }
 
-  /// For texts of which no model is decoded.
+  /// The decoder of texts from which no `Decodable` model is made.
   static let plain = FastJSONDecoder()
 
   private init(_ data: Data, _ path: JSONPath, _ tree: JSONTree) throws(ParserError) {
@@ -43,7 +46,8 @@ struct JSONDocument {
   /// The kind of the value at the path.
   var kind: JSONTree.Kind { tree.kind(of: value) }
 
-  /// The coding paths of the members that stand again, each once.
+  /// The coding paths of members whose name occurs more than once in their object: each path once,
+  /// at most 16.
   var duplicates: [String] { tree.duplicates(limit: 16).map { JSONPath($0).text } }
 
   private func noValue(behind matched: Int) -> ParserError {
@@ -70,13 +74,13 @@ extension JSONDocument {
     data[(data.startIndex + range.lowerBound)..<(data.startIndex + range.upperBound)]
   }
 
-  /// Where a value stands.
+  /// Returns the range of a value in ``data``.
   func range(of value: JSONTree.Value) -> Range<Int> {
     let start = tree.offset(of: value)
     return start..<data.withUnsafeBytes { Self.end(of: start, in: $0) }
   }
 
-  /// The end of the value that begins at `start`, in a text that has been parsed.
+  /// Returns the end of the value that begins at `start`, in a text that is known to be JSON.
   private static func end(of start: Int, in bytes: UnsafeRawBufferPointer) -> Int {
     var (depth, isInString, index) = (0, false, start)
     while index < bytes.count {
@@ -88,7 +92,7 @@ extension JSONDocument {
       case _ where isInString: break
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        // Behind a scalar, the end of what is around it.
+        // Directly after a scalar, its array or object ends.
         if depth == 0 { return index }
         depth -= 1
         if depth == 0 { return index + 1 }
@@ -104,27 +108,30 @@ extension JSONDocument {
 // MARK: Errors
 
 extension JSONDocument {
-  /// The error for what was thrown while the value at ``path`` was made a model.
+  /// Converts an error that was thrown while the value at ``path`` was decoded or mapped.
   ///
-  /// - Parameter index: of the element that was, where the value is an array.
+  /// The result has the path from the root, and the position.
+  /// - Parameter index: The index of the element that failed, if elements are decoded one by one.
   func error(_ thrown: any Error, element index: Int? = nil) -> ParserError {
     var positions = JSONPositions()
     return error(thrown, element: index, &positions)
   }
 
+  /// The error for a value at ``path`` that should be an array.
   var notAnArray: ParserError {
     ParserError(
       .wrongType, codingPath: path.text, expected: "expected an array, found \(kind.name)"
     ).at(tree.offset(of: value), in: data)
   }
 
-  /// The result of reading `count` good elements into `model`, as `mode` has it.
+  /// Returns the result of reading `count` good elements into `model`.
   ///
-  /// - Throws: where an element is malformed under `.strict`, or every one is under `.prune`.
+  /// - Throws: The error of the first malformed element under `.strict`, and under `.prune` if no
+  ///   element is good.
   func parsed<Model>(
     _ model: Model, _ failures: ElementFailures, keeping count: Int, _ mode: ParsingMode
   ) throws(ParserError) -> Parsed<Model> {
-    // Ascending, so lines are counted once, however many there are.
+    // The offsets ascend, so the lines of the body are counted once for all failures.
     var positions = JSONPositions()
     var pruned: [PrunedElement] = []
     for failure in failures.first {
@@ -140,11 +147,11 @@ extension JSONDocument {
 
   private func error(_ thrown: any Error, element index: Int?, _ positions: inout JSONPositions) -> ParserError {
     var failure = DecodingFailure(thrown)
-    // A decoder's path begins with the index; a model's own error knows nothing above the model.
+    // A decoder's path begins with the index. The path of a model's own error begins at the model.
     if thrown is DecodingError, let index, failure.path.components.first?.index == index {
       failure.path.components.removeFirst()
     }
-    // A decoder of the program's own may count otherwise.
+    // A custom decoder may report an index that the array does not have.
     let start = index.flatMap { tree.element($0, of: value) } ?? value
     let (found, matched) = failure.path.value(in: tree, from: start, named: tree.member(forKey:of:))
     let isWhole = matched == failure.path.components.count
@@ -157,9 +164,10 @@ extension JSONDocument {
 }
 
 extension JSONPath {
-  /// The value that the path leads to, or the last one on the way to it, and how many components lead there.
+  /// Returns the value at the path, or the last one on the way to it, and the number of components
+  /// that lead there.
   ///
-  /// - Parameter member: finds a member by a component's name.
+  /// - Parameter member: Finds a member by a component's name.
   fileprivate func value(
     in tree: JSONTree, from start: JSONTree.Value, named member: (String, JSONTree.Value) -> JSONTree.Value?
   ) -> (value: JSONTree.Value, matched: Int) {
@@ -179,7 +187,7 @@ extension JSONPath {
 }
 
 extension JSONTree.Kind {
-  /// What a value of it is called in a message.
+  /// The name of the kind in messages, such as *a string*.
   var name: String {
     switch self {
     case .null: "null"
@@ -193,6 +201,7 @@ extension JSONTree.Kind {
 }
 
 extension ParserError {
+  /// The error for an empty body.
   static var noBytes: ParserError {
     ParserError(.empty, expected: "expected JSON, found no bytes", position: Position(offset: 0, line: 1, column: 1))
   }
@@ -207,7 +216,8 @@ extension ParserError {
     self = ParserError(reason, expected: fault.reason).at(fault.offset, in: data)
   }
 
-  /// The error of an array of `count` elements, all malformed, of which this is the first one's.
+  /// Returns the error of an array whose `count` elements are all malformed, from the error of the
+  /// first.
   func ofNone(_ count: Int) -> ParserError {
     var error = self
     let elements = count == 1 ? "its only element" : "any of its \(count) elements"

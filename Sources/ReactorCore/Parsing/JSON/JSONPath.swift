@@ -1,9 +1,10 @@
-/// The way from the root of a JSON text to a value in it.
+/// The path from the root of a JSON text to a value in it.
 struct JSONPath: Sendable, Hashable {
+  /// The name of a member, or the index of an element.
   struct Component: Sendable, Hashable {
-    /// In an object, the member's name.
+    /// The member's name, which applies in an object.
     var name: String
-    /// In an array, the element's index; `nil` where the component can be a name only.
+    /// The element's index, which applies in an array; `nil` if the component can only be a name.
     var index: Int?
 
     init(name: String, index: Int? = nil) {
@@ -22,7 +23,8 @@ struct JSONPath: Sendable, Hashable {
     self.components = components
   }
 
-  /// The path that a user writes: `data.articles.0`; a number is an index in an array and a name in an object.
+  /// Creates a path from a key path such as `data.articles.0`. A number is an index in an array,
+  /// and a name in an object.
   init(keyPath: String?) {
     guard let keyPath, !keyPath.isEmpty else {
       self.init()
@@ -38,7 +40,8 @@ struct JSONPath: Sendable, Hashable {
     self.init(codingPath.map { Component(name: $0.stringValue, index: $0.intValue) })
   }
 
-  /// Reads what ``text`` writes; a member's name with a dot or bracket in it becomes several.
+  /// Creates a path from the form of ``text``. A member's name that contains a dot or a bracket
+  /// becomes several components.
   init(text: String) {
     let parts = text.replacing("[", with: ".[").split(separator: ".")
     self.init(
@@ -48,7 +51,7 @@ struct JSONPath: Sendable, Hashable {
       })
   }
 
-  /// `data.articles[3].title`
+  /// The path in the form `data.articles[3].title`, with names cut off after 80 characters.
   var text: String {
     components.reduce(into: "") { text, component in
       if let index = component.index {
@@ -60,7 +63,7 @@ struct JSONPath: Sendable, Hashable {
     }
   }
 
-  /// A coding key that no model has.
+  /// A coding key for any name or index.
   struct Key: CodingKey {
     let stringValue: String
     let intValue: Int?

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Counts lines and columns, and quotes; fast where the offsets ascend, since it counts on from the last one.
+/// Finds the line and the column of an offset. Each search resumes at the previous offset, so
+/// ascending offsets cost one pass over the text.
 struct JSONPositions {
   private var offset = 0
   private var line = 1
@@ -18,7 +19,8 @@ struct JSONPositions {
     return ParserError.Position(offset: target, line: line, column: target - lineStart + 1)
   }
 
-  /// At most 80 bytes from `offset` on, as text in which nothing is invisible; `nil` at the end.
+  /// Returns at most 80 bytes of text from `offset` on, with invisible characters escaped; `nil` at
+  /// the end of the text.
   static func excerpt(from offset: Int, in bytes: UnsafeRawBufferPointer) -> String? {
     guard offset < bytes.count else { return nil }
     var text = ""
@@ -45,7 +47,7 @@ struct JSONPositions {
 }
 
 extension ParserError {
-  /// The error with the place `offset` in `data`.
+  /// Returns the error with the position `offset` in `data`, and the excerpt there.
   func at(_ offset: Int, in data: Data) -> ParserError {
     var positions = JSONPositions()
     return at(offset, in: data, &positions)

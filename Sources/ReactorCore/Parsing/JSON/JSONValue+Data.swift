@@ -1,10 +1,12 @@
 public import Foundation
 
 extension JSONValue {
-  /// The JSON text, in UTF-8, that ``init(parsing:)`` makes this value from.
+  /// Returns the value as compact JSON in UTF-8, which ``init(parsing:)`` reads.
   ///
-  /// - Parameter sortedKeys: by the bytes of their names, so that equal values make equal bytes; without, members stand in no order.
-  /// - Throws: `.unacceptable` for a number that is infinite or NaN, `.tooDeep` for more than ``maximumDepth`` levels.
+  /// - Parameter sortedKeys: Sorts members by the bytes of their names, so that equal values make
+  ///   equal bytes. Otherwise the order of members is arbitrary.
+  /// - Throws: ``ParserError/Reason/unacceptable`` for a number that is infinite or NaN, and
+  ///   ``ParserError/Reason/tooDeep`` for more than ``maximumDepth`` levels, with the path.
   public func data(sortedKeys: Bool = true) throws(ParserError) -> Data {
     var writer = JSONWriter(sortedKeys: sortedKeys)
     try writer.write(self, depth: 0)
@@ -12,7 +14,7 @@ extension JSONValue {
   }
 }
 
-/// Appends values as text, with no white space.
+/// Writes values as JSON text without white space.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []
   let sortedKeys: Bool
@@ -62,7 +64,8 @@ struct JSONWriter {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// By their bytes: Swift 6.3's order of two strings that are in no normal form is another from run to run.
+  /// Compares names by their bytes. In Swift 6.3, the order of two strings that are not normalized
+  /// changes from run to run.
   private func isBefore(_ one: (key: String, value: JSONValue), _ other: (key: String, value: JSONValue)) -> Bool {
     one.key.utf8.lexicographicallyPrecedes(other.key.utf8)
   }
@@ -71,7 +74,8 @@ struct JSONWriter {
     guard number.isFinite else {
       throw ParserError(.unacceptable, expected: "expected a number that JSON can hold, found \(number)")
     }
-    // The shortest text that reads as the same number, always with a point or an exponent: it does not come back an integer.
+    // The shortest text that reads as the same number. It always has a point or an exponent, so it
+    // is not read as an integer below 2⁵³.
     bytes += number.description.utf8
   }
 
@@ -89,7 +93,8 @@ struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Begins an object of one member, up to its value.
+  /// Opens an object and writes the name of its only member. The caller writes the value and closes
+  /// the object.
   mutating func open(_ name: String) {
     bytes.append(UInt8(ascii: "{"))
     write(name)

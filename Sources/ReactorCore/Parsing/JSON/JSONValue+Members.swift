@@ -1,8 +1,14 @@
 /// Typed members of an object, for ``Mappable/mapToModel(_:)``.
 ///
-/// Each throws a ``ParserError`` that names the member, what was expected and what was found. The `…IfPresent` variants
-/// give `nil` where the member is missing or null, and throw where it has another type. A name is the whole name: no path.
+/// Each method throws a ``ParserError`` that names the member, the expected type and the type
+/// found. The `…IfPresent` variants return `nil` for a member that is missing or null, and throw
+/// for one of another type. A name is that of one member, not a path.
 extension JSONValue {
+  /// Returns the member with this name, which may be `.null`.
+  ///
+  /// The name is that of one member, not a path. For a path, use ``subscript(_:)``.
+  /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
+  ///   ``ParserError/Reason/wrongType`` if this value is not an object.
   public func value(_ name: String) throws(ParserError) -> JSONValue {
     guard case .object(let members) = self else {
       throw ParserError(.wrongType, expected: "expected an object, found \(kindName)")
@@ -13,6 +19,9 @@ extension JSONValue {
     return value
   }
 
+  /// Returns the member with this name, or `nil` if it is missing or null.
+  ///
+  /// - Throws: ``ParserError/Reason/wrongType`` if this value is not an object.
   public func valueIfPresent(_ name: String) throws(ParserError) -> JSONValue? {
     guard case .object(let members) = self else {
       throw ParserError(.wrongType, expected: "expected an object, found \(kindName)")
@@ -21,71 +30,136 @@ extension JSONValue {
     return value
   }
 
+  /// Returns the member with this name as a string. Numbers and Booleans are not converted.
+  ///
+  /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
+  ///   ``ParserError/Reason/wrongType`` if it is null or not a string, or this value is not an
+  ///   object.
   public func string(_ name: String) throws(ParserError) -> String {
     try value(name).asString(name)
   }
 
+  /// Returns the member with this name as a string, or `nil` if it is missing or null.
+  ///
+  /// - Throws: ``ParserError/Reason/wrongType`` if the member is anything else but a string, or
+  ///   this value is not an object.
   public func stringIfPresent(_ name: String) throws(ParserError) -> String? {
     try valueIfPresent(name)?.asString(name)
   }
 
-  /// An integer that fits `Value`, and exactly that.
+  /// Returns the member with this name as an integer, without rounding.
   ///
   /// `1.0` and `1e2` are integers too.
-  /// - Throws: `.unacceptable` for a number that does not fit, or that was not held exactly.
+  /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
+  ///   ``ParserError/Reason/wrongType`` if it is null or not a number, or this value is not an
+  ///   object. ``ParserError/Reason/unacceptable`` if the number has a fraction or does not fit
+  ///   `Value`, or if it is a `.number` of magnitude 2⁵³ or more, which may have been rounded.
   public func integer<Value: FixedWidthInteger>(
     _ name: String, as type: Value.Type = Int.self
   ) throws(ParserError) -> Value {
     try value(name).asInteger(name)
   }
 
+  /// Returns the member with this name as an integer, without rounding, or `nil` if it is missing
+  /// or null.
+  ///
+  /// - Throws: ``ParserError/Reason/wrongType`` if the member is anything else but a number, or
+  ///   this value is not an object. ``ParserError/Reason/unacceptable`` for a number that
+  ///   ``integer(_:as:)`` does not accept.
   public func integerIfPresent<Value: FixedWidthInteger>(
     _ name: String, as type: Value.Type = Int.self
   ) throws(ParserError) -> Value? {
     try valueIfPresent(name)?.asInteger(name)
   }
 
-  /// The number as a `Double`, the nearest one.
+  /// Returns the member with this name as the nearest `Double`.
+  ///
+  /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
+  ///   ``ParserError/Reason/wrongType`` if it is null or not a number, or this value is not an
+  ///   object.
   public func number(_ name: String) throws(ParserError) -> Double {
     try value(name).asNumber(name)
   }
 
+  /// Returns the member with this name as the nearest `Double`, or `nil` if it is missing or null.
+  ///
+  /// - Throws: ``ParserError/Reason/wrongType`` if the member is anything else but a number, or
+  ///   this value is not an object.
   public func numberIfPresent(_ name: String) throws(ParserError) -> Double? {
     try valueIfPresent(name)?.asNumber(name)
   }
 
+  /// Returns the member with this name as a Boolean. Numbers such as 0 and 1 are not Booleans.
+  ///
+  /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
+  ///   ``ParserError/Reason/wrongType`` if it is null or not a Boolean, or this value is not an
+  ///   object.
   public func bool(_ name: String) throws(ParserError) -> Bool {
     try value(name).asBool(name)
   }
 
+  /// Returns the member with this name as a Boolean, or `nil` if it is missing or null.
+  ///
+  /// - Throws: ``ParserError/Reason/wrongType`` if the member is anything else but a Boolean, or
+  ///   this value is not an object.
   public func boolIfPresent(_ name: String) throws(ParserError) -> Bool? {
     try valueIfPresent(name)?.asBool(name)
   }
 
+  /// Returns the elements of the member with this name, which must be an array.
+  ///
+  /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
+  ///   ``ParserError/Reason/wrongType`` if it is null or not an array, or this value is not an
+  ///   object.
   public func array(_ name: String) throws(ParserError) -> [JSONValue] {
     try value(name).asArray(name)
   }
 
+  /// Returns the elements of the array with this name, or `nil` if the member is missing or null.
+  ///
+  /// - Throws: ``ParserError/Reason/wrongType`` if the member is anything else but an array, or
+  ///   this value is not an object.
   public func arrayIfPresent(_ name: String) throws(ParserError) -> [JSONValue]? {
     try valueIfPresent(name)?.asArray(name)
   }
 
-  /// The member made a model; what its ``Mappable/mapToModel(_:)`` throws, with the path to where it was thrown.
+  /// Returns the member with this name as a model. ``Mappable/mapToModel(_:)`` receives `.null` for
+  /// a member that is null.
+  ///
+  /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
+  ///   ``ParserError/Reason/wrongType`` if this value is not an object. The errors of
+  ///   ``Mappable/mapToModel(_:)`` are thrown with the member's name in front of their path. Errors
+  ///   other than ``ParserError`` become ``ParserError/Reason/unacceptable``.
   public func model<Model: Mappable>(_ name: String, as type: Model.Type = Model.self) throws(ParserError) -> Model {
     try value(name).asModel(JSONPath([.init(name: name)]))
   }
 
+  /// Returns the member with this name as a model, or `nil` if it is missing or null.
+  ///
+  /// - Throws: ``ParserError/Reason/wrongType`` if this value is not an object, and the errors of
+  ///   ``Mappable/mapToModel(_:)``, as ``model(_:as:)`` does.
   public func modelIfPresent<Model: Mappable>(
     _ name: String, as type: Model.Type = Model.self
   ) throws(ParserError) -> Model? {
     try valueIfPresent(name)?.asModel(JSONPath([.init(name: name)]))
   }
 
-  /// The member's elements made models; the first bad one fails all.
+  /// Returns the elements of the array with this name as models.
+  ///
+  /// Elements are not pruned: the first malformed one fails the whole array.
+  /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
+  ///   ``ParserError/Reason/wrongType`` if it is null or not an array, or this value is not an
+  ///   object. The errors of ``Mappable/mapToModel(_:)`` are thrown with the member's name and the
+  ///   element's index in front of their path.
   public func models<Model: Mappable>(_ name: String, as type: Model.Type = Model.self) throws(ParserError) -> [Model] {
     try value(name).asModels(name)
   }
 
+  /// Returns the elements of the array with this name as models, or `nil` if the member is missing
+  /// or null.
+  ///
+  /// - Throws: ``ParserError/Reason/wrongType`` if the member is anything else but an array, or
+  ///   this value is not an object. The errors of the elements, as ``models(_:as:)`` does.
   public func modelsIfPresent<Model: Mappable>(
     _ name: String, as type: Model.Type = Model.self
   ) throws(ParserError) -> [Model]? {
@@ -104,7 +178,8 @@ extension JSONValue {
     switch self {
     case .integer(let number): exact = Value(exactly: number)
     case .unsigned(let number): exact = Value(exactly: number)
-    // From 2⁵³ on, several numbers have one Double. Those that are integers of 64 bits were read as such.
+    // From 2⁵³ on, one Double stands for several integers. Parsing has read those that fit 64 bits
+    // as `.integer` or `.unsigned`.
     case .number(let number): exact = number.magnitude < 0x1p53 ? Value(exactly: number) : nil
     default: throw wrongType("an integer", name)
     }
@@ -156,12 +231,13 @@ extension JSONValue {
 }
 
 extension ParserError {
-  /// A `ParserError` as it is; any other error by its text.
+  /// Creates a copy of a `ParserError`, or an `.unacceptable` error with the description of any
+  /// other.
   init(wrapping error: any Error) {
     self = error as? ParserError ?? ParserError(.unacceptable, expected: Redaction.describe(error))
   }
 
-  /// The error as seen from a root that is `path` above.
+  /// Returns the error with `path` in front of its coding path.
   func inside(_ path: JSONPath) -> ParserError {
     var error = self
     let prefix = path.text

@@ -2,11 +2,15 @@ import FastJSON
 public import Foundation
 
 extension JSONValue {
-  /// The value that `data`, one JSON text in UTF-8, holds.
+  /// Creates a value from a JSON text in UTF-8, UTF-16 or UTF-32.
   ///
-  /// Where a member stands twice, the first wins. An integer that no 64 bits hold is a
-  /// ``number(_:)``, the nearest.
-  /// - Throws: `.unacceptable` for a number beyond `Double`, and for an escaped surrogate without its other half.
+  /// Of members with the same name, the first is used. An integer that does not fit 64 bits becomes
+  /// the nearest `.number`.
+  /// - Throws: A ``ParserError`` with its position, and with one of these reasons:
+  ///   ``ParserError/Reason/empty`` for no bytes, ``ParserError/Reason/notJSON``,
+  ///   ``ParserError/Reason/tooDeep`` for more than ``maximumDepth`` levels, or
+  ///   ``ParserError/Reason/unacceptable``. The last is for a number beyond the range of `Double`,
+  ///   half of an escaped surrogate pair, and more than 1 GiB of text.
   public init(parsing data: Data) throws(ParserError) {
     self = try JSONDocument.read(data) { document throws(ParserError) in
       do {
@@ -19,14 +23,17 @@ extension JSONValue {
 }
 
 extension JSONDocument {
-  /// - Throws: `DecodingError`, where a number or a string in it cannot be held. Its path begins at `value`.
+  /// Returns a value of the document as a ``JSONValue``.
+  ///
+  /// - Throws: A `DecodingError` if a number is beyond the range of `Double`, or a string has half
+  ///   of a surrogate pair. Its path begins at `value`.
   func json(at value: JSONTree.Value) throws(DecodingError) -> JSONValue {
     var reader = JSONValueReader(tree: tree)
     return try reader.read(value)
   }
 }
 
-/// Makes a ``JSONValue`` of a text that has been parsed, which nests no deeper than ``JSONValue/maximumDepth``.
+/// Makes a ``JSONValue`` from a parsed text, whose depth is at most ``JSONValue/maximumDepth``.
 private struct JSONValueReader {
   let tree: JSONTree
   private var path: [any CodingKey] = []
@@ -72,7 +79,7 @@ private struct JSONValueReader {
     if let integer = tree.integer(value, as: Int64.self) { return .integer(integer) }
     if let integer = tree.integer(value, as: UInt64.self) { return .unsigned(integer) }
     guard let number = tree.double(value) else { throw unacceptable(value, "a number that fits a Double") }
-    // Of these, a Double may be another integer.
+    // In this range, the nearest Double may be another integer than the text.
     let isLarge = 0x1p53...0x1p64 ~= number.magnitude
     return isLarge ? JSONValue(integerWithExponent: tree.numberText(value)) ?? .number(number) : .number(number)
   }
@@ -86,7 +93,7 @@ private struct JSONValueReader {
 }
 
 extension JSONValue {
-  /// `nil` where no 64 bits hold it.
+  /// Creates an integer from its digits; `nil` if it does not fit 64 bits.
   fileprivate init?(integer text: String) {
     if let integer = Int64(text) {
       self = .integer(integer)
@@ -97,8 +104,8 @@ extension JSONValue {
     }
   }
 
-  /// The integer that a number with a fraction or an exponent is exactly, as 1.5e18 is; `nil` where it
-  /// is none, or no 64 bits hold it.
+  /// Creates an integer from a number with a fraction or an exponent, such as `1.5e18`; `nil` if
+  /// the number is not an integer, or does not fit 64 bits.
   fileprivate init?(integerWithExponent text: String) {
     let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
     guard let mantissa = parts.first, var exponent = parts.count > 1 ? Int(parts[1]) : 0 else { return nil }

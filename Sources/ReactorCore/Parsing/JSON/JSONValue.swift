@@ -1,32 +1,52 @@
-/// Any JSON value.
+/// A JSON value of any kind.
 ///
 /// ```swift
 /// let json: JSONValue = ["title": "Moon", "tags": ["space"]]
 /// json["tags.0"]  // "space"
 /// ```
+///
+/// Values of different cases are never equal: `.integer(1)` is not equal to `.number(1)`.
 public enum JSONValue: Sendable, Hashable {
+  /// JSON's null. A missing member is absent from its ``object(_:)`` instead.
   case null
+  /// A Boolean, `true` or `false`. Numbers are never read as Booleans.
   case bool(Bool)
-  /// An integer from 2⁵³ on is one even where its text has a fraction of zero or an exponent, as 1e18.
+  /// An integer that fits `Int64`.
+  ///
+  /// ``init(parsing:)`` also uses this case for an integer of magnitude 2⁵³ or more that is written
+  /// with a fraction or an exponent, such as `1e18`. A `Double` is not exact there.
   case integer(Int64)
-  /// An integer above `Int64.max`; ``init(_:)`` makes it only of such.
+  /// An integer above `Int64.max`. ``init(_:)`` and ``init(parsing:)`` use this case for no other
+  /// integers.
   case unsigned(UInt64)
-  /// Any other number with a fraction or an exponent, and an integer that no 64 bits hold: the
-  /// nearest `Double`.
+  /// Any other number, rounded to the nearest `Double`.
+  ///
+  /// ``init(parsing:)`` uses this case for numbers with a fraction or an exponent, and for integers
+  /// that do not fit 64 bits. JSON has no infinity and no NaN, so ``data(sortedKeys:)`` throws for
+  /// them.
   case number(Double)
+  /// A string, with its escapes resolved.
   case string(String)
+  /// An array, in the order of its elements.
   case array([JSONValue])
+  /// An object, without the order of its members. ``init(parsing:)`` uses the first member of each
+  /// name.
   case object([String: JSONValue])
 
-  /// The levels of nesting that are read and written; more is ``ParserError/Reason/tooDeep``.
+  /// The largest depth of nesting that is read and written: 512 levels. Deeper values throw
+  /// ``ParserError/Reason/tooDeep``.
   public static let maximumDepth = 512
 
-  /// An integer of any size up to 64 bits: ``integer(_:)`` where it fits, else ``unsigned(_:)``.
+  /// Creates an ``integer(_:)`` if the value fits `Int64`, and an ``unsigned(_:)`` otherwise.
   public init(_ integer: UInt64) {
     self = Int64(exactly: integer).map(JSONValue.integer) ?? .unsigned(integer)
   }
 
-  /// The value at a path of names and indices, `author.name` or `tags.0`; `nil` where there is none.
+  /// The value at a path of names and indices, such as `author.name` or `tags.0`.
+  ///
+  /// `nil` if there is no value at the path; a null at the path is `.null`. A number is an index in
+  /// an array, and a name in an object. An empty path is the value itself. A name with a dot cannot
+  /// be part of a path; use ``value(_:)`` for one.
   public subscript(keyPath: String) -> JSONValue? {
     var value = self
     for component in JSONPath(keyPath: keyPath).components {
@@ -43,7 +63,7 @@ public enum JSONValue: Sendable, Hashable {
     return value
   }
 
-  /// What it is called in a message.
+  /// The name of the value's kind in messages, such as *a string*.
   var kindName: String {
     switch self {
     case .null: "null"
@@ -57,7 +77,10 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue: CustomStringConvertible {
-  /// The value as compact JSON, with sorted keys; a number that JSON lacks, as Swift writes it.
+  /// The value as compact JSON with sorted keys.
+  ///
+  /// An infinite number or NaN is written as in Swift. An array or object that contains one, or
+  /// that is nested too deep, is described by a fixed text.
   public var description: String {
     if let data = try? data() { return String(decoding: data, as: UTF8.self) }
     return if case .number(let value) = self { "\(value)" } else { "a JSON value with a part that JSON lacks" }
@@ -74,18 +97,23 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
   public init(stringLiteral value: String) { self = .string(value) }
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-  /// Where a name stands twice, the first wins.
+  /// Creates an object. Of members with the same name, the first is used.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(Dictionary(elements) { first, _ in first })
   }
 }
 
 extension JSONValue: Codable {
+  /// Creates a value by decoding it.
+  ///
+  /// A number that the decoder can read as an integer of 64 bits is an ``integer(_:)`` or an
+  /// ``unsigned(_:)``. That may include `1.0`, which ``init(parsing:)`` reads as a `.number`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null
-      // What holds others is asked for first: to refuse a type costs Foundation's decoder the square of the depth.
+      // Arrays and objects come first. If scalars did, each level would refuse several types, which
+      // costs Foundation's decoder time that grows with the square of the depth.
     } else if (try? decoder.unkeyedContainer()) != nil {
       self = .array(try container.decode([JSONValue].self))
     } else if (try? decoder.container(keyedBy: Name.self)) != nil {
