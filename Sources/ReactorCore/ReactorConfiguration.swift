@@ -65,10 +65,12 @@ public struct ReactorConfiguration: Sendable {
   /// The treatment of an array's malformed elements. Default: ``ParsingMode/prune``.
   public var parsing: ParsingMode = .prune
 
-  /// Decodes `Codable` models where a reactor has no parser of its own. Default: a `JSONDecoder` as it comes.
+  /// The decoder for `Codable` models, in reactors without a parser of their own. Default: a new
+  /// `JSONDecoder`.
   ///
-  /// Its strategies count; a `FastJSONDecoder` does the work (``Parser/json(keyPath:decoder:encoder:mode:)``).
-  /// Set it up before it is put here, and change it no more: reactors share it.
+  /// A `FastJSONDecoder` with its strategies decodes the models; see
+  /// ``Parser/json(keyPath:decoder:encoder:mode:)`` for the exceptions. Set it up before you assign
+  /// it, and do not change it afterwards: reactors share it.
   public var decoder = JSONDecoder()
 
   /// The encoder for `Codable` models that are saved locally, in reactors without a parser of their

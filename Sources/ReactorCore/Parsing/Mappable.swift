@@ -1,38 +1,55 @@
 import FastJSON
 public import Foundation
 
-/// A model that is made from a ``JSONValue`` by hand.
+/// A model with hand-written conversions from and to a ``JSONValue``.
+///
+/// ``Parser/automatic(keyPath:decoder:encoder:mode:)`` prefers them to a `Decodable` conformance.
 ///
 /// ```swift
 /// struct Article: Mappable {
 ///   let title: String
-///   static func mapToModel(_ json: JSONValue) throws -> Article { Article(title: try json.string("title")) }
+///   static func mapToModel(_ json: JSONValue) throws -> Article {
+///     Article(title: try json.string("title"))
+///   }
 ///   func mapToJSON() -> JSONValue { ["title": .string(title)] }
 /// }
 /// ```
 public protocol Mappable: Sendable {
-  /// Any error makes the model malformed; a ``ParserError``, as ``JSONValue``'s members throw, also says where.
+  /// Returns the model that `json` represents.
+  ///
+  /// The implementation receives every value at the model's path, including `.null`.
+  /// - Throws: Any error makes the model malformed. The accessors of ``JSONValue``, such as
+  ///   ``JSONValue/value(_:)``, throw a ``ParserError`` whose path names the member. The parser
+  ///   adds the path from the root of the body, and the position. Any other error becomes a
+  ///   ``ParserError`` with the reason ``ParserError/Reason/unacceptable``.
   static func mapToModel(_ json: JSONValue) throws -> Self
 
-  /// What ``mapToModel(_:)`` makes this model from; `.null`, the default: it cannot be persisted.
+  /// Returns the JSON from which ``mapToModel(_:)`` makes this model. Default: `.null`.
+  ///
+  /// A model that returns `.null` cannot be persisted: a local write of it stays in memory.
   func mapToJSON() -> JSONValue
 }
 
 extension Mappable {
+  /// Returns `.null`, so that the model is not persisted.
   public func mapToJSON() -> JSONValue { .null }
 }
 
 extension JSONValue: Mappable {
+  /// Returns `json` itself.
   public static func mapToModel(_ json: JSONValue) -> JSONValue { json }
+  /// Returns the value itself. `.null` therefore cannot be persisted as a model.
   public func mapToJSON() -> JSONValue { self }
 }
 
 extension Parser where Model: Mappable {
-  /// Maps JSON by ``Mappable/mapToModel(_:)``.
+  /// Returns a parser that maps JSON with ``Mappable/mapToModel(_:)``.
   ///
   /// - Parameters:
-  ///   - keyPath: leads to the model, `data.article`; a number is an index in an array and a name in an object.
-  ///   - mode: as for arrays; one model that is malformed fails in either.
+  ///   - keyPath: The path of the model, such as `data.article`. A number is an index in an array,
+  ///     and a name in an object. The parser throws ``ParserError/Reason/missing`` if there is no
+  ///     value at the path.
+  ///   - mode: Ignored, since a single malformed model always fails.
   public static func mappable(keyPath: String? = nil, mode: ParsingMode = .prune) -> Parser {
     let path = JSONPath(keyPath: keyPath)
     return Parser { data in
@@ -52,10 +69,14 @@ extension Parser where Model: Mappable {
 }
 
 extension Parser {
-  /// Maps an array of models, element by element.
+  /// Returns a parser that maps each element of a JSON array with ``Mappable/mapToModel(_:)``.
   ///
-  /// Where one of them has no JSON (``Mappable/mapToJSON()`` gives `.null`), the array has none.
-  /// - Parameter mode: the treatment of an element whose mapping throws.
+  /// The parser throws ``ParserError/Reason/wrongType`` if the value at the path is not an array.
+  /// It encodes the array as `nil` if ``Mappable/mapToJSON()`` returns `.null` for any element.
+  /// - Parameters:
+  ///   - keyPath: The path of the array, such as `data.articles`. A number is an index in an array,
+  ///     and a name in an object.
+  ///   - mode: The treatment of an element whose mapping throws.
   public static func mappable<Element: Mappable>(
     keyPath: String? = nil, mode: ParsingMode = .prune
   ) -> Parser where Model == [Element] {
@@ -70,7 +91,7 @@ extension Parser {
 }
 
 extension JSONDocument {
-  /// The elements of the array at the path, each mapped by itself.
+  /// Maps each element of the array at the path.
   fileprivate func models<Element: Mappable>(mode: ParsingMode) throws(ParserError) -> Parsed<[Element]> {
     guard kind == .array else { throw notAnArray }
     var models: [Element] = []
@@ -89,15 +110,19 @@ extension JSONDocument {
 }
 
 extension Parser where Model == Data {
-  /// The body as received, whatever it is; also no bytes at all.
+  /// A parser that returns the body as received, even if it is empty. It throws no errors.
   public static var bytes: Parser { Parser(parse: { Parsed($0) }, encode: { $0 }) }
 }
 
 extension Parser where Model == String {
-  /// The body as text, without a byte order mark.
+  /// A parser that returns the body as text, in the charset of its content type, or else in UTF-8.
   ///
-  /// The charset is that of the response's content type, else UTF-8. Text is encoded as UTF-8.
-  /// - Throws: `.unacceptable` for a charset that is not known, and for bytes that are no text in it.
+  /// A UTF-8 byte order mark is removed. The parser reads UTF-8, UTF-16, UTF-32, US-ASCII,
+  /// ISO-8859-1 and -2, Windows-1250 to -1254, EUC-JP, Shift_JIS and ISO-2022-JP. It encodes in
+  /// UTF-8.
+  ///
+  /// It throws ``ParserError/Reason/unacceptable`` for any other charset, and for bytes that are
+  /// invalid in the charset. An empty body is an empty string.
   public static var text: Parser {
     Parser(
       parse: { data, contentType in Parsed(try Charset(contentType: contentType).text(data)) },
@@ -105,11 +130,13 @@ extension Parser where Model == String {
   }
 }
 
-/// A way to write text in bytes, by its name at IANA.
+/// The charset of a text, by its IANA name in lower case.
 private struct Charset {
   let name: String
 
-  /// - Parameter contentType: `text/plain; charset="utf-8"`, of which the parameter counts.
+  /// Creates the charset that a content type names, or UTF-8.
+  ///
+  /// - Parameter contentType: A value such as `text/plain; charset="utf-8"`.
   init(contentType: String?) {
     let parameters = contentType?.split(separator: ";").dropFirst().lazy.map { parameter in
       parameter.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }

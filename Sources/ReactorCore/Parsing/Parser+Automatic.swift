@@ -2,7 +2,7 @@ import FastJSON
 public import Foundation
 
 extension Parser {
-  /// The parser for `Model`, by the first of these that it is:
+  /// Returns the parser for `Model`, by the first row that matches its type:
   ///
   /// | model | parsed from |
   /// | --- | --- |
@@ -13,17 +13,24 @@ extension Parser {
   /// | a collection of ``Mappable`` | a JSON array, element by element |
   /// | a collection of `Decodable` | a JSON array, element by element |
   /// | `Decodable` | JSON |
-  /// | an `Optional` of any of them but `Void` and collections of ``Mappable`` | the same; `nil` where there is no body, and for JSON's null |
+  /// | an `Optional` of any of them, except `Void` and collections that are only ``Mappable`` | the same; `nil` for an empty body, and for null if it is parsed from JSON |
   ///
-  /// A collection is an `Array`, a `ContiguousArray` or a `Set`, or an `ArraySlice` of ``Mappable`` elements, which the
-  /// standard library does not decode. `keyPath` and `mode` concern JSON alone. For a JSON string, or for base64 in one, use ``Parser/json(keyPath:decoder:encoder:mode:)``.
+  /// A collection is an `Array`, a `ContiguousArray` or a `Set`. For ``Mappable`` elements, it can
+  /// also be an `ArraySlice`, which is not `Decodable`. An optional ``Mappable`` is `nil` for null
+  /// only if ``Mappable/mapToModel(_:)`` throws for it.
   ///
-  /// The choice is made here, once. The parser of any other model throws `.unsupported`, and a reactor
-  /// with it fails each fetch with that error before a request is sent.
+  /// A `String` or `Data` model is the body itself. To read a JSON string, or base64 in one, use
+  /// ``Parser/json(keyPath:decoder:encoder:mode:)``.
+  ///
+  /// The parser of any other type throws ``ParserError/Reason/unsupported``. A reactor with such a
+  /// parser fails each fetch with that error before it sends a request.
   ///
   /// - Parameters:
-  ///   - decoder: for `Decodable` models; see ``json(keyPath:decoder:encoder:mode:)``.
-  ///   - encoder: likewise.
+  ///   - keyPath: The path of the model in JSON, such as `data.articles`. It has no effect on
+  ///     `Data`, `String` and `Void`.
+  ///   - decoder: The decoder of `Decodable` models; see ``json(keyPath:decoder:encoder:mode:)``.
+  ///   - encoder: The encoder of `Decodable` models that are `Encodable` too.
+  ///   - mode: The treatment of malformed elements, if the model is a collection.
   public static func automatic(
     keyPath: String? = nil, decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder = JSONEncoder(),
     mode: ParsingMode = .prune
@@ -49,7 +56,7 @@ extension Parser {
         expected: "\(Model.self) is neither Codable nor Mappable: make it one of them, or give its reactor a parser"))
   }
 
-  /// The parser of a body that is no JSON.
+  /// The parser of a type that is not read from JSON; `nil` for any other type.
   private static var raw: Parser? {
     let parsers: [any Sendable] = [
       Parser<Data>.bytes, Parser<Data?>(Parser<Data>.bytes, nullAt: nil), Parser<String>.text,
@@ -68,7 +75,8 @@ extension Parser {
     Type.parser(keyPath: keyPath, mode: mode) as? Parser
   }
 
-  /// An optional reads null by itself.
+  /// Returns the parser of an optional `Decodable` type. The decoder reads null; an empty body is
+  /// `nil` here.
   private static func nilable<Type: Decodable & Nilable & Sendable>(
     _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder, _ mode: ParsingMode
   ) -> Parser? {
@@ -76,14 +84,15 @@ extension Parser {
     return Parser<Type>(parse: { $0.isEmpty ? Parsed(.none) : try parser.parse($0) }, encode: parser.encode) as? Parser
   }
 
-  /// Finds collections by itself.
+  /// Returns the parser of a `Decodable` type. ``json(keyPath:decoder:encoder:mode:)`` detects
+  /// collections.
   private static func json<Type: Decodable & Sendable>(
     _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder, _ mode: ParsingMode
   ) -> Parser? {
     Parser<Type>.json(keyPath: keyPath, decoder: decoder, encoder: encoder, mode: mode) as? Parser
   }
 
-  /// As a configuration says.
+  /// Returns the parser for `Model` with the coders and the parsing mode of `configuration`.
   static func automatic(_ configuration: ReactorConfiguration) -> Parser {
     automatic(decoder: configuration.decoder, encoder: configuration.encoder, mode: configuration.parsing)
   }
@@ -93,7 +102,7 @@ extension Parser where Model == Void {
   fileprivate static var ignoringBytes: Parser { Parser(parse: { _ in Parsed(()) }, encode: { _ in Data() }) }
 }
 
-/// An optional, without its type.
+/// An `Optional` of any type, for a cast at run time.
 private protocol Nilable {
   static var none: Self { get }
 }
@@ -101,9 +110,12 @@ private protocol Nilable {
 extension Optional: Nilable {}
 
 extension Parser {
-  /// The parser of a model that may be absent: `nil` has no bytes.
+  /// Creates a parser of an optional model, which encodes `nil` as no bytes.
   ///
-  /// - Parameter path: where null is `nil` too; `nil` for what is no JSON.
+  /// - Parameters:
+  ///   - wrapped: The parser of a model that is not `nil`. It runs first, so it may read null
+  ///     itself.
+  ///   - path: The path at which null means `nil`; `nil` if the model is not read from JSON.
   fileprivate init<Wrapped: Sendable>(_ wrapped: Parser<Wrapped>, nullAt path: JSONPath?) where Model == Wrapped? {
     self.init(
       parse: { data, contentType in
@@ -128,7 +140,7 @@ extension JSONDocument {
   }
 }
 
-/// A model that is made of ``Mappable`` ones.
+/// A collection or an optional of ``Mappable`` models, for a cast at run time.
 private protocol MappableModel: Sendable {
   static func parser(keyPath: String?, mode: ParsingMode) -> Parser<Self>
 }

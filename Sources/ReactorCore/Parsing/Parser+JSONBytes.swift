@@ -2,20 +2,36 @@ import FastJSON
 public import Foundation
 
 extension Parser where Model == Data {
-  /// Checks that the bytes are JSON, and gives the value at a path as the bytes received.
+  /// Returns a parser that checks a body to be JSON, and returns the bytes of the value at a path.
+  ///
+  /// The bytes are those received, except that a value at a path in UTF-16 or UTF-32 is converted
+  /// to UTF-8. The parser throws a ``ParserError`` with one of these reasons:
+  ///
+  /// - ``ParserError/Reason/empty``, ``ParserError/Reason/notJSON`` or
+  ///   ``ParserError/Reason/tooDeep`` for the body.
+  /// - ``ParserError/Reason/missing`` if there is no value at the path, or no required member.
+  /// - ``ParserError/Reason/wrongType`` if a required member is null, or if another value is found
+  ///   instead of an object.
+  /// - ``ParserError/Reason/unacceptable`` for more than 1 GiB of text, and for half of a surrogate
+  ///   pair in a name.
+  ///
+  /// ``encode(_:)`` checks that its bytes are JSON too.
   ///
   /// - Parameters:
-  ///   - keyPath: leads to the value; without one, all bytes are given, white space around the value included.
-  ///   - members: what the value, or where it is an array each of its elements, must have, and not as null.
-  ///   - mode: an element without is cut out of the array, which stays as it was otherwise; `.strict` fails, and
-  ///     so does `.prune` where every element lacks one. A value that is itself no array and lacks one always fails.
+  ///   - keyPath: The path of the value, such as `data.articles`. Without one, the parser returns
+  ///     the whole body, including white space around the value.
+  ///   - members: The names of members that an object must have, with a value other than null. If
+  ///     the value is an array, each of its elements must have them; otherwise, the value itself.
+  ///   - mode: The treatment of an element without a required member. Pruning cuts it out of the
+  ///     array, and leaves the bytes of the other elements unchanged. It returns the array without
+  ///     white space around it. A value that is not an array always fails.
   public static func jsonBytes(
     keyPath: String? = nil, requiring members: [String] = [], mode: ParsingMode = .prune
   ) -> Parser {
     let path = JSONPath(keyPath: keyPath)
     return Parser { data in
       try JSONDocument.read(data, path: path) { document throws(ParserError) in
-        // Without a path, white space around the value is given too.
+        // Without a path, the result includes white space around the value.
         let whole = path.components.isEmpty ? data : document.selected
         return try document.bytes(whole, requiring: members, mode: mode)
       }
@@ -48,7 +64,8 @@ extension JSONDocument {
     return try parsed(failures.isEmpty ? whole : cut(keeping: kept), failures, keeping: kept.count, mode)
   }
 
-  /// `nil` where `value` is an object that has all members, and none of them as null.
+  /// Returns the error of a value that is not an object, or lacks one of the members; `nil` if it
+  /// has all of them, none as null.
   private func lacking(_ names: [String], _ value: JSONTree.Value) -> ParserError? {
     guard tree.kind(of: value) == .object else {
       return ParserError(.wrongType, expected: "expected an object, found \(tree.kind(of: value).name)")
@@ -64,7 +81,10 @@ extension JSONDocument {
     return nil
   }
 
-  /// The array with the elements at the indices `kept` alone, and without the text that parted others from those before.
+  /// Returns the bytes of the array with only the elements at the indices `kept`.
+  ///
+  /// The text between a kept element and the one before it stays, except in front of the first kept
+  /// element.
   private func cut(keeping kept: [Int]) -> Data {
     let elements = tree.elements(of: value).map { range(of: $0.value) }
     guard let first = elements.first, let last = elements.last, let firstKept = kept.first else {

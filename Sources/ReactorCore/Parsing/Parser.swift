@@ -1,18 +1,30 @@
 public import Foundation
 
-/// Makes a model from bytes, and bytes from a model.
+/// Converts bytes to a model, and a model to bytes.
 ///
-/// What ``encode(_:)`` writes, ``parse(_:)`` reads: an envelope included.
+/// ```swift
+/// let parser = Parser<[Article]>.json(keyPath: "data.articles")
+/// let articles = try parser.parse(body).model
+/// ```
+///
+/// ``parse(_:)`` reads the bytes that ``encode(_:)`` writes. A parser with a key path encodes the
+/// objects around the model too.
 public struct Parser<Model: Sendable>: Sendable {
-  /// The second parameter is the response's content type; `nil` where it is not known.
+  /// The function behind ``parse(_:)``. Its second parameter is the response's content type, or
+  /// `nil` if that is unknown.
   private let parseBytes: @Sendable (Data, String?) throws -> Parsed<Model>
   private let encodeModel: @Sendable (Model) throws -> Data?
-  /// Why no bytes can be parsed, where that is known beforehand. Then no request is sent for them.
+  /// The error of every call, if it is known beforehand. A flow throws it before it sends a
+  /// request.
   let unsupported: ParserError?
 
+  /// Creates a parser from a function for each direction.
+  ///
   /// - Parameters:
-  ///   - parse: an error that is no ``ParserError`` is wrapped in one.
-  ///   - encode: `nil` where the model has no representation; by default, none has.
+  ///   - parse: Makes a model from bytes. An error other than ``ParserError`` is wrapped in one,
+  ///     with the reason ``ParserError/Reason/unacceptable``.
+  ///   - encode: Makes bytes that `parse` can read, or `nil` if the model has none. Default: `nil`
+  ///     for every model, which keeps local writes in memory only.
   public init(
     parse: @escaping @Sendable (Data) throws -> Parsed<Model>,
     encode: @escaping @Sendable (Model) throws -> Data? = { _ in nil }
@@ -29,17 +41,23 @@ public struct Parser<Model: Sendable>: Sendable {
     encodeModel = encode
   }
 
-  /// A parser that can only say why it cannot parse.
+  /// Creates a parser that always throws `error`.
   init(unsupported error: ParserError) {
     self.init(unsupported: error, parse: { _, _ in throw error }, encode: { _ in throw error })
   }
 
-  /// The model in `data`. Runs on the caller's executor and takes as long as the bytes are many.
+  /// Parses `data` into a model.
+  ///
+  /// The call is synchronous, and its time grows with the number of bytes. A text is read as UTF-8,
+  /// since its content type is unknown.
+  /// - Throws: A ``ParserError`` with the reason, and with the path and the position if they are
+  ///   known.
   public func parse(_ data: Data) throws(ParserError) -> Parsed<Model> { try parse(data, contentType: nil) }
 
-  /// The model in the body of a response.
+  /// Parses the body of a response into a model.
   ///
-  /// - Parameter contentType: the value of its `Content-Type`, of which the charset matters to text.
+  /// - Parameter contentType: The value of `Content-Type`, whose charset applies to text; `nil` if
+  ///   it is unknown.
   func parse(_ data: Data, contentType: String?) throws(ParserError) -> Parsed<Model> {
     do {
       return try parseBytes(data, contentType)
@@ -50,22 +68,34 @@ public struct Parser<Model: Sendable>: Sendable {
     }
   }
 
-  /// The bytes that ``parse(_:)`` makes `model` from; `nil` where it has none (``Mappable`` that gives `.null`).
+  /// Returns the bytes from which ``parse(_:)`` makes `model`, or `nil` if the model has none.
+  ///
+  /// A ``Mappable`` model has none if ``Mappable/mapToJSON()`` returns `.null`. A reactor stores a
+  /// model without bytes in memory only, and reports ``ReactorEvent/Kind/notEncoded(_:)``. It does
+  /// the same if this method throws.
+  /// - Throws: The error of the encoder, or of a custom parser, unchanged.
+  ///   ``ParserError/Reason/unsupported`` is the reason if the type of the model cannot be encoded.
   public func encode(_ model: Model) throws -> Data? { try encodeModel(model) }
 }
 
-/// A model made from bytes, and the elements that were left out of it.
+/// A parsed model, with the elements that were pruned from it.
 public struct Parsed<Model: Sendable>: Sendable {
+  /// The model, without its pruned elements.
   public var model: Model
-  /// The first elements that were left out, in order, at most ``PrunedElement/limit``; empty where
-  /// all were good. An empty array of the server's has none.
+  /// The pruned elements in order, at most the first ``PrunedElement/limit``. Empty if every
+  /// element was good, or if the array was empty in the body.
   public var pruned: [PrunedElement]
-  /// The number of elements that were left out, with those that ``pruned`` does not name.
+  /// The number of all pruned elements, including those beyond the limit of ``pruned``.
   public var prunedCount: Int
-  /// Members that stand twice in one object; the first was used. At most 16 are named.
+  /// The coding paths of members whose name occurs more than once in their object, at most 16. The
+  /// first member of each name was used.
+  ///
+  /// Always empty for a decoder that accepts more than strict JSON.
   public var duplicates: [String]
 
-  /// - Parameter prunedCount: by default the count of `pruned`.
+  /// Creates a result, as a custom parser returns it.
+  ///
+  /// - Parameter prunedCount: The number of all pruned elements. Default: the count of `pruned`.
   public init(_ model: Model, pruned: [PrunedElement] = [], prunedCount: Int? = nil, duplicates: [String] = []) {
     self.model = model
     self.pruned = pruned
@@ -73,34 +103,43 @@ public struct Parsed<Model: Sendable>: Sendable {
     self.duplicates = duplicates
   }
 
-  /// The same with its model made another one.
+  /// Returns the result with its model transformed.
   func map<Other: Sendable>(_ transform: (Model) -> Other) -> Parsed<Other> {
     Parsed<Other>(transform(model), pruned: pruned, prunedCount: prunedCount, duplicates: duplicates)
   }
 }
 
-/// An element that was left out of an array.
+/// A malformed element that was left out of an array.
 public struct PrunedElement: Sendable, Hashable {
-  /// The number of elements of one body that are named with their errors: 16. The rest is counted.
+  /// The largest number of pruned elements of one body that are listed with their errors: 16.
+  /// Further elements are only counted.
   public static let limit = 16
 
-  /// Its index in the array as received.
+  /// The index of the element in the array as received.
   public var index: Int
+  /// The error that made the element malformed, with the path from the root of the body.
   public var error: ParserError
 
+  /// Creates a pruned element, as a custom parser reports it.
   public init(index: Int, error: ParserError) {
     self.index = index
     self.error = error
   }
 }
 
-/// The treatment of an array's malformed elements.
+/// The treatment of malformed elements of an array.
+///
+/// The mode applies to the array that is the model, not to arrays inside of a model or an element.
+/// Pruned elements are listed in ``Parsed/pruned``, and a reactor reports them in
+/// ``ReactorEvent/Kind/pruned(_:count:)``.
 public enum ParsingMode: Sendable, Hashable {
-  /// Malformed elements are left out, counted and reported. An array of which no element can be read
-  /// is a ``ParserError`` that names the first failure: more likely the model is wrong than all data.
+  /// Leaves out malformed elements, and throws if every element is malformed.
+  ///
+  /// The ``ParserError`` is that of the first element. If no element can be read, a fault of the
+  /// model is more likely than faults in all the data. An empty array is no error.
   case prune
-  /// Malformed elements are left out, counted and reported, even if none is left.
+  /// Leaves out malformed elements, even if none is left.
   case pruneAll
-  /// The first malformed element fails the whole.
+  /// Throws the error of the first malformed element.
   case strict
 }

@@ -1,15 +1,15 @@
 import FastJSON
 import Foundation
 
-/// What an error that a decoder or a model threw says, as ``ParserError`` says it.
+/// The parts of a ``ParserError``, taken from an error that a decoder or a model threw.
 struct DecodingFailure {
   var reason: ParserError.Reason
-  /// From the value that was decoded.
+  /// The path from the value that was decoded.
   var path: JSONPath
   var expected: String
-  /// A Boolean value that indicates whether the kind of what was found belongs in the message.
+  /// A Boolean value that indicates whether the message should name the kind of the value found.
   var namesFound = false
-  /// The offset of the value, where it is known.
+  /// The byte offset of the value; `nil` if the decoder did not report it.
   var offset: Int?
 
   init(_ error: any Error) {
@@ -39,14 +39,15 @@ struct DecodingFailure {
     self.expected = expected
   }
 
-  /// FastJSON's sentences begin with *Expected*.
+  /// Returns the description of a failure. A sentence of FastJSON, *Expected a string.*, becomes
+  /// *expected a string*.
   private static func text(_ context: DecodingError.Context) -> String {
     let text = context.debugDescription
     guard context.underlyingError is FastJSONError else { return text }
     return text.prefix(1).lowercased() + text.dropFirst().prefix(text.count - (text.hasSuffix(".") ? 2 : 1))
   }
 
-  /// The error where the bytes cannot be searched.
+  /// The failure as an error without a position.
   var error: ParserError { ParserError(reason, codingPath: path.text, expected: expected) }
 
   private static func name(_ type: any Any.Type) -> String {

@@ -1,6 +1,8 @@
 import Foundation
 
-/// Leads a decoder to the value at a path: for texts that only the decoder can read, since they are not strict JSON.
+/// The value at a path, which a decoder reaches through its containers.
+///
+/// It serves texts that are not strict JSON, which only the decoder can read.
 struct JSONEnvelope<Model: Decodable>: DecodableWithConfiguration {
   let model: Model
 
@@ -26,7 +28,9 @@ struct JSONEnvelope<Model: Decodable>: DecodableWithConfiguration {
 }
 
 extension JSONPath {
-  /// `value`, a JSON text, in objects that have it at this path; a number becomes a name, since what reads it takes either.
+  /// Returns the JSON text `value` inside of objects that have it at this path.
+  ///
+  /// An index becomes the name of a member, since a key path reads a number as either.
   func envelope(_ value: Data) -> Data {
     var writer = JSONWriter(sortedKeys: true)
     for component in components { writer.open(component.name) }

@@ -1,10 +1,11 @@
 import Foundation
 
-/// A collection that can be decoded with its malformed elements left out.
+/// A collection that can be decoded without its malformed elements.
 protocol LossyArray: Decodable, SendableMetatype {
   associatedtype LossyElement: Decodable
+  /// Creates a collection of the elements that could be decoded.
   init(lossyElements: [LossyElement])
-  /// The collection that JSON's null is, where it is one.
+  /// The value for JSON's null; `nil` if null is an error.
   static var ofNull: Self? { get }
 }
 
@@ -29,16 +30,19 @@ extension Optional: LossyArray where Wrapped: LossyArray {
   static var ofNull: Wrapped?? { .some(nil) }
 }
 
-/// An element that could not be decoded, with the error as it was thrown.
+/// An element that could not be decoded, with the error that was thrown.
 struct ElementFailure {
   var index: Int
   var error: any Error
 }
 
-/// The elements that could not be read: the first ones with their errors, of the others the number. So a
-/// body of nothing but bad elements costs no more memory than a good one.
+/// The elements of an array that could not be read.
+///
+/// Only the first have their errors. A body of bad elements needs no more memory than a good one.
 struct ElementFailures {
+  /// The first failures, at most ``PrunedElement/limit``.
   private(set) var first: [ElementFailure] = []
+  /// The number of all failures.
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
@@ -49,7 +53,7 @@ struct ElementFailures {
   }
 }
 
-/// A collection as another decoder than our own reads it, without its malformed elements.
+/// The good elements of a collection, for a decoder other than `FastJSONDecoder`.
 struct Lossy<Elements: LossyArray>: Decodable {
   private(set) var elements: [Elements.LossyElement] = []
   private(set) var failures = ElementFailures()
@@ -67,7 +71,7 @@ struct Lossy<Elements: LossyArray>: Decodable {
         elements.append(try container.decode(Elements.LossyElement.self))
       } catch {
         failures.append(container.currentIndex, error)
-        // Passes it.
+        // A failed `decode` does not advance the container.
         _ = try container.superDecoder()
       }
     }

@@ -2,17 +2,34 @@ import FastJSON
 public import Foundation
 
 extension Parser where Model: Decodable {
-  /// Decodes JSON; where the model is an array, a `ContiguousArray` or a `Set`, element by element.
+  /// Returns a parser that decodes JSON.
   ///
-  /// The work is done by a `FastJSONDecoder` with the strategies of `decoder`. Where that is of a class of your own, it decodes
-  /// itself, after the text has been checked to be strict JSON; and where it allows less (`allowsJSON5`,
-  /// `assumesTopLevelDictionary`) without that, and its errors have no position.
+  /// An `Array`, a `ContiguousArray`, a `Set`, or an optional of one is decoded element by element,
+  /// so that malformed elements can be pruned.
+  ///
+  /// The parser throws a ``ParserError`` with the path and the position in the body. Its reason is
+  /// ``ParserError/Reason/missing`` for a missing member, and ``ParserError/Reason/wrongType`` for
+  /// a value of another type, including null. It is ``ParserError/Reason/unacceptable`` for
+  /// corrupted data, and for an error of the model that is neither a `DecodingError` nor a
+  /// ``ParserError``. ``ParserError/Reason`` lists the faults of a whole body.
+  ///
+  /// The class and the options of `decoder` determine how the body is decoded:
+  ///
+  /// - For a `JSONDecoder`, a `FastJSONDecoder` with the same strategies decodes the body.
+  /// - A subclass of `JSONDecoder` decodes the value at the path itself. The body is first checked
+  ///   to be strict JSON.
+  /// - With `allowsJSON5` or `assumesTopLevelDictionary`, the decoder reads the body alone. Errors
+  ///   have no position, and duplicate members are not reported.
+  ///
   /// - Parameters:
-  ///   - keyPath: leads to the model, `data.articles`; a number is an index in an array and a name in an object. Names are
-  ///     those in the bytes, before the decoder's `keyDecodingStrategy`.
-  ///   - decoder: not changed, so it can be shared; must not be changed afterwards either.
-  ///   - encoder: likewise. A model that is not `Encodable` cannot be encoded: `.unsupported`.
-  ///   - mode: the treatment of a malformed element, where the model is one of these collections.
+  ///   - keyPath: The path of the model, such as `data.articles`. A number is an index in an array,
+  ///     and a name in an object. Names are those in the body, before the `keyDecodingStrategy` is
+  ///     applied. A decoder that reads the body alone applies it before it follows the path.
+  ///   - decoder: The decoder, which the parser does not change. Several parsers can share it. Do
+  ///     not change it afterwards.
+  ///   - encoder: The encoder, under the same conditions. Encoding throws
+  ///     ``ParserError/Reason/unsupported`` if the model is not `Encodable`.
+  ///   - mode: The treatment of malformed elements, if the model is one of these collections.
   public static func json(
     keyPath: String? = nil, decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder = JSONEncoder(),
     mode: ParsingMode = .prune
@@ -33,16 +50,19 @@ extension Parser where Model: Decodable {
   }
 }
 
-/// How JSON is decoded, whatever the model.
+/// The decoding of JSON at a path, for any model.
 struct JSONDecoding: Sendable {
   let path: JSONPath
-  /// The decoder that the program has set up.
+  /// The decoder of the program.
   private let decoder: JSONDecoder
-  /// One with its strategies, which also finds what is at the path.
+  /// A decoder with the same strategies. It parses the body, finds the value at the path and,
+  /// unless ``isOwn``, decodes it.
   private let fast: FastJSONDecoder
-  /// The program's own class of decoders, which decodes the text that has been checked.
+  /// A Boolean value that indicates whether ``decoder`` is a subclass of `JSONDecoder`. It then
+  /// decodes the value itself, once the body has been checked.
   private let isOwn: Bool
-  /// The decoder reads texts that are not strict JSON, so that it alone can.
+  /// A Boolean value that indicates whether ``decoder`` accepts texts that are not strict JSON.
+  /// Then only ``decoder`` can read them.
   private let isLenient: Bool
 
   init(path: JSONPath, decoder: JSONDecoder) {
@@ -67,7 +87,10 @@ struct JSONDecoding: Sendable {
     }
   }
 
-  /// The function that decodes element by element, with the collection's type opened once and for all.
+  /// Returns the function that decodes a collection element by element; `nil` if `Model` is not
+  /// `Elements`.
+  ///
+  /// The existential type of the collection is opened once, here, and not at each call.
   func elementwise<Elements: LossyArray & Sendable, Model>(
     _ elements: Elements.Type, _ mode: ParsingMode, as model: Model.Type
   ) -> (@Sendable (Data) throws -> Parsed<Model>)? {
