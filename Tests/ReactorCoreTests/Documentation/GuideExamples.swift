@@ -13,6 +13,21 @@ struct Guide {
   var api: URL
   var directory: URL
 
+  func first() async throws -> [Story] {
+    let stories = Reactor<[Story]>(baseURL: api, persistence: FilePersistence(directory: directory))
+    let list = try await stories.fetch("stories")
+    return list
+  }
+
+  func defaults() -> ModelLayer {
+    var configuration = ReactorConfiguration()
+    configuration.freshFor = .seconds(60)
+    configuration.staleIfError = .seconds(3600)
+    configuration.retry = .never
+    let layer = ModelLayer(baseURL: api, configuration: configuration)
+    return layer
+  }
+
   func layers() -> (ModelLayer, Reactor<[Story]>) {
     let layer = ModelLayer(baseURL: api, persistence: FilePersistence(directory: directory))
     let stories = layer.reactor([Story].self)
