@@ -21,6 +21,7 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/ReactorCore.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/Transports.md", "TransportExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/TestingYourApp.md", "TestingExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/Clocks.md", "TestingExamples.swift"),
     (
       "Sources/ReactorTesting/ReactorTesting.docc/ReactorTesting.md",
       "../../ReactorTestingTests/Documentation/ReactorTestingExamples.swift"

@@ -25,6 +25,11 @@ private struct MyTransport: Transport {
 struct `The guide to transports` {
   struct Bar { var fraction: Double? }
 
+  func backend(_ api: URL) -> Backend {
+    let backend = Backend(baseURL: api, transport: URLSessionTransport(timeout: .seconds(15)))
+    return backend
+  }
+
   @Test(.timeLimit(.minutes(2))) func `my transport keeps the contract`() async {
     await TransportConformance { MyTransport(timeout: $0.timeout, clock: $0.clock) }.run()
   }
