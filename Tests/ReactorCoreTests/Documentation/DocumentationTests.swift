@@ -35,6 +35,10 @@ import Testing
       "../../ReactorOperatorsTests/Documentation/FabricExamples.swift"
     ),
     (
+      "Sources/ReactorFlux/ReactorFlux.docc/ReactorFlux.md",
+      "../../ReactorFluxTests/Documentation/FluxExamples.swift"
+    ),
+    (
       "Sources/ReactorSQLite/ReactorSQLite.docc/ReactorSQLite.md",
       "../../ReactorSQLiteTests/Documentation/SQLiteExamples.swift"
     ),
