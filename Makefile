@@ -108,8 +108,9 @@ build: system ## everything, tests included
 format: swift ## rewrite the sources in the house style
 	$(SOURCES) | xargs -0 swift format --in-place --parallel
 
-lint: swift ## check the style; fails on the first file that differs
+lint: swift ## check the style, and measure the comments; fails on the first file that differs
 	$(SOURCES) | xargs -0 swift format lint --strict --parallel
+	Tests/Prose/run
 
 consumers: system ## build and run packages that use this one, README.md's code among them
 	Tests/Consumers/check
@@ -128,7 +129,7 @@ doc: swift ## the documentation of each product, in .build/documentation
 	done
 
 clean: ## remove what was built
-	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/Sources
+	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/View.swift Tests/Consumers/Readme/Sources
 
 # The trait SQLite needs libsqlite3-dev on Linux; other systems have it. Only a target whose name begins with install- installs anything.
 system: swift

@@ -36,8 +36,10 @@ extension Parser where Model == Data {
         return try document.bytes(whole, requiring: members, mode: mode)
       }
     } encode: { data in
-      try JSONDocument.read(data) { _ throws(ParserError) in }
-      return path.envelope(data)
+      try JSONDocument.read(data) { document throws(ParserError) in
+        // Within an envelope, a byte order mark or UTF-16 would not be JSON.
+        path.components.isEmpty ? data : path.envelope(document.selected)
+      }
     }
   }
 }

@@ -64,5 +64,9 @@ import Testing
     #expect(try parser.encode("[1, 2]".data)?.text == #"{"data":{"articles":[1, 2]}}"#)
     #expect(try parser.parse(try #require(try parser.encode("[1, 2]".data))).model.text == "[1, 2]")
     #expect(throws: ParserError.self) { try parser.encode("]".data) }
+    for encoding in [String.Encoding.utf8, .utf16, .utf32] {
+      let data = try #require("\u{FEFF}[1]".data(using: encoding))
+      #expect(try parser.encode(data)?.text == #"{"data":{"articles":[1]}}"#)
+    }
   }
 }
