@@ -89,6 +89,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["HTTPCaching", "ReactorCore", "ReactorTesting"] + httpTypes,
       path: "Tests/Support",
       swiftSettings: settings),
+    // For the documentation's examples where SwiftUI is not. Without the settings, as SwiftUI is compiled.
+    .target(name: "SwiftUIStandIn", path: "Tests/SwiftUIStandIn"),
     // A VFS of SQLite whose calls fail.
     .target(name: "CFaultVFS", path: "Tests/CFaultVFS"),
     // The long run of the simulation; no product.
@@ -131,7 +133,7 @@ let package = Package(
         ] + httpTypes, swiftSettings: settings),
       .testTarget(
         name: "ReactorCoreTests",
-        dependencies: ["ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
+        dependencies: ["ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"] + httpTypes,
         swiftSettings: settings),
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(

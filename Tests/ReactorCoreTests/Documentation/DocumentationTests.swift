@@ -22,6 +22,16 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/Transports.md", "TransportExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/TestingYourApp.md", "TestingExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/Clocks.md", "TestingExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/ListsAndDetails.md", "ScreenGuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/ObservingValues.md", "ScreenGuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/Offline.md", "TaskGuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/ErrorsAndRetries.md", "TaskGuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/ComingFromOtherLibraries.md", "TaskGuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/OnServers.md", "TaskGuideExamples.swift"),
+    (
+      "Sources/ReactorCore/ReactorCore.docc/WritingAPersistenceOrATransport.md",
+      "TaskGuideExamples.swift"
+    ),
     (
       "Sources/ReactorTesting/ReactorTesting.docc/ReactorTesting.md",
       "../../ReactorTestingTests/Documentation/ReactorTestingExamples.swift"
