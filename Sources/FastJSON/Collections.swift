@@ -61,20 +61,19 @@ extension CorePointer {
     let index = value.index
     guard word(index).is(.array) else { throw mismatch([Any].self, index, Place(value)) }
     let count = pointee.tape.count(of: index)
-    guard count > 0 else { return [] }
-    return try [Scalar](unsafeUninitializedCapacity: count) { buffer, initialized in
-      var next = index + 2
-      while initialized < count {
-        let element = initialized
-        buffer.initializeElement(
-          at: element,
-          to: try read(next) {
-            Place(Position(index: next, container: index, element: UInt32(truncatingIfNeeded: element)))
-          })
-        initialized += 1
-        next = pointee.tape.end(of: next)
+    var values: [Scalar] = []
+    // The initializer that writes to uninitialized memory would ask the runtime for the type of the
+    // array's memory, which takes longer than to read two numbers.
+    values.reserveCapacity(count)
+    var next = index + 2
+    for element in 0..<count {
+      let value = try read(next) {
+        Place(Position(index: next, container: index, element: UInt32(truncatingIfNeeded: element)))
       }
+      values.append(value)
+      next = pointee.tape.end(of: next)
     }
+    return values
   }
 }
 

@@ -28,14 +28,26 @@ struct MemberPlace {
   var object: TapeIndex
 }
 
+/// Reads a container from the memory of its box.
+///
+/// A generic function would ask the runtime for the container's type by the key type each time,
+/// which takes a twentieth of the time of small objects. An object of a generic class knows it.
+private final class BoxReader<Container> {
+  @inline(never) func container(at box: UnsafeRawPointer) -> Container {
+    box.assumingMemoryBound(to: Container.self).pointee
+  }
+}
+
 /// The boxes of one session.
 struct ContainerPool {
   private struct Entry {
     let place: UnsafeMutablePointer<MemberPlace>
+    /// Of a `KeyedDecodingContainer`.
+    let box: UnsafeMutablePointer<AnyObject?>
     /// Of the box; `nil`: there is none yet.
     var key: ObjectIdentifier?
-    /// Of a `KeyedDecodingContainer`.
-    var box: AnyObject?
+    /// A `BoxReader` of the container's type, which is retained.
+    var reader: UnsafeRawPointer?
     /// The call that has used it last.
     var call: UInt64 = 0
   }
@@ -43,6 +55,7 @@ struct ContainerPool {
   /// By key type; a few for each, since models nest.
   private let entries: UnsafeMutablePointer<Entry>
   private let places: UnsafeMutablePointer<MemberPlace>
+  private let boxes: UnsafeMutablePointer<AnyObject?>
   /// The entries that this call has used, as far as somebody may have their boxes.
   private let used: UnsafeMutablePointer<UnsafeMutablePointer<Entry>>
   private var usedCount = 0
@@ -57,13 +70,19 @@ struct ContainerPool {
     places = .allocate(capacity: Self.capacity)
     places.initialize(repeating: MemberPlace(core: core, object: 0), count: Self.capacity)
     entries = .allocate(capacity: Self.capacity)
-    for number in 0..<Self.capacity { (entries + number).initialize(to: Entry(place: places + number)) }
+    boxes = .allocate(capacity: Self.capacity)
+    boxes.initialize(repeating: nil, count: Self.capacity)
+    for number in 0..<Self.capacity {
+      (entries + number).initialize(to: Entry(place: places + number, box: boxes + number))
+    }
     used = .allocate(capacity: Self.capacity)
   }
 
   func deallocate() {
-    entries.deinitialize(count: Self.capacity)
+    for number in 0..<Self.capacity { Self.release(entries[number].reader) }
     entries.deallocate()
+    boxes.deinitialize(count: Self.capacity)
+    boxes.deallocate()
     places.deallocate()
     used.deallocate()
   }
@@ -77,10 +96,14 @@ struct ContainerPool {
     var entry = row(of: key)
     let end = entry + Self.perRow
     while entry < end {
-      if entry.pointee.key == key, isKnownUniquelyReferenced(&entry.pointee.box) {
+      if entry.pointee.key == key, isKnownUniquelyReferenced(&entry.pointee.box.pointee),
+        let reader = entry.pointee.reader
+      {
         if entry.pointee.call != call { note(entry) }
         entry.pointee.place.pointee.object = object
-        return unsafeBitCast(entry.pointee.box, to: KeyedDecodingContainer<Key>.self)
+        let box = UnsafeRawPointer(entry.pointee.box)
+        return Unmanaged<BoxReader<KeyedDecodingContainer<Key>>>.fromOpaque(reader).takeUnretainedValue().container(
+          at: box)
       }
       entry += 1
     }
@@ -106,10 +129,16 @@ struct ContainerPool {
     else { return KeyedDecodingContainer(OwningContainer<Key>(core.session, object)) }
     let container = KeyedDecodingContainer(MemberContainer<Key>(place: entry.pointee.place))
     entry.pointee.key = key
-    entry.pointee.box = unsafeBitCast(container, to: AnyObject.self)
+    entry.pointee.box.pointee = unsafeBitCast(container, to: AnyObject.self)
+    Self.release(entry.pointee.reader)
+    entry.pointee.reader = UnsafeRawPointer(Unmanaged.passRetained(BoxReader<KeyedDecodingContainer<Key>>()).toOpaque())
     entry.pointee.place.pointee.object = object
     if entry.pointee.call != call { note(entry) }
     return container
+  }
+
+  private static func release(_ reader: UnsafeRawPointer?) {
+    if let reader { Unmanaged<AnyObject>.fromOpaque(reader).release() }
   }
 
   /// An entry for another box: one that has none, else one whose box nobody has, by turns.
@@ -119,7 +148,7 @@ struct ContainerPool {
     turn &+= 1
     for number in 0..<Self.perRow {
       let entry = row + (number &+ turn) & (Self.perRow &- 1)
-      if isKnownUniquelyReferenced(&entry.pointee.box) { return entry }
+      if isKnownUniquelyReferenced(&entry.pointee.box.pointee) { return entry }
     }
     return nil
   }
@@ -132,7 +161,7 @@ struct ContainerPool {
   /// - Returns: whether nobody has any.
   mutating func isIdle() -> Bool {
     while usedCount > 0 {
-      guard isKnownUniquelyReferenced(&used[usedCount - 1].pointee.box) else { return false }
+      guard isKnownUniquelyReferenced(&used[usedCount - 1].pointee.box.pointee) else { return false }
       usedCount -= 1
     }
     // Another thread may have had the last of them: its reads come before what is done next.
