@@ -11,8 +11,8 @@ enum Kind {
 /// The kinds of types that were met: to ask whether a type conforms to a protocol takes longer than
 /// to decode a number.
 ///
-/// A type has two slots, of which it takes the first; the type that was there goes to the second, and
-/// the one in the second makes way.
+/// A type has two slots, of which it takes the first; the type that was there goes to the second,
+/// and the one in the second makes way.
 struct KindTable {
   private struct Slot {
     let type: ObjectIdentifier

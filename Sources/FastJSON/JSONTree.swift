@@ -91,7 +91,8 @@ extension JSONTree {
     }
   }
 
-  /// The paths of members whose name stands before them in the same object: each once, and at most `limit`.
+  /// The paths of members whose name stands before them in the same object: each once, and at most
+  /// `limit`.
   package func duplicates(limit: Int) -> [[any CodingKey]] {
     guard tape.duplicateCount > 0 else { return [] }
     var finder = DuplicateFinder(tape: tape, limit: limit)
@@ -184,7 +185,8 @@ extension JSONTree {
 
   /// Decodes each element of an array by itself; paths begin at the array.
   ///
-  /// - Parameter failed: gets the index of an element that could not be decoded, and what was thrown; `false` ends the work.
+  /// - Parameter failed: gets the index of an element that could not be decoded, and what was
+  ///   thrown; `false` ends the work.
   package func elements<Element: Decodable>(
     _ type: Element.Type, of array: Value, failed: (Int, any Error) -> Bool
   ) -> [Element] {

@@ -4,15 +4,15 @@ import Synchronization
 
 /// Keeps each session until nobody has a container of it any more.
 ///
-/// Each call looks at a few of them, by turns, and lets go of those that have ended. A call adds one
-/// at most, so that what has ended is never more than a fraction of what is in use. Nobody waits:
-/// a call that finds another one looking goes on without.
+/// Each call looks at a few of them, by turns, and lets go of those that have ended. A call adds
+/// one at most, so that what has ended is never more than a fraction of what is in use. Nobody
+/// waits: a call that finds another one looking goes on without.
 ///
 /// Atomics and no `Mutex`: Thread Sanitizer sees on Linux what these order.
 ///
-/// A session that is over is only read, but for its pool's list of boxes. That is written by who has
-/// `isLocked`, and `Unmanaged` crosses threads as an address: the list and the array hold the only
-/// references that are counted here.
+/// A session that is over is only read, but for its pool's list of boxes. That is written by who
+/// has `isLocked`, and `Unmanaged` crosses threads as an address: the list and the array hold the
+/// only references that are counted here.
 final class KeptSessions: @unchecked Sendable {
   /// The address of the session that was added last, which has that of the one before; 0: none.
   private let added = Atomic<UInt>(0)

@@ -24,8 +24,8 @@ struct Place {
 }
 
 /// The members that are being decoded, each inside of the one before, with the keys that the models
-/// asked for them by. Room for as many as a text may nest; what goes deeper, as when a model decodes
-/// a value around it again, is left out, and has the name of the text in its path.
+/// asked for them by. Room for as many as a text may nest; what goes deeper, as when a model
+/// decodes a value around it again, is left out, and has the name of the text in its path.
 struct Frames {
   struct Frame {
     fileprivate var value: TapeIndex

@@ -85,7 +85,8 @@ extension CorePointer {
 extension Session {
   /// Takes a copy of a text, and parses it.
   ///
-  /// - Parameter keepsHalfPairs: a string with half of a surrogate pair makes its reader fail, and not the text.
+  /// - Parameter keepsHalfPairs: a string with half of a surrogate pair makes its reader fail, and
+  ///   not the text.
   func begin(
     _ bytes: UnsafeRawBufferPointer, _ strategies: Strategies, keepsHalfPairs: Bool = false
   ) throws(SyntaxFault) {

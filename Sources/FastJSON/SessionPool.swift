@@ -6,8 +6,8 @@ import Synchronization
 /// A few sessions that nobody uses, which any decoder takes.
 ///
 /// A call takes the first that it finds, and puts it back where there is room, so that those behind
-/// are used only by calls at the same time. Nobody waits: where there is none, a call makes one, and
-/// where there is no room, the session ends.
+/// are used only by calls at the same time. Nobody waits: where there is none, a call makes one,
+/// and where there is no room, the session ends.
 ///
 /// Atomics and no `Mutex`: Thread Sanitizer sees on Linux what these order.
 ///
@@ -40,7 +40,7 @@ final class SessionPool: @unchecked Sendable {
     slots.deallocate()
   }
 
-  /// How many wait, and the bytes of their buffers.
+  /// The number of idle sessions, and the bytes of their buffers.
   var contents: (count: Int, size: Int) {
     ((0..<capacity).count { slots[$0].load(ordering: .relaxed) != 0 }, size.load(ordering: .relaxed))
   }

@@ -158,7 +158,7 @@ extension Tape {
   /// Elements of an array, or members of an object.
   @inline(__always) func count(of container: TapeIndex) -> Int { Int(words[Int(container) &+ 1].upper) }
 
-  /// Where an array or an object stands.
+  /// The position of an array or an object.
   func position(of container: TapeIndex) -> Position {
     if words[Int(container)].is(.object) {
       let number = UnsafeRawPointer(words + Int(container) + 4).load(fromByteOffset: 4, as: UInt32.self)

@@ -108,7 +108,8 @@ extension TapeParser {
     throw fault("expected valid UTF-8")
   }
 
-  /// The scalar of the escape at `p`, which is passed; U+FFFD for half of a surrogate pair, where such are kept.
+  /// The scalar of the escape at `p`, which is passed; U+FFFD for half of a surrogate pair, where
+  /// such are kept.
   private mutating func scanEscape() throws(SyntaxFault) -> UInt32 {
     let escape = p
     p &+= 2
@@ -136,7 +137,8 @@ extension TapeParser {
     return 0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF
   }
 
-  /// Half of a surrogate pair, which RFC 8259 (section 8.2) leaves open: refused, or replaced and noted.
+  /// Half of a surrogate pair, which RFC 8259 (section 8.2) leaves open: refused, or replaced and
+  /// noted.
   @inline(never) private mutating func half(of escape: Int, _ behind: Int) throws(SyntaxFault) -> UInt32 {
     guard keepsHalfPairs else { throw fault("expected a whole surrogate pair", at: escape, .surrogate) }
     if halfPairs.last != w { halfPairs.append(w) }

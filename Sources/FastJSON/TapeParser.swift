@@ -201,7 +201,8 @@ struct TapeParser {
     let name = NameBytes(UnsafePointer(text + offset), length)
     let bloom = words[object &+ 2]
     if !isASCII {
-      // Half of a pair in a name, which nobody could ask for, has been noted for the value after it.
+      // Half of a pair in a name, which nobody could ask for, has been noted for the value after
+      // it.
       guard halfPairs.last != w else { throw fault("expected a whole surrogate pair", at: start &- 1, .surrogate) }
       if !name.isNormalized { words[object] |= Word.anyNames }
     }

@@ -11,8 +11,8 @@ import Foundation
 #endif
 
 // If the compiler has met `timespec` or `stat` first through the toolchain's own module, their
-// members belong to that module. A file that imports only Glibc then does not see them. In optimized builds of
-// Swift 6.3, this depends on the order of the files.
+// members belong to that module. A file that imports only Glibc then does not see them. In
+// optimized builds of Swift 6.3, this depends on the order of the files.
 #if canImport(SwiftOverlayShims)
   import SwiftOverlayShims
 #endif

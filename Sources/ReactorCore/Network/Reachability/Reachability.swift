@@ -18,7 +18,6 @@ public struct FixedReachability: Reachability {
   public let isReachable: Bool
 
   /// A stream of that one value, which then ends.
-  /// A reachability with which every request is tried.
   public var changes: AsyncStream<Bool> {
     AsyncStream { continuation in
       continuation.yield(isReachable)
