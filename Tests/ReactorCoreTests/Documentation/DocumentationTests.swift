@@ -85,7 +85,7 @@ import Testing
 
   @Test func `the README is a page, and shows code at once`() throws {
     let readme = try Repository.markdown("README.md")
-    #expect(readme.lines.count <= 190)
+    #expect(readme.lines.count <= 110)
     let example = try #require(readme.blocks(of: "swift").first)
     let length = example.text.split(separator: "\n", omittingEmptySubsequences: false).count
     #expect(length <= 16)
