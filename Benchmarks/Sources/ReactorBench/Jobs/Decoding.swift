@@ -12,7 +12,7 @@ enum Decoding: Benchmark {
       try await compare(bench, "\(count) articles, \(size(data))", [Article].self, data, target)
     }
     try await anew(bench)
-    try await compare(bench, "nested, optionals, escapes", [Comment].self, try nested(800), 0.25)
+    try await compare(bench, "nested, optionals, escapes", [Comment].self, try nested(400), 0.25)
     try await compare(bench, "arrays of coordinates", Track.self, try track(52_000), 0.125)
     try await compare(bench, "snake_case and ISO dates", [Delivery].self, try deliveries(6_000), 0.125) { decoder in
       decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -110,6 +110,11 @@ extension Decoding {
     var answers: [Comment]
   }
 
+  private static let paragraphs = """
+    The river has risen again, they say, and \"nobody\" was surprised; what else would it do?\n\nIt rained for a week,
+    so the meadow is a lake now.\tThe path behind the mill (C:\\path) is closed.\n
+    """
+
   /// About 480 KB.
   private static func nested(_ count: Int) throws -> Data {
     func comment(_ id: Int, _ depth: Int) -> Comment {
@@ -117,7 +122,7 @@ extension Decoding {
         name: "Zoë \"Z\" Müller", mail: id % 2 == 0 ? "z\(id)@example.org" : nil,
         picture: id % 5 == 0 ? "https://example.org/\(id).png" : nil)
       return Comment(
-        id: id, text: "First line\nsecond\tline \\ \"\(id)\" and so on", by: person, parent: id % 3 == 0 ? id : nil,
+        id: id, text: paragraphs + "\"\(id)\" and so on", by: person, parent: id % 3 == 0 ? id : nil,
         edited: id % 4 == 0 ? Double(id) * 0.5 : nil,
         marks: [Comment.Mark(kind: "up", by: id % 2 == 0 ? person : nil)],
         answers: depth > 0 ? [comment(id + 1, depth - 1)] : [])
