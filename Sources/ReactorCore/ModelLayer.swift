@@ -99,7 +99,7 @@ public final class ModelLayer: Sendable {
   ///
   /// The observation ends when the token is cancelled or released, so store the token. To observe
   /// for as long as an object lives, without a token, call ``observeEvents(for:_:)``.
-  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
+  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ReactorEvent.Token {
     layer.events.observe(body)
   }
 
@@ -134,7 +134,7 @@ public final class ModelLayer: Sendable {
   /// open streams show no value.
   ///
   /// Later fetches through an ``AuthenticationMiddleware`` send nothing. They fail with
-  /// ``ReactorError/authentication(_:)``, whose error is ``SignedOut``, until
+  /// ``ReactorError/authentication(_:)``, whose error is ``ReactorError/SignedOut``, until
   /// ``AuthenticationMiddleware/signIn(_:)``. For another user, make another layer with that user's
   /// `Scope`.
   ///

@@ -210,7 +210,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.layer.events) }
 
   /// Calls `body` with every event, in order; see ``ModelLayer/observeEvents(_:)``.
-  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> EventToken {
+  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ReactorEvent.Token {
     engine.layer.events.observe(body)
   }
 

@@ -254,7 +254,7 @@ struct SignOutRaceTests {
       Issue.record("a request was sent")
       return
     }
-    #expect(failure is SignedOut)
+    #expect(failure is ReactorError.SignedOut)
     #expect(held.transport.tokens == ["1"])
     #expect(try await held.disk.entries(in: nil, url: nil).isEmpty)
     held.authentication.signIn("9")

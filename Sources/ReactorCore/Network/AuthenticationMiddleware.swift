@@ -27,7 +27,7 @@ import Synchronization
 /// - Header fields that the signature adds or changes are marked as never indexed (RFC 7541
 ///   §7.1.3). The transports of this package leave them out of a redirect to another origin.
 /// - After ``signOut()``, requests are neither signed nor sent. They fail with
-///   ``ReactorError/authentication(_:)`` of ``SignedOut`` until ``signIn(_:)``.
+///   ``ReactorError/authentication(_:)`` of ``ReactorError/SignedOut`` until ``signIn(_:)``.
 ///
 /// An instance serves one user. Create another for another user.
 public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddleware {
@@ -231,11 +231,13 @@ public protocol Authenticator: Sendable {
   func refresh(_ credential: Credential) async throws -> Credential
 }
 
-/// The error of requests after a sign-out. Nothing is sent in the user's name; see
-/// ``ModelLayer/signOut()``.
-public struct SignedOut: Error, Hashable, CustomStringConvertible {
-  /// Creates the error, for a middleware of your own.
-  public init() {}
+extension ReactorError {
+  /// The error of requests after a sign-out. Nothing is sent in the user's name; see
+  /// ``ModelLayer/signOut()``.
+  public struct SignedOut: Error, Hashable, CustomStringConvertible {
+    /// Creates the error, for a middleware of your own.
+    public init() {}
 
-  public var description: String { "signed out; give the authentication a credential with signIn(_:)" }
+    public var description: String { "signed out; give the authentication a credential with signIn(_:)" }
+  }
 }

@@ -68,7 +68,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
       refresh?.waiters.append(id)
       return []
     }
-    guard let held else { return [.resume([id], .failure(ReactorError.authentication(SignedOut())))] }
+    guard let held else { return [.resume([id], .failure(ReactorError.authentication(ReactorError.SignedOut())))] }
     guard refused == held.version else { return [.resume([id], .success(held))] }
     if let failure, failure.number > failed { return [.resume([id], .failure(failure.error))] }
     lastNumber += 1

@@ -92,7 +92,7 @@ struct Guide {
     return layer
   }
 
-  func watching(_ layer: ModelLayer) -> EventToken {
+  func watching(_ layer: ModelLayer) -> ReactorEvent.Token {
     let token = layer.observeEvents { event in print(event) }
     return token
   }

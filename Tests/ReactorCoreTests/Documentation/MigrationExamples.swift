@@ -178,7 +178,7 @@ struct Migration {
     return reactor
   }
 
-  func observed(_ reactor: Reactor<Author>) -> EventToken {
+  func observed(_ reactor: Reactor<Author>) -> ReactorEvent.Token {
     let token = reactor.observeEvents { [log] event in
       if case .loadFailed(let error) = event.kind { log(error) }
     }

@@ -323,8 +323,9 @@ extension ReactorError {
     _ = try await notes.fetch("note")
     try await layer.signOut()
     #expect(notes.cached("note") == nil)
-    #expect(await error { try await notes.fetch("note") }?.signInFailure is SignedOut)
-    #expect(await error { try await notes.send(Resource("note", method: .post)) }?.signInFailure is SignedOut)
+    #expect(await error { try await notes.fetch("note") }?.signInFailure is ReactorError.SignedOut)
+    let failure = await error { try await notes.send(Resource("note", method: .post)) }?.signInFailure
+    #expect(failure is ReactorError.SignedOut)
     #expect(transport.tokens == ["1"])
     #expect(try await disk.entries(in: nil, url: nil).isEmpty)
     #expect(authenticator.refused.isEmpty)

@@ -11,7 +11,7 @@ struct DemoWalk {
   private let log = EventLog()
   private let configuration: ReactorConfiguration
   let layer: ModelLayer
-  private let token: EventToken
+  private let token: ReactorEvent.Token
 
   private static let store = "news"
   private static let good = NewsAPI.articleCount - NewsAPI.malformed.count

@@ -16,7 +16,7 @@ import ReactorCore
     func sign(_ request: inout HTTPRequest, body: Data?, with token: String) {
       request.headerFields[.authorization] = "Bearer \(token)"
     }
-    func refresh(_ token: String) async throws -> String { throw SignedOut() }
+    func refresh(_ token: String) async throws -> String { throw ReactorError.SignedOut() }
   }
 
   static func main() async throws {
