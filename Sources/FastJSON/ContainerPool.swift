@@ -155,7 +155,7 @@ struct ContainerPool {
 
   /// Looks at the boxes that the call has used, up to the first that somebody has.
   ///
-  /// What is unique stays so, since the pool alone could give it out. So each box is passed once,
+  /// A unique box stays unique, since the pool alone could give it out. So each is passed once,
   /// however often this is asked.
   ///
   /// - Returns: whether nobody has any.

@@ -5,7 +5,7 @@ import Testing
 
 private enum Keys: String, CodingKey { case id, list, inner }
 
-/// How a model comes to an element of a list.
+/// The ways in which a model comes to an element of a list.
 enum Way: CaseIterable, Sendable {
   case decoder, object, list, element
 }

@@ -43,7 +43,7 @@ extension NavigationLink where Label == Text {
   public init(_ title: some StringProtocol, value: (some Hashable)?) {}
 }
 
-/// What a modifier returns.
+/// The result of a modifier.
 public struct ModifiedView: PrimitiveView {}
 
 extension View {

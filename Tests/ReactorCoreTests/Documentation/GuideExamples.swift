@@ -3,7 +3,7 @@ import ReactorCore
 
 // The Swift code of ReactorCore.docc, which a test compares with it.
 
-/// What the guides take as given.
+/// The declarations that the guides take as given.
 struct Guide {
   struct Story: Codable, Sendable {
     let id: Int

@@ -20,7 +20,7 @@ extension UIViewController {
   fileprivate func show(_ stories: [ScreenGuide.Story], isLoading: Bool) {}
 }
 
-/// What the two guides take as given, and what they show.
+/// The declarations that the two guides take as given, and the views that they show.
 enum ScreenGuide {
   static let news = News(layer: ModelLayer(baseURL: URL(filePath: "/")))
 

@@ -7,7 +7,7 @@ import Testing
 
 // The Swift code of the guides by task in ReactorCore.docc that show no screen, which a test compares with it.
 
-/// What the guides take as given.
+/// The declarations that the guides take as given.
 enum TaskGuide {
   struct Story: Codable, Hashable, Sendable {
     let id: Int

@@ -72,7 +72,7 @@ enum Decoding: Benchmark {
 // MARK: Shapes
 
 extension Decoding {
-  /// What may be a number, a text or an object, in the order in which it is tried.
+  /// A value that is a number, a text or an object, in the order in which they are tried.
   private enum Union: Decodable {
     struct Named: Decodable { var id: Int }
     case number(Int), text(String), named(Named)

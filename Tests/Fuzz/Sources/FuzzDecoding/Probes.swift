@@ -38,7 +38,7 @@ final class Keeper: Decodable {
     return prober.log
   }
 
-  /// What it has read. FastJSON's reads the same now; Foundation's decoder is one object for the
+  /// The values that it has read. FastJSON's reads the same now; Foundation's decoder is one object for the
   /// whole text, and has gone on.
   var witness: [String] {
     if String(reflecting: type(of: decoder)).hasPrefix("FastJSON.") {
