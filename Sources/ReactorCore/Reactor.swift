@@ -119,6 +119,53 @@ public final class Reactor<Model: Sendable>: Sendable {
     ModelResponse(try await engine.response(toSending: resource))
   }
 
+  /// Sends `request`, and shows `draft` over the value of `resource` until the server has answered.
+  ///
+  /// ```swift
+  /// try await posts.mutate("posts", by: Resource("posts/7", method: .delete)) { list in
+  ///   list.removeAll { $0.id == 7 }
+  /// }
+  /// ```
+  ///
+  /// Readers and streams show the draft at once. When the server accepts the request, the draft
+  /// stays until a newer value is fetched, and the resource is invalidated. When the server refuses
+  /// it, the draft is gone; drafts of other writes stay.
+  ///
+  /// Writes of one resource are sent one after the other. A fetch of the resource waits for the
+  /// write being sent, so that its response has the change. The draft is never saved, and ends with
+  /// the process. Without connectivity, the method fails at once and shows nothing.
+  ///
+  /// - Parameters:
+  ///   - resource: The resource whose value changes. Without a value, the draft applies once there
+  ///     is one.
+  ///   - request: The request that may change something on the server.
+  ///   - answer: The type of the response's model. Default: `Void`, which ignores the body.
+  ///   - draft: The change. It runs again for each newer value, so make its effect one that may be
+  ///     there already: set, insert unless present, or remove. It must be quick and without side
+  ///     effects, and runs on the executor of whoever reads the value first.
+  /// - Returns: The model of the response.
+  /// - Throws: ``ReactorError/cancelled`` as soon as the caller is cancelled; the request is
+  ///   cancelled, the draft is gone, and the resource is invalidated, since the server may have
+  ///   carried it out. ``ReactorError/noConnectivity``, or the errors of ``send(_:)``.
+  @discardableResult
+  public func mutate<Answer: Sendable>(
+    _ resource: Resource, by request: Resource, answer: Answer.Type = Void.self,
+    draft: @escaping @Sendable (inout Model) -> Void
+  ) async throws(ReactorError) -> Answer {
+    let engine = engine
+    let change: @Sendable (Model?) -> Model? = { base in
+      guard var model = base else { return nil }
+      draft(&model)
+      return model
+    }
+    let flow = try engine.flow(answering: Answer.self)
+    return try await engine.mutate(resource, by: request, through: flow, draft: change).model(as: Answer.self)
+  }
+
+  /// Returns the cached model without pending drafts: the latest value that the server has sent or
+  /// accepted. It does not suspend.
+  public func confirmed(_ resource: Resource) -> Model? { engine.confirmed(resource)?.model(as: Model.self) }
+
   /// Returns the cached model, fresh or stale, from memory alone. It does not suspend.
   @inlinable public func cached(_ resource: Resource) -> Model? { engine.cached(resource)?.model(as: Model.self) }
 

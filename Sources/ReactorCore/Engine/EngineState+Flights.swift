@@ -10,11 +10,11 @@ extension EngineState {
     switch decision(waiter, entry.copy, at: now) {
     case .use(let copy):
       append(key, .memoryHit)
-      effects.append(.resume(continuation, .success(copy)))
+      effects.append(.resume(continuation, .success(entry.shown(copy))))
       return
     case .useAndRevalidate(let copy):
       append(key, .servedStale)
-      effects.append(.resume(continuation, .success(copy)))
+      effects.append(.resume(continuation, .success(entry.shown(copy))))
       guard entry.flight?.machine.hasBackgroundWaiter != true else { return }
       join(.background(waiter.resource, waiter.policy), entry, at: now, priority: priority)
     case .ask, .notCached:
@@ -82,6 +82,8 @@ extension EngineState {
     }
     let actions = entry.flight?.machine.join(waiter) { status(of: entry, for: $0, at: now) } ?? []
     enqueue(actions, for: entry)
+    // A caller need not wait as long as streams do.
+    if waiter.kind == .caller { release(entry) }
   }
 
   enum RestartReason {
@@ -99,7 +101,9 @@ extension EngineState {
     if case .change = reason { append(entry.key, .superseded) }
     endFlight(of: entry)
     let (machine, actions) = old.machine.restarted(id: nextFlightID()) { status(of: entry, for: $0, at: now) }
-    entry.flight = Flight(machine, under: layer.generations.beginFetch(entry.key), priority: old.priority)
+    let flight = Flight(machine, under: layer.generations.beginFetch(entry.key), priority: old.priority)
+    (flight.pass, flight.isOwed) = (old.pass, old.isOwed)
+    entry.flight = flight
     enqueue(actions, for: entry)
   }
 
@@ -107,7 +111,7 @@ extension EngineState {
   mutating func endFlight(of entry: Entry) {
     guard let flight = entry.flight else { return }
     if !flight.tasks.isEmpty { effects.append(.cancel(flight.tasks)) }
-    effects.append(.release([flight.machine, flight.variants]))
+    effects.append(.release([flight.machine, flight.variants, flight.pass as any Sendable]))
     entry.flight = nil
   }
 }
@@ -133,12 +137,15 @@ extension EngineState {
   private mutating func begin(_ step: FlightStep.Step, _ resource: Resource, for entry: Entry) {
     guard let flight = entry.flight else { return }
     let task = TaskHandle(priority: flight.priority)
+    let step = FlightStep(
+      step: step, key: entry.key, flight: flight.machine.id, resource: resource, ticket: flight.ticket, task: task,
+      owner: flight.owner)
     flight.tasks.append(task)
-    effects.append(
-      .start(
-        FlightStep(
-          step: step, key: entry.key, flight: flight.machine.id, resource: resource, ticket: flight.ticket, task: task,
-          owner: flight.owner)))
+    guard !holds(step, flight) else {
+      (flight.held, flight.isOwed) = (step, true)
+      return
+    }
+    effects.append(.start(step))
   }
 
   private mutating func answer(_ waiter: FlightMachine.Waiter, _ entry: Entry) {
@@ -146,7 +153,7 @@ extension EngineState {
     let copy = entry.held(answering: waiter.resource)
     guard waiter.kind == .caller else { return entry.show(copy, to: waiter.id) }
     guard let continuation = entry.removeContinuation(waiter.id) else { return }
-    let outcome = (copy ?? entry.copy).map { Outcome.success($0) } ?? .failure(.notCached)
+    let outcome = (copy ?? entry.copy).map { Outcome.success(entry.shown($0)) } ?? .failure(.notCached)
     effects.append(.resume(continuation, outcome))
   }
 
@@ -171,7 +178,9 @@ extension EngineState {
     guard let entry = entry(of: step) else { return }
     // Another reactor has stored a newer record since this one was read.
     let isOld = step.ticket.latestOnDisk != result.version
-    if let snapshot = result.snapshot { merge(snapshot, isOld: isOld, entry, for: step.resource, at: now) }
+    if let snapshot = result.snapshot {
+      merge(snapshot, from: result.version, isOld: isOld, entry, for: step.resource, at: now)
+    }
     if let failure = result.failure {
       append(step.key, .loadFailed(failure))
     } else {
@@ -194,6 +203,8 @@ extension EngineState {
     guard let entry = entry(of: step) else { return false }
     let actions = entry.flight?.machine.unreachable { status(of: entry, for: $0, at: now) } ?? []
     if entry.flight?.machine.isPaused == true {
+      // Writes need not wait for connectivity to return.
+      if let pass = entry.flight?.pass.take() { effects.append(.release([pass])) }
       append(step.key, .paused)
     } else {
       entry.error = .noConnectivity
@@ -256,12 +267,13 @@ extension EngineState {
     guard let entry = entry(of: step) else { return }
     append(step.key, .superseded)
     if let failure = newer?.failure { append(step.key, .loadFailed(failure)) }
+    let version = newer?.version ?? 0
     let own = copy(snapshot, entry, lead: lead, step.ticket.sentNumber)
     let held = entry.held(answering: step.resource)
     if let newer = newer?.snapshot,
       !own.isNewer(thanStored: CachedModel(newer, of: entry.key, origin: .persistence), at: now)
     {
-      merge(newer, entry, for: step.resource, at: now)
+      merge(newer, from: version, entry, for: step.resource, at: now)
     } else if !isNewer(held, than: own, at: now) {
       setCopy(own.invalidated(at: now), of: entry)
       entry.clearOutdated()
@@ -302,9 +314,12 @@ extension EngineState {
 
   /// Merges a loaded record into memory, unless memory has something newer.
   ///
-  /// - Parameter isOld: `true` if a newer record has been stored since the load.
+  /// - Parameters:
+  ///   - number: the number of the latest change on disk when the record was read; zero if unknown.
+  ///   - isOld: `true` if a newer record has been stored since the load.
   private mutating func merge(
-    _ loaded: Snapshot<AnyModel>, isOld: Bool = false, _ entry: Entry, for resource: Resource, at now: Date
+    _ loaded: Snapshot<AnyModel>, from number: Generation, isOld: Bool = false, _ entry: Entry, for resource: Resource,
+    at now: Date
   ) {
     var copy = CachedModel(loaded, of: entry.key, origin: .persistence, lead: rule.steps.lead)
     // A date in the future may be from before the invalidation too: the clock was set back since.
@@ -325,7 +340,10 @@ extension EngineState {
     guard copy !== entry.copy else { return }
     if belongsAside(copy, entry, for: resource, at: now) { return entry.storeAside(copy) }
     setCopy(copy, of: entry)
-    if isLoaded { entry.clearOutdated() }
+    if isLoaded {
+      entry.redraw { $0.rebase(onLoaded: copy, from: number, at: now) }
+      entry.clearOutdated()
+    }
     if status(of: copy, for: resource, at: now)?.isFresh == true { entry.error = nil }
   }
 

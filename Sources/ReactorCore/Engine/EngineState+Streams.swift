@@ -6,7 +6,7 @@ extension EngineState {
   mutating func snapshot(
     of key: RecordKey, as resource: Resource, _ policy: FetchPolicy, at now: Date
   ) -> KeySnapshot? {
-    memory.entry(of: key, as: resource).map { entry in
+    visibleEntry(of: key, as: resource).map { entry in
       entry.snapshot(for: subscriber(resource, policy, entry, now))
     }
   }

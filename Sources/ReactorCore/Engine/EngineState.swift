@@ -35,14 +35,20 @@ struct EngineState: ~Copyable {
   let rule: FreshnessRule
   /// The name of the model type, for events.
   let name: String
+  /// The model type, by which the drafts of its values are found.
+  let model: ObjectIdentifier
 
-  init(_ layer: LayerContext, _ configuration: ReactorConfiguration, _ reader: MemoryReader, name: String) {
+  init(
+    _ layer: LayerContext, _ configuration: ReactorConfiguration, _ reader: MemoryReader, name: String,
+    model: ObjectIdentifier
+  ) {
     memory = ModelMemory(
       limit: configuration.memoryLimit, keepUnusedFor: configuration.keepUnusedFor, hits: reader.table)
     rule = reader.rule
     self.layer = layer
     self.configuration = configuration
     self.name = name
+    self.model = model
   }
 
   /// 100 years, the longest wait. An instant beyond the range of a clock would trap.
@@ -94,8 +100,19 @@ extension EngineState {
   mutating func entry(of key: RecordKey, as resource: Resource) -> Entry {
     if let entry = memory.entry(of: key, as: resource) { return entry }
     let entry = Entry(key: key, revision: revision)
+    entry.begin(with: layer.drafts.drafts(of: key, for: model))
     memory.insert(entry, as: resource)
     memory.touch(entry, at: time)
+    return entry
+  }
+
+  /// Returns the entry of `key`; if there is none but a draft, an entry that is not in memory.
+  mutating func visibleEntry(of key: RecordKey, as resource: Resource) -> Entry? {
+    if let entry = memory.entry(of: key, as: resource) { return entry }
+    let drafts = layer.drafts.drafts(of: key, for: model)
+    guard !drafts.isEmpty else { return nil }
+    let entry = Entry(key: key, revision: revision)
+    entry.begin(with: drafts)
     return entry
   }
 

@@ -3,7 +3,7 @@ import Foundation
 /// The state of one key in a reactor: its copy, its flight, its waiters and its streams. Guarded by
 /// the reactor's lock.
 final class KeyState: MemoryEntry {
-  typealias Outcome = Result<CachedModel, ReactorError>
+  typealias Outcome = Result<ShownModel, ReactorError>
   typealias Continuation = CheckedContinuation<Outcome, Never>
 
   let key: RecordKey
@@ -23,7 +23,10 @@ final class KeyState: MemoryEntry {
   private var publishedStatus = FetchStatus.idle
   private var hasNewValue = false
 
+  /// The base: what the server said, or a local write. It never contains a draft.
   private(set) var copy: CachedModel?
+  /// The drafts over ``copy``; `nil` if there are none.
+  private(set) var drafts: KeyDrafts?
   /// A newer record that the layer has stored; `nil` if ``copy`` is up to date.
   private var outdated: NewerRecord?
   /// The error of the latest attempt.
@@ -61,8 +64,19 @@ final class KeyState: MemoryEntry {
 
   /// The values that may hold user objects.
   var belongings: [any Sendable] {
-    [copy as any Sendable, error as any Sendable, flight?.machine as any Sendable, flight?.variants as any Sendable]
+    [
+      copy as any Sendable, drafts?.all as any Sendable, error as any Sendable, flight?.machine as any Sendable,
+      flight?.variants as any Sendable,
+    ]
   }
+
+  /// Notes that the drafts have changed.
+  fileprivate func noteDrafts(isNewValue: Bool) {
+    hasChanged = true
+    if isNewValue { hasNewValue = true }
+  }
+
+  fileprivate func replace(_ old: [any Sendable]) { replaced += old }
 
   func consumeReplaced() -> [any Sendable] {
     defer { replaced = [] }
@@ -134,7 +148,10 @@ final class KeyState: MemoryEntry {
   /// - Parameter isNewValue: `true` if the new copy holds another model.
   /// - Returns: the change in the numbers of models and bytes, for the memory's totals.
   func setCopy(_ new: CachedModel?, isNewValue: Bool) -> (models: Int, bytes: Int) {
-    defer { copy = new }
+    defer {
+      copy = new
+      if drafts != nil { redraw { $0.rebase(on: new, isNewValue: isNewValue) } }
+    }
     if copy != nil || new != nil { hasChanged = true }
     if new != nil { isForgotten = false }
     wakeupIsOutdated = true
@@ -243,9 +260,11 @@ final class KeyState: MemoryEntry {
 
   func snapshot(for subscriber: Subscriber) -> KeySnapshot {
     let copy = subscriber.showsValue ? copy(for: subscriber) : nil
+    let drafted = subscriber.showsValue ? drafted(over: copy) : nil
     let wasThere = copy != nil && !subscriber.sawItArrive && copy?.origin != .local
     return KeySnapshot(
-      copy: copy, error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
+      copy: copy, drafted: drafted, pending: drafted == nil ? [] : drafts?.pending ?? [],
+      error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
       fetchStatus: fetchStatus, progress: flight?.progress, origin: wasThere ? .memory : copy?.origin,
       revision: revision(for: subscriber), valueRevision: valueRevision,
       isRemoved: isForgotten && flight == nil)
@@ -279,6 +298,54 @@ final class KeyState: MemoryEntry {
   }
 }
 
+extension KeyState {
+  /// The copy that readers find without the lock. A draft is a user's function, so a reader takes
+  /// the lock to get it, and computes without the lock.
+  var readable: CachedModel? { drafts == nil ? copy : nil }
+
+  /// Returns what drafts make of `copy`; `nil` if there are none. A removed key shows nothing.
+  func drafted(over copy: CachedModel?) -> DraftedModel? {
+    guard let drafts, !isForgotten else { return nil }
+    return copy === self.copy ? drafts.shown : drafts.drawn(over: copy)
+  }
+
+  func shown(_ copy: CachedModel) -> ShownModel { ShownModel(copy: copy, drafted: drafted(over: copy)) }
+
+  /// Sets the first drafts of an entry.
+  func begin(with drafts: [Draft]) {
+    guard !drafts.isEmpty else { return }
+    self.drafts = KeyDrafts(drafts, over: copy)
+    noteDrafts(isNewValue: true)
+  }
+
+  /// Changes the drafts. The previous value is released without the lock.
+  ///
+  /// - Parameter change: returns `true` if the shown value may have changed.
+  func redraw(_ change: (KeyDrafts) -> Bool) {
+    guard let drafts else { return }
+    let old = drafts.shown
+    let isNewValue = change(drafts)
+    if drafts.isEmpty { self.drafts = nil }
+    replace([old as any Sendable] + drafts.consumeDropped())
+    noteDrafts(isNewValue: isNewValue)
+  }
+}
+
+/// A copy with its drafts, for a caller. The shell computes the model without the lock.
+struct ShownModel: Sendable {
+  let copy: CachedModel
+  var drafted: DraftedModel?
+
+  /// The copy with the model that its drafts make of it.
+  ///
+  /// - Throws: ``ReactorError/notCached`` if a draft has removed the value.
+  func resolved() throws(ReactorError) -> CachedModel {
+    guard let drafted else { return copy }
+    guard let model = drafted.model else { throw .notCached }
+    return copy.showing(model)
+  }
+}
+
 /// The flight of a key and its tasks. Guarded by the reactor's lock; most keys have none.
 final class Flight {
   var machine: FlightMachine
@@ -296,6 +363,12 @@ final class Flight {
   /// A Boolean value that indicates whether another reactor has written locally since the flight
   /// began. The response still answers the flight's waiters, but not one that asks later.
   var isBeforeWrite = false
+  /// The request that waits for a write of the key to be sent; `nil` if none waits.
+  var held: FlightStep?
+  /// A Boolean value that indicates whether the flight has waited for a write. The next write then
+  /// waits for the flight, if a caller does.
+  var isOwed = false
+  var pass: SendingGate.Pass?
   /// The copies that another variant has displaced since the flight began (RFC 9111 §4.1). Some of
   /// its waiters may still accept them.
   private(set) var variants: [CachedModel] = []

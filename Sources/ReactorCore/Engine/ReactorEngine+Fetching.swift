@@ -4,7 +4,7 @@ import Synchronization
 extension ReactorEngine {
   /// Fetches through the key's flight. A cancelled caller leaves at once; the flight goes on for
   /// the other waiters.
-  func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> CachedModel {
+  func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> ShownModel {
     let key = try flow.key(resource)
     guard !Task.isCancelled else { throw .cancelled }
     if policy != .cacheOnly, Refreshing.isUnderWay { return try await fetchAlone(resource, key, policy) }
@@ -29,18 +29,18 @@ extension ReactorEngine {
   /// that refresh. The response is neither shared nor stored.
   @concurrent private func fetchAlone(
     _ resource: Resource, _ key: RecordKey, _ policy: FetchPolicy
-  ) async throws(ReactorError) -> CachedModel {
+  ) async throws(ReactorError) -> ShownModel {
     // A cache-only fetch never waits for the network.
-    if policy.asksStoreFirst, let copy = try? await fetch(resource, .cacheOnly) {
-      let status = reader.rule.status(of: copy, for: resource, at: now)
-      switch FetchDecision(policy, copy, status) {
-      case .use(let copy), .useAndRevalidate(let copy): return copy
+    if policy.asksStoreFirst, let shown = try? await fetch(resource, .cacheOnly) {
+      let status = reader.rule.status(of: shown.copy, for: resource, at: now)
+      switch FetchDecision(policy, shown, status) {
+      case .use(let shown), .useAndRevalidate(let shown): return shown
       case .ask, .notCached: break
       }
     }
     guard flow.isReachable else { throw .noConnectivity }
     do {
-      return CachedModel(try await flow.network(resource, FetchContext()), of: key, origin: .network)
+      return ShownModel(copy: CachedModel(try await flow.network(resource, FetchContext()), of: key, origin: .network))
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       append(key, .failed(error))

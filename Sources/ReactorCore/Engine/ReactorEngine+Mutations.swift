@@ -16,37 +16,58 @@ extension ReactorEngine {
     guard flow.isReachable else { throw .noConnectivity }
     let wait = LockOwner.wait()
     defer { wait?.end() }
-    let outcome = await OneShot<KeyState.Outcome>.value(
+    let outcome = await OneShot<Sent.Outcome>.value(
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
-    ) { await self.exchange(resource, key) }
+    ) {
+      let sent = await self.exchange(resource, key, through: self.flow)
+      await self.invalidate(sent.changed)
+      return sent.outcome
+    }
     return try outcome.get()
   }
 
-  private func exchange(_ resource: Resource, _ key: RecordKey) async -> KeyState.Outcome {
+  /// The outcome of a request that may change something.
+  struct Sent: Sendable {
+    typealias Outcome = Result<CachedModel, ReactorError>
+
+    var outcome: Outcome
+    /// The keys that the request has made stale.
+    var changed: [RecordKey] = []
+    /// A Boolean value that indicates whether the server has accepted the request, even if its
+    /// response could not be read.
+    var isAccepted = false
+  }
+
+  /// Sends a request that may change something. The caller invalidates the keys that it returns.
+  func exchange(_ resource: Resource, _ key: RecordKey, through flow: ReactorFlow<AnyModel>) async -> Sent {
     var context = FetchContext<AnyModel>()
     let trail = RedirectTrail()
     context.trail = trail
     do {
       let snapshot = try await flow.network(resource, context)
       let answer = snapshot.head.map { HTTPResponse(status: $0.status, headerFields: $0.fields) }
-      await invalidate(changed(by: trail, key, isAccepted: true, answer))
-      return .success(CachedModel(snapshot, of: key, origin: .network))
+      return Sent(
+        outcome: .success(CachedModel(snapshot, of: key, origin: .network)),
+        changed: changed(by: trail, key, isAccepted: true, answer), isAccepted: true)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
-      switch error {
-      // Nothing was sent.
-      case .parser(let error) where error.reason == .unsupported: break
-      // The server has accepted the request; only its response could not be read.
-      case .parser: await invalidate(changed(by: trail, key, isAccepted: true, nil))
-      // A redirect that nobody follows may be the server's acceptance.
-      case .server(let response, _):
-        let isAccepted = Invalidation.isAcceptance(response)
-        await invalidate(changed(by: trail, key, isAccepted: isAccepted, response))
-      default: await invalidate(changed(by: trail, key, isAccepted: false, nil))
-      }
       append(key, .failed(error))
       layer.events.deliver()
-      return .failure(error)
+      var sent = Sent(outcome: .failure(error))
+      switch error {
+      // Nothing was sent.
+      case .parser(let error) where error.reason == .unsupported: return sent
+      // The server has accepted the request; only its response could not be read.
+      case .parser:
+        sent.isAccepted = true
+        sent.changed = changed(by: trail, key, isAccepted: true, nil)
+      // A redirect that nobody follows may be the server's acceptance.
+      case .server(let response, _):
+        sent.isAccepted = Invalidation.isAcceptance(response)
+        sent.changed = changed(by: trail, key, isAccepted: sent.isAccepted, response)
+      default: sent.changed = changed(by: trail, key, isAccepted: false, nil)
+      }
+      return sent
     }
   }
 
@@ -74,7 +95,7 @@ extension ReactorEngine {
 
   /// Invalidates the keys in a separate task: if the caller is cancelled after the server's
   /// acceptance, the change has still happened.
-  private func invalidate(_ keys: [RecordKey]) async {
+  func invalidate(_ keys: [RecordKey]) async {
     guard !keys.isEmpty else { return }
     await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority, for: LockOwner.current) {
       for key in keys { await self.invalidateURL(of: key) }

@@ -112,7 +112,7 @@ extension ReactorEngine {
     try await layer.remove(key) { [flow] in try await flow.removeFromPersistence(resource) }
   }
 
-  private func readable(_ resource: Resource) throws(ReactorError) -> RecordKey {
+  func readable(_ resource: Resource) throws(ReactorError) -> RecordKey {
     guard resource.readsOnly else {
       throw .invalidResource("\(resource.method.rawValue) is never stored; set isReadOnly if it changes nothing")
     }
@@ -126,6 +126,11 @@ extension ReactorEngine: LayerReactor {
     case .removedAll: update { $0.forget(nil) }
     case .removed(let key): update { $0.forget(key) }
     case .invalidated(let key, let date): update { $0.invalidate(key, at: date) }
+    case .drafted(let change): update { $0.drafted(change) }
+    case .sendingBegan(let key):
+      let now = now
+      update { $0.sendingBegan(key, at: now) }
+    case .sendingEnded(let key): update { $0.sendingEnded(key) }
     // A reactor of another type has stored a newer record than this one's model. It can be loaded
     // from disk.
     case .stored(let key, let number, let variant):

@@ -34,7 +34,8 @@ import Synchronization
     let configuration = flow.configuration
     (elapsed, sleep) = Self.stopwatch(configuration.clock)
     reader = MemoryReader(configuration, elapsed: elapsed)
-    state = Mutex(EngineState(flow.layer, configuration, reader, name: name))
+    state = Mutex(
+      EngineState(flow.layer, configuration, reader, name: name, model: ObjectIdentifier(Model.self)))
     layer.add(self)
     flow.decoded.connect { [weak self] key in
       // The stored record replaces an outdated copy, even if both have the same dates.
@@ -115,15 +116,30 @@ extension ReactorEngine {
 
   /// Fetches a model after a miss in memory.
   @usableFromInline func missed(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> AnyModel {
-    try await read(resource, policy).model
+    try await read(resource, policy).resolved().model
   }
 
   /// Returns the cached model, fresh or stale; `nil` if there is none.
   @usableFromInline func cached(_ resource: Resource) -> AnyModel? {
     if let model = reader.cached(resource) { return model }
     guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
-    let copy = state.withLock { $0.memory.entry(of: key, as: resource)?.copy }
-    return copy?.isVisible(to: resource) == true ? copy?.model : nil
+    let (copy, drafted) = state.withLock { state -> (CachedModel?, DraftedModel?) in
+      guard let entry = state.visibleEntry(of: key, as: resource) else { return (nil, nil) }
+      return (entry.copy, entry.drafted(over: entry.copy))
+    }
+    guard copy?.isVisible(to: resource) ?? true else { return nil }
+    return drafted.map(\.model) ?? copy?.model
+  }
+
+  /// Returns the model in memory without pending drafts, fresh or stale; `nil` if there is none.
+  func confirmed(_ resource: Resource) -> AnyModel? {
+    guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
+    let (copy, drafted) = state.withLock { state -> (CachedModel?, DraftedModel?) in
+      guard let entry = state.visibleEntry(of: key, as: resource) else { return (nil, nil) }
+      return (entry.copy, entry.isForgotten ? nil : entry.drafts?.confirmed(over: entry.copy?.model))
+    }
+    guard copy?.isVisible(to: resource) ?? true else { return nil }
+    return drafted.map(\.model) ?? copy?.model
   }
 
   func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
@@ -149,8 +165,9 @@ extension ReactorEngine {
   func response(to resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> EngineResponse {
     let key = try flow.key(resource)
     let known = state.withLock { $0.memory.entries[key]?.copy }
-    let copy = try await read(resource, policy)
-    return try response(copy, origin: copy === known ? .memory : copy.origin, to: resource)
+    let shown = try await read(resource, policy)
+    let origin = shown.copy === known ? .memory : shown.copy.origin
+    return try response(shown.resolved(), origin: origin, to: resource)
   }
 
   /// Sends a request that may change something, and returns the model with its exchange.
@@ -158,7 +175,7 @@ extension ReactorEngine {
     try response(try await send(resource), origin: .network, to: resource)
   }
 
-  private func read(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> CachedModel {
+  private func read(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> ShownModel {
     guard resource.readsOnly else {
       throw .invalidResource(
         "\(resource.method.rawValue) may change something; use send(_:), or set isReadOnly if it only reads")

@@ -102,6 +102,10 @@ final class Subscriber {
 /// it without the lock.
 struct KeySnapshot: Sendable {
   var copy: CachedModel?
+  /// The copy with its drafts, to be computed without the lock; `nil` if there are none.
+  var drafted: DraftedModel?
+  /// The drafts that no server has accepted yet.
+  var pending: [Draft] = []
   var error: ReactorError?
   var fetchStatus: FetchStatus
   var progress: TransferProgress?

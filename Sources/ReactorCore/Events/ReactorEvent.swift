@@ -64,6 +64,11 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A value was written locally. Memory and streams have it. ``ReactorEvent/Kind/saved(bytes:)``
     /// follows if it is persisted.
     case savedLocally
+    /// A draft lies over the value until the server has answered the write that it belongs to.
+    case drafted
+    /// The write of a draft has ended. An accepted draft stays until a newer value replaces its
+    /// base; any other is gone.
+    case draftEnded(isAccepted: Bool)
     /// The copy was declared stale by an invalidation, or by a request that changed the resource.
     case invalidated
     /// The resource was removed from memory. Its record is removed from disk next.
@@ -111,6 +116,8 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .superseded: "superseded, the result is not stored"
     case .cancelled: "cancelled, nobody waits"
     case .savedLocally: "saved locally"
+    case .drafted: "drafted"
+    case .draftEnded(let isAccepted): isAccepted ? "draft accepted" : "draft removed"
     case .invalidated: "invalidated"
     case .removed: "removed"
     case .evicted: "evicted from memory"

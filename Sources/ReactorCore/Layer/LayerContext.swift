@@ -16,6 +16,11 @@ final class LayerContext: Sendable {
   let isLoopback: Bool
   let events: EventHub
   let generations = Generations()
+  /// The changes that the server has yet to confirm.
+  let drafts = DraftTable()
+  let sendings = SendingGate()
+  /// The turns of writes of one resource.
+  let writeTurns = KeyedAsyncLock()
   let gate = KeyedAsyncLock()
   /// The keys that have changed, for an inspector.
   let changes = KeyChanges()
@@ -62,6 +67,7 @@ final class LayerContext: Sendable {
   @concurrent func removeAll() async throws(ReactorError) {
     let removal = generations.beginRemoval(of: nil)
     let number = generations.fenceAll()
+    drafts.removeAll()
     announce(.removedAll)
     try await carryOut(nil) { [cache, scope, generations] in
       defer { removal.end() }
@@ -129,6 +135,11 @@ enum LayerChange: Sendable {
   /// on disk. Reactors of other types have copies that are out of date.
   case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
+  case drafted(DraftChange)
+  /// A write of the key is being sent.
+  case sendingBegan(RecordKey)
+  /// A write of the key has its outcome, or will not be sent.
+  case sendingEnded(RecordKey)
   case removed(RecordKey)
   case removedAll
 }

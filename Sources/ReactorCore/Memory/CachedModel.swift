@@ -81,6 +81,13 @@ final class CachedModel: Sendable {
       generation: generation)
   }
 
+  /// Returns the same exchange with another model: the one that its drafts make of it.
+  func showing(_ model: AnyModel) -> CachedModel {
+    CachedModel(
+      key, model, fetchedAt: fetchedAt, headBox, origin: origin, freshness: freshness, cost: cost, lead: lead,
+      generation: generation)
+  }
+
   /// Returns `true` if both copies hold the same instance of a model, however fresh they are. A 304
   /// confirms a model and is not a new value.
   func isSameValue(as other: CachedModel?) -> Bool { other.map { model.isSame(as: $0.model) } ?? false }

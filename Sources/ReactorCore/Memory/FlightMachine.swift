@@ -82,6 +82,9 @@ struct FlightMachine: Sendable {
     }
   }
 
+  /// A Boolean value that indicates whether a caller waits, and not only streams or the layer.
+  var hasCaller: Bool { waiters.hasCaller }
+
   /// A Boolean value that indicates whether a background revalidation is under way.
   var hasBackgroundWaiter: Bool { waiters.contains(Self.background) }
 
@@ -314,6 +317,8 @@ struct FlightWaiters: Sendable {
 
   /// The waits of those waiters whose tasks work for an owner.
   var waits: [LockOwner.Wait] { places.values.compactMap(\.waiter.wait) }
+
+  var hasCaller: Bool { places.values.contains { $0.waiter.kind == .caller } }
 
   func contains(_ id: FlightMachine.WaiterID) -> Bool { places[id] != nil }
 

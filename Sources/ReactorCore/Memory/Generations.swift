@@ -99,6 +99,15 @@ final class Generations: Sendable {
   /// response does.
   func beginInvalidation(_ key: RecordKey) -> Ticket { draw(key, fences: true, isChange: false) }
 
+  /// Draws a number that is later than all others, for an operation that leaves the records as they
+  /// are.
+  func next() -> Generation {
+    state.withLock { state in
+      state.last += 1
+      return state.last
+    }
+  }
+
   /// The number of keys that have operations under way.
   var activeKeys: Int { state.withLock { $0.floors.count } }
 

@@ -68,7 +68,7 @@ struct ModelMemory<Entry: MemoryEntry> {
 
   /// Publishes the copy of `entry` to readers. Call it after each change of the copy.
   func publish(_ entry: Entry) {
-    for alias in entry.use.aliases { hits.set(entry.copy, for: alias) }
+    for alias in entry.use.aliases { hits.set(entry.readable, for: alias) }
   }
 
   /// Updates the set of unused entries. Call it after each change of `entry`, which may have gained
@@ -92,7 +92,7 @@ struct ModelMemory<Entry: MemoryEntry> {
       hits.set(nil, for: oldest)
     }
     entry.use.aliases.append(resource)
-    hits.set(entry.copy, for: resource)
+    hits.set(entry.readable, for: resource)
   }
 
   private static var maximumAliases: Int { 8 }
@@ -168,8 +168,9 @@ protocol MemoryEntry: AnyObject {
   /// A Boolean value that indicates whether an observer or a waiter needs the entry. It then stays
   /// in memory.
   var isPinned: Bool { get }
-  /// The copy that readers find; `nil` if there is no model.
-  var copy: CachedModel? { get }
+  /// The copy that readers find without the lock; `nil` if there is no model, or if a draft changes
+  /// it.
+  var readable: CachedModel? { get }
   var use: MemoryUse { get set }
 }
 

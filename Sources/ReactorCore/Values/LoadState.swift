@@ -32,6 +32,12 @@ public struct LoadState<Value> {
   /// come from different sequences.
   public var valueRevision: UInt64
 
+  /// The numbers of the writes that ``value`` shows and that no server has confirmed yet, in the
+  /// order in which they were made; see ``Reactor/mutate(_:by:answer:draft:)``.
+  ///
+  /// A screen can mark such a value, for example with a clock beside a comment.
+  public var drafts: [UUID] = []
+
   /// A Boolean value that indicates whether the value was removed, as at sign-out, and has been
   /// neither fetched nor written since.
   public var isRemoved = false
@@ -114,6 +120,7 @@ extension LoadState {
       value: value, error: error, fetchStatus: fetchStatus, origin: origin, fetchedAt: fetchedAt, isStale: isStale,
       progress: progress, revision: revision, valueRevision: valueRevision)
     state.isRemoved = isRemoved
+    state.drafts = drafts
     return state
   }
 }

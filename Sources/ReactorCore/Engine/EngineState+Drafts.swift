@@ -1,0 +1,71 @@
+import Foundation
+
+extension EngineState {
+  /// Shows, accepts or removes a draft over the key's copy.
+  mutating func drafted(_ change: DraftChange) {
+    let draft = change.draft
+    guard draft.model == model, let entry = memory.entries[draft.key] else { return }
+    if entry.drafts == nil {
+      guard case .added = change else { return }
+      entry.begin(with: layer.drafts.drafts(of: draft.key, for: model))
+    } else {
+      entry.redraw { drafts in
+        switch change {
+        case .added: drafts.add(draft, over: entry.copy)
+        case .accepted: drafts.accept(draft, over: entry.copy)
+        case .removed: drafts.remove(draft, over: entry.copy)
+        }
+      }
+    }
+    // Without a base, the value that a draft makes is the only one there is.
+    if case .added = change, entry.copy == nil { entry.showToAll() }
+    memory.publish(entry)
+    publishChanges(of: entry)
+  }
+
+  /// Holds the requests for `key` while a write of it is being sent. A request under way begins
+  /// again after the write.
+  mutating func sendingBegan(_ key: RecordKey, at now: Date) {
+    guard let entry = memory.entries[key], let flight = entry.flight else { return }
+    if flight.held == nil, flight.machine.phase == .requesting { restart(entry, because: .change, at: now) }
+    entry.flight?.isOwed = true
+    publishChanges(of: entry)
+  }
+
+  /// Begins the request that a write has held, or gives it a pass if it is yet to come.
+  mutating func sendingEnded(_ key: RecordKey) {
+    guard let entry = memory.entries[key], let flight = entry.flight else { return }
+    if flight.isOwed, flight.pass == nil, flight.machine.hasCaller { flight.pass = layer.sendings.pass(for: key) }
+    release(entry)
+    publishChanges(of: entry)
+  }
+
+  /// Begins the held request of `entry` if it may begin by now.
+  mutating func release(_ entry: Entry) {
+    guard let flight = entry.flight, let held = flight.held else { return }
+    let hasCaller = flight.machine.hasCaller
+    guard layer.sendings.admits(entry.key, hasCaller: hasCaller) else { return }
+    if hasCaller, flight.pass == nil { flight.pass = layer.sendings.pass(for: entry.key) }
+    flight.held = nil
+    effects.append(.start(held))
+  }
+
+  /// Returns `true` if `step` must wait for a write of its key.
+  func holds(_ step: FlightStep, _ flight: Flight) -> Bool {
+    guard case .request = step.step, flight.pass == nil else { return false }
+    return !layer.sendings.admits(step.key, hasCaller: flight.machine.hasCaller)
+  }
+}
+
+/// A change of a layer's drafts.
+enum DraftChange: Sendable {
+  case added(Draft)
+  case accepted(Draft)
+  case removed(Draft)
+
+  var draft: Draft {
+    switch self {
+    case .added(let draft), .accepted(let draft), .removed(let draft): draft
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+
+extension ReactorEngine {
+  /// A write that shows a draft while it is sent.
+  struct DraftedWrite: Sendable {
+    let draft: Draft
+    let request: Resource
+    let requestKey: RecordKey
+    /// The flow that parses the answer.
+    let answer: ReactorFlow<AnyModel>
+
+    /// The keys whose requests wait while the write is sent.
+    var keys: Set<RecordKey> { [draft.key, .get(requestKey)] }
+  }
+
+  /// Shows `draft` over `resource` and sends `request`. Writes of one resource are sent one after
+  /// the other.
+  func mutate<Model: Sendable>(
+    _ resource: Resource, by request: Resource, through answer: ReactorFlow<AnyModel>,
+    draft body: @escaping @Sendable (Model?) -> Model?
+  ) async throws(ReactorError) -> AnyModel {
+    let key = try readable(resource)
+    guard !request.readsOnly else {
+      throw .invalidResource(
+        "\(request.method.rawValue) only reads, so no draft goes with it; set isReadOnly to false if it changes something"
+      )
+    }
+    let draft = Draft(id: UUID(), key: key, of: Model.self, body)
+    let write = DraftedWrite(
+      draft: draft, request: request, requestKey: try answer.key(request), answer: answer)
+    guard flow.isReachable else { throw .noConnectivity }
+    guard !Task.isCancelled else { throw .cancelled }
+    layer.sendings.expect(write.keys)
+    layer.show([draft])
+    append(key, .drafted)
+    layer.events.deliver()
+    // Computed here, so that whoever reads next finds it done.
+    _ = cached(resource)
+    let wait = LockOwner.wait()
+    defer { wait?.end() }
+    let outcome = await OneShot<Sent.Outcome>.value(
+      on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
+    ) { await self.perform(write) }
+    return try outcome.get().model
+  }
+
+  /// Returns the flow that sends a write and parses its answer.
+  func flow<Answer: Sendable>(answering type: Answer.Type) throws(ReactorError) -> ReactorFlow<AnyModel> {
+    guard let backend = layer.backend else {
+      throw .invalidResource("a flow of closures has no backend to send a write to; use save(_:for:) instead")
+    }
+    return ReactorFlow<Answer>(layer: layer, backend: backend, parser: nil, configuration: flow.configuration).erased
+  }
+
+  private func perform(_ write: DraftedWrite) async -> Sent.Outcome {
+    do {
+      return try await layer.writeTurns.with(write.draft.key) { await send(write) }
+    } catch {
+      // Its turn never came, so the server knows nothing of it.
+      layer.withdraw([write.draft])
+      layer.cancelSending(write.keys)
+      end(write, isAccepted: false)
+      return .failure(ReactorError(error, wrap: ReactorError.network))
+    }
+  }
+
+  private func send(_ write: DraftedWrite) async -> Sent.Outcome {
+    await layer.beginSending(write.keys)
+    let sent = await exchange(write.request, write.requestKey, through: write.answer)
+    var changed = sent.changed
+    if sent.isAccepted {
+      layer.accept([write.draft], at: now)
+    } else {
+      layer.withdraw([write.draft])
+    }
+    if sent.leavesDoubt, !changed.contains(write.draft.key) { changed.append(write.draft.key) }
+    end(write, isAccepted: sent.isAccepted)
+    await invalidate(changed)
+    layer.endSending(write.keys)
+    return sent.outcome
+  }
+
+  private func end(_ write: DraftedWrite, isAccepted: Bool) {
+    append(write.draft.key, .draftEnded(isAccepted: isAccepted))
+    layer.events.deliver()
+  }
+}
+
+extension ReactorEngine.Sent {
+  /// A Boolean value that indicates whether the server's value may differ from the base: the
+  /// request was accepted, its outcome is unknown, or the refusal says that the base is out of
+  /// date.
+  fileprivate var leavesDoubt: Bool {
+    guard !isAccepted, case .failure(let error) = outcome else { return true }
+    switch error {
+    case .server(let response, _):
+      return response.status.kind == .serverError || [404, 409, 410, 412].contains(response.status.code)
+    case .noConnectivity, .invalidResource, .authentication, .deadlock, .notCached: return false
+    case .parser(let error): return error.reason != .unsupported
+    case .cancelled, .timedOut, .network, .persistence: return true
+    }
+  }
+}

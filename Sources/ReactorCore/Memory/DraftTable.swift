@@ -1,0 +1,140 @@
+package import Foundation
+import Synchronization
+
+/// A change that a caller has asked the server for, shown over a cached value until the server's
+/// own value has it.
+///
+/// A draft is a function, not a value: it is applied to each new base. Nothing is ever undone. A
+/// draft that the server refuses is left out of the next computation.
+package final class Draft: Sendable {
+  /// The number of the write. The drafts of one write on several keys share it.
+  package let id: UUID
+  package let key: RecordKey
+  /// The type of the values that it applies to.
+  let model: ObjectIdentifier
+  let apply: @Sendable (AnyModel?) -> AnyModel?
+  private let state = Mutex(State())
+
+  private struct State {
+    var order: UInt64 = 0
+    var accepted: Acceptance?
+  }
+
+  struct Acceptance: Sendable {
+    /// The generation of the acceptance. A value that was requested later has the change.
+    let number: Generation
+    /// The wall clock's time, for records that no generation orders.
+    let date: Date
+  }
+
+  /// Creates a draft of a value that may be absent.
+  ///
+  /// - Parameter body: returns the changed value; `nil` for none. It runs without a lock, on the
+  ///   executor of the first reader, and again for each newer base.
+  package init<Model: Sendable>(
+    id: UUID, key: RecordKey, of model: Model.Type, _ body: @escaping @Sendable (Model?) -> Model?
+  ) {
+    self.id = id
+    self.key = key
+    self.model = ObjectIdentifier(model)
+    apply = { base in body(base?.model(as: Model.self)).map { AnyModel($0) } }
+  }
+
+  /// The place in the order of submission; zero before the draft is in a table.
+  var order: UInt64 { state.withLock(\.order) }
+  /// The acceptance; `nil` while the draft is pending.
+  var acceptance: Acceptance? { state.withLock(\.accepted) }
+
+  fileprivate func add(at order: UInt64) { state.withLock { $0.order = order } }
+  fileprivate func accept(_ acceptance: Acceptance) { state.withLock { $0.accepted = acceptance } }
+}
+
+/// The drafts of a layer, by key.
+///
+/// A reactor reads those of a key when it makes the key's entry, and follows
+/// ``LayerChange/drafted(_:_:)`` from then on. The order of locks is engine, table, draft.
+final class DraftTable: Sendable {
+  private struct State {
+    var lastOrder: UInt64 = 0
+    var drafts: [RecordKey: [Draft]] = [:]
+    /// The accepted drafts in the order of their acceptance, with the times at which the table
+    /// forgets them.
+    var accepted: [(draft: Draft, until: ContinuousClock.Instant)] = []
+  }
+
+  private let state = Mutex(State())
+  /// The number of keys with drafts. Most layers have none, and need not lock.
+  private let count = Atomic<Int>(0)
+
+  /// The time for which an accepted draft is kept for reactors that have yet to load a newer base.
+  static let keepsAccepted: Duration = .seconds(600)
+
+  var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+  /// Returns the drafts of `key` for values of one type, in no particular order.
+  func drafts(of key: RecordKey, for model: ObjectIdentifier) -> [Draft] {
+    guard !isEmpty else { return [] }
+    return state.withLock { $0.drafts[key]?.filter { $0.model == model } ?? [] }
+  }
+
+  /// Adds pending drafts after all others.
+  func add(_ drafts: [Draft]) {
+    state.withLock { state in
+      for draft in drafts {
+        state.lastOrder += 1
+        draft.add(at: state.lastOrder)
+        state.drafts[draft.key, default: []].append(draft)
+      }
+      count.store(state.drafts.count, ordering: .releasing)
+    }
+  }
+
+  /// Turns a pending draft into an accepted one.
+  ///
+  /// - Returns: `false` if the draft was removed meanwhile.
+  func accept(_ draft: Draft, _ acceptance: Draft.Acceptance) -> Bool {
+    let now = ContinuousClock.now
+    let (isAccepted, forgotten) = state.withLock { state -> (Bool, [Draft]) in
+      let forgotten = state.accepted.prefix { $0.until <= now }.map(\.draft)
+      state.accepted.removeFirst(forgotten.count)
+      for draft in forgotten { Self.remove(draft, from: &state) }
+      // The oldest pending draft is usually the one, near the beginning.
+      let isHere = state.drafts[draft.key]?.contains { $0 === draft } == true
+      if isHere {
+        draft.accept(acceptance)
+        state.accepted.append((draft, now + Self.keepsAccepted))
+      }
+      count.store(state.drafts.count, ordering: .releasing)
+      return (isHere, forgotten)
+    }
+    // Released without the lock: the closures are the user's.
+    withExtendedLifetime(forgotten) {}
+    return isAccepted
+  }
+
+  /// Removes drafts, which the caller retains.
+  func remove(_ drafts: [Draft]) {
+    state.withLock { state in
+      for draft in drafts { Self.remove(draft, from: &state) }
+      count.store(state.drafts.count, ordering: .releasing)
+    }
+  }
+
+  func removeAll() {
+    let old = state.withLock { state in
+      defer {
+        state.drafts = [:]
+        state.accepted = []
+        count.store(0, ordering: .releasing)
+      }
+      return (state.drafts, state.accepted)
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  private static func remove(_ draft: Draft, from state: inout State) {
+    guard let index = state.drafts[draft.key]?.firstIndex(where: { $0 === draft }) else { return }
+    state.drafts[draft.key]?.remove(at: index)
+    if state.drafts[draft.key]?.isEmpty == true { state.drafts[draft.key] = nil }
+  }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Synchronization
+
+/// A base with drafts applied. It is computed by the first reader, without a lock, and once for all
+/// of them.
+final class DraftedModel: Sendable {
+  private let base: AnyModel?
+  private let drafts: [Draft]
+  private let result = Mutex<AnyModel??>(nil)
+
+  init(_ base: AnyModel?, _ drafts: [Draft]) {
+    self.base = base
+    self.drafts = drafts
+  }
+
+  /// The value with its drafts; `nil` if a draft has removed it, or there is none.
+  var model: AnyModel? {
+    if let known = result.withLock(\.self) { return known }
+    let model = drafts.reduce(base) { $1.apply($0) }
+    // Two readers may compute it at once. The first result counts, so that all show the same
+    // instance.
+    return result.withLock { result in
+      if let known = result { return known }
+      result = .some(model)
+      return model
+    }
+  }
+
+  /// Returns this value with another draft. What is computed already is not computed again.
+  func adding(_ draft: Draft) -> DraftedModel {
+    if let known = result.withLock(\.self) { return DraftedModel(known, [draft]) }
+    return DraftedModel(base, drafts + [draft])
+  }
+}
+
+/// The drafts over one key's copy in one reactor. Guarded by the reactor's lock; most keys have
+/// none.
+///
+/// The shown value is the base, then the accepted drafts in the order of their acceptance, then the
+/// pending drafts in the order of their submission.
+final class KeyDrafts {
+  private var accepted: [Draft] = []
+  private(set) var pending: [Draft] = []
+  private(set) var shown: DraftedModel
+  private var dropped: [any Sendable] = []
+
+  init(_ drafts: [Draft], over base: CachedModel?) {
+    shown = DraftedModel(nil, [])
+    for draft in drafts { place(draft) }
+    redraw(over: base)
+  }
+
+  var isEmpty: Bool { accepted.isEmpty && pending.isEmpty }
+  var all: [Draft] { accepted + pending }
+
+  /// The base with the accepted drafts alone.
+  func confirmed(over base: AnyModel?) -> DraftedModel { DraftedModel(base, accepted) }
+
+  /// Returns another copy with the same drafts: a variant that one stream shows.
+  func drawn(over other: CachedModel?) -> DraftedModel { DraftedModel(other?.model, all) }
+
+  /// Adds a draft, unless it is here already.
+  ///
+  /// - Returns: `true` if the shown value may have changed.
+  func add(_ draft: Draft, over base: CachedModel?) -> Bool {
+    guard draft.acceptance == nil, pending.last.map({ $0.order < draft.order }) ?? true else {
+      guard !all.contains(where: { $0 === draft }) else { return false }
+      place(draft)
+      redraw(over: base)
+      return true
+    }
+    pending.append(draft)
+    shown = shown.adding(draft)
+    return true
+  }
+
+  /// Moves a draft that the server has accepted. For the oldest pending draft, the functions and
+  /// their order stay the same, so nothing is computed.
+  ///
+  /// - Returns: `true` if the shown value may have changed.
+  func accept(_ draft: Draft, over base: CachedModel?) -> Bool {
+    guard let acceptance = draft.acceptance, let index = pending.firstIndex(where: { $0 === draft }) else {
+      return false
+    }
+    pending.remove(at: index)
+    let isLast = accepted.last?.acceptance.map { $0.number < acceptance.number } ?? true
+    place(draft)
+    guard index > 0 || !isLast else { return false }
+    redraw(over: base)
+    return true
+  }
+
+  func remove(_ draft: Draft, over base: CachedModel?) -> Bool {
+    let count = accepted.count + pending.count
+    pending.removeAll { $0 === draft }
+    accepted.removeAll { $0 === draft }
+    guard accepted.count + pending.count < count else { return false }
+    redraw(over: base)
+    return true
+  }
+
+  /// Puts the drafts over a new base, without the accepted ones that the base has: it was requested
+  /// or written after their acceptance.
+  ///
+  /// - Returns: `true` if the shown value may have changed.
+  func rebase(on base: CachedModel?, isNewValue: Bool) -> Bool {
+    let number = base?.generation ?? 0
+    let isFewer = drop { $0.number < number }
+    guard isFewer || isNewValue else { return false }
+    redraw(over: base)
+    return true
+  }
+
+  /// Drops the accepted drafts that a loaded base has.
+  ///
+  /// - Parameters:
+  ///   - number: the number of the latest change on disk when the base was read; zero if unknown.
+  ///     The dates count then.
+  ///   - now: the wall clock's time. A base that claims to be from later is not trusted.
+  func rebase(onLoaded base: CachedModel, from number: Generation, at now: Date) -> Bool {
+    let isFewer = drop { acceptance in
+      number > 0 ? acceptance.number < number : acceptance.date < base.askedAt && base.askedAt <= now
+    }
+    if isFewer { redraw(over: base) }
+    return isFewer
+  }
+
+  /// Returns the drafts that were dropped since the last call, to be released without the lock.
+  func consumeDropped() -> [any Sendable] {
+    defer { dropped = [] }
+    return dropped
+  }
+
+  private func drop(where isMeant: (Draft.Acceptance) -> Bool) -> Bool {
+    let isGone = accepted.map { $0.acceptance.map(isMeant) ?? false }
+    guard isGone.contains(true) else { return false }
+    dropped += zip(accepted, isGone).filter(\.1).map(\.0)
+    accepted = zip(accepted, isGone).filter { !$1 }.map(\.0)
+    return true
+  }
+
+  private func redraw(over base: CachedModel?) { shown = DraftedModel(base?.model, all) }
+
+  private func place(_ draft: Draft) {
+    if let number = draft.acceptance?.number {
+      let index = accepted.lastIndex { $0.acceptance?.number ?? 0 < number }.map { $0 + 1 } ?? 0
+      accepted.insert(draft, at: index)
+    } else {
+      let index = pending.lastIndex { $0.order < draft.order }.map { $0 + 1 } ?? 0
+      pending.insert(draft, at: index)
+    }
+  }
+}
