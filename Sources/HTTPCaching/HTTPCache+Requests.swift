@@ -191,6 +191,12 @@ extension HTTPCache {
         do { try await invalidate(key, at: now) } catch { failure = error }
       }
     }
+    let groups = CacheGroups.invalidated(by: response, to: method)
+    if !groups.isEmpty, let origin = URL(string: exchange.key.url) {
+      do {
+        for key in try await self.keys(ofGroups: groups, in: nil, origin: origin) { try await invalidate(key, at: now) }
+      } catch { failure = error }
+    }
     if let failure { throw failure }
     guard isOfTheTarget(record.head, exchange) else { return }
     try await save(record, for: exchange.key)

@@ -128,6 +128,26 @@ public final class ModelLayer: Sendable {
   /// - Throws: The errors of ``Reactor/send(_:)``.
   public func send(_ resource: Resource) async throws(ReactorError) { try await reactor(Void.self).send(resource) }
 
+  /// Declares resources stale, in memory and on disk, for every model type.
+  ///
+  /// ```swift
+  /// await layer.invalidate(.group("feed"), .under("posts"))
+  /// ```
+  ///
+  /// Open streams fetch again, and requests in flight begin again. A response under way that turns
+  /// out to belong to one of the groups arrives stale.
+  ///
+  /// The method returns when the disk is marked too. To find groups and paths there, it lists the
+  /// layer's records. If that fails, or a record cannot be marked, an event reports it
+  /// (``ReactorEvent/Kind/saveFailed(_:)``). A resource that cannot be requested is ignored.
+  public func invalidate(_ resources: ResourceSet...) async {
+    let secret = layer.configuration.secretQueryItems
+    let set = KeySet(resources) { resource throws(ReactorError) in
+      try layer.keys.key(resource, secretQueryItems: secret)
+    }
+    await layer.invalidate(set)
+  }
+
   /// Signs the user out: discards the credential, then everything stored, as ``removeAll()`` does.
   ///
   /// A credential refresh in flight is dropped, waiting callers get ``ReactorError/cancelled``, and

@@ -86,7 +86,8 @@
         let bytes = Data.fromDatabaseValue(row[3]), let head = try? head(Array(bytes), size),
         let key = RecordKey(identity: head.identity), key.digest == digest
       else { return nil }
-      var entry = RecordEntry(key: key, size: size, fetchedAt: head.receivedAt, freshUntil: head.freshUntil)
+      var entry = RecordEntry(
+        key: key, size: size, fetchedAt: head.receivedAt, freshUntil: head.freshUntil, groups: head.groups)
       if let used = Double.fromDatabaseValue(row[1]) { entry.lastUsedAt = Date(timeIntervalSinceReferenceDate: used) }
       return entry
     }

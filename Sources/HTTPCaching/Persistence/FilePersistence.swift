@@ -228,7 +228,7 @@ extension FilePersistence {
     return RecordEntry(
       key: key, size: file.status.size, fetchedAt: file.head.receivedAt,
       lastUsedAt: file.status.modified.date,
-      freshUntil: file.head.freshUntil)
+      freshUntil: file.head.freshUntil, groups: file.head.groups)
   }
 }
 

@@ -105,7 +105,8 @@ public final class MemoryPersistence: Persistence {
     // Sorted, so that every run has the same order.
     return stored.sorted { $0.key.identity < $1.key.identity }.map { key, record in
       RecordEntry(
-        key: key, size: record.body.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil)
+        key: key, size: record.body.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil,
+        groups: record.head.groups)
     }
   }
 }

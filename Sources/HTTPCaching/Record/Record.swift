@@ -142,14 +142,21 @@ public struct RecordEntry: Sendable, Hashable {
   public var lastUsedAt: Date?
   /// The end of the record's freshness, as in ``Record/Head/freshUntil``.
   public var freshUntil: Date?
+  /// The groups of the record, as in ``Record/Head/groups``; `nil` where the store does not list
+  /// them. An ``HTTPCache`` then loads the record to find out.
+  public var groups: Set<String>?
 
   /// Creates an entry from its parts.
-  public init(key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil, freshUntil: Date? = nil) {
+  public init(
+    key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil, freshUntil: Date? = nil,
+    groups: Set<String>? = nil
+  ) {
     self.key = key
     self.size = size
     self.fetchedAt = fetchedAt
     self.lastUsedAt = lastUsedAt
     self.freshUntil = freshUntil
+    self.groups = groups
   }
 }
 

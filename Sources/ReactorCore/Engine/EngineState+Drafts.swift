@@ -56,16 +56,3 @@ extension EngineState {
     return !layer.sendings.admits(step.key, hasCaller: flight.machine.hasCaller)
   }
 }
-
-/// A change of a layer's drafts.
-enum DraftChange: Sendable {
-  case added(Draft)
-  case accepted(Draft)
-  case removed(Draft)
-
-  var draft: Draft {
-    switch self {
-    case .added(let draft), .accepted(let draft), .removed(let draft): draft
-    }
-  }
-}

@@ -66,16 +66,15 @@ extension ReactorEngine {
 
   private func send(_ write: DraftedWrite) async -> Sent.Outcome {
     await layer.beginSending(write.keys)
-    let sent = await exchange(write.request, write.requestKey, through: write.answer)
-    var changed = sent.changed
+    var sent = await exchange(write.request, write.requestKey, through: write.answer)
     if sent.isAccepted {
       layer.accept([write.draft], at: now)
     } else {
       layer.withdraw([write.draft])
     }
-    if sent.leavesDoubt, !changed.contains(write.draft.key) { changed.append(write.draft.key) }
+    if sent.leavesDoubt, !sent.changed.contains(write.draft.key) { sent.changed.append(write.draft.key) }
     end(write, isAccepted: sent.isAccepted)
-    await invalidate(changed)
+    await invalidate(sent)
     layer.endSending(write.keys)
     return sent.outcome
   }

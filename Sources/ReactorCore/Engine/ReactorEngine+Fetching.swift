@@ -112,7 +112,7 @@ extension ReactorEngine {
     }
     step.ticket.send()
     do {
-      try await finish(step, flow.network(step.resource, context), lead: lead)
+      try await finish(step, flow.network(step.resource, context).marked(by: layer.groupMarks, step.ticket), lead: lead)
     } catch {
       fail(step, ReactorError(error, wrap: ReactorError.network))
     }

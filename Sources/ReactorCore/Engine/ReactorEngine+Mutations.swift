@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import HTTPTypesFoundation
 import Synchronization
 
 extension ReactorEngine {
@@ -20,7 +21,7 @@ extension ReactorEngine {
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) {
       let sent = await self.exchange(resource, key, through: self.flow)
-      await self.invalidate(sent.changed)
+      await self.invalidate(sent)
       return sent.outcome
     }
     return try outcome.get()
@@ -33,6 +34,8 @@ extension ReactorEngine {
     var outcome: Outcome
     /// The keys that the request has made stale.
     var changed: [RecordKey] = []
+    /// The groups that the responses have made stale (RFC 9875).
+    var groups: Set<String> = []
     /// A Boolean value that indicates whether the server has accepted the request, even if its
     /// response could not be read.
     var isAccepted = false
@@ -48,12 +51,13 @@ extension ReactorEngine {
       let answer = snapshot.head.map { HTTPResponse(status: $0.status, headerFields: $0.fields) }
       return Sent(
         outcome: .success(CachedModel(snapshot, of: key, origin: .network)),
-        changed: changed(by: trail, key, isAccepted: true, answer), isAccepted: true)
+        changed: changed(by: trail, key, isAccepted: true, answer), groups: groups(by: trail, key, answer),
+        isAccepted: true)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       append(key, .failed(error))
       layer.events.deliver()
-      var sent = Sent(outcome: .failure(error))
+      var sent = Sent(outcome: .failure(error), groups: groups(by: trail, key, nil))
       switch error {
       // Nothing was sent.
       case .parser(let error) where error.reason == .unsupported: return sent
@@ -65,6 +69,7 @@ extension ReactorEngine {
       case .server(let response, _):
         sent.isAccepted = Invalidation.isAcceptance(response)
         sent.changed = changed(by: trail, key, isAccepted: sent.isAccepted, response)
+        sent.groups = groups(by: trail, key, response)
       default: sent.changed = changed(by: trail, key, isAccepted: false, nil)
       }
       return sent
@@ -93,12 +98,25 @@ extension ReactorEngine {
     return keys
   }
 
-  /// Invalidates the keys in a separate task: if the caller is cancelled after the server's
-  /// acceptance, the change has still happened.
-  func invalidate(_ keys: [RecordKey]) async {
-    guard !keys.isEmpty else { return }
+  /// Returns the groups that the responses of a change make stale, of the base URL's origin alone
+  /// (RFC 9875 §3).
+  private func groups(by trail: RedirectTrail, _ key: RecordKey, _ answer: HTTPResponse?) -> Set<String> {
+    let hops = trail.hops
+    if hops.isEmpty { return answer.map { CacheGroups.invalidated(by: $0, to: key.method) } ?? [] }
+    let origin = try? layer.backend?.base.get().origin
+    return hops.reduce(into: []) { groups, hop in
+      guard origin == nil || hop.request.url.flatMap(WebOrigin.init) == origin else { return }
+      groups.formUnion(CacheGroups.invalidated(by: hop.response, to: hop.request.method))
+    }
+  }
+
+  /// Invalidates what a request has made stale, in a separate task: if the caller is cancelled
+  /// after the server's acceptance, the change has still happened.
+  func invalidate(_ sent: Sent) async {
+    guard !sent.changed.isEmpty || !sent.groups.isEmpty else { return }
     await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority, for: LockOwner.current) {
-      for key in keys { await self.invalidateURL(of: key) }
+      for key in sent.changed { await self.invalidateURL(of: key) }
+      await self.layer.invalidate(KeySet(groups: sent.groups))
     }.value
   }
 

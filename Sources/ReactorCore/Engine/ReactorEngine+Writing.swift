@@ -144,6 +144,15 @@ extension ReactorEngine: LayerReactor {
     }
   }
 
+  func keys(in set: KeySet) -> [RecordKey] {
+    state.withLock { state in
+      state.memory.entries.values.filter { entry in
+        set.contains(entry.key) || entry.use.aliases.contains { set.contains(groups: $0.groups) }
+          || set.contains(groups: entry.copy?.head?.groups ?? [])
+      }.map(\.key)
+    }
+  }
+
   func keys(of url: String) -> [RecordKey] {
     state.withLock { $0.memory.entries.keys.filter { $0.isOf(url: url) } }
   }

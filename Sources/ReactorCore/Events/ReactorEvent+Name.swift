@@ -10,6 +10,8 @@ extension ReactorEvent.Kind {
     case parsed, pruned, duplicateMembers, saved, saveFailed, notEncoded
     /// A flight that waits, or that ends without its response.
     case paused, superseded, cancelled
+    /// A draft over a value, and the end of its write.
+    case drafted, draftEnded
     /// A local change, an eviction, a failure, or the loss of events.
     case savedLocally, invalidated, removed, evicted, failed, dropped
   }
@@ -38,6 +40,8 @@ extension ReactorEvent.Kind {
     case .paused: .paused
     case .superseded: .superseded
     case .cancelled: .cancelled
+    case .drafted: .drafted
+    case .draftEnded: .draftEnded
     case .savedLocally: .savedLocally
     case .invalidated: .invalidated
     case .removed: .removed

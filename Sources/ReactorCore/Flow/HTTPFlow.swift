@@ -54,12 +54,14 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     let isConditional = conditional.headerFields != request.headerFields
     let exchange = try await exchange(conditional, isConditional: isConditional, resource, key, context)
     switch judge(exchange, resource, key, stored: isConditional ? head : nil) {
-    case .notModified(let updated):
+    case .notModified(var updated):
+      updated.join(resource.groups)
       return try unchanged(updated, stored: stored, stale: context.stale, key)
     case .received(var record):
       guard record.head.isModel else { throw ReactorError.server(exchange.response, body: exchange.body) }
       // `no-store` in the request forbids storing its response too (RFC 9111 §5.2.1.5).
       if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
+      record.head.join(resource.groups)
       return Snapshot(
         model: try parse(exchange.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
     }
@@ -71,7 +73,8 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     if let record = snapshot.record {
       try await layer.cache.store(record, for: key)
     } else if snapshot.head == nil {
-      let record = try Self.local(snapshot, key, parser)
+      var record = try Self.local(snapshot, key, parser)
+      record.head.join(resource.groups)
       try await layer.cache.store(record, for: key)
       snapshot.receipt?.saved(record.body.count)
     }

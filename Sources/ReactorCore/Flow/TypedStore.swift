@@ -20,6 +20,7 @@ struct TypedStore<Model: Sendable>: Sendable {
     var record = try HTTPFlow.local(snapshot, key, parser)
     // Distinguishes a value of the network step from a local write when it is loaded.
     if let head = snapshot.head { record.head.fields = head.fields }
+    record.head.join(resource.groups)
     try await cache.store(record, for: key)
     snapshot.receipt?.saved(record.body.count)
   }
@@ -38,10 +39,11 @@ struct TypedStore<Model: Sendable>: Sendable {
 extension Record.Head {
   /// The field that marks a model of a custom network step: no server has sent these bytes, and no
   /// user has written them.
-  fileprivate static let fetched: HTTPFields =
-    HTTPField.Name("Reactor-Origin").map { [$0: "network"] } ?? [:]
+  fileprivate static let fetched: HTTPFields = [origin: "network"]
+
+  private static let origin = HTTPField.Name("Reactor-Origin") ?? .from
 
   /// A Boolean value that indicates whether this program wrote the value. It is `false` for a value
   /// of a network step.
-  var isLocalWrite: Bool { localModel != nil && fields != Self.fetched }
+  var isLocalWrite: Bool { localModel != nil && fields[Self.origin] == nil }
 }

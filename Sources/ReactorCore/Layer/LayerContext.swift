@@ -19,6 +19,7 @@ final class LayerContext: Sendable {
   /// The changes that the server has yet to confirm.
   let drafts = DraftTable()
   let sendings = SendingGate()
+  let groupMarks = GroupMarks()
   /// The turns of writes of one resource.
   let writeTurns = KeyedAsyncLock()
   let gate = KeyedAsyncLock()
@@ -149,6 +150,8 @@ protocol LayerReactor: AnyObject, Sendable {
   func layerChanged(_ change: LayerChange)
   /// Returns the keys of a URL in this reactor's memory, whatever their method and identity fields.
   func keys(of url: String) -> [RecordKey]
+  /// Returns the keys in this reactor's memory that are in `set`, by their URL or by their groups.
+  func keys(in set: KeySet) -> [RecordKey]
   /// The keys in this reactor's memory.
   var keys: [RecordKey] { get }
   /// Returns the status of those of `keys` that are in this reactor's memory.

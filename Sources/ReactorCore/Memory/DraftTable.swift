@@ -138,3 +138,16 @@ final class DraftTable: Sendable {
     if state.drafts[draft.key]?.isEmpty == true { state.drafts[draft.key] = nil }
   }
 }
+
+/// A change of a layer's drafts.
+enum DraftChange: Sendable {
+  case added(Draft)
+  case accepted(Draft)
+  case removed(Draft)
+
+  var draft: Draft {
+    switch self {
+    case .added(let draft), .accepted(let draft), .removed(let draft): draft
+    }
+  }
+}

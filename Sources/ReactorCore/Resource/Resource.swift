@@ -122,6 +122,15 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
     get { box.fields.isReadOnly }
     set { change { $0.isReadOnly = newValue } }
   }
+  /// The groups that the resource belongs to, to invalidate them together with
+  /// ``ModelLayer/invalidate(_:)``. Default: none.
+  ///
+  /// They are stored with the record, beside the groups that the server names in `Cache-Groups`
+  /// (RFC 9875). A name has printable ASCII characters; others count in memory alone.
+  public var groups: Set<String> {
+    get { box.fields.groups }
+    set { change { $0.groups = newValue } }
+  }
   /// The `Idempotency-Key` to send, by which a server recognizes a repeated request and carries it
   /// out once. Default: `nil`.
   ///
@@ -198,6 +207,7 @@ extension Resource {
     var freshFor: Duration?
     var isReadOnly: Bool?
     var idempotencyKey: String?
+    var groups: Set<String> = []
 
     /// Returns whether the bytes are equal too: strings that are canonically equivalent in Unicode
     /// compare equal, but make different requests.

@@ -19,6 +19,7 @@ private final class Held: MemoryEntry {
   /// How often somebody has asked for ``isPinned``.
   private(set) var looks = 0
   var use = MemoryUse()
+  var readable: CachedModel? { copy }
   private(set) lazy var copy: CachedModel? = CachedModel(
     Snapshot(model: AnyModel(0), fetchedAt: .distantPast), of: key, origin: .memory)
 
