@@ -49,6 +49,31 @@ struct GenerationRaceTests {
     #expect(try await bench.restarted().notes.fetch("note").text == "server's")
   }
 
+  @Test func `an overtaken response is newer than a copy loaded before its request, though the clock was set back`()
+    async throws
+  {
+    let bench = Bench()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "stored").json, fields: [.cacheControl: "max-age=600"]))
+    _ = try await bench.notes.fetch("note")
+    let restarted = bench.restarted()
+    let notes = restarted.notes
+    #expect(try await notes.fetch("note", policy: .cacheOnly).text == "stored")
+    bench.clock.setWallClock(back: .seconds(3_600))
+    await notes.invalidate("note")
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "own").json).held(at: gate, ignoresCancellation: true),
+      .json(Note(1, "other").json, fields: [.cacheControl: "no-store"]))
+    let caller = Task { try await notes.fetch("note").text }
+    try await gate.waitForArrival()
+    // The other reactor's response leaves nothing on disk that could decide.
+    #expect(try await restarted.layer.reactor(String.self).fetchFromNetwork("note").contains("other"))
+    gate.open()
+    #expect(try await caller.value == "own")
+    #expect(restarted.stillWaiting.isEmpty)
+  }
+
   @Test func `an invalidation makes the request under way begin again, for the same callers`() async throws {
     let bench = Bench()
     let gate = Gate()

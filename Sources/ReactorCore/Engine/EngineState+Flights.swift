@@ -281,11 +281,13 @@ extension EngineState {
     finish(step, entry, at: now)
   }
 
-  /// Compares a held copy with a flight's response by the numbers of their requests. A copy without
-  /// a number is compared by its dates.
+  /// Compares a held copy with a flight's response by the numbers of their requests. A loaded copy
+  /// has none: it is older than a request that was sent after it arrived, and is compared by its
+  /// dates otherwise.
   private func isNewer(_ held: CachedModel?, than own: CachedModel, at now: Date) -> Bool {
     guard let held else { return false }
-    return held.generation > 0 ? held.generation > own.generation : held.isNewer(thanStored: own, at: now)
+    guard held.generation == 0 else { return held.generation > own.generation }
+    return !held.arrived(before: own.generation) && held.isNewer(thanStored: own, at: now)
   }
 
   private func copy(
@@ -321,7 +323,8 @@ extension EngineState {
     _ loaded: Snapshot<AnyModel>, from number: Generation, isOld: Bool = false, _ entry: Entry, for resource: Resource,
     at now: Date
   ) {
-    var copy = CachedModel(loaded, of: entry.key, origin: .persistence, lead: rule.steps.lead)
+    var copy = CachedModel(
+      loaded, of: entry.key, origin: .persistence, lead: rule.steps.lead, arrivedAfter: layer.generations.latest)
     // A date in the future may be from before the invalidation too: the clock was set back since.
     if let date = entry.invalidatedBefore, copy.askedAt <= date || copy.askedAt > now {
       copy = copy.invalidated(at: date)

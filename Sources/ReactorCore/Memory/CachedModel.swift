@@ -17,16 +17,20 @@ final class CachedModel: Sendable {
   let lead: Double
   /// The number of the request or the write that produced the copy. Zero for a loaded copy, since
   /// another process may have stored it.
-  let generation: Generation
+  var generation: Generation { number & Self.isLoaded == 0 ? number : 0 }
+  /// ``generation``; of a loaded copy, the latest number when it arrived, with a mark.
+  private let number: Generation
+  private static let isLoaded: Generation = 1 << 63
 
   convenience init(
     _ snapshot: Snapshot<AnyModel>, of key: RecordKey, origin: Origin, cost: Int? = nil, lead: Double = -.infinity,
-    generation: Generation = 0
+    generation: Generation = 0, arrivedAfter arrival: Generation = 0
   ) {
     self.init(
       key, snapshot.model, fetchedAt: snapshot.fetchedAt, snapshot.head.map(HeadBox.init),
       origin: snapshot.isLocal && origin == .persistence ? .local : origin, freshness: snapshot.freshness,
-      cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead, generation: generation)
+      cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead,
+      number: arrival > 0 ? arrival | Self.isLoaded : generation)
   }
 
   /// A class, since the head is large, and a local model has none.
@@ -38,7 +42,7 @@ final class CachedModel: Sendable {
 
   private init(
     _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ headBox: HeadBox?, origin: Origin, freshness: Freshness,
-    cost: Int, lead: Double, generation: Generation
+    cost: Int, lead: Double, number: Generation
   ) {
     self.key = key
     self.model = model
@@ -48,7 +52,13 @@ final class CachedModel: Sendable {
     self.freshness = freshness
     self.cost = cost
     self.lead = lead
-    self.generation = generation
+    self.number = number
+  }
+
+  /// Returns `true` if a request of this number was sent when a loaded copy was in memory already.
+  /// The response is then newer than the copy, whatever the dates say.
+  func arrived(before number: Generation) -> Bool {
+    self.number & Self.isLoaded != 0 && self.number & ~Self.isLoaded < number
   }
 
   /// The time of the request, which decides whether the copy can reflect a change. A response that
@@ -78,14 +88,14 @@ final class CachedModel: Sendable {
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
     return CachedModel(
       key, model, fetchedAt: fetchedAt, headBox, origin: origin, freshness: freshness, cost: cost, lead: lead,
-      generation: generation)
+      number: number)
   }
 
   /// Returns the same exchange with another model: the one that its drafts make of it.
   func showing(_ model: AnyModel) -> CachedModel {
     CachedModel(
       key, model, fetchedAt: fetchedAt, headBox, origin: origin, freshness: freshness, cost: cost, lead: lead,
-      generation: generation)
+      number: number)
   }
 
   /// Returns `true` if both copies hold the same instance of a model, however fresh they are. A 304

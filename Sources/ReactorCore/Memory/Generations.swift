@@ -108,6 +108,9 @@ final class Generations: Sendable {
     }
   }
 
+  /// The number that was drawn last, for any key.
+  var latest: Generation { state.withLock(\.last) }
+
   /// The number of keys that have operations under way.
   var activeKeys: Int { state.withLock { $0.floors.count } }
 
