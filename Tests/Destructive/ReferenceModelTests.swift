@@ -18,14 +18,15 @@ struct ReferenceModelTests {
   /// A removal that returned and had not removed (500372), a write that was lost with a sign-out that failed (504243), a request of a
   /// flight that was superseded (100886), an answer that was under way as its resource changed, and was taken from disk as fresh
   /// (31172449), another variant than the one asked for, since a local write had lost its number (18643), a flight that waited for
-  /// its turn at the disk for ever, since the step that shared it had given up (34618), and strictnesses of the model.
+  /// its turn at the disk for ever, since the step that shared it had given up (34618), a stale copy after the clock was set back (4100086883), and
+  /// strictnesses of the model.
   @Test(arguments: World.allCases)
   func `what has failed once is tried again`(world: World) async {
     let seeds: [UInt64] = [
       18_643, 34_618, 100_886, 500_372, 504_243, 1_005_974, 2_004_683, 2_017_796, 3_002_257, 31_038_704, 31_172_449,
       7, 66, 2080, 2104, 3133, 3241, 4328, 6842, 500_002, 900_004, 900_570, 901_422, 902_881, 31_001_258,
       31_003_226, 500_377, 123_000_547, 123_001_282, 123_009_635,
-      4_100_007_055, 4_100_041_301, 4_100_075_966,
+      4_100_007_055, 4_100_041_301, 4_100_075_966, 4_100_086_883, 4_100_187_259,
     ]
     await Simulation.run(seeds: seeds, world.body)
   }

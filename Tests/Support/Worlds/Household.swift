@@ -232,7 +232,8 @@ struct Household: Sendable {
     await desk(place).watch(model.resource(place), polling) { state in
       if isLasting { last.set(place, state) }
       let now = model.before(place)
-      if now.removals != before.removals { floor = 0 }
+      // What was seen while a removal was under way may be from before it.
+      if now.removals != before.removals || before.isBeingRemoved { floor = 0 }
       if let error = state.error {
         model.judge(error, place, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
       }
