@@ -24,6 +24,7 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/Clocks.md", "TestingExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ListsAndDetails.md", "ScreenGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ObservingValues.md", "ScreenGuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/Writing.md", "TaskGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/Offline.md", "TaskGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ErrorsAndRetries.md", "TaskGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ComingFromOtherLibraries.md", "TaskGuideExamples.swift"),

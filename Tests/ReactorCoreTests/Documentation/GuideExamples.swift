@@ -138,15 +138,9 @@ struct Guide {
     }
   }
 
-  func switching(_ stories: Reactor<[Story]>, _ layer: ModelLayer, _ shown: [Story]) async throws {
-    var changed = shown
-    changed.removeFirst()
-    try await stories.save(changed, for: "stories")
-    do {
-      try await layer.send(Resource("stories/\(shown[0].id)", method: .delete))
-    } catch {
-      await stories.invalidate("stories")
-      throw error
+  func deleting(_ stories: Reactor<[Story]>) async throws {
+    try await stories.mutate("stories", by: Resource("stories/7", method: .delete)) { list in
+      list.removeAll { $0.id == 7 }
     }
   }
 

@@ -69,6 +69,39 @@ extension TaskGuide {
   private static func show(_ message: String) {}
 }
 
+// MARK: Writing
+
+extension TaskGuide {
+  static func write(_ changed: Story, _ layer: ModelLayer, _ stories: Reactor<[Story]>) async throws -> Story {
+    try await stories.mutate("stories", by: Resource("stories/7", method: .delete)) { list in
+      list.removeAll { $0.id == 7 }
+    }
+
+    let saved = try await stories.mutate(
+      "stories", by: Resource("stories/7", method: .put, json: changed), answer: Story.self
+    ) { list in
+      list = list.map { $0.id == changed.id ? changed : $0 }
+    }
+    return saved
+  }
+
+  static func mark(_ stories: Reactor<[Story]>) async {
+    for await state in stories.states(for: "stories") {
+      show(state.value ?? [], isCertain: state.drafts.isEmpty)
+    }
+  }
+
+  static func group(_ layer: ModelLayer, _ stories: Reactor<[Story]>) async throws -> [Story] {
+    var feed: Resource = "feed"
+    feed.groups = ["stories"]
+    let list = try await stories.fetch(feed)
+    await layer.invalidate(.group("stories"), .under("authors/7"))
+    return list
+  }
+
+  private static func show(_ stories: [Story], isCertain: Bool) {}
+}
+
 // MARK: Offline
 
 extension TaskGuide {
