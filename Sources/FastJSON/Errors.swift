@@ -33,7 +33,7 @@ extension SyntaxFault {
 extension CorePointer {
   @inline(never) func mismatch(_ type: Any.Type, _ index: TapeIndex, _ place: Place) -> DecodingError {
     if word(index).is(.unreadable), type == String.self {
-      return corrupted("Expected a string of whole surrogate pairs.", index, place)
+      return corrupted("Expected a string without half surrogate pairs.", index, place)
     }
     let found = pointee.tape.kindName(index)
     let context = context("Expected \(Self.name(of: type)), found \(found).", index, place)

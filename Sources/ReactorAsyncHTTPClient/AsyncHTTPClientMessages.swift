@@ -16,7 +16,7 @@
         let authority = request.authority, !authority.isEmpty, let path = request.path, path.hasPrefix("/"),
         let url = URL(string: "\(scheme)://\(authority)\(path)"), url.host()?.isEmpty == false,
         (0...65_535).contains(url.port ?? 0)
-      else { throw .invalidResource("the request needs http or https, a host and a path") }
+      else { throw .invalidResource("the request needs an http or https URL with a host and a path") }
       self.init(url: "\(scheme)://\(authority)\(path)")
       method = HTTPMethod(rawValue: request.method.rawValue)
       for field in request.headerFields { headers.add(name: field.name.rawName, value: field.value) }

@@ -91,14 +91,14 @@ public struct ModelResponse<Model: Sendable>: Sendable {
     guard let url else { return target }
     guard let base = URL(string: url), let origin = WebOrigin(base),
       let absolute = URL(string: target, relativeTo: base)?.absoluteURL, let targetOrigin = WebOrigin(absolute)
-    else { throw .invalidResource("the link's target is no http or https URL") }
+    else { throw .invalidResource("the target of the link is not an http or https URL") }
     guard origin == targetOrigin else { throw ResourceURL.otherOrigin(targetOrigin) }
     let items = URLComponents(url: absolute, resolvingAgainstBaseURL: true)?.queryItems ?? []
     let secrets = Set(secretQueryItems.map { $0.lowercased() })
     if resource.readsOnly, let item = items.first(where: { secrets.contains($0.name.lowercased()) }) {
       throw .invalidResource(
-        "the link's query item \(item.name) is one of secretQueryItems, of which a digest alone is kept; "
-          + "take the name out of ReactorConfiguration.secretQueryItems to follow such links")
+        "the link's query item \(item.name) is a secret query item, and only a digest of its value is stored; "
+          + "to follow such links, remove the name from ReactorConfiguration.secretQueryItems")
     }
     return absolute.absoluteString
   }

@@ -33,7 +33,7 @@ extension ActionLog: Codable {
       throw DecodingError.dataCorrupted(
         .init(
           codingPath: decoder.codingPath,
-          debugDescription: "set the decoder's userInfo to the dispatcher's decodingInfo"))
+          debugDescription: "set the decoder's userInfo to Dispatcher.decodingInfo before you decode a log"))
     }
     let container = try decoder.container(keyedBy: Key.self)
     let version = try container.decode(Int.self, forKey: .version)

@@ -46,29 +46,29 @@ extension FluxError: CustomStringConvertible {
   /// The problem in words, with the remedy where there is one.
   public var description: String {
     switch self {
-    case .alreadyRegistered(let store): "\(store) is registered already; look it up with store(_:)"
+    case .alreadyRegistered(let store): "\(store) is already registered; get it with store(_:)"
     case .contextInUse(let store):
-      "the context of this \(store) belongs to a dispatcher already; make a new store, with `let context = StoreContext()`"
+      "the context of this \(store) already belongs to a dispatcher; make a new store with `let context = StoreContext()`"
     case .notRegistered(let store): "\(store) is not registered; call register(_:) first"
     case .emptyName(let payload): "an event with the payload \(payload) has an empty name"
     case .conflictingPayloads(let event, let known, let other):
-      "the event \"\(event)\" carries \(known), and here \(other); give one of the two another name"
+      "the event \"\(event)\" has payload \(known), but is used here with \(other); rename one of the two events"
     case .waitCycle(let path): "stores wait for each other: \(path.joined(separator: " → "))"
     case .nothingToWaitFor(let store):
-      "\(store) waits for another store, and no action is being handled; call waitFor(_:) in a handler only"
+      "\(store) called waitFor(_:) while no action was being handled; call it only in an action handler"
     case .handlerFailed(let store, let event, let error): "\(store) failed to handle \"\(event)\": \(error)"
     case .tooDeep(let event):
-      "the action \"\(event)\" was dropped: the handling of each action dispatches more, \(Dispatcher.maximumDepth) in a row or too many"
+      "the action \"\(event)\" was dropped, because handlers dispatched more than \(Dispatcher.maximumDepth) actions in a row"
     case .changesWithoutEnd(let store):
-      "the observers of \(store) change it each time they are called; they were called \(Dispatcher.maximumDepth) times"
+      "the observers of \(store) change it each time they are called; stopped after \(Dispatcher.maximumDepth) calls"
     case .unsupportedLogVersion(let found, let supported):
-      "the log has version \(found), and this library reads version \(supported)"
+      "the log has version \(found), but this library reads version \(supported); record it again"
     case .notCodable(let event, let payload):
-      "the log cannot be written: the payload of \"\(event)\", \(payload), is not Codable"
+      "the log needs Codable payloads: that of \"\(event)\", \(payload), is not"
     case .missingStores(let stores):
-      "the log was recorded with stores that are not registered: \(stores.joined(separator: ", "))"
+      "the log needs stores that are not registered; register them first: \(stores.joined(separator: ", "))"
     case .noSuchPosition(let position, let count): "there is no position \(position) in a log of \(count) actions"
-    case .busy: "an action is being handled; replay and travel when it is done"
+    case .busy: "an action is being handled; replay or travel after it has been handled"
     }
   }
 }

@@ -41,7 +41,10 @@ enum LoggedAction {
       }
     guard let payload = payload as? Payload else {
       throw DecodingError.typeMismatch(
-        Payload.self, .init(codingPath: container.codingPath, debugDescription: "the payload is of another type"))
+        Payload.self,
+        .init(
+          codingPath: container.codingPath,
+          debugDescription: "the payload has another type than the event was declared with"))
     }
     return payload
   }

@@ -74,7 +74,7 @@ struct Admission: Sendable {
       return .forbidden("the request comes from another origin")
     }
     guard request.headerFields[field(Self.tokenField)] == token else {
-      return .forbidden("the page is of another run; reload it")
+      return .forbidden("the page belongs to an earlier run of the program; reload it")
     }
     return nil
   }

@@ -84,12 +84,14 @@ public final class Inspector: Sendable {
     case .page: Page.response(path: admission.path, token: admission.token)
     case .live: .live(LiveFeed(recorder: recorder, clock: clock))
     case .key(let id):
-      recorder.detail(id).map { .json($0) } ?? .text(.notFound, "nothing is known of this key any more")
+      recorder.detail(id).map { .json($0) }
+        ?? .text(.notFound, "the inspector has no record of this key any more; reload the page")
     case .change(let action, let id): await perform(action, id)
     case .offline(let isOn): goOffline(isOn)
-    case .misdirected: .text(.misdirectedRequest, "this host is none of the inspector's; see hosts in Inspector.init")
+    case .misdirected:
+      .text(.misdirectedRequest, "the inspector does not serve this host; add it to `hosts` in Inspector.init")
     case .notFound: .text(.notFound, "there is no such page")
-    case .notAllowed(let methods): .text(.methodNotAllowed, "this is asked for with \(methods)", [.allow: methods])
+    case .notAllowed(let methods): .text(.methodNotAllowed, "this page accepts only \(methods)", [.allow: methods])
     case .forbidden(let reason): .text(.forbidden, reason)
     case .badRequest(let reason): .text(.badRequest, reason)
     }
@@ -97,14 +99,16 @@ public final class Inspector: Sendable {
 
   private func perform(_ action: Admission.Action, _ id: String) async -> InspectorResponse {
     guard let (subject, layer) = recorder.subject(id) else {
-      return .text(.notFound, "nothing is known of this key any more")
+      return .text(.notFound, "the inspector has no record of this key any more; reload the page")
     }
     do throws(ReactorError) {
       switch action {
       case .invalidate: try await layer.invalidate(subject.key)
       case .remove: try await layer.remove(subject.key)
       case .refetch:
-        guard layer.refetch(subject.key) else { return .text(.conflict, "the key is not in memory") }
+        guard layer.refetch(subject.key) else {
+          return .text(.conflict, "the key is no longer in memory, so it cannot be fetched again")
+        }
       }
     } catch {
       return .text(.internalServerError, Reason.text(error))

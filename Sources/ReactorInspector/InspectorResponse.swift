@@ -15,7 +15,7 @@ struct InspectorResponse: Sendable {
 
   static func json(_ value: some Encodable) -> InspectorResponse {
     guard let data = try? JSONEncoder().encode(value) else {
-      return .text(.internalServerError, "it cannot be encoded")
+      return .text(.internalServerError, "the answer could not be encoded as JSON")
     }
     return InspectorResponse(fields: [.contentType: "application/json"], content: .whole(data))
   }

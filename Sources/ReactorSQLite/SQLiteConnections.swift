@@ -64,7 +64,9 @@
         let opened = try DatabaseQueue(path: files.path, configuration: Self.reading(files.system))
         // The caller does not hold the lock, so another process may have replaced the files.
         guard try files.identity() == identity else {
-          throw DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED, message: "\(files.path) is another file by now")
+          throw DatabaseError(
+            resultCode: .SQLITE_READONLY_DBMOVED,
+            message: "\(files.path) was replaced by another file while it was open")
         }
         lister = opened
         return opened
@@ -128,7 +130,7 @@
         // The system opened the file for writing, but SQLite became read-only when it read the
         // header.
         if wasWritable, !isWritable(db) {
-          throw SQLiteDamage.corrupt("its header names a format that cannot be written")
+          throw SQLiteDamage.corrupt("its header has a format version that this SQLite cannot write")
         }
         try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_size_limit = \(4 << 20)")
       }

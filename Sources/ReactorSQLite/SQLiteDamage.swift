@@ -18,7 +18,7 @@
     public var description: String {
       switch self {
       case .corrupt(let message): "it is corrupt (\(message))"
-      case .notADatabase: "it is no SQLite database"
+      case .notADatabase: "it is not an SQLite database"
       case .newerSchema: "a newer release wrote it"
       case .foreignSchema: "its tables are not those of this library"
       }

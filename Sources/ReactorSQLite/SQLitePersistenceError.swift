@@ -53,15 +53,15 @@
     public var description: String {
       switch self {
       case .invalidPath(let path):
-        "'\(path)' names no file; give SQLitePersistence a path, or use MemoryPersistence"
+        "'\(path)' is not a file's path; give SQLitePersistence a path, or use MemoryPersistence"
       case .file(let path, let code):
         "cannot use \(path): \(String(cString: strerror(code))) (errno \(code)); \(Self.advice(errno: code))"
       case .foreign(let path):
         "\(path) is another program's database; give SQLitePersistence a path of its own"
       case .setAside(let path, let name, let reason):
-        "\(path) was renamed to \(name), and begun anew: \(reason)"
+        "\(path) was damaged and renamed to \(name), and a new database was made: \(reason)"
       case .tooLarge(let size, let limit):
-        "the record of \(size) bytes alone is larger than the limit of \(limit); raise SQLitePersistence's limit"
+        "the record has \(size) bytes, more than the limit of \(limit); raise the limit of SQLitePersistence"
       case .sqlite(let operation, let path, let code, let message):
         "cannot \(operation.rawValue) in \(path): \(message) (SQLite \(code))\(advice.map { "; \($0)" } ?? "")"
       }
@@ -71,10 +71,10 @@
 
     private static func advice(errno code: Int32) -> String {
       switch code {
-      case EWOULDBLOCK: "another process holds it, and is opening the database or stuck; try again, or end that process"
+      case EWOULDBLOCK: "another process is opening the database; try again, or end that process if it hangs"
       case ENOSPC, EDQUOT: "free some space, or give SQLitePersistence another path"
-      case EIO: "the disk fails; give SQLitePersistence another path"
-      default: "make the file and its directory this user's own, or give SQLitePersistence another path"
+      case EIO: "the disk reported an error; give SQLitePersistence a path on another disk"
+      default: "make this user the owner of the file and its directory, or give SQLitePersistence another path"
       }
     }
 
@@ -82,12 +82,12 @@
     private var advice: String? {
       guard case .sqlite(_, _, let code, _) = self else { return nil }
       return switch ResultCode(rawValue: code).primaryResultCode {
-      case .SQLITE_BUSY: "another process is in a transaction, or stuck in one; try again, or end that process"
+      case .SQLITE_BUSY: "another process holds a transaction open; try again, or end that process if it hangs"
       case .SQLITE_FULL: "free some space, or give SQLitePersistence another path"
       case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
         "make the file and its directory writable for this user, or give SQLitePersistence another path"
       case .SQLITE_NOTADB, .SQLITE_CORRUPT: "remove the file, or give SQLitePersistence another path"
-      case .SQLITE_TOOBIG: "the record is larger than SQLite takes"
+      case .SQLITE_TOOBIG: "the record is larger than SQLite's limit of about 1 GB; do not cache it"
       default: nil
       }
     }

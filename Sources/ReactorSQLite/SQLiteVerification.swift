@@ -39,10 +39,10 @@
       let head = Data.fromDatabaseValue(row[2]).map(Array.init)
       let record = try SQLiteRows.Stored(head: head, body: Data.fromDatabaseValue(row[3])).record()
       guard RecordKey(identity: record.head.identity)?.digest == digest else {
-        throw .corrupt("it is under another key's digest")
+        throw .corrupt("its key does not match its digest")
       }
       guard Int.fromDatabaseValue(row[1]) == (head?.count ?? 0) + record.body.count else {
-        throw .corrupt("the table says another size")
+        throw .corrupt("its size differs from the one in the table")
       }
     }
 

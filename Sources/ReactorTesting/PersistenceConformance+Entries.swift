@@ -80,13 +80,13 @@ extension PersistenceConformance.Check {
           group.addTask { try await subject.persistence.save(record, for: key) }
           group.addTask {
             let loaded = try await subject.persistence.load(key)
-            subject.expect(loaded.map(records.contains) ?? true, "a load gave a record that nobody saved")
+            subject.expect(loaded.map(records.contains) ?? true, "a load returned a record that was never saved")
           }
         }
         try await group.waitForAll()
       }
       let last = try await subject.persistence.load(key)
-      subject.expect(last.map(records.contains) == true, "the record that is left is none that was saved")
+      subject.expect(last.map(records.contains) == true, "the remaining record was never saved")
     },
     Self("concurrent saves, loads and removals of many keys do not disturb each other") { subject in
       let keys = (0..<64).map { Samples.key("\($0)", scope: Scope("user \($0 % 4)")) }

@@ -10,10 +10,10 @@ extension PersistenceConformance.Check {
       let key = Samples.key()
       try await subject.keeps(Samples.record(for: key), key)
       try await subject.persistence.removeAll(in: key.scope)
-      subject.expect(subject.persistence.secretKey() == first, "it is another after the removal of a scope")
+      subject.expect(subject.persistence.secretKey() == first, "the key changed when a scope was removed")
       try await subject.persistence.removeAll(in: nil)
-      subject.expect(subject.persistence.secretKey() == first, "it is another after removeAll")
-      subject.expect(try await subject.open().secretKey() == first, "it is another when the store is opened again")
+      subject.expect(subject.persistence.secretKey() == first, "the key changed after removeAll")
+      subject.expect(try await subject.open().secretKey() == first, "the key changed when the store was opened again")
     },
     Self("all who open a store at once get one secret key") { subject in
       let keys = try await withThrowingTaskGroup(of: SecretKey?.self) { group in

@@ -17,17 +17,17 @@ import ReactorFlux
   var hasChanged: Bool { !emitted.isEmpty || hasOtherSnapshot }
 
   var details: String {
-    if emitted.isEmpty { return ": its snapshot differs, and it emitted no change" }
+    if emitted.isEmpty { return ": its snapshot differs, but it emitted no change" }
     let errors = emitted.compactMap(\.self)
     return errors.isEmpty ? "" : ", with the error \(errors[0])"
   }
 
   func differences(fails: Bool, check: @MainActor (StoreChanges) -> String?) -> [String] {
     let name = "\(type(of: store))"
-    guard !emitted.isEmpty else { return ["\(name) is expected to change, and emitted no change"] }
+    guard !emitted.isEmpty else { return ["\(name) was expected to change, but emitted no change"] }
     var differences: [String] = []
     let error = emitted.compactMap(\.self).first
-    if fails, error == nil { differences.append("\(name) is expected to fail, and changed without an error") }
+    if fails, error == nil { differences.append("\(name) was expected to fail, but changed without an error") }
     if !fails, let error { differences.append("\(name) changed with the error \(error)") }
     if let difference = check(self) { differences.append("\(name) \(difference)") }
     return differences

@@ -13,7 +13,8 @@ struct AdmissionTests {
   private static func and(_ name: String, _ value: String) -> [String: String] { token.merging([name: value]) { $1 } }
   private static let otherSite = Admission.Decision.forbidden("the request comes from another site")
   private static let otherOrigin = Admission.Decision.forbidden("the request comes from another origin")
-  private static let otherRun = Admission.Decision.forbidden("the page is of another run; reload it")
+  private static let otherRun = Admission.Decision.forbidden(
+    "the page belongs to an earlier run of the program; reload it")
 
   static let cases: [Case] = [
     (.get, "/inspector", "localhost:8080", [:], .page),

@@ -21,8 +21,8 @@
         "head = CAST('not a record, however long it may be: fifty bytes!' AS BLOB)",
         .corrupt("it does not begin as a record does")
       ),
-      ("head = 7", .corrupt("a column is no blob")),
-      ("body = 7", .corrupt("a column is no blob")),
+      ("head = 7", .corrupt("a column that should hold bytes does not")),
+      ("body = 7", .corrupt("a column that should hold bytes does not")),
       ("head = (SELECT head FROM reactor_record WHERE url LIKE '%other')", nil),
     ]
 

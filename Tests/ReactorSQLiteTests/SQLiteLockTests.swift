@@ -63,7 +63,7 @@
         let error = #expect(throws: SQLitePersistenceError.self) { try open(path) }
         #expect(error == .file(path: path + "-lock", code: EWOULDBLOCK))
         let text = try #require(error).description
-        #expect(text.contains("another process holds it") && text.hasSuffix("try again, or end that process"))
+        #expect(text.contains("another process is opening the database") && text.hasSuffix("if it hangs"))
         // What is open needs no lock.
         try await persistence.save(.sample(other), for: other)
         #expect(try await persistence.load(key) == .sample(key))

@@ -75,7 +75,8 @@
         #expect(
           Set(try await persistence.verify()) == [
             RecordDefect(place: keys[3].digest, reason: "\(RecordError.truncated)"),
-            RecordDefect(place: keys[4].digest, reason: "\(RecordError.corrupt("the table says another size"))"),
+            RecordDefect(
+              place: keys[4].digest, reason: "\(RecordError.corrupt("its size differs from the one in the table"))"),
           ])
         for key in keys.dropFirst(5) { try await persistence.remove(key) }
         try checkpoint(path)

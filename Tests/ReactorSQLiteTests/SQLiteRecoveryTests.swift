@@ -143,7 +143,7 @@
         #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
         try await persistence.remove(keys[0])
         let defects = try await persistence.verify()
-        #expect(defects.count == 1 && defects[0].description.contains("was renamed to"), "\(defects)")
+        #expect(defects.count == 1 && defects[0].description.contains("was damaged and renamed to"), "\(defects)")
         #expect(try await persistence.load(keys[0]) == nil)
       }
     }

@@ -18,7 +18,7 @@ import Testing
 
   @Test func `a store that is expected to change and does not is an issue`() throws {
     let test = StoreTest(try dispatcher())
-    expectIssue("Profile is expected to change, and emitted no change") {
+    expectIssue("Profile was expected to change, but emitted no change") {
       test.dispatch(.counted) { $0.changes(Profile.self) }
     }
   }
@@ -28,14 +28,14 @@ import Testing
     expectIssue("name: \"Ada\"") {
       test.dispatch(.renamed, "Ada") { $0.changes(Profile.self) { $0.name = "Eve" } }
     }
-    expectIssue("is not as expected") {
+    expectIssue("does not have the expected snapshot") {
       test.dispatch(.renamed, "Ada") { $0.changes(Profile.self, where: { $0.snapshot.name == "Eve" }) }
     }
   }
 
   @Test func `a store that changes without a word is an issue`() throws {
     let test = StoreTest(try dispatcher())
-    expectIssue("its snapshot differs, and it emitted no change") { test.dispatch(.renamedSilently, "Ada") }
+    expectIssue("its snapshot differs, but it emitted no change") { test.dispatch(.renamedSilently, "Ada") }
   }
 
   @Test func `an error that is not expected, and one that does not come, are issues`() throws {
@@ -43,12 +43,12 @@ import Testing
     expectIssue("changed with the error") {
       test.dispatch(.renamed, error: Refused()) { $0.changes(Profile.self) }
     }
-    expectIssue("is expected to fail") { test.dispatch(.renamed, "Ada") { $0.fails(Profile.self) } }
+    expectIssue("was expected to fail") { test.dispatch(.renamed, "Ada") { $0.fails(Profile.self) } }
   }
 
   @Test func `a handler that fails is an issue, unless it is expected to`() throws {
     let test = StoreTest(try dispatcher())
-    expectIssue("reported, which was not expected") { test.dispatch(.broken) }
+    expectIssue("an error was reported that was not expected") { test.dispatch(.broken) }
     test.dispatch(.broken) {
       $0.reports { error in
         guard case .handlerFailed(_, "broken", is Refused) = error else { return false }

@@ -120,7 +120,7 @@ struct BadInputTests {
     let failure = try #require(await error { try await lists.fetch("bad") })
     guard case .parser(let parserError) = failure else { return #expect(Bool(false), "\(failure)") }
     #expect(parserError.codingPath == "[0].text")
-    #expect(parserError.expected.contains("any of its 3 elements"))
+    #expect(parserError.expected.contains("none of its 3 elements could be read"))
     #expect(try await lists.fetch("bad") == [Note(1, "one")])
     #expect(await error { try await lists.fetchFromNetwork("bad") } != nil)
     #expect(try await lists.fetch("bad") == [Note(1, "one")])

@@ -40,7 +40,7 @@ struct SimulationTests {
   }
 
   @Test func `one who waits for what will not happen is found`() async {
-    await expectFailure("nothing can go on") { world in
+    await expectFailure("the simulation is stuck") { world in
       try await Gate().wait()
     }
   }

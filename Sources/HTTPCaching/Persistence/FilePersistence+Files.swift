@@ -171,7 +171,7 @@ struct RecordFile: ~Copyable {
   /// - Throws: ``RecordError``, ``FilePersistenceError``.
   init(_ file: consuming OpenFile, reading count: Int) throws {
     let status = try file.status()
-    guard status.isRegular else { throw RecordError.corrupt("it is not a regular file") }
+    guard status.isRegular else { throw RecordError.corrupt("the path is not a regular file") }
     var bytes = try file.read(min(count, status.size))
     let layout = try RecordCodec.layout(of: bytes, count: status.size)
     if bytes.count < layout.bodyOffset { bytes += try file.read(layout.bodyOffset - bytes.count) }

@@ -247,7 +247,7 @@ extension FilePersistence {
           guard let file = try system.open(path) else { continue }
           let record = try RecordFile(file, reading: 64 << 10).record()
           guard let key = RecordKey(identity: record.head.identity), try names.path(of: key) == path else {
-            throw RecordError.corrupt("it belongs to another key than its name says")
+            throw RecordError.corrupt("its key does not match the file's name")
           }
         } catch {
           defects.append(RecordDefect(place: path, reason: "\(error)"))

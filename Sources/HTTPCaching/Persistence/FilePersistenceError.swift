@@ -45,7 +45,7 @@ extension FilePersistenceError: CustomStringConvertible, LocalizedError {
     case .full: "free some space, or give FilePersistence another directory"
     case .denied: "make the directory writable for this user, or give FilePersistence another one"
     case .notADirectory: "a part of the path is a file; remove it, or give FilePersistence another directory"
-    case .tooLarge: "the record alone is larger than the limit; raise FilePersistence's limit"
+    case .tooLarge: "the record is larger than the whole limit; raise the limit of FilePersistence"
     case .invalid: "give FilePersistence a file URL"
     case .other: nil
     }

@@ -143,7 +143,7 @@ extension HTTPFlow {
   static func local(_ snapshot: Snapshot<Model>, _ key: RecordKey, _ parser: Parser<Model>) throws -> Record {
     let body: Data?
     do { body = try parser.encode(snapshot.model) } catch { throw NotEncoded(reason: Redaction.describe(error)) }
-    guard let body else { throw NotEncoded(reason: "\(Model.self) gives null") }
+    guard let body else { throw NotEncoded(reason: "the encoder returned null for \(Model.self)") }
     return Record(
       head: Record.Head(
         identity: key.identity, status: .ok, fields: [:], requestedAt: snapshot.fetchedAt,

@@ -39,7 +39,7 @@ extension ModelLayer {
   }
 
   /// Requests `key` from the network, whatever is cached. The result is reported by events. Returns
-  /// `false` if the key is not in memory.
+  /// `false` if the key is no longer in memory, so it cannot be fetched again.
   package func refetch(_ key: RecordKey) -> Bool {
     layer.livingMembers.reduce(false) { $1.refetch(key) || $0 }
   }

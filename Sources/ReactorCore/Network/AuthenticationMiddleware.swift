@@ -238,6 +238,8 @@ extension ReactorError {
     /// Creates the error, for a middleware of your own.
     public init() {}
 
-    public var description: String { "signed out; give the authentication a credential with signIn(_:)" }
+    public var description: String {
+      "the user is signed out; call signIn(_:) of the AuthenticationMiddleware with a new credential"
+    }
   }
 }

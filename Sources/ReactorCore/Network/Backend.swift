@@ -101,16 +101,16 @@ public struct Backend: Sendable {
     let url = try ResourceURL(resource, base: base.get())
     var fields = resource.headers
     if let name = fields.map(\.name).first(where: Self.transportFields.contains) {
-      throw .invalidResource("the field \(name) is set by the transport; leave it out")
+      throw .invalidResource("the field \(name) is set by the transport; remove it from the resource's headers")
     }
     guard !fields.contains(.range), !fields.contains(.ifRange) else {
       throw .invalidResource(
-        "a part of a resource is no resource: leave Range out, or send it through the backend by yourself")
+        "Range and If-Range ask for a part, which is never cached; remove them, or send the request with Backend.send")
     }
     if fields[.accept] == nil { fields[.accept] = "application/json" }
     if let key = resource.idempotencyKey {
       guard let name = HTTPField.Name("Idempotency-Key"), HTTPField.isValidValue(key) else {
-        throw .invalidResource("the idempotency key holds a character that a header field cannot")
+        throw .invalidResource("the idempotency key has a character that a header field cannot contain")
       }
       fields[name] = key
     }

@@ -153,7 +153,9 @@ private struct Charset {
     let bytes = isUTF8 && data.starts(with: [0xEF, 0xBB, 0xBF]) ? data.dropFirst(3) : data
     guard let text = isUTF8 ? String(validating: bytes, as: UTF8.self) : String(data: bytes, encoding: encoding) else {
       throw ParserError(
-        .unacceptable, expected: "expected text in \(name), found other bytes; for bytes, the model is Data")
+        .unacceptable,
+        expected:
+          "expected text in \(name), but the bytes are not valid \(name); use Data as the model for binary content")
     }
     return text
   }

@@ -53,7 +53,8 @@ extension Parser {
     return Parser(
       unsupported: ParserError(
         .unsupported,
-        expected: "\(Model.self) is neither Codable nor Mappable: make it one of them, or give its reactor a parser"))
+        expected:
+          "\(Model.self) is neither Codable nor Mappable; conform it to one of them, or pass a parser to its reactor"))
   }
 
   /// The parser of a type that is not read from JSON; `nil` for any other type.

@@ -71,7 +71,8 @@ extension Resource {
     do {
       resource.body = try Data(contentsOf: file, options: .mappedIfSafe)
     } catch {
-      throw .invalidResource("the body's file \(file.lastPathComponent) cannot be read: \(error.localizedDescription)")
+      throw .invalidResource(
+        "the file \(file.lastPathComponent) for the body cannot be read: \(error.localizedDescription)")
     }
     return resource
   }

@@ -107,8 +107,9 @@ extension Resource.Path.StringInterpolation {
       let dots = ResourceURL.plainDots(segment)
       guard segment.isEmpty || dots == "." || dots == ".." else { continue }
       let place = "value \(index + 1) of the path" + (value.literal.isEmpty ? "" : ", after \"\(value.literal)\",")
-      return "\(place) makes \(segment.isEmpty ? "an empty segment" : "the segment \(dots)"), which leads elsewhere; "
-        + "check it before the fetch"
+      return
+        "\(place) makes \(segment.isEmpty ? "an empty segment" : "the segment \(dots)"), which would change the path; "
+        + "check the value before the fetch"
     }
     return nil
   }

@@ -74,11 +74,11 @@ extension ReactorError {
     case .network(let error as URLError): URLErrorText(error).reason
     case .authentication(let error): "signing in failed: \(Redaction.describe(error))"
     case .network(let error): "the request failed: \(Redaction.describe(error))"
-    case .server(let response, let body): "the server answered \(response.status.code), with \(body.count) bytes"
+    case .server(let response, let body): "the server answered \(response.status.code) with \(body.count) bytes"
     case .parser(let error): "the response cannot be read: \(error)"
     case .persistence(let error): "the store failed: \(Redaction.describe(error))"
     case .deadlock(let keys):
-      "deadlock: steps wait for each other and would never end: \(keys.map(\.description).joined(separator: ", "))"
+      "deadlock: these steps would wait for each other forever: \(keys.map(\.description).joined(separator: ", "))"
     }
   }
 
@@ -86,12 +86,12 @@ extension ReactorError {
     switch self {
     case .noConnectivity: "nothing was sent; try again when the device is online"
     case .timedOut: "the server did not answer in time; try again, or allow the transport more time"
-    case .notCached: "neither memory nor the store has it; use a policy that asks the network"
+    case .notCached: "it is neither in memory nor in the store; fetch it with a policy that asks the network"
     case .network(let error as ReactorError): error.advice
     case .network(let error as URLError): URLErrorText(error).advice
     case .authentication: "sign in again"
     case .server(let response, _): response.status.advice
-    case .deadlock: "let a step return before it uses a resource whose own step uses this one"
+    case .deadlock: "let one step return before it fetches or saves the other's resource"
     case .cancelled, .invalidResource, .network, .parser, .persistence: nil
     }
   }

@@ -75,7 +75,7 @@ struct URLErrorText {
     case .cannotFindHost, .dnsLookupFailed:
       ("the host was not found", "check the base URL and the connection")
     case .cannotConnectToHost:
-      ("nothing accepts connections at that host and port", "check the base URL, and that the server runs")
+      ("no server accepts connections at that host and port", "check the base URL, and that the server runs")
     case .networkConnectionLost:
       ("the connection was lost before the response was complete", "try again")
     case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff:
@@ -83,7 +83,7 @@ struct URLErrorText {
     case .timedOut: ("the server did not answer in time", "try again")
     case .httpTooManyRedirects: ("the server redirected too often", "check the base URL and the path")
     case .badServerResponse, .cannotParseResponse:
-      ("the answer is not HTTP", "check the base URL's scheme and port")
+      ("the response is not HTTP", "check the base URL's scheme and port")
     case .secureConnectionFailed:
       ("the secure connection failed", "check the server's TLS, or use http for a test server")
     case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,

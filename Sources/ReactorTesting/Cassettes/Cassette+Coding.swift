@@ -57,7 +57,8 @@ extension Cassette.Request {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let name = try container.decode(String.self, forKey: .method)
     guard let method = HTTPRequest.Method(name) else {
-      throw DecodingError.dataCorruptedError(forKey: .method, in: container, debugDescription: "\(name) is no method")
+      throw DecodingError.dataCorruptedError(
+        forKey: .method, in: container, debugDescription: "\(name) is not an HTTP method")
     }
     let message = try Message(from: decoder)
     self.init(
@@ -82,7 +83,7 @@ extension Cassette.Response {
     let status = try container.decode(Int.self, forKey: .status)
     guard (200..<600).contains(status) else {
       throw DecodingError.dataCorruptedError(
-        forKey: .status, in: container, debugDescription: "\(status) is no final status")
+        forKey: .status, in: container, debugDescription: "\(status) is not a final status (200 to 599)")
     }
     let message = try Message(from: decoder)
     self.init(status: status, fields: message.fields, body: message.body)
@@ -115,7 +116,7 @@ private struct Message: Codable {
     for line in try container.decodeIfPresent([String].self, forKey: .fields) ?? [] {
       guard let field = HTTPField(line: line) else {
         throw DecodingError.dataCorruptedError(
-          forKey: .fields, in: container, debugDescription: "\(line) is no header field")
+          forKey: .fields, in: container, debugDescription: "\(line) is not a header field")
       }
       fields.append(field)
     }

@@ -22,11 +22,11 @@ extension CassetteError: CustomStringConvertible {
     case .malformed(let path, let reason):
       "the cassette is malformed\(path.isEmpty ? "" : " at \(path)"): \(reason)"
     case .unknownVersion(let version):
-      "the cassette is of version \(version), and not of \(Cassette.currentVersion): record it anew"
+      "the cassette has version \(version), but this library reads version \(Cassette.currentVersion); record it again"
     case .unmatched(let request, let exchange, let difference):
-      "nothing was recorded for \(request); exchange \(exchange) of the cassette is the nearest:\n\(difference)"
+      "nothing was recorded for \(request); exchange \(exchange) of the cassette comes closest:\n\(difference)"
     case .exhausted(let request, let played):
-      "the cassette is exhausted: \(request) was asked for once more, after \(played) recorded exchanges were played"
+      "the cassette is exhausted: \(request) was requested again after all \(played) recorded exchanges had been played"
     }
   }
 }

@@ -100,7 +100,7 @@ package struct EventGrammar: Sendable {
       undeduplicated += 1
     case .notModified:
       gotModel()
-      return use(&unmodified, "no response 304 to a conditional request has come")
+      return use(&unmodified, "there was no 304 response to a conditional request")
     default: break
     }
     gotModel()
@@ -110,7 +110,7 @@ package struct EventGrammar: Sendable {
   private mutating func takeSave(_ kind: ReactorEvent.Kind) -> String? {
     switch kind {
     case .savedLocally:
-      guard !isSerial || open == 0 || hasOwnSteps else { return "a request is open that nothing has ended" }
+      guard !isSerial || open == 0 || hasOwnSteps else { return "a request is still open" }
       unsaved += 1
       unencoded += 1
       gotModel()

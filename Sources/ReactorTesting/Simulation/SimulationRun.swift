@@ -100,13 +100,13 @@ struct SimulationRun: Sendable {
       guard let next = world.clock.nextDeadline else { return nothingLeft }
       world.clock.advance(to: next)
     }
-    return "no end after \(maximumJobs) jobs"
+    return "the run did not end after \(maximumJobs) jobs"
   }
 
   private static let nothingLeft =
-    "nothing can go on: somebody waits for what will not happen, or for a task outside of the simulation (\(outside))"
+    "the simulation is stuck: a task waits for something that cannot happen, or for a task outside of the simulation (\(outside))"
   private static let somebodyLeft =
-    "something outlives the body and keeps the world's clock: a task that waits for ever, or a cycle of references"
+    "a task or a reference cycle outlives the body and retains the world's clock"
   private static let stranger =
     "a job came from a task outside of the simulation (\(outside))"
   private static let outside = "Task {}, Task.detached, the main actor"

@@ -73,11 +73,11 @@ import Testing
       let (persistence, file) = try await store(in: directory) { $0 }
       try FileManager.default.removeItem(at: file)
       try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
-      await #expect(throws: RecordError.corrupt("it is not a regular file")) { try await persistence.load(key) }
+      await #expect(throws: RecordError.corrupt("the path is not a regular file")) { try await persistence.load(key) }
       await #expect(throws: FilePersistenceError.self) { try await persistence.save(.sample(key), for: key) }
       try FileManager.default.removeItem(at: file)
       #expect(mkfifo(file.path(percentEncoded: false), 0o600) == 0)
-      await #expect(throws: RecordError.corrupt("it is not a regular file")) { try await persistence.load(key) }
+      await #expect(throws: RecordError.corrupt("the path is not a regular file")) { try await persistence.load(key) }
       #expect(try await persistence.entries(in: nil, url: nil).map(\.key) == [other])
       try await persistence.save(.sample(key), for: key)
       #expect(try await persistence.load(key) == .sample(key))

@@ -122,7 +122,8 @@ import Testing
       "\(ReactorError.server(Self.response, body: Data(count: 6)))"
         == "the server answered 401, with 6 bytes; sign in, or check the credential")
     #expect(
-      "\(ReactorError.network(Self.urlError))" == "nothing accepts connections at that host and port (URLError -1004); "
+      "\(ReactorError.network(Self.urlError))"
+        == "no server accepts connections at that host and port (URLError -1004); "
         + "check the base URL, and that the server runs")
     #expect("\(ReactorError.network(URLError(.fileDoesNotExist)))" == "URLError -1100")
     #expect("\(ReactorError.network(Self.nsError))" == "the request failed: Own 7")
@@ -137,7 +138,7 @@ import Testing
     #expect(
       ReactorError.noConnectivity.localizedDescription
         == "no connectivity; nothing was sent; try again when the device is online")
-    let notCached = "not cached; neither memory nor the store has it; use a policy that asks the network"
+    let notCached = "not cached; it is neither in memory nor in the store; fetch it with a policy that asks the network"
     #expect(String(reflecting: ReactorError.notCached) == notCached)
     #expect(ReactorError.notCached.reason == "not cached")
   }

@@ -123,7 +123,8 @@ import Testing
     let error = try #require(throws: ParserError.self) { try parse("{}", as: Neither.self) }
     #expect(error.reason == .unsupported)
     #expect(
-      error.expected == "Neither is neither Codable nor Mappable: make it one of them, or give its reactor a parser")
+      error.expected
+        == "Neither is neither Codable nor Mappable; conform it to one of them, or pass a parser to its reactor")
     #expect(throws: ParserError.self) { try parse("{}", as: Neither?.self) }
     #expect(throws: ParserError.self) { try Parser<[Neither]>.automatic().encode([]) }
   }

@@ -67,7 +67,7 @@ import Testing
     #expect(error.reason == .missing)
     #expect(error.codingPath == "data[0].title")
     #expect(error.position?.offset == 9)
-    #expect(error.expected == "expected an array, and cannot read any of its 2 elements: expected a member title")
+    #expect(error.expected == "expected an array, but none of its 2 elements could be read: expected a member title")
     let all = try Parser<[Story]>.json(keyPath: "data", mode: .pruneAll).parse(body)
     #expect(all.model.isEmpty)
     #expect(all.prunedCount == 2)

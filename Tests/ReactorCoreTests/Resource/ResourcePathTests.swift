@@ -81,10 +81,10 @@ import Testing
   @Test func `is refused with a sentence that names its position`() {
     #expect(
       refusal("users/\(5)/posts/\("")") == "value 2 of the path, after \"/posts/\", makes an empty segment, "
-        + "which leads elsewhere; check it before the fetch")
+        + "which would change the path; check the value before the fetch")
     #expect(
-      refusal("\("..")/posts") == "value 1 of the path makes the segment .., which leads elsewhere; "
-        + "check it before the fetch")
+      refusal("\("..")/posts") == "value 1 of the path makes the segment .., which would change the path; "
+        + "check the value before the fetch")
     #expect(refusal("posts/.\(".")")?.hasPrefix("value 1 of the path, after \"posts/.\", makes the segment ..") == true)
     #expect(refusal("posts/%2e\(".")")?.contains("the segment ..") == true)
     #expect(refusal("posts/\("")\("")")?.hasPrefix("value 1") == true)

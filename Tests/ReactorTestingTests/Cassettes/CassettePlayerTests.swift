@@ -53,7 +53,7 @@ import Testing
     }
     #expect(
       error.map { "\($0)" } == """
-        nothing was recorded for POST https://api.test/a; exchange 2 of the cassette is the nearest:
+        nothing was recorded for POST https://api.test/a; exchange 2 of the cassette comes closest:
           POST
           https://api.test/a
           ?p=1

@@ -29,7 +29,7 @@ struct FetchCommand: AsyncParsableCommand {
     transform: StoreArgument.parse)
   var store: StoreArgument?
 
-  @Option(help: "Which copy answers, and when the network is asked.")
+  @Option(help: "The policy: whether the cache or the network answers.")
   var policy: PolicyArgument = .cacheFirst
 
   @Option(
@@ -60,7 +60,7 @@ struct FetchCommand: AsyncParsableCommand {
     transform: BodyArgument.parse)
   var body: Data?
 
-  @Option(help: ArgumentHelp("Where in the JSON the model is, as in data.articles.", valueName: "a.b"))
+  @Option(help: ArgumentHelp("The path of the model in the JSON, such as data.articles.", valueName: "a.b"))
   var keyPath: String?
 
   @Option(
@@ -92,7 +92,7 @@ struct FetchCommand: AsyncParsableCommand {
     transform: DurationArgument.parsePositive)
   var every: Duration?
 
-  @Flag(help: "Tell each event in one line on standard error.")
+  @Flag(help: "Print each event as one line on standard error.")
   var trace = false
 
   /// The method of the request: the given one, or GET, or POST if there is a body.

@@ -11,12 +11,12 @@ enum NetworkFailureText {
     guard let code = (error as? URLError)?.code else { return nil }
     let words: String? =
       switch code {
-      case .cannotConnectToHost: "nobody listens at that host and port"
+      case .cannotConnectToHost: "no server listens at that host and port"
       case .cannotFindHost, .dnsLookupFailed: "the host's name does not resolve"
       case .networkConnectionLost: "the connection was lost before the answer was complete"
       case .httpTooManyRedirects: "too many redirects"
-      case .badURL: "the system's URLSession refuses this URL; on Linux an IPv6 address is one"
-      case .badServerResponse, .cannotParseResponse: "the answer is no HTTP"
+      case .badURL: "the system's URLSession does not accept this URL; on Linux, it accepts no IPv6 addresses"
+      case .badServerResponse, .cannotParseResponse: "the response is not HTTP"
       case .secureConnectionFailed: "the secure connection failed"
       default: nil
       }

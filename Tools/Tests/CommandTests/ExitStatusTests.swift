@@ -14,7 +14,7 @@ import Testing
     (ReactorError.noConnectivity, 69, "no connectivity"), (.cancelled, 130, "interrupted"),
     (.timedOut, 75, "timed out"),
     (.notCached, 66, "not cached"), (.invalidResource("why"), 64, "why"),
-    (.network(URLError(.cannotConnectToHost)), 69, "nobody listens"),
+    (.network(URLError(.cannotConnectToHost)), 69, "no server listens"),
     (.network(URLError(.unsupportedURL)), 69, "URLError"),
     (.server(HTTPResponse(status: .notFound), body: Data()), 76, "answered 404"),
     (.parser(ParserError(.notJSON, codingPath: "a[1]", expected: "a value")), 65, "a value at a[1]"),

@@ -129,7 +129,7 @@ enum URLSessionFailure {
     case .cancelled?: CancellationError()
     case .timedOut?: ReactorError.timedOut
     case .notConnectedToInternet?: ReactorError.noConnectivity
-    case .badURL?: ReactorError.invalidResource("URLSession cannot use the URL; look at its host and port")
+    case .badURL?: ReactorError.invalidResource("URLSession cannot use this URL; check its host and port")
     default: error
     }
   }

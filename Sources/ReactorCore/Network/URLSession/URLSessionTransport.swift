@@ -78,11 +78,12 @@ extension URLRequest {
     guard let scheme = request.scheme?.lowercased(), scheme == "http" || scheme == "https", request.url?.host != nil,
       var made = URLRequest(httpRequest: request)
     else {
-      throw .invalidResource("the request needs http or https, a host and a path")
+      throw .invalidResource("the request needs an http or https URL with a host and a path")
     }
     if let body, !body.isEmpty {
       if request.method == .get {
-        throw .invalidResource("URLSession sends no body with GET; use POST or QUERY, or the query")
+        throw .invalidResource(
+          "URLSession cannot send a body with GET; use POST or QUERY, or put the values into the query")
       }
       made.httpBody = body
     }

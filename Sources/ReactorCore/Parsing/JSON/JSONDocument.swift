@@ -220,8 +220,8 @@ extension ParserError {
   /// first.
   func ofNone(_ count: Int) -> ParserError {
     var error = self
-    let elements = count == 1 ? "its only element" : "any of its \(count) elements"
-    error.expected = "expected an array, and cannot read \(elements): \(expected)"
+    let elements = count == 1 ? "its only element could not be read" : "none of its \(count) elements could be read"
+    error.expected = "expected an array, but \(elements): \(expected)"
     return error
   }
 }

@@ -72,7 +72,7 @@ struct JSONWriter {
 
   private mutating func write(_ number: Double) throws(ParserError) {
     guard number.isFinite else {
-      throw ParserError(.unacceptable, expected: "expected a number that JSON can hold, found \(number)")
+      throw ParserError(.unacceptable, expected: "expected a number that JSON can represent, found \(number)")
     }
     // The shortest text that reads as the same number. It always has a point or an exponent, so it
     // is not read as an integer below 2⁵³.

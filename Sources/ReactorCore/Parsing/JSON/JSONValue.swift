@@ -83,7 +83,9 @@ extension JSONValue: CustomStringConvertible {
   /// that is nested too deep, is described by a fixed text.
   public var description: String {
     if let data = try? data() { return String(decoding: data, as: UTF8.self) }
-    return if case .number(let value) = self { "\(value)" } else { "a JSON value with a part that JSON lacks" }
+    return if case .number(let value) = self { "\(value)" } else {
+      "a JSON value with a part that JSON cannot represent"
+    }
   }
 }
 

@@ -7,7 +7,7 @@ struct ListenArgument: Hashable, Sendable {
   let port: Int
 
   static func parse(_ text: String) throws -> ListenArgument {
-    let problem = ValidationError("it needs a host and a port, as in 127.0.0.1:8080 or [::1]:0")
+    let problem = ValidationError("give a host and a port, such as 127.0.0.1:8080 or [::1]:0")
     guard let colon = text.lastIndex(of: ":") else { throw problem }
     let digits = text[text.index(after: colon)...]
     var host = text[..<colon]

@@ -7,7 +7,7 @@ enum RequireArgument {
     let names = text.split(separator: ",", omittingEmptySubsequences: false)
       .map { $0.trimmingCharacters(in: .whitespaces) }
     guard names.allSatisfy({ !$0.isEmpty }) else {
-      throw ValidationError("members are written id,title: names with one comma between them")
+      throw ValidationError("write members as id,title: names separated by single commas")
     }
     return names
   }

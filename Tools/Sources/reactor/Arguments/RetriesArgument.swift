@@ -4,7 +4,7 @@ import ArgumentParser
 enum RetriesArgument {
   static func parse(_ text: String) throws -> Int {
     guard let number = Int(text), (0...100).contains(number) else {
-      throw ValidationError("it is a whole number from 0, for none, to 100")
+      throw ValidationError("give a whole number from 0 (no retries) to 100")
     }
     return number
   }

@@ -16,7 +16,9 @@ struct StoreArgument: Hashable, Sendable {
   }
 
   static func parse(_ text: String) throws -> StoreArgument {
-    guard !text.isEmpty else { throw ValidationError("a directory has a name") }
+    guard !text.isEmpty else {
+      throw ValidationError("give the name of a directory, or of a file that ends in .sqlite")
+    }
     return StoreArgument(text)
   }
 

@@ -9,13 +9,13 @@ enum URLArgument {
   static func parse(_ text: String) throws -> URL {
     guard var parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
       scheme == "http" || scheme == "https", let host = parts.host, !host.isEmpty
-    else { throw ValidationError("it needs http or https and a host, as in https://api.example.com/articles") }
+    else { throw ValidationError("give an http or https URL with a host, such as https://api.example.com/articles") }
     guard parts.user == nil, parts.password == nil else {
-      throw ValidationError("a URL holds no credentials here; send them with --header 'Authorization: …'")
+      throw ValidationError("credentials in the URL are not sent; use --header 'Authorization: …'")
     }
-    guard (0...65_535).contains(parts.port ?? 0) else { throw ValidationError("a port is at most 65535") }
+    guard (0...65_535).contains(parts.port ?? 0) else { throw ValidationError("the port is larger than 65535") }
     parts.fragment = nil
-    guard let url = parts.url else { throw ValidationError("it is no URL (RFC 3986)") }
+    guard let url = parts.url else { throw ValidationError("it is not a valid URL (RFC 3986)") }
     return url
   }
 }

@@ -17,7 +17,7 @@ struct UpstreamArgument: Hashable, Sendable {
 
   static func parse(_ text: String) throws -> UpstreamArgument {
     let url = try URLArgument.parse(text)
-    guard url.query() == nil else { throw ValidationError("the server behind a proxy has no query") }
+    guard url.query() == nil else { throw ValidationError("remove the query from the upstream URL") }
     guard let host = url.host(percentEncoded: true), !host.isEmpty else { throw ValidationError("it has no host") }
     let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     let bracketed = bare.contains(":") ? "[\(bare)]" : bare

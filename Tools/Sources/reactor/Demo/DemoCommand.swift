@@ -28,7 +28,7 @@ struct DemoCommand: AsyncParsableCommand {
   }
 
   static func status(of error: any Error) -> ExitStatus {
-    ExitStatus(code: ExitStatus.failed, text: "the demo is not as claimed: \(error)")
+    ExitStatus(code: ExitStatus.failed, text: "a step of the demo did not do what it claims: \(error)")
   }
 
   private static func walk(stays: Bool) async throws {

@@ -82,7 +82,7 @@ struct DemoWalk {
   private func fetchInNewProcess() async throws {
     try await report.step("3. The third, in a new process, comes from disk.") {
       guard let executable = Bundle.main.executableURL else {
-        throw DemoReport.NotAsClaimed(description: "this program does not know where it is")
+        throw DemoReport.NotAsClaimed(description: "the program's own path is unknown")
       }
       let arguments = [
         "fetch", server.url.appending(path: "articles").absoluteString, "--trace", "--timeout", "10s",

@@ -7,7 +7,7 @@ import ReactorSQLite
 struct ProxyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "proxy",
-    abstract: "Serves a server's answers again as HTTP caching allows, until it is interrupted.",
+    abstract: "Caches a server's responses as a proxy (RFC 9111), until it is interrupted.",
     discussion: """
       It prints the URL that it listens at. What is stored, used, validated and made stale is what RFC 9111 and RFC 5861 \
       say of a private cache; requests with Authorization have a cache of their own per value. A server that gives no \
@@ -41,11 +41,11 @@ struct ProxyCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("allow-host"), parsing: .singleValue,
     help: ArgumentHelp(
-      "Serve requests for this host too, whatever their port; may stand several times.", valueName: "host"),
+      "Also serve requests for this host, with any port; may be repeated.", valueName: "host"),
     transform: HostArgument.parse)
   var allowedHosts: [String] = []
 
-  @Flag(help: "Store Set-Cookie with an answer, and hand it to every client that gets the answer.")
+  @Flag(help: "Store Set-Cookie with a response, and send it to every client that gets the response.")
   var keepCookies = false
 
   @Option(
@@ -54,10 +54,10 @@ struct ProxyCommand: AsyncParsableCommand {
       valueName: "number"))
   var maxConnections = 1024
 
-  @Flag(help: "Where the server gives no answer, serve any stale one that it does not forbid.")
+  @Flag(help: "When the server does not answer, serve a stale response unless the server forbids it.")
   var staleOnDisconnect = false
 
-  @Flag(help: "Tell each exchange in one line on standard error.")
+  @Flag(help: "Print each exchange as one line on standard error.")
   var trace = false
 
   func validate() throws {

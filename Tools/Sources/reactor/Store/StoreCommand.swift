@@ -4,7 +4,7 @@ import ArgumentParser
 struct StoreCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",
-    abstract: "Looks into a store of records, and tidies it.",
+    abstract: "Lists, shows, verifies and removes the records of a store.",
     discussion: """
       A store is a directory, or an SQLite file whose name ends in .sqlite. KEY is a record's key as list prints it, or as much of its \
       beginning as no other has. A store that does not exist is empty, and is not made.

@@ -26,11 +26,12 @@ enum StoreKey {
     let entries = try await store?.persistence.entries(in: nil, url: nil) ?? []
     let found = entries.map(\.key).filter { !prefix.isEmpty && $0.digest.hasPrefix(prefix.lowercased()) }
     guard let store, let key = found.first else {
-      throw ExitStatus(code: ExitStatus.notCached, text: "no record has a key that begins with '\(prefix)'")
+      throw ExitStatus(
+        code: ExitStatus.notCached, text: "no record's key begins with '\(prefix)'; list them with: reactor store list")
     }
     guard found.count == 1 else {
       throw ExitStatus(
-        code: ExitStatus.usage, text: "\(found.count) records have a key that begins with '\(prefix)'; give more of it")
+        code: ExitStatus.usage, text: "\(found.count) records have keys that begin with '\(prefix)'; give more digits")
     }
     return (store, key)
   }

@@ -140,8 +140,9 @@ import Wire
     (["--listen", "127.0.0.1:x"], "host and a port"), (["--listen", ":80"], "host and a port"),
     (["--listen", "127.0.0.1:65536"], "host and a port"), (["--listen", "::1:80"], "host and a port"),
     (["--upstream", "ftp://h/"], "http or https"), (["--upstream", "h:80"], "http or https"),
-    (["--upstream", "http://"], "http or https"), (["--upstream", "http://h/?q"], "no query"),
-    (["--upstream", "http://u:p@h/"], "no credentials"), (["--store", ""], "has a name"), (["--fast"], "--fast"),
+    (["--upstream", "http://"], "http or https"), (["--upstream", "http://h/?q"], "remove the query"),
+    (["--upstream", "http://u:p@h/"], "credentials in the URL"), (["--store", ""], "give the name of a directory"),
+    (["--fast"], "--fast"),
     (["--allow-host", "h:80"], "without a port"), (["--allow-host", "h/"], "without a port"),
   ])
   func `refuses what it cannot understand`(arguments: [String], words: String) async throws {

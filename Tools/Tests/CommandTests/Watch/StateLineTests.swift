@@ -46,7 +46,7 @@ import Testing
     (.invalidResource("why"), "invalidResource", "why"),
     (
       .network(URLError(.cannotConnectToHost)), "network",
-      "network: nobody listens at that host and port (URLError -1004)"
+      "network: no server listens at that host and port (URLError -1004)"
     ),
     (.parser(ParserError(.notJSON, expected: "a value")), "parser", "cannot be parsed: a value"),
     (.persistence(CocoaError(.fileWriteOutOfSpace)), "persistence", "the store failed: NSCocoaErrorDomain 640"),
