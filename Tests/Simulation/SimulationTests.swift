@@ -46,7 +46,7 @@ struct SimulationTests {
   }
 
   @Test func `what has no end is found`() async {
-    await expectFailure("no end") { world in
+    await expectFailure("did not end") { world in
       while !Task.isCancelled { try await world.clock.sleep(for: .seconds(1)) }
     }
   }

@@ -120,7 +120,7 @@ import Testing
   @Test func `say what is needed to act`() {
     #expect(
       "\(ReactorError.server(Self.response, body: Data(count: 6)))"
-        == "the server answered 401, with 6 bytes; sign in, or check the credential")
+        == "the server answered 401 with 6 bytes; sign in, or check the credential")
     #expect(
       "\(ReactorError.network(Self.urlError))"
         == "no server accepts connections at that host and port (URLError -1004); "
@@ -148,7 +148,7 @@ import Testing
     arguments: [
       (
         .response(.notFound, body: Data(count: 335)),
-        "the server answered 404, with 335 bytes; "
+        "the server answered 404 with 335 bytes; "
           + "check the base URL and the path"
       ),
       (
