@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc clean system install-system swift browser install-browser
+.PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc api test-api release clean system install-system swift browser install-browser
 
 SWIFT_MINIMUM := 6.3
 # CI builds the nested packages in the directory of this one, so that what they share is compiled once; by hand each has its own,
@@ -127,6 +127,16 @@ doc: swift ## the documentation of each product, in .build/documentation
 	    --additional-symbol-graph-dir .build/symbols/$$module >.build/documentation/$$module.log 2>&1; \
 	  if grep -A 4 -E "doesn't exist at|No symbol matched|Can't resolve|not found at" .build/documentation/$$module.log; then exit 1; fi; \
 	done
+
+api: doc ## renew Documentation/API, the text of the public API, after a change of it that is meant
+	Tests/API/check --renew
+
+test-api: swift ## the public API against Documentation/API, from what make doc left, and the tests of that check
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/API/test_check.py
+	Tests/API/check
+
+release: swift ## check that VERSION=0.1.0 can be released; TAG=1 makes the tag, and nothing is pushed
+	.ci/release "$(VERSION)"
 
 clean: ## remove what was built
 	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/View.swift Tests/Consumers/Readme/Sources
