@@ -136,7 +136,7 @@ test-api: swift ## the public API against Documentation/API, from what make doc 
 	Tests/API/check
 
 release: swift ## check that VERSION=0.1.0 can be released; TAG=1 makes the tag, and nothing is pushed
-	.ci/release "$(VERSION)"
+	@.ci/release "$(VERSION)"
 
 clean: ## remove what was built
 	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/View.swift Tests/Consumers/Readme/Sources
