@@ -344,7 +344,7 @@ extension EngineState {
     if belongsAside(copy, entry, for: resource, at: now) { return entry.storeAside(copy) }
     setCopy(copy, of: entry)
     if isLoaded {
-      entry.redraw { $0.rebase(onLoaded: copy, from: number, at: now) }
+      entry.redraw { $0.rebase(onLoaded: copy, from: number) }
       entry.clearOutdated()
     }
     if status(of: copy, for: resource, at: now)?.isFresh == true { entry.error = nil }

@@ -68,7 +68,7 @@ extension ReactorEngine {
     await layer.beginSending(write.keys)
     var sent = await exchange(write.request, write.requestKey, through: write.answer)
     if sent.isAccepted {
-      layer.accept([write.draft], at: now)
+      layer.accept([write.draft])
     } else {
       layer.withdraw([write.draft])
     }

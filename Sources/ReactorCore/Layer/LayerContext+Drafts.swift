@@ -12,10 +12,10 @@ extension LayerContext {
   ///
   /// Call it while the write still counts as being sent, so that no response from before the
   /// acceptance is on its way.
-  func accept(_ drafts: [Draft], at date: Date) {
+  func accept(_ drafts: [Draft]) {
     guard !drafts.isEmpty else { return }
-    let acceptance = Draft.Acceptance(number: generations.next(), date: date)
-    for draft in drafts where self.drafts.accept(draft, acceptance) { announce(.drafted(.accepted(draft))) }
+    let number = generations.next()
+    for draft in drafts where self.drafts.accept(draft, under: number) { announce(.drafted(.accepted(draft))) }
   }
 
   /// Removes drafts. What other drafts make of the base is not affected.

@@ -17,14 +17,7 @@ package final class Draft: Sendable {
 
   private struct State {
     var order: UInt64 = 0
-    var accepted: Acceptance?
-  }
-
-  struct Acceptance: Sendable {
-    /// The generation of the acceptance. A value that was requested later has the change.
-    let number: Generation
-    /// The wall clock's time, for records that no generation orders.
-    let date: Date
+    var accepted: Generation?
   }
 
   /// Creates a draft of a value that may be absent.
@@ -42,11 +35,12 @@ package final class Draft: Sendable {
 
   /// The place in the order of submission; zero before the draft is in a table.
   var order: UInt64 { state.withLock(\.order) }
-  /// The acceptance; `nil` while the draft is pending.
-  var acceptance: Acceptance? { state.withLock(\.accepted) }
+  /// The generation of the acceptance; `nil` while the draft is pending. A value that was requested
+  /// later has the change.
+  var acceptedUnder: Generation? { state.withLock(\.accepted) }
 
   fileprivate func add(at order: UInt64) { state.withLock { $0.order = order } }
-  fileprivate func accept(_ acceptance: Acceptance) { state.withLock { $0.accepted = acceptance } }
+  fileprivate func accept(under number: Generation) { state.withLock { $0.accepted = number } }
 }
 
 /// The drafts of a layer, by key.
@@ -92,7 +86,7 @@ final class DraftTable: Sendable {
   /// Turns a pending draft into an accepted one.
   ///
   /// - Returns: `false` if the draft was removed meanwhile.
-  func accept(_ draft: Draft, _ acceptance: Draft.Acceptance) -> Bool {
+  func accept(_ draft: Draft, under number: Generation) -> Bool {
     let now = ContinuousClock.now
     let (isAccepted, forgotten) = state.withLock { state -> (Bool, [Draft]) in
       let forgotten = state.accepted.prefix { $0.until <= now }.map(\.draft)
@@ -101,7 +95,7 @@ final class DraftTable: Sendable {
       // The oldest pending draft is usually the one, near the beginning.
       let isHere = state.drafts[draft.key]?.contains { $0 === draft } == true
       if isHere {
-        draft.accept(acceptance)
+        draft.accept(under: number)
         state.accepted.append((draft, now + Self.keepsAccepted))
       }
       count.store(state.drafts.count, ordering: .releasing)

@@ -63,7 +63,7 @@ final class KeyDrafts {
   ///
   /// - Returns: `true` if the shown value may have changed.
   func add(_ draft: Draft, over base: CachedModel?) -> Bool {
-    guard draft.acceptance == nil, pending.last.map({ $0.order < draft.order }) ?? true else {
+    guard draft.acceptedUnder == nil, pending.last.map({ $0.order < draft.order }) ?? true else {
       guard !all.contains(where: { $0 === draft }) else { return false }
       place(draft)
       redraw(over: base)
@@ -79,11 +79,11 @@ final class KeyDrafts {
   ///
   /// - Returns: `true` if the shown value may have changed.
   func accept(_ draft: Draft, over base: CachedModel?) -> Bool {
-    guard let acceptance = draft.acceptance, let index = pending.firstIndex(where: { $0 === draft }) else {
+    guard let number = draft.acceptedUnder, let index = pending.firstIndex(where: { $0 === draft }) else {
       return false
     }
     pending.remove(at: index)
-    let isLast = accepted.last?.acceptance.map { $0.number < acceptance.number } ?? true
+    let isLast = accepted.last?.acceptedUnder.map { $0 < number } ?? true
     place(draft)
     guard index > 0 || !isLast else { return false }
     redraw(over: base)
@@ -104,8 +104,7 @@ final class KeyDrafts {
   ///
   /// - Returns: `true` if the shown value may have changed.
   func rebase(on base: CachedModel?, isNewValue: Bool) -> Bool {
-    let number = base?.generation ?? 0
-    let isFewer = drop { $0.number < number }
+    let isFewer = drop(before: base?.generation ?? 0)
     guard isFewer || isNewValue else { return false }
     redraw(over: base)
     return true
@@ -113,14 +112,13 @@ final class KeyDrafts {
 
   /// Drops the accepted drafts that a loaded base has.
   ///
-  /// - Parameters:
-  ///   - number: the number of the latest change on disk when the base was read; zero if unknown.
-  ///     The dates count then.
-  ///   - now: the wall clock's time. A base that claims to be from later is not trusted.
-  func rebase(onLoaded base: CachedModel, from number: Generation, at now: Date) -> Bool {
-    let isFewer = drop { acceptance in
-      number > 0 ? acceptance.number < number : acceptance.date < base.askedAt && base.askedAt <= now
-    }
+  /// Dates decide nothing here: a clock that was set would show less than the server has accepted.
+  /// A draft that the base has already makes no difference, and the next response drops it.
+  ///
+  /// - Parameter number: the number of the latest change on disk when the base was read; zero if
+  ///   unknown.
+  func rebase(onLoaded base: CachedModel, from number: Generation) -> Bool {
+    let isFewer = drop(before: number)
     if isFewer { redraw(over: base) }
     return isFewer
   }
@@ -131,19 +129,20 @@ final class KeyDrafts {
     return dropped
   }
 
-  private func drop(where isMeant: (Draft.Acceptance) -> Bool) -> Bool {
-    let isGone = accepted.map { $0.acceptance.map(isMeant) ?? false }
-    guard isGone.contains(true) else { return false }
-    dropped += zip(accepted, isGone).filter(\.1).map(\.0)
-    accepted = zip(accepted, isGone).filter { !$1 }.map(\.0)
+  private func drop(before number: Generation) -> Bool {
+    let kept = accepted.filter { $0.acceptedUnder ?? .max > number }
+    guard kept.count < accepted.count else { return false }
+    // In the order of their acceptance, so those to drop come first.
+    dropped += accepted.prefix(accepted.count - kept.count).map { $0 as any Sendable }
+    accepted = kept
     return true
   }
 
   private func redraw(over base: CachedModel?) { shown = DraftedModel(base?.model, all) }
 
   private func place(_ draft: Draft) {
-    if let number = draft.acceptance?.number {
-      let index = accepted.lastIndex { $0.acceptance?.number ?? 0 < number }.map { $0 + 1 } ?? 0
+    if let number = draft.acceptedUnder {
+      let index = accepted.lastIndex { $0.acceptedUnder ?? 0 < number }.map { $0 + 1 } ?? 0
       accepted.insert(draft, at: index)
     } else {
       let index = pending.lastIndex { $0.order < draft.order }.map { $0 + 1 } ?? 0

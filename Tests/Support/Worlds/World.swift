@@ -8,11 +8,14 @@ public enum World: String, CaseIterable, Sendable {
   case households
   /// What was acknowledged is there after a crash, whole.
   case crash
+  /// What was accepted stays, what was refused goes, and a base never has a draft in it.
+  case writers
 
   public var body: @Sendable (SimulatedWorld) async throws -> Void {
     switch self {
     case .households: Self.householdsBody
     case .crash: Self.crashBody
+    case .writers: Self.writersBody
     }
   }
 
@@ -63,6 +66,19 @@ public enum World: String, CaseIterable, Sendable {
       }
       group.cancelAll()
     }
+  }
+
+  private static let writersBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
+    let writers = Writers(world)
+    await withTaskGroup(of: Void.self) { group in
+      for path in Writers.paths { group.addTask { await writers.watch(path) } }
+      await world.users(4, steps: 1...12) { try await writers.step($0) }
+      world.currentFaults = .none
+      try? await world.clock.sleep(for: .seconds(300))
+      await writers.judgeEnd()
+      group.cancelAll()
+    }
+    world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }
 
   private static let crashBody: @Sendable (SimulatedWorld) async throws -> Void = { world in

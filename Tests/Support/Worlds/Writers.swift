@@ -1,0 +1,264 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import Synchronization
+
+/// Users who change lists of numbers with drafts, beside others who read them.
+///
+/// The server inserts and removes a number idempotently, and refuses multiples of seven. Each number
+/// is inserted at most once, so the reference needs no order of its own: what was accepted is shown
+/// until its removal begins, and what was refused is not.
+struct Writers: Sendable {
+  /// A list as the server has it at one version. No draft changes the version.
+  struct Numbers: Codable, Sendable, Hashable {
+    var version: Int
+    var numbers: [Int]
+  }
+
+  /// What is known of one list's numbers at one moment.
+  struct Facts: Sendable {
+    /// The insertions that were acknowledged, without those whose removal has begun.
+    var mustBeShown: Set<Int> = []
+    /// The insertions that were refused, and the removals that were acknowledged.
+    var mustNotBeShown: Set<Int> = []
+  }
+
+  static let paths = ["/a", "/b"]
+
+  let world: SimulatedWorld
+  let server: NumberServer
+  let layer: ModelLayer
+  let lists: Reactor<Numbers>
+  private let facts = Shared<[String: Facts]>([:])
+  private let latest = Shared<[String: LoadState<Numbers>]>([:])
+  private let next = Shared(0)
+  private let underWay = Shared<[String: Int]>([:])
+
+  init(_ world: SimulatedWorld) {
+    self.world = world
+    server = NumberServer(world)
+    let transport = WatchedTransport(world: world)
+    world.network.serve(server.answer)
+    layer = ModelLayer(
+      baseURL: Self.url, transport: transport, persistence: world.disk.open(), reachability: world.reachability,
+      configuration: world.configuration)
+    lists = layer.reactor()
+  }
+
+  private static let url = URL(string: "https://api.example.com") ?? URL(filePath: "/")
+
+  func facts(_ path: String) -> Facts { facts.value[path] ?? Facts() }
+
+  func step(_ user: SimulatedUser) async throws {
+    let path = user.draws.element(of: Self.paths) ?? "/a"
+    switch user.draws.number(below: 12) {
+    case 0..<5: try await insert(path, user)
+    case 5..<7: try await remove(path, user)
+    case 7..<10: try await fetch(path, user)
+    case 10: await lists.invalidate(Resource(path))
+    default: server.changeByOthers(path)
+    }
+  }
+
+  private func insert(_ path: String, _ user: SimulatedUser) async throws {
+    let number = next.change { next in
+      next += 1
+      return next
+    }
+    let outcome = try await mutate(path, number, .put, user) { list in
+      if !list.numbers.contains(number) { list.numbers.append(number) }
+    }
+    switch outcome {
+    case .accepted: facts.change { _ = $0[path, default: Facts()].mustBeShown.insert(number) }
+    case .refused: facts.change { _ = $0[path, default: Facts()].mustNotBeShown.insert(number) }
+    case .unknown: break
+    }
+  }
+
+  private func remove(_ path: String, _ user: SimulatedUser) async throws {
+    guard let number = user.draws.element(of: facts(path).mustBeShown.sorted()) else { return }
+    facts.change { _ = $0[path]?.mustBeShown.remove(number) }
+    let outcome = try await mutate(path, number, .delete, user) { list in list.numbers.removeAll { $0 == number } }
+    if outcome == .accepted { facts.change { _ = $0[path]?.mustNotBeShown.insert(number) } }
+  }
+
+  private enum Outcome { case accepted, refused, unknown }
+
+  private func mutate(
+    _ path: String, _ number: Int, _ method: HTTPRequest.Method, _ user: SimulatedUser,
+    _ draft: @escaping @Sendable (inout Numbers) -> Void
+  ) async throws -> Outcome {
+    let who = "user \(user.number): \(method.rawValue) \(number) of \(path)"
+    world.note(who)
+    underWay.change { $0[path, default: 0] += 1 }
+    defer { underWay.change { $0[path, default: 0] -= 1 } }
+    do {
+      let request = Resource(path + "/\(number)", method: method)
+      let isDone = try await user.impatiently(in: world, after: .seconds(3)) {
+        try await lists.mutate(Resource(path), by: request, draft: draft)
+        return true
+      }
+      world.note("\(who): \(isDone == nil ? "gave up" : "accepted")")
+      return isDone == nil ? .unknown : .accepted
+    } catch ReactorError.server(let response, _) where response.status == .unprocessableContent {
+      world.note("\(who): refused")
+      return .refused
+    } catch {
+      world.note("\(who): \(error)")
+      return .unknown
+    }
+  }
+
+  private func fetch(_ path: String, _ user: SimulatedUser) async throws {
+    let policies: [FetchPolicy] = [.cacheFirst, .staleWhileRevalidate, .networkFirst, .networkOnly, .cacheOnly]
+    let policy = user.draws.element(of: policies) ?? .cacheFirst
+    let (who, before) = ("user \(user.number) fetches \(path) by \(policy)", facts(path))
+    let list = try? await user.impatiently(in: world) { try await lists.fetch(Resource(path), policy: policy) }
+    guard let list = list ?? nil else { return }
+    judge(list, path, before, who)
+    if let confirmed = lists.confirmed(Resource(path)) { judge(confirmed, path, before, "confirmed after \(who)") }
+  }
+
+  /// Watches as long as the task lives.
+  func watch(_ path: String) async {
+    // A state that is delivered now is newer than the one before, but perhaps not newer than now.
+    var before = facts(path)
+    for await state in lists.states(for: Resource(path)) {
+      latest.change { $0[path] = state }
+      if let list = state.value {
+        world.note("a watcher of \(path): \(list.version) \(list.numbers) \(state.drafts.count) drafts")
+        judge(list, path, before, "a watcher of \(path)")
+      }
+      before = facts(path)
+    }
+  }
+
+  private func judge(_ list: Numbers, _ path: String, _ before: Facts, _ who: String) {
+    let (shown, now) = (Set(list.numbers), facts(path))
+    world.check(shown.count == list.numbers.count, "\(who): a number is shown twice: \(list.numbers)")
+    // A removal that has begun meanwhile may show already.
+    let missing = before.mustBeShown.intersection(now.mustBeShown).subtracting(shown)
+    world.check(missing.isEmpty, "\(who): \(missing.sorted()) was accepted, and is not shown in \(list)")
+    let extra = before.mustNotBeShown.intersection(shown)
+    world.check(extra.isEmpty, "\(who): \(extra.sorted()) was refused or removed, and is shown in \(list)")
+  }
+
+  /// Once nothing is under way: everybody shows what the server has, and the disk has had nothing else.
+  func judgeEnd() async {
+    for path in Self.paths {
+      world.check(underWay.value[path] ?? 0 == 0, "a write of \(path) has not ended")
+      guard let list = try? await lists.fetchFromNetwork(Resource(path)) else {
+        world.check(false, "\(path) cannot be fetched, and nothing fails any more")
+        continue
+      }
+      world.check(list == server.list(path), "\(list) is shown at the end, and the server has \(server.list(path))")
+      world.check(
+        lists.cached(Resource(path)) == list, "memory shows \(String(describing: lists.cached(Resource(path))))")
+    }
+    try? await world.clock.sleep(for: .seconds(1))
+    for path in Self.paths {
+      let state = latest.value[path]
+      world.check(state?.value == server.list(path), "a watcher of \(path) shows \(String(describing: state?.value))")
+      world.check(state?.drafts.isEmpty == true, "a watcher of \(path) shows drafts at the end")
+    }
+    for (key, record) in await world.disk.records() {
+      guard let list = try? JSONDecoder().decode(Numbers.self, from: record.body) else { continue }
+      world.check(server.hasHad(list, key.url), "the record of \(key) has what the server never had: \(list)")
+    }
+  }
+}
+
+/// The lists, and each version that they have had.
+final class NumberServer: Sendable {
+  private struct State {
+    var lists: [String: Writers.Numbers] = [:]
+    var history: [String: Set<Writers.Numbers>] = [:]
+    var others = 1_000_000
+  }
+
+  private let world: SimulatedWorld
+  private let state = Mutex(State())
+
+  init(_ world: SimulatedWorld) {
+    self.world = world
+    for path in Writers.paths { change(path) { _ in } }
+  }
+
+  func list(_ path: String) -> Writers.Numbers {
+    state.withLock { $0.lists[path] } ?? Writers.Numbers(version: 0, numbers: [])
+  }
+
+  func hasHad(_ list: Writers.Numbers, _ url: String) -> Bool {
+    state.withLock { state in state.history.contains { url.hasSuffix($0.key) && $0.value.contains(list) } }
+  }
+
+  /// Somebody else inserts a number.
+  func changeByOthers(_ path: String) {
+    let number = state.withLock { state in
+      state.others += 1
+      return state.others
+    }
+    change(path) { $0.append(number) }
+  }
+
+  private func change(_ path: String, _ body: (inout [Int]) -> Void) {
+    state.withLock { state in
+      var list = state.lists[path] ?? Writers.Numbers(version: 0, numbers: [])
+      body(&list.numbers)
+      list.version += 1
+      state.lists[path] = list
+      state.history[path, default: []].insert(list)
+    }
+  }
+
+  func answer(_ request: HTTPRequest, _ body: Data?) -> (HTTPResponse, Data) {
+    let parts = (request.path ?? "").split(separator: "/")
+    let path = "/\(parts.first ?? "")"
+    guard request.method != .get else { return answerRead(request, path) }
+    guard parts.count == 2, let number = Int(parts[1]) else { return (HTTPResponse(status: .badRequest), Data()) }
+    world.note("the server gets \(request.method.rawValue) \(number) of \(path)")
+    guard number % 7 != 0 else { return (HTTPResponse(status: .unprocessableContent), Data()) }
+    change(path) { numbers in
+      numbers.removeAll { $0 == number }
+      if request.method == .put { numbers.append(number) }
+    }
+    return (HTTPResponse(status: .noContent), Data())
+  }
+
+  private func answerRead(_ request: HTTPRequest, _ path: String) -> (HTTPResponse, Data) {
+    let list = list(path)
+    let fields: HTTPFields = [.cacheControl: "max-age=5", .eTag: "\"\(list.version)\""]
+    world.note("the server answers \(path): \(list.version) \(list.numbers)")
+    if request.headerFields[.ifNoneMatch] == fields[.eTag] {
+      return (HTTPResponse(status: .notModified, headerFields: fields), Data())
+    }
+    return (HTTPResponse(status: .ok, headerFields: fields), (try? JSONEncoder().encode(list)) ?? Data())
+  }
+}
+
+/// The network, which sees that no read of a list begins while a write of it is being sent.
+private final class WatchedTransport: Transport {
+  private let world: SimulatedWorld
+  private let writes = Mutex<[Substring: Int]>([:])
+
+  init(world: SimulatedWorld) { self.world = world }
+
+  func send(
+    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws -> (HTTPResponse, Data) {
+    let path = (request.path ?? "").split(separator: "/").first ?? ""
+    guard request.method != .get else {
+      let count = writes.withLock { $0[path] ?? 0 }
+      world.check(count == 0, "/\(path) is read while a write of it is sent")
+      return try await world.network.send(request, body: body, progress: progress)
+    }
+    let count = writes.withLock { writes in
+      writes[path, default: 0] += 1
+      return writes[path] ?? 0
+    }
+    world.check(count == 1, "\(count) writes of /\(path) are sent at once")
+    defer { writes.withLock { $0[path, default: 0] -= 1 } }
+    return try await world.network.send(request, body: body, progress: progress)
+  }
+}
