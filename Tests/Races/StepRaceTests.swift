@@ -239,6 +239,52 @@ struct StepRaceTests {
     own.change { $0 = nil }
   }
 
+  @Test(arguments: [false, true])
+  func `of two steps that join each other's flights at once, one fails and both callers end`(_ isOfTwoReactors: Bool)
+    async throws
+  {
+    let executor = SteppedExecutor()
+    let bench = Bench { $0.taskExecutor = executor }
+    let reactors = Shared<[String: Reactor<Note>]>([:])
+    let errors = Shared<[ReactorError]>([])
+    let starts = (Gate(), Gate())
+    var flow = bench.layer.flow(Note.self)
+    flow.network = { resource, _ in
+      let isFirst = resource.path == "a"
+      try await (isFirst ? starts.0 : starts.1).wait()
+      let other = isFirst ? "b" : "a"
+      do throws(ReactorError) { _ = try await reactors.value[other]?.fetch(Resource(other)) } catch {
+        errors.change { $0.append(error) }
+      }
+      return Snapshot(model: Note(1, resource.path), fetchedAt: .distantPast)
+    }
+    let reactor = Reactor(flow: flow)
+    reactors.change { $0 = ["a": reactor, "b": isOfTwoReactors ? Reactor(flow: flow) : reactor] }
+    let answers = Shared<[String]>([])
+    let callers = reactors.value.map { path, reactor in
+      Task(executorPreference: executor) {
+        let text = try await reactor.fetch(Resource(path)).text
+        answers.change { $0.append(text) }
+      }
+    }
+    executor.run()
+    // The second step joins the first's flight while an observer is notified that the first has joined the second's.
+    let token = bench.layer.observeEvents { event in
+      guard event.kind.name == .joined, !starts.1.isOpen else { return }
+      starts.1.open()
+      executor.run()
+    }
+    starts.0.open()
+    executor.run()
+    #expect(answers.value.sorted() == ["a", "b"], "they wait for each other for ever")
+    #expect(errors.value.map { "\($0)".hasPrefix("deadlock") } == [true])
+    for caller in callers { caller.cancel() }
+    executor.run()
+    token.cancel()
+    reactors.change { $0 = [:] }
+    #expect(bench.stillWaiting.isEmpty)
+  }
+
   @Test(arguments: ["save", "remove", "removeAll", "fetch"])
   func `who is cancelled while it waits for a step ends at once`(_ operation: String) async throws {
     bench.transport.answer("/v1/a", with: .json(Note(1, "server's").json))

@@ -56,8 +56,24 @@ final class KeyedAsyncLock: Sendable {
     }
   }
 
-  /// Adds `wait` to those that wait for `owner`. Queued work of `owner` may now share the access of
-  /// the waiting owner, or could now wait for ever.
+  /// Adds `wait` to those that wait for `owner`, unless `owner` already waits, directly or not, for
+  /// the owner of `wait`.
+  ///
+  /// The search and the addition are one step under the table's lock: if two flights begin to wait
+  /// for each other at the same time, one of them is refused. Call ``add(_:to:)`` next, once no
+  /// lock is held.
+  ///
+  /// - Returns: `false` if the wait would never end.
+  static func begin(_ wait: LockOwner.Wait, for owner: LockOwner) -> Bool {
+    table.withLock { _ in
+      guard !wait.owner.family.members.contains(ObjectIdentifier(owner)) else { return false }
+      owner.add(wait)
+      return true
+    }
+  }
+
+  /// Adds `wait` to those that wait for `owner`, if it is not among them. Queued work of `owner`
+  /// may now share the access of the waiting owner, or could now wait for ever.
   static func add(_ wait: LockOwner.Wait, to owner: LockOwner) {
     owner.add(wait)
     resume(table.withLock { $0.gained(owner) })
@@ -122,11 +138,11 @@ package final class LockOwner: Sendable {
   /// Returns a wait of the current task's owner; `nil` if the task has none and so holds nothing.
   static func wait() -> Wait? { current.map(Wait.init) }
 
-  /// Adds `wait` to those that wait for this owner. Call ``KeyedAsyncLock/add(_:to:)`` instead if
-  /// work of this owner may be queued.
+  /// Adds `wait` to those that wait for this owner, if it is not among them. Call
+  /// ``KeyedAsyncLock/add(_:to:)`` instead if work of this owner may be queued.
   func add(_ wait: Wait) {
     waits.withLock { waits in
-      waits.removeAll { !$0.isUnderWay }
+      waits.removeAll { !$0.isUnderWay || $0 === wait }
       waits.append(wait)
     }
   }

@@ -19,7 +19,7 @@ extension EngineState {
       join(.background(waiter.resource, waiter.policy), entry, at: now, priority: priority)
     case .ask, .notCached:
       if waiter.policy.asksStoreFirst { append(key, .memoryMiss) }
-      guard !wouldWaitForItself(waiter, entry) else {
+      guard beginWait(of: waiter, entry) else {
         effects.append(.resume(continuation, .failure(.deadlock(keys: [key]))))
         return
       }
@@ -36,11 +36,14 @@ extension EngineState {
     return FetchDecision(waiter.policy, copy, status(of: copy, for: waiter.resource, at: now))
   }
 
-  /// Returns `true` if the flight waits, directly or not, for the step that `waiter` works for. The
-  /// wait would never end.
-  private func wouldWaitForItself(_ waiter: FlightMachine.Waiter, _ entry: Entry) -> Bool {
-    guard let wait = waiter.wait, let flight = entry.flight else { return false }
-    return wait.owner.family.members.contains(ObjectIdentifier(flight.owner))
+  /// Begins the wait of a step that `waiter` works for. A flight that does not exist yet waits for
+  /// nothing, so it may always be awaited.
+  ///
+  /// - Returns: `false` if the flight waits, directly or not, for that step. The wait would never
+  ///   end.
+  private func beginWait(of waiter: FlightMachine.Waiter, _ entry: Entry) -> Bool {
+    guard let wait = waiter.wait, let flight = entry.flight else { return true }
+    return KeyedAsyncLock.begin(wait, for: flight.owner)
   }
 
   /// Removes a cancelled caller and resumes it with ``ReactorError/cancelled``.
