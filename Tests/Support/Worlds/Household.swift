@@ -185,7 +185,7 @@ struct Household: Sendable {
       model.removed(owner, [place.path], order)
       world.note("removed as \(order)")
     } catch {
-      if !isForgetful { model.notRemoved(owner, [place.path]) }
+      model.notRemoved(owner, [place.path], comesBack: !isForgetful)
       model.judgeOfDisk(error, mayFailOnDisk: mayFailOnDisk, "removing \(place) as \(order)")
       world.note("not removed as \(order): \(error)")
     }
@@ -200,7 +200,7 @@ struct Household: Sendable {
       model.removed(owner, ReferenceModel.paths, order)
       world.note("signed out as \(order)")
     } catch {
-      if !isForgetful { model.notRemoved(owner, ReferenceModel.paths) }
+      model.notRemoved(owner, ReferenceModel.paths, comesBack: !isForgetful)
       model.judgeOfDisk(error, mayFailOnDisk: mayFailOnDisk, "signing \(owner) out as \(order)")
       world.note("not signed out as \(order): \(error)")
     }
@@ -232,8 +232,11 @@ struct Household: Sendable {
     await desk(place).watch(model.resource(place), polling) { state in
       if isLasting { last.set(place, state) }
       let now = model.before(place)
-      // What was seen while a removal was under way may be from before it.
-      if now.removals != before.removals || before.isBeingRemoved { floor = 0 }
+      // A removal that fails brings back what a save that failed has not replaced. What was seen while it was under way may
+      // be from before it. It may have failed already where its caller has yet to learn it.
+      let mayComeBack =
+        before.isBeingRemoved && (now.isBeingRemoved || now.failedRemovals != before.failedRemovals)
+      if now.removals != before.removals || mayComeBack { floor = 0 }
       if let error = state.error {
         model.judge(error, place, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
       }

@@ -1,8 +1,24 @@
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
+import Synchronization
 
 extension ReferenceModel {
+  /// A removal has failed.
+  ///
+  /// - Parameter comesBack: whether what is on disk comes back, which a save that failed may not have replaced, nor an
+  ///   invalidation marked.
+  func notRemoved(_ owner: String, _ paths: [String], comesBack: Bool) {
+    state.withLock { state in
+      for key in Key.all(owner, paths) {
+        state.failedRemovals[key, default: 0] += 1
+        guard comesBack else { continue }
+        state.settled[key] = nil
+        state.invalidated[key] = nil
+      }
+    }
+  }
+
   /// Holds the failure of a fetch, or of a stream, against what has gone wrong.
   func judge(
     _ error: any Error, _ place: Place, _ before: Before, mayFailOnDisk: Bool = false, _ who: String

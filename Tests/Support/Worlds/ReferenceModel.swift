@@ -22,6 +22,8 @@ final class ReferenceModel: Sendable {
     var removals: Int
     /// Whether one of them is under way.
     var isBeingRemoved: Bool
+    /// How many removals have failed.
+    var failedRemovals: Int
     /// Another type's local write is under way. It has fenced the flight that it found, so a caller that joins that flight before
     /// the write is announced gets an answer that is not stored (decision 0016).
     var isBeingWritten: Bool
@@ -71,6 +73,7 @@ final class ReferenceModel: Sendable {
     var open: [Key: Int] = [:]
     /// The removals among them.
     var removing: [Key: Int] = [:]
+    var failedRemovals: [Key: Int] = [:]
     /// The local writes of the other type among them.
     var writing: [Key: Int] = [:]
     var requests: [Key: Int] = [:]
@@ -142,8 +145,8 @@ final class ReferenceModel: Sendable {
       Before(
         settled: $0.settled[key] ?? 0, invalidated: $0.invalidated[key] ?? 0,
         removals: $0.removals[key] ?? 0, isBeingRemoved: $0.removing[key, default: 0] > 0,
-        isBeingWritten: $0.writing[key, default: 0] > 0, overwritten: $0.overwritten[place] ?? 0,
-        asked: world.clock.now.elapsed)
+        failedRemovals: $0.failedRemovals[key] ?? 0, isBeingWritten: $0.writing[key, default: 0] > 0,
+        overwritten: $0.overwritten[place] ?? 0, asked: world.clock.now.elapsed)
     }
   }
 
@@ -252,16 +255,6 @@ extension ReferenceModel {
         } else if isOnDisk {
           state.invalidated[key] = max(state.invalidated[key] ?? 0, order)
         }
-      }
-    }
-  }
-
-  /// A removal has failed: what is on disk comes back, which a save that failed may not have replaced, nor an invalidation marked.
-  func notRemoved(_ owner: String, _ paths: [String]) {
-    state.withLock { state in
-      for key in Key.all(owner, paths) {
-        state.settled[key] = nil
-        state.invalidated[key] = nil
       }
     }
   }
