@@ -244,7 +244,7 @@ struct StepRaceTests {
     async throws
   {
     let executor = SteppedExecutor()
-    let bench = Bench { $0.taskExecutor = executor }
+    let bench = Bench(except: [.ownSteps]) { $0.taskExecutor = executor }
     let reactors = Shared<[String: Reactor<Note>]>([:])
     let errors = Shared<[ReactorError]>([])
     let starts = (Gate(), Gate())
