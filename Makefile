@@ -1,4 +1,4 @@
-# make demo     the whole flow on a real server, in a few seconds
+# make demo     the whole flow on a real server; it builds for about a minute, once
 # make test     every test
 # make help     the rest
 
@@ -8,10 +8,8 @@ SHELL := bash
 .PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc api test-api release clean system install-system swift browser install-browser
 
 SWIFT_MINIMUM := 6.3
-# CI builds the nested packages in the directory of this one, so that what they share is compiled once; by hand each has its own,
-# since to go from one to the other compiles the tests anew.
-SCRATCH ?=
-nested = --package-path $(1) $(if $(SCRATCH),--scratch-path $(SCRATCH))
+# The nested packages are built in the directory of this one, so that what they share is compiled once. All have the same traits.
+nested = --package-path $(1) --scratch-path '$(CURDIR)/.build'
 # With --skip-build, what `make build` has built is run as it is.
 SKIP_BUILD ?=
 # The target Destructive runs by itself: its suites kill processes, fail disks, damage files, measure memory or simulate, and need both processors.
@@ -24,14 +22,22 @@ SOURCES := git ls-files -z --cached --others --exclude-standard -- '*.swift'
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
 
+# The fastest complete build: whole modules, which only a release build compiles, and no optimization. For programs to look at:
+# a change to a file would compile its whole module.
+QUICKLY := -c release -Xswiftc -Onone
+
+# With a directory of its own, since this package's other builds have all traits.
+DEMO := --traits SQLite --scratch-path .build/demo $(QUICKLY)
 demo: system ## the whole flow against an embedded server, each step checked; STAY=1 shows the inspector of it afterwards
-	swift run $(call nested,Tools) $(SKIP_BUILD) reactor demo $(if $(STAY),--stay)
+	@$(if $(SKIP_BUILD),,echo "Building the demo: Reactor with its inspector, swift-http-types and GRDB. About a minute, once.")
+	swift run $(if $(SKIP_BUILD),--enable-all-traits $(SKIP_BUILD),$(DEMO)) ReactorDemo $(if $(STAY),--stay)
 
 NEWSROOM := Examples/Newsroom
 # The program itself and not `swift run`, so that a signal has nobody else to pass.
 newsroom: system ## a news API and a reader of it in the browser, on this machine, until Ctrl-C
-	swift build --package-path $(NEWSROOM) --product newsroom
-	@exec "$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom"
+	@echo "Building the newsroom: Reactor, GRDB, SwiftNIO and Hummingbird. A few minutes, once."
+	swift build --package-path $(NEWSROOM) --product newsroom $(QUICKLY)
+	@exec "$$(swift build --package-path $(NEWSROOM) --show-bin-path $(QUICKLY))/newsroom"
 
 # Not on a machine that is busy with something else, if there is a choice; BENCH="--filter memory --quick" for a look.
 BENCHMARKS := swift build -c release --package-path Benchmarks --product reactor-bench
@@ -53,7 +59,7 @@ test: system ## every test
 	swift test --enable-all-traits $(SKIP_BUILD) --skip '$(DESTRUCTIVE)|$(CORE)'
 	swift test --enable-all-traits --skip-build --filter '$(CORE)'
 	swift test --enable-all-traits --skip-build --filter '$(DESTRUCTIVE)'
-	REACTOR_SEED="$${REACTOR_SEED:-2026}" swift run --quiet -c release Simulate 1000
+	REACTOR_SEED="$${REACTOR_SEED:-2026}" swift run --enable-all-traits --skip-build Simulate 1000
 	swift test $(call nested,Tools) $(SKIP_BUILD) --skip '^ProxyTests\.'
 	swift test $(call nested,Tools) --skip-build --filter '^ProxyTests\.'
 
@@ -68,9 +74,9 @@ test-browser: browser ## the newsroom in a headless Chromium
 	  $(PYTHON) -m unittest discover -v -s $(NEWSROOM)/BrowserTests
 
 screenshots: browser ## pictures of the newsroom, into Documentation/Images
-	swift build --package-path $(NEWSROOM) --product newsroom
+	swift build $(call nested,$(NEWSROOM)) --product newsroom
 	mkdir -p Documentation/Images
-	NEWSROOM="$$(swift build --package-path $(NEWSROOM) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
+	NEWSROOM="$$(swift build $(call nested,$(NEWSROOM)) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
 	  $(PYTHON) $(NEWSROOM)/BrowserTests/screenshots.py Documentation/Images
 
 browser: system

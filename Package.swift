@@ -75,11 +75,15 @@ let package = Package(
     .target(name: "CReactorNetlink"),
     .target(name: "ReactorFlux", swiftSettings: settings),
     .target(
-      name: "ReactorInspector", dependencies: ["ReactorCore", "ReactorFlux"] + httpTypes,
-      resources: [.embedInCode("Page/inspector.html")],
+      name: "ReactorInspector", dependencies: ["CReactorInspectorPage", "ReactorCore", "ReactorFlux"] + httpTypes,
       swiftSettings: settings),
+    // The inspector's HTML, as bytes.
+    .target(name: "CReactorInspectorPage", exclude: ["inspector.html"]),
+    // The server beneath MockServer and the demo.
+    .target(name: "ReactorLoopback", dependencies: httpTypes, swiftSettings: settings),
     .target(
-      name: "ReactorTesting", dependencies: ["ReactorCore", "ReactorOperators", "ReactorFlux"] + httpTypes,
+      name: "ReactorTesting",
+      dependencies: ["ReactorCore", "ReactorLoopback", "ReactorOperators", "ReactorFlux"] + httpTypes,
       swiftSettings: settings),
     .target(name: "ReactorSQLite", dependencies: ["HTTPCaching", "ReactorCore"] + sqlite, swiftSettings: settings),
     .target(
@@ -89,6 +93,11 @@ let package = Package(
       name: "TestSupport", dependencies: ["HTTPCaching", "ReactorCore", "ReactorTesting"] + httpTypes,
       path: "Tests/Support",
       swiftSettings: settings),
+    // `make demo`; no product. A target of this package, so that it compiles little and resolves less.
+    .executableTarget(
+      name: "ReactorDemo",
+      dependencies: ["ReactorCore", "ReactorInspector", "ReactorLoopback", "ReactorSQLite"] + httpTypes,
+      path: "Examples/Demo", swiftSettings: settings),
     // For the documentation's examples where SwiftUI is not. Without the settings, as SwiftUI is compiled.
     .target(name: "SwiftUIStandIn", path: "Tests/SwiftUIStandIn"),
     // A VFS of SQLite whose calls fail.
@@ -117,7 +126,7 @@ let package = Package(
         name: "Destructive",
         dependencies: [
           "HTTPCaching", "ReactorCore", "ReactorSQLite", "ReactorAsyncHTTPClient", "ReactorTesting", "TestSupport",
-          "StoreWriter", "Simulate", .target(name: "CFaultVFS", condition: .when(traits: ["SQLite"])),
+          "ReactorDemo", "StoreWriter", "Simulate", .target(name: "CFaultVFS", condition: .when(traits: ["SQLite"])),
         ] + sqlite + asyncHTTPClient + http2Server + httpTypes,
         swiftSettings: settings),
       .testTarget(name: "FastJSONTests", dependencies: ["FastJSON", "ReactorTesting"], swiftSettings: settings),
@@ -142,8 +151,9 @@ let package = Package(
         swiftSettings: settings),
       .testTarget(
         name: "ReactorTestingTests",
-        dependencies: ["ReactorTesting", "ReactorCore", "ReactorOperators", "ReactorFlux", "TestSupport"] + httpTypes,
-        swiftSettings: settings),
+        dependencies: [
+          "ReactorTesting", "ReactorLoopback", "ReactorCore", "ReactorOperators", "ReactorFlux", "TestSupport",
+        ] + httpTypes, swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",
         dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting", "TestSupport"] + sqlite + httpTypes,
@@ -156,3 +166,8 @@ let package = Package(
     ],
   swiftLanguageModes: [.v6]
 )
+
+// `make test-only TARGET=…`: SwiftPM links all tests of a package into one program, and so compiles them all.
+if let only = Context.environment["REACTOR_TESTS"] {
+  package.targets.removeAll { $0.type == .test && $0.name != only }
+}

@@ -17,11 +17,8 @@ let package = Package(
     .package(name: "Reactor", path: "..", traits: ["SQLite", "AsyncHTTPClient"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.0.0", traits: []),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
   targets: [
     .executableTarget(
@@ -29,17 +26,13 @@ let package = Package(
       dependencies: [
         .product(name: "HTTPCaching", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
-        .product(name: "ReactorInspector", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ], swiftSettings: settings),
     // An HTTP/1 client that writes bytes as they are, for both.
     .target(

@@ -1,3 +1,4 @@
+import CReactorInspectorPage
 import Foundation
 import HTTPTypes
 
@@ -17,7 +18,11 @@ enum Page {
     return InspectorResponse(fields: fields, content: .whole(Data(html.utf8)))
   }
 
-  private static var source: String { String(decoding: PackageResources.inspector_html, as: UTF8.self) }
+  private static var source: String {
+    var count = 0
+    let bytes = reactor_inspector_page(&count)
+    return String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+  }
 
   /// Returns `text` escaped for an attribute in double quotes.
   private static func escaped(_ text: String) -> String {

@@ -2,6 +2,7 @@ import Foundation
 import ReactorCore
 import Testing
 
+@testable import ReactorLoopback
 @testable import ReactorTesting
 
 @Suite(.timeLimit(.minutes(1))) struct `The suite of every transport` {

@@ -1,9 +1,11 @@
 #if os(macOS) || os(Linux)
-  import Foundation
+  public import Foundation
 
   /// A program that is built beside the tests.
   public struct Program: Sendable {
-    let file: URL
+    public let file: URL
+
+    public init(file: URL) { self.file = file }
 
     public init(_ name: String) throws {
       let places = [Bundle.main.executablePath ?? ""] + CommandLine.arguments

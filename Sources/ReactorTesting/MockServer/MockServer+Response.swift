@@ -1,6 +1,7 @@
 public import Foundation
 public import HTTPTypes
 import ReactorCore
+package import ReactorLoopback
 
 extension MockServer {
   /// The treatment of one request, good or bad.
@@ -157,11 +158,7 @@ extension MockServer.Response {
   }
 
   /// The bytes of the status line and the header fields.
-  package static func head(_ code: Int, _ fields: [(String, String)]) -> Data {
-    let reason = (100...599).contains(code) ? HTTPResponse.Status(integerLiteral: code).reasonPhrase : ""
-    let lines = ["HTTP/1.1 \(code) \(reason)"] + fields.map { "\($0.0): \($0.1)" }
-    return Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
-  }
+  package static func head(_ code: Int, _ fields: [(String, String)]) -> Data { ResponseHead.bytes(code, fields) }
 
   private static func pairs(_ headers: HTTPFields) -> [(String, String)] {
     headers.map { ($0.name.rawName, $0.value) }

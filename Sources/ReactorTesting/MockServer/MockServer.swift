@@ -1,4 +1,5 @@
 public import Foundation
+package import ReactorLoopback
 import Synchronization
 
 /// A real HTTP/1.1 server on this machine, for tests of real connections: header bytes, redirects,
@@ -27,23 +28,10 @@ public final class MockServer: Sendable {
   private struct State {
     var scripts = Scripts<Response>()
     var requests: [Request] = []
-    var open: Set<Int32> = []
-    var accepted = 0
-    var mostOpen = 0
-    var isStopped = false
   }
 
-  /// The port on which the server listens.
-  public let port: Int
-  /// The URL `http://127.0.0.1` with the port, and without a path.
-  public let url: URL
-  /// The host and the port of ``url``.
-  package let authority: String
-  private let listener: Socket
-  private let work: @Sendable (MockServer, Socket) -> Void
+  private let server: LoopbackServer
   private let state = Mutex(State())
-  private let stopping = Latch()
-  private let threads = DispatchGroup()
   private let arrivals = Tally()
   /// Counts down with each connection, and up with its end.
   private let ended = Tally()
@@ -73,14 +61,16 @@ public final class MockServer: Sendable {
   }
 
   private init(port: Int, onIPv6: Bool, work: @escaping @Sendable (MockServer, Socket) -> Void) throws {
-    guard let port = UInt16(exactly: port) else { throw POSIXError(.EADDRNOTAVAIL) }
-    (listener, self.port) = try Socket.listening(port: port, onIPv6: onIPv6)
-    authority = "\(onIPv6 ? "[::1]" : "127.0.0.1"):\(self.port)"
-    guard let url = URL(string: "http://\(authority)") else { throw POSIXError(.EADDRNOTAVAIL) }
-    self.url = url
-    self.work = work
-    start { $0.acceptConnections() }
+    server = try LoopbackServer(port: port, onIPv6: onIPv6)
+    server.start(connectionsChanged: { self.ended.add(-$0) }, serve: { work(self, $0) })
   }
+
+  /// The port on which the server listens.
+  public var port: Int { server.port }
+  /// The URL `http://127.0.0.1` with the port, and without a path.
+  public var url: URL { server.url }
+  /// The host and the port of ``url``.
+  package var authority: String { server.authority }
 
   /// Runs `body` with a server, and stops the server afterwards.
   ///
@@ -129,14 +119,7 @@ public final class MockServer: Sendable {
   /// Further calls have no effect.
   ///
   /// - Returns: `false` if a handler does not return within ten seconds.
-  @discardableResult public func stop() -> Bool {
-    state.withLock { state in
-      state.isStopped = true
-      for descriptor in state.open { Socket(descriptor: descriptor).shutDown() }
-    }
-    stopping.open()
-    return threads.wait(timeout: .now() + 10) == .success
-  }
+  @discardableResult public func stop() -> Bool { server.stop() }
 }
 
 extension MockServer {
@@ -144,69 +127,44 @@ extension MockServer {
   package static let unusedPort = 1
 
   /// The number of connections accepted since the start.
-  package var acceptedConnections: Int { state.withLock(\.accepted) }
+  package var acceptedConnections: Int { server.acceptedConnections }
   /// The number of open connections.
-  package var openConnections: Int { state.withLock(\.open.count) }
+  package var openConnections: Int { server.openConnections }
   /// The maximum number of connections that were open at the same time.
-  package var mostOpenConnections: Int { state.withLock(\.mostOpen) }
-
-  private func start(_ work: @escaping @Sendable (MockServer) -> Void) {
-    threads.enter()
-    Thread.detachNewThread {
-      work(self)
-      self.threads.leave()
-    }
-  }
-
-  private func acceptConnections() {
-    while true {
-      let (_, isStopped) = listener.readable(besides: stopping.descriptor)
-      if isStopped { break }
-      guard let connection = listener.accepted() else { continue }
-      guard add(connection) else {
-        connection.close()
-        break
-      }
-      start { server in
-        server.work(server, connection)
-        server.remove(connection)
-      }
-    }
-    listener.close()
-  }
+  package var mostOpenConnections: Int { server.mostOpenConnections }
 
   private func exchange(on connection: Socket, _ handler: Handler) {
     var reader = RequestReader(socket: connection)
-    while let request = reader.next() {
+    while let message = reader.next() {
+      let request = Request(message: message)
       let scripted = state.withLock { state in
         state.requests.append(request)
         return state.scripts.next(for: request.target)
       }
       arrivals.add(1)
       let response = scripted ?? handler(request)
-      guard response.perform(on: connection, for: request), response.keepsAlive, !request.isLast else { return }
+      guard response.perform(on: connection, for: request), response.keepsAlive, !message.isLast else { return }
     }
   }
+}
 
-  private func add(_ connection: Socket) -> Bool {
-    let isAdded = state.withLock { state in
-      guard !state.isStopped else { return false }
-      state.open.insert(connection.descriptor)
-      state.accepted += 1
-      state.mostOpen = max(state.mostOpen, state.open.count)
-      return true
-    }
-    if isAdded { ended.add(-1) }
-    return isAdded
-  }
+extension MockServer {
+  /// A connection under the control of a test, on a thread of its own.
+  package struct Connection: Sendable {
+    let socket: Socket
 
-  /// Closes the connection under the lock, so that ``stop()`` never shuts down a descriptor that
-  /// the system has reused.
-  private func remove(_ connection: Socket) {
-    state.withLock { state in
-      state.open.remove(connection.descriptor)
-      connection.close()
+    /// Reads and discards bytes until `limit` bytes have arrived or the client has disconnected.
+    ///
+    /// - Returns: The number of bytes that arrived.
+    @discardableResult package func drain(atLeast limit: Int = .max) -> Int {
+      var count = 0
+      while count < limit, let data = socket.receive() { count += data.count }
+      return count
     }
-    ended.add(1)
+
+    package func send(_ text: String) { socket.send(Data(text.utf8)) }
+
+    /// Blocks without reading until `latch` is open or the client has disconnected.
+    package func wait(for latch: Latch) { _ = socket.wait(for: latch) }
   }
 }

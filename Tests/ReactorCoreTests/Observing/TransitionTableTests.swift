@@ -12,7 +12,8 @@ struct TransitionTableTests {
   @Test func `the table has every combination of value, error and status`() throws {
     let table = try #require(Self.tables.last)
     #expect(Set(table.rows.map { $0[0] }).count == 3 * 2 * 3)
-    #expect(table.rows.count == 3 * 2 * 3 && table.rows.allSatisfy { $0.count == table.heading.count })
+    #expect(table.rows.count == 3 * 2 * 3)
+    #expect(table.rows.allSatisfy { $0.count == table.heading.count })
     #expect(table.rows.allSatisfy { ShownState($0[0]) != nil })
   }
 

@@ -9,7 +9,7 @@ struct ExitStatus: Hashable, Sendable {
   /// The body of the server's answer, printed as it was received.
   var body = Data()
 
-  /// 1: a step of the demo failed.
+  /// 1: a fetch would wait for itself.
   static let failed: Int32 = 1
   /// `EX_USAGE`: the arguments are invalid.
   static let usage: Int32 = 64

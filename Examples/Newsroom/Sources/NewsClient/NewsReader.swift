@@ -1,5 +1,4 @@
 public import Foundation
-import ReactorAsyncHTTPClient
 public import ReactorCore
 public import ReactorFlux
 public import ReactorInspector
@@ -30,7 +29,7 @@ public final class NewsReader {
   ) throws {
     let path = directory.appending(path: "news.sqlite").path(percentEncoded: false)
     backend = Backend(
-      baseURL: api, transport: AsyncHTTPClientTransport(timeout: .seconds(15)), userAgent: "Newsroom/1.0")
+      baseURL: api, transport: URLSessionTransport(timeout: .seconds(15)), userAgent: "Newsroom/1.0")
     persistence = try SQLitePersistence(path: path)
     self.power = power
     self.inspector = inspector

@@ -37,17 +37,19 @@ import Testing
   }
 
   @Test func `parses nothing of an answer that says that nothing has changed`() async throws {
-    let server = try await DemoServer.start()
-    let url = server.url.appending(path: "articles").absoluteString
+    let server = try MockServer { request in
+      let tag: HTTPFields = [.eTag: "\"1\""]
+      return request["If-None-Match"] == "\"1\"" ? .status(304, headers: tag) : .text(Self.articles, headers: tag)
+    }
     try await TemporaryDirectory.use { directory in
       let store = directory.appending(path: "store").path(percentEncoded: false)
-      let arguments = ["fetch", url, "--store", store, "--policy", "network-only", "--trace"]
+      let arguments = ["fetch", server.url("/a"), "--store", store, "--policy", "network-only", "--trace"]
       let (first, second) = (try await Command.run(arguments), try await Command.run(arguments))
       #expect(second.status == 0 && second.output == first.output)
       #expect(second.trace.contains { $0.hasPrefix("response 304, 0 bytes") })
       #expect(second.trace.contains { $0.hasPrefix("304 not modified, 0 bytes of the response parsed") })
     }
-    await server.stop()
+    server.stop()
   }
 
   @Test func `sends what it was told to`() async throws {

@@ -4,7 +4,7 @@ import Foundation
 enum TemporaryDirectory {
   static func use<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
     let directory = FileManager.default.temporaryDirectory.appending(
-      path: "reactor-demo-\(UUID().uuidString)", directoryHint: .isDirectory)
+      path: "reactor-test-\(UUID().uuidString)", directoryHint: .isDirectory)
     try FileManager.default.createDirectory(
       at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(at: directory) }

@@ -1,24 +1,20 @@
 import Foundation
 import ReactorCore
-import ReactorSQLite
 
 /// The steps of the demo: network, memory, disk, revalidation, pruning, and an unreachable server.
 struct DemoWalk {
   let server: DemoServer
   let directory: URL
-  private let report: DemoReport
+  let report: DemoReport
   private let clock = DemoClock()
   private let log = EventLog()
   private let configuration: ReactorConfiguration
   let layer: ModelLayer
   private let token: ReactorEvent.Token
 
-  private static let store = "news"
   private static let good = NewsAPI.articleCount - NewsAPI.malformed.count
 
-  init(
-    server: DemoServer, directory: URL, report: DemoReport = DemoReport { StandardStream.output.writeLine($0) }
-  ) throws {
+  init(server: DemoServer, directory: URL, report: DemoReport = DemoReport(write: DemoReport.printLine)) throws {
     self.report = report
     self.server = server
     self.directory = directory
@@ -28,9 +24,7 @@ struct DemoWalk {
     configuration.retry = .never
     configuration.now = { [clock] in clock.now }
     self.configuration = configuration
-    layer = try ModelLayer(
-      baseURL: server.url, sqlite: Self.store, in: directory, reachability: .always,
-      configuration: configuration)
+    layer = try DemoLayer.open(server.url, in: directory, configuration)
     token = layer.observeEvents { [log] in log.add($0) }
   }
 
@@ -41,7 +35,7 @@ struct DemoWalk {
     let start = ContinuousClock.now
     report.write(
       "A news API runs on \(server.url): \(NewsAPI.articleCount) articles, \(NewsAPI.malformed.count) malformed.")
-    report.write("Models are kept in memory, records in an SQLite file, each fresh for five minutes.")
+    report.write("Models are kept in memory, records in \(DemoLayer.storage), each fresh for five minutes.")
     let articles = layer.reactor([Article].self)
     try await fetchFromNetwork(articles)
     try await fetchFromMemory(articles)
@@ -81,22 +75,13 @@ struct DemoWalk {
 
   private func fetchInNewProcess() async throws {
     try await report.step("3. The third, in a new process, comes from disk.") {
-      guard let executable = Bundle.main.executableURL else {
-        throw DemoReport.NotAsClaimed(description: "the program's own path is unknown")
-      }
-      let arguments = [
-        "fetch", server.url.appending(path: "articles").absoluteString, "--trace", "--timeout", "10s",
-        "--store", directory.appending(path: "\(Self.store).sqlite").path(percentEncoded: false),
-      ]
-      let child = try await ChildProcess.run(executable, arguments, directory: directory)
-      try DemoReport.requireEqual(child.status, 0, "exit code of: reactor fetch (\(child.error))")
-      try DemoReport.require(child.output == NewsAPI.articles + Data("\n".utf8), "the bytes are not those received")
-      let trace = child.error.split(separator: "\n")
-      try DemoReport.require(
-        trace.contains { $0.hasPrefix("persistence hit, fresh") }, "no hit on disk: \(child.error)")
-      try DemoReport.require(!trace.contains { $0.hasPrefix("request") }, "it sent a request: \(child.error)")
+      let (status, lines) = try await SecondProcess.run(server.url, directory)
+      try DemoReport.requireEqual(status, 0, "exit code of the second process")
+      try DemoReport.require(lines.contains { $0.hasPrefix("persistence hit, fresh") }, "no hit on disk: \(lines)")
+      try DemoReport.require(!lines.contains { $0.hasPrefix("request") }, "it sent a request: \(lines)")
+      try DemoReport.requireEqual(lines.last, "\(Self.good) articles", "the last line of the second process")
       try DemoReport.requireEqual(server.requestCount, 1, "requests at the server")
-      return ["reactor \(arguments.prefix(3).joined(separator: " ")) …"] + trace.map { "  \($0)" }
+      return ["a second process over the same store:"] + lines.map { "  \($0)" }
     }
   }
 
@@ -144,7 +129,7 @@ struct DemoWalk {
   }
 
   private func fetchWithoutServer(_ articles: Reactor<[Article]>) async throws {
-    await server.stop()
+    server.stop()
     let requests = server.requestCount
     clock.advance(minutes: 10)
     try await report.step("7. Ten minutes later the server is gone, and the data is still there.") {

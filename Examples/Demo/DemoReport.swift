@@ -9,6 +9,12 @@ struct DemoReport: Sendable {
 
   let write: @Sendable (String) -> Void
 
+  /// Writes one line to standard output, unbuffered. Errors are ignored, since there is nowhere to
+  /// report them.
+  static func printLine(_ text: String) {
+    try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+  }
+
   /// Prints the claim, runs the step, and prints the result and the duration.
   func step(_ claim: String, _ body: () async throws -> [String]) async throws {
     write("\n\(claim)")

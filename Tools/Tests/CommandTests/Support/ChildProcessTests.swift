@@ -1,8 +1,6 @@
 import Foundation
 import Testing
 
-@testable import reactor
-
 @Suite(.timeLimit(.minutes(1))) struct `A child process` {
   private static let shell = URL(filePath: "/bin/sh")
 

@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 
 /// A TCP socket on the loopback interface. Its calls block.
-struct Socket: Sendable {
+package struct Socket: Sendable {
   let descriptor: Int32
 
   #if os(Linux)
@@ -70,7 +70,7 @@ struct Socket: Sendable {
   }
 
   /// Sends all of `data`. Returns `false` if the peer has disconnected.
-  @discardableResult func send(_ data: Data) -> Bool {
+  @discardableResult package func send(_ data: Data) -> Bool {
     var rest = data[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Foundation.send(descriptor, $0.baseAddress, $0.count, Self.sendFlags) }
@@ -82,7 +82,7 @@ struct Socket: Sendable {
   }
 
   /// Waits for bytes. Returns `nil` at the end of the connection.
-  func receive() -> Data? {
+  package func receive() -> Data? {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     var count = recv(descriptor, &bytes, bytes.count, 0)
     while count < 0 && errno == EINTR { count = recv(descriptor, &bytes, bytes.count, 0) }
@@ -90,7 +90,7 @@ struct Socket: Sendable {
   }
 
   /// Waits until `latch` is open (`true`) or the peer has disconnected (`false`).
-  func wait(for latch: Latch) -> Bool {
+  package func wait(for latch: Latch) -> Bool {
     var watched = Int16(POLLIN)
     while true {
       let (own, isOpen) = readable(besides: latch.descriptor, watching: watched)
@@ -115,7 +115,7 @@ struct Socket: Sendable {
   }
 
   /// Makes the next ``close()`` send RST.
-  func resetOnClose() {
+  package func resetOnClose() {
     set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
   }
 
@@ -135,26 +135,5 @@ struct Socket: Sendable {
     let error = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
     if descriptor >= 0 { close() }
     return error
-  }
-}
-
-extension MockServer {
-  /// A connection under the control of a test, on a thread of its own.
-  package struct Connection: Sendable {
-    let socket: Socket
-
-    /// Reads and discards bytes until `limit` bytes have arrived or the client has disconnected.
-    ///
-    /// - Returns: The number of bytes that arrived.
-    @discardableResult package func drain(atLeast limit: Int = .max) -> Int {
-      var count = 0
-      while count < limit, let data = socket.receive() { count += data.count }
-      return count
-    }
-
-    package func send(_ text: String) { socket.send(Data(text.utf8)) }
-
-    /// Blocks without reading until `latch` is open or the client has disconnected.
-    package func wait(for latch: Latch) { _ = socket.wait(for: latch) }
   }
 }

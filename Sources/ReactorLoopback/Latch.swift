@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A one-time event that tasks and the threads of a ``MockServer`` can wait for.
+/// A one-time event that tasks and the threads of a ``LoopbackServer`` can wait for.
 package final class Latch: Sendable {
   private struct State {
     var isOpen = false
@@ -64,19 +64,12 @@ package final class Latch: Sendable {
     }
   }
 
+  /// Blocks the thread until the latch is open.
+  package func block() {
+    var polled = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
+    while poll(&polled, 1, -1) < 0 && errno == EINTR {}
+  }
+
   /// A descriptor that becomes readable when the latch opens, for `poll`.
   var descriptor: Int32 { readEnd }
-}
-
-/// A value that the closures of a test share, guarded by a lock.
-package final class Shared<Value: Sendable>: Sendable {
-  private let storage: Mutex<Value>
-
-  package init(_ value: Value) { storage = Mutex(value) }
-
-  package var value: Value { storage.withLock { $0 } }
-
-  package func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
-    storage.withLock { value in body(&value) }
-  }
 }
