@@ -33,7 +33,7 @@
         }
         let operations: [SQLitePersistenceError.Operation] = [.save, .remove, .remove, .compact]
         #expect(errors == operations.map { .sqlite($0, path: path, code: 5, message: "database is locked") })
-        #expect(errors.allSatisfy { $0.description.hasSuffix("; try again, or end that process") })
+        #expect(errors.allSatisfy { $0.description.hasSuffix("; try again, or end that process if it hangs") })
         #expect(try await persistence.load(key) == .sample(key))
         #expect(try await persistence.entries(in: nil, url: nil).map(\.key) == [key])
         #expect(try await open(path).load(key) == .sample(key))
