@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc api test-api release clean system install-system swift browser install-browser
+.PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser
 
 SWIFT_MINIMUM := 6.3
 # The nested packages are built in the directory of this one, so that what they share is compiled once. All have the same traits.
@@ -133,6 +133,22 @@ doc: swift ## the documentation of each product, in .build/documentation
 	    --additional-symbol-graph-dir .build/symbols/$$module >.build/documentation/$$module.log 2>&1; \
 	  if grep -A 4 -E "doesn't exist at|No symbol matched|Can't resolve|not found at" .build/documentation/$$module.log; then exit 1; fi; \
 	done
+
+# For static hosting, below any path. From what make doc has left, if SKIP_BUILD is set. SOURCE=https://… links the files of the repository.
+SITE := .build/site
+site: python-markdown $(if $(SKIP_BUILD),,doc) ## the documentation as one site of static files, in .build/site
+	docc="$$(command -v docc || xcrun --find docc 2>/dev/null || echo "$$(dirname "$$(command -v swift)")/docc")"; \
+	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Documentation/Site/build .build/documentation $(SITE) --docc "$$docc" --source "$(SOURCE)"
+
+test-site: browser ## its links, and each of its pages in a headless Chromium, wide and narrow, light and dark
+	SITE=$(SITE) PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(NEWSROOM)/BrowserTests $(PYTHON) -m unittest discover -s Tests/Site
+
+python-markdown:
+	@$(PYTHON) -c 'import markdown, pygments' 2>/dev/null || { \
+	  echo "error: the site needs Debian's packages python3-markdown and python3-pygments; run: sudo make install-python-markdown" >&2; exit 1; }
+
+install-python-markdown: ## install what make site needs with apt-get; as root
+	apt-get update && apt-get install -y --no-install-recommends python3-markdown python3-pygments
 
 api: doc ## renew Documentation/API, the text of the public API, after a change of it that is meant
 	Tests/API/check --renew
