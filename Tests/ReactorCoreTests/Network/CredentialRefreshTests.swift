@@ -60,7 +60,9 @@ import Testing
     #expect(held.map { machine.permits($0) } == false)
     #expect(text(machine.ended(.success("b"), of: 1)) == [])
     #expect(machine.look.usable == nil)
-    #expect(text(machine.wait(2, refused: 0)).first?.hasPrefix("fail [2] with signing in failed: the user is signed out") == true)
+    #expect(
+      text(machine.wait(2, refused: 0)).first?.hasPrefix("fail [2] with signing in failed: the user is signed out")
+        == true)
     #expect(text(machine.signOut()) == [])
     #expect(text(machine.signIn("c")) == [])
     #expect(machine.look.usable.map { machine.permits($0) } == true)
