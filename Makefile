@@ -5,13 +5,16 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom bench bench-compare weight test test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser
+.PHONY: help demo newsroom bench bench-compare weight test test-only test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser
 
 SWIFT_MINIMUM := 6.3
 # The nested packages are built in the directory of this one, so that what they share is compiled once. All have the same traits.
 nested = --package-path $(1) --scratch-path '$(CURDIR)/.build'
 # With --skip-build, what `make build` has built is run as it is.
 SKIP_BUILD ?=
+# SwiftPM before 6.4 gives the compiler a package's traits in the order of a set (its issue 10525). That order is another one in each
+# process, and another order compiles everything anew, unless hashing is the same each time. Tests run without this.
+BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
 # The target Destructive runs by itself: its suites kill processes, fail disks, damage files, measure memory or simulate, and need both processors.
 # Some run programs: on Linux, Foundation's Process ends the process of the tests where over a thousand files are open, as they are beside the other tests.
 DESTRUCTIVE := ^Destructive\.
@@ -36,7 +39,7 @@ NEWSROOM := Examples/Newsroom
 # The program itself and not `swift run`, so that a signal has nobody else to pass.
 newsroom: system ## a news API and a reader of it in the browser, on this machine, until Ctrl-C
 	@echo "Building the newsroom: Reactor, GRDB, SwiftNIO and Hummingbird. A few minutes, once."
-	swift build --package-path $(NEWSROOM) --product newsroom $(QUICKLY)
+	$(BUILD) --package-path $(NEWSROOM) --product newsroom $(QUICKLY)
 	@exec "$$(swift build --package-path $(NEWSROOM) --show-bin-path $(QUICKLY))/newsroom"
 
 # Not on a machine that is busy with something else, if there is a choice; BENCH="--filter memory --quick" for a look.
@@ -56,25 +59,33 @@ weight: system ## what ReactorCore adds: build time, size, packages, public symb
 
 # The proxy's in a process of their own: beside them, Foundation takes an interrupted read of a program's output (EINTR) for fatal.
 test: system ## every test
-	swift test --enable-all-traits $(SKIP_BUILD) --skip '$(DESTRUCTIVE)|$(CORE)'
+	$(if $(SKIP_BUILD),,$(BUILD) --build-tests --enable-all-traits)
+	swift test --enable-all-traits --skip-build --skip '$(DESTRUCTIVE)|$(CORE)'
 	swift test --enable-all-traits --skip-build --filter '$(CORE)'
 	swift test --enable-all-traits --skip-build --filter '$(DESTRUCTIVE)'
 	REACTOR_SEED="$${REACTOR_SEED:-2026}" swift run --enable-all-traits --skip-build Simulate 1000
-	swift test $(call nested,Tools) $(SKIP_BUILD) --skip '^ProxyTests\.'
+	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,Tools))
+	swift test $(call nested,Tools) --skip-build --skip '^ProxyTests\.'
 	swift test $(call nested,Tools) --skip-build --filter '^ProxyTests\.'
 
+FILTER ?= $(CORE)
+test-only: system ## some tests, compiled as far as a change needs it: make test-only FILTER=ReactorCoreTests
+	$(BUILD) --build-tests --enable-all-traits
+	swift test --enable-all-traits --skip-build --filter '$(FILTER)'
+
 test-newsroom: system ## the tests of the newsroom's parts
-	swift test $(call nested,$(NEWSROOM)) $(SKIP_BUILD)
+	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,$(NEWSROOM)))
+	swift test $(call nested,$(NEWSROOM)) --skip-build
 
 # Debian's Python, which is the one that has Debian's packages.
 PYTHON ?= /usr/bin/python3
 test-browser: browser ## the newsroom in a headless Chromium
-	$(if $(SKIP_BUILD),,swift build $(call nested,$(NEWSROOM)) --product newsroom)
+	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom)
 	NEWSROOM="$$(swift build $(call nested,$(NEWSROOM)) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
 	  $(PYTHON) -m unittest discover -v -s $(NEWSROOM)/BrowserTests
 
 screenshots: browser ## pictures of the newsroom, into Documentation/Images
-	swift build $(call nested,$(NEWSROOM)) --product newsroom
+	$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom
 	mkdir -p Documentation/Images
 	NEWSROOM="$$(swift build $(call nested,$(NEWSROOM)) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
 	  $(PYTHON) $(NEWSROOM)/BrowserTests/screenshots.py Documentation/Images
@@ -107,9 +118,9 @@ coverage: system ## every test, and the share of lines that ran, by folder
 	Tests/Coverage/run
 
 build: system ## everything, tests included
-	swift build --build-tests --enable-all-traits
-	swift build --build-tests $(call nested,Tools)
-	swift build --build-tests $(call nested,$(NEWSROOM))
+	$(BUILD) --build-tests --enable-all-traits
+	$(BUILD) --build-tests $(call nested,Tools)
+	$(BUILD) --build-tests $(call nested,$(NEWSROOM))
 
 format: swift ## rewrite the sources in the house style
 	$(SOURCES) | xargs -0 swift format --in-place --parallel
@@ -124,7 +135,7 @@ consumers: system ## build and run packages that use this one, README.md's code 
 # docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
 doc: swift ## the documentation of each product, in .build/documentation
 	rm -rf .build/documentation .build/symbols
-	swift package --enable-all-traits dump-symbol-graph --minimum-access-level public --skip-synthesized-members --emit-extension-block-symbols
+	SWIFT_DETERMINISTIC_HASHING=1 swift package --enable-all-traits dump-symbol-graph --minimum-access-level public --skip-synthesized-members --emit-extension-block-symbols
 	docc="$$(command -v docc || xcrun --find docc 2>/dev/null || echo "$$(dirname "$$(command -v swift)")/docc")"; \
 	for module in $(notdir $(basename $(wildcard Sources/*/*.docc))); do \
 	  mkdir -p .build/symbols/$$module .build/documentation; \

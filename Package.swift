@@ -166,8 +166,3 @@ let package = Package(
     ],
   swiftLanguageModes: [.v6]
 )
-
-// `make test-only TARGET=…`: SwiftPM links all tests of a package into one program, and so compiles them all.
-if let only = Context.environment["REACTOR_TESTS"] {
-  package.targets.removeAll { $0.type == .test && $0.name != only }
-}
