@@ -11,7 +11,8 @@ PAGE = Page("README.md", "index.html")
 # Each figure, and the words of README.md that it repeats.
 FIGURES = (
     ("144 of 144", "required tests of the public HTTP caching suite", "| required | **144** |"),
-    ("4 to 15 ×", "the speed of <code>JSONDecoder</code>, with FastJSON", "decodes 4 to 15 times as fast as `JSONDecoder`"),
+    ("4 to 15 ×", "the speed of <code>JSONDecoder</code>, with FastJSON",
+     "decodes 4 to 15 times as fast as `JSONDecoder`"),
     ("1.2 to 1.3 ×", "the time of a look-up in a locked dictionary, for a memory hit",
      "takes 1.2 to 1.3 times as long as a look-up in a locked dictionary"),
     ("1 request", "for a thousand concurrent callers", "a thousand concurrent callers make one request"),
@@ -39,13 +40,22 @@ READING = (
 
 
 class Readme:
-    """The parts of README.md by their headings."""
+    """The parts of README.md that the landing page shows."""
 
     def __init__(self):
         self.text = PAGE.text
         parts = re.split(r"^## (.+)$", self.text, flags=re.MULTILINE)
         self.opening = parts[0]
         self.sections = dict(zip(parts[1::2], parts[2::2]))
+        try:
+            self.claim, self.platforms = self.sentence()
+            self.screen, self.tool, self.changes = self.code()
+            self.fetching, self.observing = self.words()
+            self.caches, self.results = self.rows()
+        except ValueError as error:
+            raise SiteError(
+                "the landing page shows the first sentence of README.md, with a colon, its first three blocks of Swift, "
+                f"the words before the last of these, and the results of the caching suite; one is missing ({error})")
 
     def section(self, name):
         if name not in self.sections:
@@ -54,11 +64,10 @@ class Readme:
 
     def sentence(self):
         """The first paragraph: what it does, and where it runs."""
-        claim, platforms = self.opening.split("\n\n")[1].rstrip(".").split(": ", 1)
-        return claim, platforms
+        return self.opening.split("\n\n")[1].rstrip(".").split(": ", 1)
 
-    def code(self, index):
-        return re.findall(r"^```swift\n.*?^```$", self.opening, re.MULTILINE | re.DOTALL)[index]
+    def code(self):
+        return re.findall(r"^```swift\n.*?^```$", self.opening, re.MULTILINE | re.DOTALL)
 
     def words(self):
         """The sentences before the last code: the last one is about observing, those before it about fetching."""
@@ -77,26 +86,38 @@ class Readme:
         """The table of the caching suite: its names, then the rows of its figures."""
         lines = [line for line in self.section("Evidence").split("\n") if line.startswith("|")]
         cells = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
-        return cells[0][1:], {row[0]: [int(cell) for cell in row[1:]] for row in cells[2:]}
+        names, _, required, optional = cells
+        return names[1:], [[int(cell) for cell in row[1:]] for row in (required, optional)]
 
 
 def write_landing(output, modules, links):
     readme = Readme()
-    claim, platforms = readme.sentence()
-    fetching, observing = readme.words()
 
     def text(markdown):
         return rendered(markdown, PAGE, links).content
 
     evidence = readme.section("Evidence").strip().split("\n\n")
     body = template(
-        "landing.html", claim=html.escape(claim), platforms=html.escape(platforms),
-        screen=text(readme.code(0)), tool=text(readme.code(1)), fetching=text(fetching), observing=text(observing),
-        changes=text(readme.code(2)),
-        hills=horizon(1), pictures=pictures(links), figures=figures(readme), suite=text(evidence[0]), chart=chart(*readme.rows(), *readme.totals()),
-        proofs=text(evidence[-1]), why=text(readme.section("Why not URLCache, or a dictionary?")), products=products(modules),
-        guides=guides(modules), reading=reading(), install=text(readme.section("Install")))
-    write(output, PAGE.address, "Reactor", f"{claim}: {platforms}.", body)
+        "landing.html",
+        claim=html.escape(readme.claim),
+        platforms=html.escape(readme.platforms),
+        hills=horizon(1),
+        screen=text(readme.screen),
+        figures=figures(readme),
+        pictures=pictures(links),
+        fetching=text(readme.fetching),
+        tool=text(readme.tool),
+        observing=text(readme.observing),
+        changes=text(readme.changes),
+        products=products(modules),
+        guides=guides(modules),
+        chart=chart(readme.caches, *readme.results, *readme.totals()),
+        suite=text(evidence[0]),
+        proofs=text(evidence[-1]),
+        why=text(readme.section("Why not URLCache, or a dictionary?")),
+        install=text(readme.section("Install")),
+        reading=reading())
+    write(output, PAGE.address, "Reactor", f"{readme.claim}: {readme.platforms}.", body)
 
 
 def pictures(links):
@@ -130,9 +151,8 @@ def figures(readme):
     return "\n".join(f"<li><strong>{figure}</strong> {meaning}</li>" for figure, meaning, _ in FIGURES)
 
 
-def chart(names, rows, total, more):
+def chart(names, required, optional, total, more):
     """The results of the caching suite as bars, in a table that can be read without them."""
-    required, optional = rows["required"], rows["optional"]
     lines = "\n".join(
         f'<tr{" class=ours" if index == 0 else ""}><th scope="row">{name}</th>'
         f'<td><span class="bar" style="--share: {100 * required[index] / total:.1f}%">{required[index]}</span></td>'
@@ -148,7 +168,8 @@ def chart(names, rows, total, more):
 def hills(seed, hue):
     """A picture of its own for each card: a sun and three ranges of hills, as the Newsroom draws them."""
     number = numbers(seed)
-    sun = f'<circle class="sun" cx="{25 + number(1) * 110:.0f}" cy="{22 + number(2) * 30:.0f}" r="{9 + number(3) * 12:.0f}"/>'
+    x, y, radius = 25 + number(1) * 110, 22 + number(2) * 30, 9 + number(3) * 12
+    sun = f'<circle class="sun" cx="{x:.0f}" cy="{y:.0f}" r="{radius:.0f}"/>'
     return (f'<svg class="art" viewBox="0 0 160 100" preserveAspectRatio="xMidYMid slice" aria-hidden="true" '
             f'style="--hue: {hue}"><rect class="sky" width="160" height="100"/>{sun}{ranges(number, 160)}</svg>')
 
@@ -165,7 +186,8 @@ def numbers(seed):
 
 def ranges(number, width):
     def points(rank):
-        return [f"{index * width // 4} {40 + rank * 14 + (number(rank * 10 + index) - .5) * 26:.1f}" for index in range(5)]
+        base = 40 + rank * 14
+        return [f"{index * width // 4} {base + (number(rank * 10 + index) - .5) * 26:.1f}" for index in range(5)]
 
     return "".join(
         f'<path class="range-{rank}" d="M{wave[0]} Q{wave[1]} {wave[2]} T{wave[4]} V100 H0 Z"/>'
@@ -193,7 +215,7 @@ def product(module, index):
 def guides(modules):
     return "\n".join(
         f'<li><a href="{address}">{html.escape(title)}</a><p>{html.escape(summary)}</p></li>'
-        for module in in_order(modules) for _, title, summary, address in module.articles)
+        for module in in_order(modules) for title, summary, address in module.articles)
 
 
 def reading():

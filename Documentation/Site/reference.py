@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -28,9 +29,13 @@ def merge(documentation, output, docc):
     archives = sorted(path.parent for path in documentation.glob("*/metadata.json"))
     if not archives:
         raise SiteError(f"{documentation} has no documentation; run: make doc")
-    with tempfile.TemporaryDirectory() as temporary:
-        # DocC takes an archive by the extension of its folder.
-        copies = [shutil.copytree(one, pathlib.Path(temporary, f"{one.name}.doccarchive")) for one in archives]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent) as temporary:
+        # DocC wants this extension. It would write through a symbolic link to a folder, so each file is linked.
+        copies = [
+            shutil.copytree(one, pathlib.Path(temporary, f"{one.name}.doccarchive"), copy_function=os.link)
+            for one in archives
+        ]
         merging = subprocess.run(
             [docc, "merge", *copies, "--output-path", output, "--synthesized-landing-page-name", "Reactor",
              "--synthesized-landing-page-topics-style", "list"],
@@ -42,7 +47,7 @@ def merge(documentation, output, docc):
 def prepare(output):
     """Makes every page of the reference work below any path, and puts the site's masthead on it."""
     masthead = template("masthead.html", navigation=navigation("", "documentation/"))
-    # The page is one of the landing's own; DocC's has the same name.
+    # The landing page takes the place of DocC's.
     (output / "index.html").unlink()
     (output / "favicon.ico").unlink()
     shutil.copy(HERE / "theme-settings.json", output)
@@ -54,9 +59,9 @@ def prepare(output):
 
 
 def remove_dead_ancestors(file, output):
-    """Takes pages that DocC has left out from the path above a page's title.
+    """Removes links to missing pages from the path above a page's title.
 
-    A module that is extended, such as `_Concurrency`, has no page where the catalogue lists all of its symbols.
+    DocC writes no page for an extended module, such as `_Concurrency`, if the catalogue lists all of its symbols.
     """
     node = json.loads(file.read_text(encoding="utf-8"))
     ancestors = {one for path in node["hierarchy"].get("paths", []) for one in path}
@@ -95,19 +100,19 @@ def plain(inline, node):
 
 def modules(output):
     """The catalogues of the reference, which the landing page leads to."""
-    nodes = [json.loads(file.read_text(encoding="utf-8")) for file in sorted((output / "data/documentation").glob("*.json"))]
-    return [Module(node) for node in nodes]
+    files = sorted((output / "data/documentation").glob("*.json"))
+    return [Module(json.loads(file.read_text(encoding="utf-8"))) for file in files]
 
 
 class Module:
-    """A catalogue: its summary, its address, and its articles under the headings of their topics."""
+    """A catalogue: its summary, its address, and the titles, summaries and addresses of its articles."""
 
     def __init__(self, node):
         self.name = node["metadata"]["title"]
         self.summary = plain(node["abstract"], node)
         self.address = f"documentation/{self.name.lower()}/"
         self.articles = [
-            (topic["title"], article["title"], plain(article["abstract"], node), article["url"].lstrip("/") + "/")
+            (article["title"], plain(article["abstract"], node), article["url"].lstrip("/") + "/")
             for topic in node["topicSections"]
             for article in (node["references"][one] for one in topic["identifiers"])
             if article["kind"] == "article"

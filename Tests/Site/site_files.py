@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 
-SITE = pathlib.Path(os.environ.get("SITE") or sys.exit("error: SITE does not say where the site is; use make test-site"))
+SITE = pathlib.Path(os.environ.get("SITE") or sys.exit("error: SITE does not say where it is; use make test-site"))
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -10,8 +10,9 @@ SIZES = {"wide": (1280, 860, False), "narrow": (390, 844, True)}
 SCHEMES = ("light", "dark")
 # Text and what it stands on, by the names of the style.
 CONTRASTS = (
-    ("ink", "paper"), ("ink", "card"), ("ink", "code"), ("soft", "paper"), ("soft", "card"), ("accent", "paper"), ("accent", "card"),
-    ("on-accent", "accent"), ("keyword", "card"), ("type", "card"), ("string", "card"), ("number", "card"), ("comment", "card"),
+    ("ink", "paper"), ("ink", "card"), ("ink", "code"), ("soft", "paper"), ("soft", "card"),
+    ("accent", "paper"), ("accent", "card"), ("on-accent", "accent"),
+    ("keyword", "card"), ("type", "card"), ("string", "card"), ("number", "card"), ("comment", "card"),
 )
 CONTRAST = """
   const luminance = (name) => {
@@ -48,18 +49,21 @@ class SiteTest(unittest.TestCase):
     def show(self, size, scheme):
         width, height, is_mobile = SIZES[size]
         driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_mobile})
-        features = [{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}]
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_mobile})
+        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": name, "value": value} for name, value in features.items()]})
 
     def assert_fits(self, window, address):
         """In each size and scheme, no part is wider than the window, and the page is as light as it was asked to be."""
         for size, (width, _, _) in SIZES.items():
             for scheme in SCHEMES:
                 self.show(size, scheme)
-                with self.subTest(page=address, size=size, scheme=scheme):
-                    self.assertEqual(window.run("return [innerWidth, document.documentElement.scrollWidth]"), [width, width])
-                    window.wait(f"{address} is not {scheme}", lambda: self.is_light(window) == (scheme == "light"))
+                widths = window.run("return [innerWidth, document.documentElement.scrollWidth]")
+                self.assertEqual(widths, [width, width], f"{address}, {size}, {scheme}")
+                window.wait(f"{address} is not {scheme}", lambda: self.is_light(window) == (scheme == "light"))
 
     @staticmethod
     def is_light(window):
