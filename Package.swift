@@ -40,6 +40,7 @@ let package = Package(
     .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
     .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
+    .library(name: "ReactorOutbox", targets: ["ReactorOutbox"]),
     .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
     .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
@@ -72,6 +73,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
+    .target(name: "ReactorOutbox", dependencies: ["HTTPCaching", "ReactorCore"] + httpTypes, swiftSettings: settings),
     .target(name: "CReactorNetlink"),
     .target(name: "ReactorFlux", swiftSettings: settings),
     .target(
@@ -83,9 +85,11 @@ let package = Package(
     .target(name: "ReactorLoopback", dependencies: httpTypes, swiftSettings: settings),
     .target(
       name: "ReactorTesting",
-      dependencies: ["ReactorCore", "ReactorLoopback", "ReactorOperators", "ReactorFlux"] + httpTypes,
+      dependencies: ["ReactorCore", "ReactorLoopback", "ReactorOperators", "ReactorOutbox", "ReactorFlux"] + httpTypes,
       swiftSettings: settings),
-    .target(name: "ReactorSQLite", dependencies: ["HTTPCaching", "ReactorCore"] + sqlite, swiftSettings: settings),
+    .target(
+      name: "ReactorSQLite", dependencies: ["HTTPCaching", "ReactorCore", "ReactorOutbox"] + sqlite,
+      swiftSettings: settings),
     .target(
       name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
       swiftSettings: settings),
@@ -125,8 +129,9 @@ let package = Package(
       .testTarget(
         name: "Destructive",
         dependencies: [
-          "HTTPCaching", "ReactorCore", "ReactorSQLite", "ReactorAsyncHTTPClient", "ReactorTesting", "TestSupport",
-          "ReactorDemo", "StoreWriter", "Simulate", .target(name: "CFaultVFS", condition: .when(traits: ["SQLite"])),
+          "HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorSQLite", "ReactorAsyncHTTPClient", "ReactorTesting",
+          "ReactorDemo", "TestSupport", "StoreWriter", "Simulate",
+          .target(name: "CFaultVFS", condition: .when(traits: ["SQLite"])),
         ] + sqlite + asyncHTTPClient + http2Server + httpTypes,
         swiftSettings: settings),
       .testTarget(name: "FastJSONTests", dependencies: ["FastJSON", "ReactorTesting"], swiftSettings: settings),
@@ -144,6 +149,10 @@ let package = Package(
         name: "ReactorCoreTests",
         dependencies: ["ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"] + httpTypes,
         swiftSettings: settings),
+      .testTarget(
+        name: "ReactorOutboxTests",
+        dependencies: ["ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
+        swiftSettings: settings),
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(
         name: "ReactorInspectorTests",
@@ -156,7 +165,8 @@ let package = Package(
         ] + httpTypes, swiftSettings: settings),
       .testTarget(
         name: "ReactorSQLiteTests",
-        dependencies: ["ReactorSQLite", "ReactorCore", "ReactorTesting", "TestSupport"] + sqlite + httpTypes,
+        dependencies: ["ReactorSQLite", "ReactorCore", "ReactorOutbox", "ReactorTesting", "TestSupport"] + sqlite
+          + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorAsyncHTTPClientTests",

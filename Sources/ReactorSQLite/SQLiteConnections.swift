@@ -1,7 +1,6 @@
 #if SQLite
   import Foundation
   import GRDB
-  import GRDBSQLite
   import HTTPCaching
   import Synchronization
 
@@ -9,22 +8,20 @@
   ///
   /// All calls are synchronous. A read then takes a few microseconds. With GRDB's executors, it
   /// would take ten times as long.
-  final class SQLiteConnections: Sendable {
+  final class SQLiteConnections: SQLiteOpened {
     /// The identity of the opened file, which another file at the path does not have.
     let identity: SQLiteFiles.Identity
     /// The key of the store, read when the connections are opened. So reading it later never waits.
     let secretKey: SecretKey?
     private let readers: [SQLiteReader]
     private let next = Atomic(0)
-    /// The time that the writer waits for other processes, in milliseconds.
-    private let busyTimeout: Int
     private let files: SQLiteFiles
     /// The connection for lists. It is opened on first use, because a program's first screen does
     /// not need it.
     private let lister = Mutex<DatabaseQueue?>(nil)
     /// The writer is the last property, so it is closed last. Closing it moves `-wal` into the
     /// database and removes `-wal`.
-    private let writer: DatabaseQueue
+    let writer: SQLiteWritingConnection
 
     /// Opens the writer and the readers.
     ///
@@ -36,11 +33,8 @@
       }
       self.identity = identity
       self.files = files
-      busyTimeout = Int(files.system.lockWait / .milliseconds(1))
-      writer = try DatabaseQueue(path: files.path, configuration: Self.writing(files))
-      try SQLiteSchema.migrate(writer)
-      secretKey = try writer.writeWithoutTransaction(SQLiteSchema.secretKey)
-      try writer.writeWithoutTransaction { try Self.set(synchronization, $0, files.path) }
+      writer = try SQLiteWritingConnection(files, synchronization, check: SQLiteSchema.check, SQLiteSchema.migrate)
+      secretKey = try writer.manage(SQLiteSchema.secretKey)
       readers = try (0..<max(1, count)).map { _ in try SQLiteReader(files.path) }
     }
 
@@ -73,38 +67,7 @@
       }
     }
 
-    /// Runs `body` in a transaction, after other writers. When the method returns, the transaction
-    /// is committed.
-    ///
-    /// - Parameter waits: A Boolean value that indicates whether to wait for other processes.
-    func write<Value>(waits: Bool, _ body: (Database) throws -> Value) throws -> Value {
-      try writer.writeWithoutTransaction { db in
-        if !waits { try db.execute(sql: "PRAGMA busy_timeout = 0") }
-        defer { if !waits { try? db.execute(sql: "PRAGMA busy_timeout = \(busyTimeout)") } }
-        // An earlier transaction whose rollback failed.
-        if db.isInsideTransaction { try db.rollback() }
-        // GRDB would parse BEGIN and COMMIT each time, which takes a third of the time of a small
-        // transaction.
-        try SQLiteStatement(db, "BEGIN IMMEDIATE").run()
-        do {
-          let value = try body(db)
-          try SQLiteStatement(db, "COMMIT").run()
-          return value
-        } catch {
-          // After some errors, SQLite has already ended the transaction.
-          if db.isInsideTransaction { try? db.rollback() }
-          throw error
-        }
-      }
-    }
-
-    /// Runs `body` on the writer, without a transaction.
-    func manage<Value>(_ body: (Database) throws -> Value) throws -> Value {
-      try writer.writeWithoutTransaction { db in
-        if db.isInsideTransaction { try db.rollback() }
-        return try body(db)
-      }
-    }
+    func isIntact() throws -> Bool { try read(SQLiteSchema.isIntact) }
   }
 
   extension SQLiteConnections {
@@ -115,40 +78,6 @@
       configuration.foreignKeysEnabled = false
       configuration.readonly = true
       return configuration
-    }
-
-    private static func writing(_ files: SQLiteFiles) -> Configuration {
-      var configuration = reading(files.system)
-      configuration.readonly = false
-      configuration.journalMode = .wal
-      // With this setting, a failed rollback is an error of the next transaction and not a trap.
-      configuration.allowsUnsafeTransactions = true
-      configuration.prepareDatabase { db in
-        // Before anything is changed.
-        let wasWritable = isWritable(db)
-        try SQLiteSchema.check(db, files.path)
-        // The system opened the file for writing, but SQLite became read-only when it read the
-        // header.
-        if wasWritable, !isWritable(db) {
-          throw SQLiteDamage.corrupt("its header has a format version that this SQLite cannot write")
-        }
-        try db.execute(sql: "PRAGMA secure_delete = ON; PRAGMA journal_size_limit = \(4 << 20)")
-      }
-      return configuration
-    }
-
-    private static func isWritable(_ db: Database) -> Bool { sqlite3_db_readonly(db.sqliteConnection, "main") == 0 }
-
-    /// Sets how commits are synchronized, and verifies the setting. GRDB sets NORMAL with the
-    /// journal mode, which is after `prepareDatabase`.
-    private static func set(
-      _ synchronization: SQLitePersistence.Synchronization, _ db: Database, _ path: String
-    ) throws {
-      let level = synchronization == .full ? 2 : 1
-      try db.execute(sql: "PRAGMA synchronous = \(level); PRAGMA fullfsync = \(level == 2 ? 1 : 0)")
-      guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == level else {
-        throw DatabaseError(message: "PRAGMA synchronous = \(level) has no effect")
-      }
     }
   }
 #endif

@@ -4,38 +4,51 @@
   import HTTPCaching
   import Synchronization
 
+  /// The open connections to one file of a ``SQLiteDatabase``.
+  protocol SQLiteOpened: AnyObject, Sendable {
+    /// The identity of the opened file, which another file at the path does not have.
+    var identity: SQLiteFiles.Identity { get }
+    var writer: SQLiteWritingConnection { get }
+
+    /// Returns whether every table and column exists.
+    func isIntact() throws -> Bool
+
+    /// Takes over the readable rows of a damaged database, which was set aside.
+    func adopt(setAside path: String) throws
+  }
+
+  extension SQLiteOpened {
+    func adopt(setAside path: String) throws {}
+  }
+
   /// The database at a path, which outlives its file.
   ///
   /// A damaged file is set aside, and a new one is created. If another process replaced or removed
   /// the file, the file that is now at the path is opened.
-  final class SQLiteDatabase: Sendable {
+  final class SQLiteDatabase<Connections: SQLiteOpened>: Sendable {
     let files: SQLiteFiles
-    private let synchronization: SQLitePersistence.Synchronization
-    private let readerCount: Int
+    private let opening: Opening
     private let now: @Sendable () -> Date
     private let state: Mutex<State>
     /// The seconds for which a load may miss that the file was replaced. A write always notices.
-    private static let checkInterval = 1.0
+    private static var checkInterval: Double { 1 }
+
+    /// Opens the files of a database that exists. The caller holds their lock.
+    typealias Opening = @Sendable (SQLiteFiles) throws -> Connections
 
     private struct State {
-      var connections: SQLiteConnections
+      var connections: Connections
       /// The error that the next load throws.
       var notice: SQLitePersistenceError?
       /// The time at which a load last compared the file with the opened one.
       var checkedAt: Date
     }
 
-    init(
-      _ files: SQLiteFiles, _ synchronization: SQLitePersistence.Synchronization, readers: Int,
-      now: @escaping @Sendable () -> Date
-    ) throws {
+    init(_ files: SQLiteFiles, now: @escaping @Sendable () -> Date, opening: @escaping Opening) throws {
       self.files = files
-      self.synchronization = synchronization
-      readerCount = readers
+      self.opening = opening
       self.now = now
-      let (connections, notice) = try files.withLock {
-        try Self.open(files, synchronization, readers: readers, now)
-      }
+      let (connections, notice) = try files.withLock { try Self.open(files, opening, now) }
       state = Mutex(State(connections: connections, notice: notice, checkedAt: now()))
     }
 
@@ -44,7 +57,7 @@
     /// - Throws: The error of `body`. With the operation `load`, also a pending
     ///   ``SQLitePersistenceError/setAside(path:as:reason:)``.
     func read<Value>(
-      _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (SQLiteConnections) throws -> Value
+      _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (Connections) throws -> Value
     ) throws -> Value {
       var attempts = 0
       while true {
@@ -59,44 +72,26 @@
       }
     }
 
-    /// Runs `body` on a reading connection. Damage is an error like any other here, and nothing is
-    /// set aside.
-    func inspect<Value>(_ body: (Database) throws -> Value) throws -> Value {
-      for _ in 0..<4 {
-        let (connections, _) = try connections(at: now(), takingNotice: false)
-        do {
-          return try connections.read(body)
-        } catch {
-          // The connection may be opened only now, after another process replaced or removed the
-          // file.
-          guard error is DatabaseError, try connections.identity != files.identity() else { throw error }
-          try replace(connections, nil)
-        }
-      }
-      throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
-    }
-
     /// Runs `body` in a transaction. When the method returns, the transaction is committed to the
     /// file at the path. Repeats `body` if the database was replaced meanwhile.
     ///
     /// - Parameter waits: A Boolean value that indicates whether to wait for other processes.
     func write<Value>(waits: Bool = true, _ body: (Database) throws -> Value) throws -> Value {
-      try attempt { try $0.write(waits: waits, body) }
+      try attempt { try $0.writer.write(waits: waits, body) }
     }
 
     /// Runs `body` on the writing connection, without a transaction.
-    func manage<Value>(_ body: (Database) throws -> Value) throws -> Value { try attempt { try $0.manage(body) } }
-
-    /// The key of the database that is open now. After a replacement, it is another key.
-    var secretKey: SecretKey? { state.withLock(\.connections).secretKey }
+    func manage<Value>(_ body: (Database) throws -> Value) throws -> Value {
+      try attempt { try $0.writer.manage(body) }
+    }
 
     /// Returns the error of a database that was set aside, and clears it.
     func takeNotice() -> SQLitePersistenceError? { state.withLock { $0.notice.take() } }
 
-    private func attempt<Value>(_ body: (SQLiteConnections) throws -> Value) throws -> Value {
+    private func attempt<Value>(_ body: (Connections) throws -> Value) throws -> Value {
       var attempts = 0
       while true {
-        let connections = state.withLock(\.connections)
+        let connections = current
         do {
           // Checked before `body` to avoid useless work, and again after it: a file that was set
           // aside in between is the only one with the change.
@@ -115,10 +110,34 @@
     }
   }
 
+  extension SQLiteDatabase where Connections == SQLiteConnections {
+    /// The key of the database that is open now. After a replacement, it is another key.
+    var secretKey: SecretKey? { current.secretKey }
+
+    /// Runs `body` on a reading connection. Damage is an error like any other here, and nothing is
+    /// set aside.
+    func inspect<Value>(_ body: (Database) throws -> Value) throws -> Value {
+      for _ in 0..<4 {
+        let (connections, _) = try connections(at: now(), takingNotice: false)
+        do {
+          return try connections.read(body)
+        } catch {
+          // The connection may be opened only now, after another process replaced or removed the
+          // file.
+          guard error is DatabaseError, try connections.identity != files.identity() else { throw error }
+          try replace(connections, nil)
+        }
+      }
+      throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
+    }
+  }
+
   extension SQLiteDatabase {
+    private var current: Connections { state.withLock(\.connections) }
+
     private func connections(
       at date: Date, takingNotice: Bool
-    ) throws -> (SQLiteConnections, SQLitePersistenceError?) {
+    ) throws -> (Connections, SQLitePersistenceError?) {
       let (connections, notice, isDue) = state.withLock { state in
         let notice = takingNotice ? state.notice.take() : nil
         let age = date.timeIntervalSince(state.checkedAt)
@@ -138,7 +157,7 @@
     ///   disk error also looks like damage, because SQLite's unix VFS turns the `EIO` of a read
     ///   into `SQLITE_IOERR_CORRUPTFS`. So a file is set aside only if new connections find it
     ///   damaged as well.
-    private func isReplaced(_ connections: SQLiteConnections, after error: any Error, isFirst: Bool) throws -> Bool {
+    private func isReplaced(_ connections: Connections, after error: any Error, isFirst: Bool) throws -> Bool {
       guard error is DatabaseError || error is SQLiteDamage else { return false }
       guard try connections.identity == files.identity() else {
         try replace(connections, nil)
@@ -149,12 +168,12 @@
       return true
     }
 
-    private func damage(_ connections: SQLiteConnections, _ error: any Error) -> SQLiteDamage? {
+    private func damage(_ connections: Connections, _ error: any Error) -> SQLiteDamage? {
       if let damage = SQLiteDamage(error) { return damage }
       // With the library's tables in place, none of its statements has an error.
       guard (error as? DatabaseError)?.resultCode == .SQLITE_ERROR else { return nil }
       do {
-        return try connections.read(SQLiteSchema.isIntact) ? nil : .foreignSchema
+        return try connections.isIntact() ? nil : .foreignSchema
       } catch {
         return SQLiteDamage(error)
       }
@@ -166,13 +185,12 @@
     ///
     /// - Parameter reopens: A Boolean value that indicates whether to open the file again even if
     ///   it is the one that `old` opened.
-    private func replace(_ old: SQLiteConnections, _ damage: SQLiteDamage?, reopens: Bool = false) throws {
+    private func replace(_ old: Connections, _ damage: SQLiteDamage?, reopens: Bool = false) throws {
       try files.withLock {
         guard state.withLock({ $0.connections === old }) else { return }
         let isSame = try old.identity == files.identity()
         guard !isSame || damage != nil || reopens else { return }
-        let (new, notice) = try Self.open(
-          files, synchronization, readers: readerCount, settingAside: isSame ? damage : nil, now)
+        let (new, notice) = try Self.open(files, opening, settingAside: isSame ? damage : nil, now)
         state.withLock { state in
           state.connections = new
           state.notice = notice ?? state.notice
@@ -182,15 +200,17 @@
 
     /// Opens the database, or creates it. Sets a damaged one aside. The caller holds the lock.
     private static func open(
-      _ files: SQLiteFiles, _ synchronization: SQLitePersistence.Synchronization, readers: Int,
-      settingAside damage: SQLiteDamage? = nil, _ now: () -> Date
-    ) throws -> (SQLiteConnections, SQLitePersistenceError?) {
+      _ files: SQLiteFiles, _ opening: Opening, settingAside damage: SQLiteDamage? = nil, _ now: () -> Date
+    ) throws -> (Connections, SQLitePersistenceError?) {
       var notice = try damage.map { try files.setAside($0, at: now()) }
       var isSuspect = false
       while true {
         do {
           try files.prepare()
-          return (try SQLiteConnections(files, synchronization, readers: readers), notice)
+          let connections = try opening(files)
+          // The rows that cannot be read stay in the file that was set aside.
+          if case .setAside(_, let name, _) = notice { try? connections.adopt(setAside: name) }
+          return (connections, notice)
         } catch {
           guard notice == nil, let damage = SQLiteDamage(error) else {
             throw SQLitePersistenceError.outward(.open, files.path, error)

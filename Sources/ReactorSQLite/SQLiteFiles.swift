@@ -7,6 +7,8 @@
   struct SQLiteFiles: Sendable {
     let path: String
     let system: SQLiteSystem
+    /// The number of databases that were set aside and are kept.
+    let keptCount: Int
     /// The suffixes of the files that form one database.
     static let suffixes = ["", "-wal", "-shm"]
 
@@ -14,12 +16,15 @@
     ///
     /// - Throws: ``SQLitePersistenceError/invalidPath(_:)`` for a path that is empty, begins with a
     ///   colon or contains a NUL.
-    init(_ path: String, system: SQLiteSystem = SQLiteSystem()) throws(SQLitePersistenceError) {
+    init(
+      _ path: String, system: SQLiteSystem = SQLiteSystem(), keeping keptCount: Int = 2
+    ) throws(SQLitePersistenceError) {
       guard !path.isEmpty, !path.hasPrefix(":"), !path.utf8.contains(0) else { throw .invalidPath(path) }
       // Connections are also opened later, when the current directory may be another.
       let absolute = URL(filePath: path, directoryHint: .notDirectory).absoluteURL.path(percentEncoded: false)
       self.path = try system.target(of: absolute) ?? absolute
       self.system = system
+      self.keptCount = keptCount
     }
 
     typealias Identity = FileStatus.Identity

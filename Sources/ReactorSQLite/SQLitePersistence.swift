@@ -53,7 +53,7 @@
       case full
     }
 
-    let database: SQLiteDatabase
+    let database: SQLiteDatabase<SQLiteConnections>
     private let writer: SQLiteWriter
     let writes: SQLiteWriteQueue<SQLiteWriter.Operation>
     private let limit: Int
@@ -92,7 +92,9 @@
     ) throws(SQLitePersistenceError) {
       let files = try SQLiteFiles(path, system: system)
       do {
-        database = try SQLiteDatabase(files, synchronization, readers: max(1, readers), now: now)
+        database = try SQLiteDatabase(files, now: now) { files in
+          try SQLiteConnections(files, synchronization, readers: max(1, readers))
+        }
       } catch let error as SQLitePersistenceError {
         throw error
       } catch {

@@ -2,7 +2,7 @@
   public import Foundation
   import GRDB
 
-  /// An error of ``SQLitePersistence``.
+  /// An error of ``SQLitePersistence``, or of SQLite or the system in ``SQLiteOutboxStorage``.
   ///
   /// Except for ``setAside(path:as:reason:)``, a failed load or save leaves the stored records
   /// unchanged; ``SQLitePersistence/Synchronization/full`` describes the one other exception. A
@@ -53,15 +53,15 @@
     public var description: String {
       switch self {
       case .invalidPath(let path):
-        "'\(path)' is not a file's path; give SQLitePersistence a path, or use MemoryPersistence"
+        "'\(path)' is not a file's path; give the store a path, or use one in memory"
       case .file(let path, let code):
         "cannot use \(path): \(String(cString: strerror(code))) (errno \(code)); \(Self.advice(errno: code))"
       case .foreign(let path):
-        "\(path) is another program's database; give SQLitePersistence a path of its own"
+        "\(path) is another program's database; give the store a path of its own"
       case .setAside(let path, let name, let reason):
         "\(path) was damaged and renamed to \(name), and a new database was made: \(reason)"
       case .tooLarge(let size, let limit):
-        "the record has \(size) bytes, more than the limit of \(limit); raise the limit of SQLitePersistence"
+        "the record has \(size) bytes, more than the limit of \(limit); raise the store's limit"
       case .sqlite(let operation, let path, let code, let message):
         "cannot \(operation.rawValue) in \(path): \(message) (SQLite \(code))\(advice.map { "; \($0)" } ?? "")"
       }
@@ -72,9 +72,9 @@
     private static func advice(errno code: Int32) -> String {
       switch code {
       case EWOULDBLOCK: "another process is opening the database; try again, or end that process if it hangs"
-      case ENOSPC, EDQUOT: "free some space, or give SQLitePersistence another path"
-      case EIO: "the disk reported an error; give SQLitePersistence a path on another disk"
-      default: "make this user the owner of the file and its directory, or give SQLitePersistence another path"
+      case ENOSPC, EDQUOT: "free some space, or give the store another path"
+      case EIO: "the disk reported an error; give the store a path on another disk"
+      default: "make this user the owner of the file and its directory, or give the store another path"
       }
     }
 
@@ -83,10 +83,10 @@
       guard case .sqlite(_, _, let code, _) = self else { return nil }
       return switch ResultCode(rawValue: code).primaryResultCode {
       case .SQLITE_BUSY: "another process holds a transaction open; try again, or end that process if it hangs"
-      case .SQLITE_FULL: "free some space, or give SQLitePersistence another path"
+      case .SQLITE_FULL: "free some space, or give the store another path"
       case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
-        "make the file and its directory writable for this user, or give SQLitePersistence another path"
-      case .SQLITE_NOTADB, .SQLITE_CORRUPT: "remove the file, or give SQLitePersistence another path"
+        "make the file and its directory writable for this user, or give the store another path"
+      case .SQLITE_NOTADB, .SQLITE_CORRUPT: "remove the file, or give the store another path"
       case .SQLITE_TOOBIG: "the record is larger than SQLite's limit of about 1 GB; do not cache it"
       default: nil
       }

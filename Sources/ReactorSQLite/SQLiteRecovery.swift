@@ -4,9 +4,6 @@
   /// Replacing a database: it is renamed, so that somebody can examine it, and a new one takes its
   /// place.
   extension SQLiteFiles {
-    /// The number of renamed databases that are kept.
-    private static let keptCount = 2
-
     /// Renames the database with `-wal` and `-shm`, and removes the oldest of those that were set
     /// aside before.
     ///
@@ -21,7 +18,7 @@
       // Files that stay are removed before the new database is created.
       for suffix in Self.suffixes.dropFirst() { try? system.rename(path + suffix, to: name + suffix) }
       // Databases that stay are removed the next time.
-      for old in ((try? setAside()) ?? []).dropLast(Self.keptCount) { try? removeSetAside(old) }
+      for old in ((try? setAside()) ?? []).dropLast(keptCount) { try? removeSetAside(old) }
       return .setAside(path: path, as: name, reason: reason)
     }
 

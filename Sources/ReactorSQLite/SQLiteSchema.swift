@@ -19,49 +19,20 @@
       return migrator
     }
 
+    private static let migrations = SQLiteMigrations(
+      prefix: "reactor", newer: { _ in SQLiteDamage.newerSchema }, migrator: migrator)
+
     /// Verifies that this release may change the database. Changes nothing.
     ///
     /// - Throws: ``SQLiteDamage/newerSchema``, ``SQLitePersistenceError/foreign(path:)``,
     ///   `DatabaseError`.
-    static func check(_ db: Database, _ path: String) throws {
-      let tables = try texts(
-        db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-      guard !tables.isEmpty else { return }
-      let names = try tables.contains("grdb_migrations") ? migrations(db, tables, path) : []
-      let migrations = names.filter { $0.hasPrefix("reactor-") }
-      guard migrations.isSubset(of: migrator.migrations) else { throw SQLiteDamage.newerSchema }
-      let isOurs = !migrations.isEmpty || tables.contains { $0.hasPrefix("reactor_") } || tables == ["grdb_migrations"]
-      guard isOurs else { throw SQLitePersistenceError.foreign(path: path) }
-    }
-
-    private static func migrations(_ db: Database, _ tables: Set<String>, _ path: String) throws -> Set<String> {
-      do {
-        return try texts(db, "SELECT identifier FROM grdb_migrations")
-      } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-        // The table is not GRDB's, or no longer is.
-        guard tables.contains(where: { $0.hasPrefix("reactor_") }) else {
-          throw SQLitePersistenceError.foreign(path: path)
-        }
-        throw SQLiteDamage.foreignSchema
-      }
-    }
+    static func check(_ db: Database, _ path: String) throws { try migrations.check(db, path) }
 
     /// Creates the tables or migrates them.
     ///
     /// - Throws: ``SQLiteDamage/foreignSchema`` if the tables are not those that the migrations
     ///   left.
-    static func migrate(_ writer: DatabaseQueue) throws {
-      do {
-        try migrator.migrate(writer)
-      } catch let error as DatabaseError
-        where error.resultCode != .SQLITE_ERROR && error.resultCode != .SQLITE_CONSTRAINT
-      {
-        throw error
-      } catch {
-        throw SQLiteDamage.foreignSchema
-      }
-      guard try writer.writeWithoutTransaction(isIntact) else { throw SQLiteDamage.foreignSchema }
-    }
+    static func migrate(_ writer: DatabaseQueue) throws { try migrations.migrate(writer, isIntact) }
 
     /// Returns whether every table and column exists. The statements are executed, because a
     /// statement that is only prepared relies on the schema that the connection has cached.
@@ -92,16 +63,6 @@
     static func secretKey(_ db: Database) throws -> SecretKey? {
       let row = try Row.fetchOne(db, sql: "SELECT bytes FROM reactor_secret_key WHERE id = 1")
       return row.flatMap { Data.fromDatabaseValue($0[0]) }.flatMap { SecretKey(bytes: $0) }
-    }
-
-    /// Returns the texts of the first column. Skips values that are not text.
-    private static func texts(_ db: Database, _ sql: String) throws -> Set<String> {
-      var texts: Set<String> = []
-      let rows = try Row.fetchCursor(db, sql: sql)
-      while let row = try rows.next() {
-        if let text = String.fromDatabaseValue(row[0]) { texts.insert(text) }
-      }
-      return texts
     }
   }
 

@@ -16,12 +16,14 @@
     }
 
     let times = SQLiteAccessTimes()
-    private let database: SQLiteDatabase
+    private let database: SQLiteDatabase<SQLiteConnections>
     private let now: @Sendable () -> Date
     /// Only ``perform(_:)`` uses it, for one batch at a time.
     private let eviction: Mutex<SQLiteEviction>
 
-    init(_ database: SQLiteDatabase, _ eviction: SQLiteEviction, now: @escaping @Sendable () -> Date) {
+    init(
+      _ database: SQLiteDatabase<SQLiteConnections>, _ eviction: SQLiteEviction, now: @escaping @Sendable () -> Date
+    ) {
       self.database = database
       self.eviction = Mutex(eviction)
       self.now = now

@@ -1,6 +1,7 @@
 #if !SQLite
   public import Foundation
   public import ReactorCore
+  public import ReactorOutbox
 
   // Without the trait, the declarations exist too, so that the compiler only reports the missing
   // trait.
@@ -60,6 +61,29 @@
     public static func verify(path: String) async throws -> [RecordDefect] { [] }
     /// Unavailable without the trait `SQLite`.
     public func compact() async throws {}
+  }
+
+  /// An outbox's store in an SQLite database. Available only with the trait `SQLite`.
+  @available(
+    *, unavailable,
+    message: "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
+  )
+  public final class SQLiteOutboxStorage: OutboxStorage {
+    /// Unavailable without the trait `SQLite`.
+    public init(path: String) throws {}
+
+    /// Unavailable without the trait `SQLite`.
+    public func contents(of scope: Scope) async throws -> OutboxContents { OutboxContents() }
+    /// Unavailable without the trait `SQLite`.
+    public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] { [] }
+    /// Unavailable without the trait `SQLite`.
+    public func claim(
+      _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
+    ) async throws -> Bool { false }
+    /// Unavailable without the trait `SQLite`.
+    public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {}
+    /// Unavailable without the trait `SQLite`.
+    public func removeAll(in scope: Scope?) async throws {}
   }
 
   /// An error of the SQLite store. Available only with the trait `SQLite`.

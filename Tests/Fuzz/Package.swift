@@ -17,7 +17,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
   ],
   targets: [.target(name: "FuzzSupport", swiftSettings: settings)]
-    + ["JSON", "Decoding", "Fields", "Records", "Cassettes", "ActionLogs"].map { name in
+    + ["JSON", "Decoding", "Fields", "Records", "Entries", "Cassettes", "ActionLogs"].map { name in
       .executableTarget(
         name: "Fuzz\(name)",
         dependencies: [
@@ -25,6 +25,7 @@ let package = Package(
           .product(name: "FastJSON", package: "Reactor"),
           .product(name: "HTTPCaching", package: "Reactor"),
           .product(name: "ReactorCore", package: "Reactor"),
+          .product(name: "ReactorOutbox", package: "Reactor"),
           .product(name: "ReactorFlux", package: "Reactor"),
           .product(name: "ReactorTesting", package: "Reactor"),
           .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -23,11 +23,7 @@ final class FileNames: Sendable {
   /// A random number that distinguishes this run from an earlier one with the same process number.
   private static let run = String(UInt64.random(in: 0 ... .max), radix: 36)
 
-  init(_ directory: URL) {
-    let path = directory.absoluteURL.path(percentEncoded: false)
-    let isUsable = directory.isFileURL && !path.utf8.contains(0)
-    root = isUsable ? (path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path) : nil
-  }
+  init(_ directory: URL) { root = FileSystem.path(of: directory) }
 
   func directory() throws(FilePersistenceError) -> String {
     guard let root else {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An error of a system call that ``FilePersistence`` made.
+/// An error of a system call that ``FilePersistence``, or another store in files, made.
 ///
 /// A failed save leaves the earlier record unchanged; ``FilePersistence/Synchronization/full`` has
 /// the one exception. A failed removal may have removed some of the records.
@@ -23,7 +23,7 @@ public struct FilePersistenceError: Error, Sendable, Hashable {
   /// A system call, named as in the error's description.
   @nonexhaustive public enum Operation: String, Sendable, Hashable, CaseIterable {
     /// A call on a file or directory. `inspect` reads its status, and `list` the names in it.
-    case open, create, inspect, read, write, synchronize, close, rename, remove, list
+    case open, create, inspect, read, write, synchronize, truncate, lock, close, rename, remove, list
     /// The creation of a directory, or of one above it.
     case createDirectory = "create the directory"
     /// The note of a record's last use. Its failure is never thrown.
@@ -42,11 +42,11 @@ extension FilePersistenceError: CustomStringConvertible, LocalizedError {
   /// The remedy; `nil` where none is known.
   private var advice: String? {
     switch FileSystem.Cause(code) {
-    case .full: "free some space, or give FilePersistence another directory"
-    case .denied: "make the directory writable for this user, or give FilePersistence another one"
-    case .notADirectory: "a part of the path is a file; remove it, or give FilePersistence another directory"
-    case .tooLarge: "the record is larger than the whole limit; raise the limit of FilePersistence"
-    case .invalid: "give FilePersistence a file URL"
+    case .full: "free some space, or give the store another directory"
+    case .denied: "make the directory writable for this user, or give the store another one"
+    case .notADirectory: "a part of the path is a file; remove it, or give the store another directory"
+    case .tooLarge: "the record is larger than the whole limit; raise the store's limit"
+    case .invalid: "give the store a file URL"
     case .other: nil
     }
   }

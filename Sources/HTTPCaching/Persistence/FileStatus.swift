@@ -25,7 +25,7 @@ package struct FileStatus {
     var number: UInt64
   }
 
-  var size: Int
+  package var size: Int
   package var isRegular: Bool
   var isDirectory: Bool
   package var isLink: Bool

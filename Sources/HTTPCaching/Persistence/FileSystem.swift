@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 #if canImport(Darwin)
   import Darwin
@@ -32,10 +32,15 @@ package struct FileSystem: Sendable {
 
   /// Opens a file for reading, and for writing if `writes` is `true`. Returns `nil` if there is
   /// none.
-  package func open(_ path: String, writes: Bool = false) throws(FilePersistenceError) -> OpenFile? {
+  ///
+  /// - Parameter appends: A Boolean value that indicates whether every write goes to the end of the
+  ///   file.
+  package func open(
+    _ path: String, writes: Bool = false, appends: Bool = false
+  ) throws(FilePersistenceError) -> OpenFile? {
     do {
       // Without `O_NONBLOCK`, opening a FIFO in the file's place would wait for a writer.
-      let flags = (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK
+      let flags = (writes ? O_RDWR : O_RDONLY) | (appends ? O_APPEND : 0) | O_CLOEXEC | O_NONBLOCK
       let descriptor = try call(.open, path) { _ in Int(openFile(path, flags)) }
       return OpenFile(descriptor: Int32(descriptor), path: path, system: self)
     } catch {
@@ -58,7 +63,7 @@ package struct FileSystem: Sendable {
 
   /// Links a file to a name in another directory, or renames it where the file system has no links.
   /// Nothing happens if the new name exists, or if the file is gone.
-  func link(_ from: String, to path: String) throws(FilePersistenceError) {
+  package func link(_ from: String, to path: String) throws(FilePersistenceError) {
     do {
       _ = try call(.rename, path) { _ in Int(linkFile(from, path)) }
     } catch {
@@ -125,7 +130,7 @@ package struct FileSystem: Sendable {
   }
 
   /// Synchronizes the names in a directory, so that they survive a power cut.
-  func synchronizeDirectory(_ path: String) throws(FilePersistenceError) {
+  package func synchronizeDirectory(_ path: String) throws(FilePersistenceError) {
     guard let directory = try open(path) else { return }
     try directory.synchronize()
   }
@@ -259,7 +264,32 @@ package struct OpenFile: ~Copyable {
     return bytes
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer) throws(FilePersistenceError) {
+  /// Reads `count` bytes that begin at `offset`, or those up to the end of the file.
+  package func read(_ count: Int, at offset: Int) throws(FilePersistenceError) -> [UInt8] {
+    _ = try system.call(.read, path) { _ in Int(lseek(descriptor, off_t(offset), SEEK_SET)) }
+    return try read(count)
+  }
+
+  /// Ends the file after its first `count` bytes.
+  package func truncate(to count: Int) throws(FilePersistenceError) {
+    _ = try system.call(.truncate, path) { _ in Int(ftruncate(descriptor, off_t(count))) }
+  }
+
+  /// Acquires the lock of the file, which ends when the file is closed. Does not wait.
+  ///
+  /// - Returns: `false` if another open file has the lock, in this process or in another.
+  package func lock() throws(FilePersistenceError) -> Bool {
+    do {
+      _ = try system.call(.lock, path) { _ in Int(flock(descriptor, LOCK_EX | LOCK_NB)) }
+      return true
+    } catch {
+      guard error.code == EWOULDBLOCK else { throw error }
+      return false
+    }
+  }
+
+  /// Writes bytes at the current position.
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(FilePersistenceError) {
     var count = 0
     while count < bytes.count, let base = bytes.baseAddress {
       count += try system.call(.write, path) { writeFile(descriptor, base + count, min($0, bytes.count - count)) }
@@ -267,7 +297,7 @@ package struct OpenFile: ~Copyable {
   }
 
   /// Synchronizes the file. When this returns, its bytes survive a power cut.
-  func synchronize() throws(FilePersistenceError) {
+  package func synchronize() throws(FilePersistenceError) {
     _ = try system.call(.synchronize, path) { _ in
       #if canImport(Darwin)
         // On Darwin, fsync(2) leaves the bytes in the drive's cache. Not every file system has
@@ -285,7 +315,7 @@ package struct OpenFile: ~Copyable {
 
   /// Closes the file, and throws errors that only closing reports: some file systems report a full
   /// disk here.
-  mutating func close() throws(FilePersistenceError) {
+  package mutating func close() throws(FilePersistenceError) {
     var isClosed = false
     defer { if isClosed { descriptor = -1 } }
     _ = try system.call(.close, path) { _ in
@@ -298,6 +328,14 @@ package struct OpenFile: ~Copyable {
 }
 
 extension FileSystem {
+  /// Returns the path of a directory, without a slash at its end. Returns `nil` if the URL is not a
+  /// directory's on this machine.
+  package static func path(of directory: URL) -> String? {
+    let path = directory.absoluteURL.path(percentEncoded: false)
+    guard directory.isFileURL, !path.utf8.contains(0) else { return nil }
+    return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+  }
+
   static var processID: Int32 { getpid() }
 
   /// Returns whether a process has ended. A process of another user counts as running.
@@ -305,10 +343,10 @@ extension FileSystem {
 
   static func text(of code: Int32) -> String { String(cString: strerror(code)) }
 
-  static let isAbsent = ENOENT
-  static let exists = EEXIST
+  package static let isAbsent = ENOENT
+  package static let exists = EEXIST
   static let isTooLarge = EFBIG
-  static let isInvalid = EINVAL
+  package static let isInvalid = EINVAL
 
   /// The meaning of an `errno` for the advice in an error's description.
   enum Cause {

@@ -182,24 +182,24 @@ extension RecordCodec {
 
 /// Appends values for ``RecordReader``: words of eight bytes, little-endian, and bytes after their
 /// count (LEB128).
-struct RecordWriter {
-  private(set) var bytes: [UInt8] = []
+package struct RecordWriter {
+  package private(set) var bytes: [UInt8] = []
 
   /// - Parameter capacity: The number of bytes to reserve.
-  init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+  package init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
-  mutating func write(_ word: UInt64) {
+  package mutating func write(_ word: UInt64) {
     withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
   /// Overwrites eight bytes that were written before.
-  mutating func write(_ word: UInt64, at offset: Int) {
+  package mutating func write(_ word: UInt64, at offset: Int) {
     withUnsafeBytes(of: word.littleEndian) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
   }
 
-  mutating func write(_ date: Date) { write(date.timeIntervalSinceReferenceDate.bitPattern) }
+  package mutating func write(_ date: Date) { write(date.timeIntervalSinceReferenceDate.bitPattern) }
 
-  mutating func write(count: Int) {
+  package mutating func write(count: Int) {
     var rest = UInt64(count)
     while rest >= 0x80 {
       bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -208,51 +208,51 @@ struct RecordWriter {
     bytes.append(UInt8(rest))
   }
 
-  mutating func write(_ content: some Collection<UInt8>) {
+  package mutating func write(_ content: some Collection<UInt8>) {
     write(count: content.count)
     bytes.append(contentsOf: content)
   }
 
-  mutating func write(_ text: String) {
+  package mutating func write(_ text: String) {
     var text = text
     text.withUTF8 { write($0) }
   }
 
   /// Writes a byte that says whether there is a value, then the value.
-  mutating func write<Value>(_ value: Value?, _ body: (inout RecordWriter, Value) -> Void) {
+  package mutating func write<Value>(_ value: Value?, _ body: (inout RecordWriter, Value) -> Void) {
     write(count: value == nil ? 0 : 1)
     if let value { body(&self, value) }
   }
 }
 
 /// Reads values that ``RecordWriter`` wrote. Throws for any other bytes and never traps.
-struct RecordReader {
+package struct RecordReader {
   private let bytes: [UInt8]
   private var offset: Int
   private let end: Int
 
   /// - Parameter range: The range to read, within `bytes`.
-  init(_ bytes: [UInt8], _ range: Range<Int>) {
+  package init(_ bytes: [UInt8], _ range: Range<Int>) {
     self.bytes = bytes
     offset = range.lowerBound
     end = range.upperBound
   }
 
-  var isAtEnd: Bool { offset == end }
+  package var isAtEnd: Bool { offset == end }
 
-  mutating func word() throws(RecordError) -> UInt64 {
+  package mutating func word() throws(RecordError) -> UInt64 {
     let range = try read(8)
     return bytes.withUnsafeBytes {
       UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: range.lowerBound, as: UInt64.self))
     }
   }
 
-  mutating func date() throws(RecordError) -> Date {
+  package mutating func date() throws(RecordError) -> Date {
     Date(timeIntervalSinceReferenceDate: Double(bitPattern: try word()))
   }
 
   /// Reads a count of at most `limit`.
-  mutating func count(limit: Int = .max) throws(RecordError) -> Int {
+  package mutating func count(limit: Int = .max) throws(RecordError) -> Int {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -268,18 +268,18 @@ struct RecordReader {
     return count
   }
 
-  mutating func content() throws(RecordError) -> ArraySlice<UInt8> { bytes[try read(count())] }
+  package mutating func content() throws(RecordError) -> ArraySlice<UInt8> { bytes[try read(count())] }
 
   /// Reads a string, and repairs bytes that are not UTF-8. The checksum has verified the bytes
   /// already. A second validation would take half the time of reading a head.
-  mutating func string() throws(RecordError) -> String {
+  package mutating func string() throws(RecordError) -> String {
     let range = try read(count())
     return bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }
   }
 
   /// Reads a string of printable ASCII. Returns `nil` and reads nothing for other bytes, and for a
   /// space at either end, which a field made from a string would lose.
-  mutating func asciiString() throws(RecordError) -> String? {
+  package mutating func asciiString() throws(RecordError) -> String? {
     let start = offset
     let range = try read(count())
     let text = bytes.withUnsafeBufferPointer { bytes -> String? in
@@ -293,7 +293,7 @@ struct RecordReader {
     return text
   }
 
-  mutating func optional<Value>(
+  package mutating func optional<Value>(
     _ body: (inout RecordReader) throws(RecordError) -> Value
   ) throws(RecordError) -> Value? {
     try count(limit: 1) == 0 ? nil : body(&self)

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 #if canImport(CryptoKit)
   import CryptoKit
@@ -6,7 +6,7 @@ import Foundation
 
 /// SHA-256 (FIPS 180-4), from CryptoKit where the platform has it, otherwise ``PortableSHA256``. A
 /// dependency on swift-crypto would cost every user half a minute of build time.
-struct SHA256Digest {
+package struct SHA256Digest {
   #if canImport(CryptoKit)
     private var hash = CryptoKit.SHA256()
     mutating func update(_ bytes: some DataProtocol) { hash.update(data: bytes) }
@@ -34,7 +34,7 @@ struct SHA256Digest {
   }
 
   /// Returns the digest of `bytes`, in 64 lower-case hexadecimal digits.
-  static func hex(_ bytes: some DataProtocol) -> String {
+  package static func hex(_ bytes: some DataProtocol) -> String {
     var hash = SHA256Digest()
     hash.update(bytes)
     return hash.hex()

@@ -40,6 +40,13 @@ package enum SecretQuery {
     redact(text, names, isURL ? .url : .prose) { _ in Array(mark.utf8) }
   }
 
+  /// Returns whether `url` holds a secret.
+  ///
+  /// - Parameter names: The names of secret items, in any case.
+  package static func hasSecret(_ url: String, names: Set<String>) -> Bool {
+    !SecretScanner(Array(url.utf8), names: lowercased(names), .url).secrets().isEmpty
+  }
+
   /// Returns `fields` with digests in place of the secrets in ``urlFields``.
   package static func redact(_ fields: HTTPFields, names: Set<String>, digests: SecretDigests) -> HTTPFields {
     guard fields.contains(where: { urlFields.contains($0.name) }) else { return fields }

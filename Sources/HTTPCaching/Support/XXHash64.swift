@@ -2,12 +2,12 @@
 /// not protect from forgery.
 ///
 /// Every step is a bijection of its input, so one changed word of a lane always changes the hash.
-enum XXHash64 {
+package enum XXHash64 {
   private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
     0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63, 0x27D4_EB2F_1656_67C5
   )
 
-  static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+  package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     let (p1, p2, p3, p4, p5) = primes
     let end = bytes.count
     var at = 0

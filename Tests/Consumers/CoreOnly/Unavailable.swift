@@ -14,6 +14,7 @@ func use(api: URL, backend: Backend, client: Int) async throws {
   _ = try SQLitePersistence(path: "news.sqlite", limit: 1 << 20, countLimit: 10, synchronization: .full)
   _ = ModelLayer(baseURL: api, persistence: try SQLitePersistence(path: "news.sqlite"))
   _ = try await SQLitePersistence.verify(path: "news.sqlite")
+  _ = try SQLiteOutboxStorage(path: "outbox.sqlite")
   _ = AsyncHTTPClientTransport()
   _ = AsyncHTTPClientTransport(timeout: .seconds(15))
   _ = AsyncHTTPClientTransport(timeout: .seconds(15), maximumResponseSize: 1, maximumRedirects: 0, clock: .continuous)

@@ -19,8 +19,13 @@ final class PowerCut: Sendable {
 
   private let disk = Mutex(Disk())
   private let root: String
+  private let lies: Bool
 
-  init(_ directory: URL) { root = directory.path(percentEncoded: false) }
+  /// - Parameter lies: Whether it says of what it was only told to synchronise that it has.
+  init(_ directory: URL, lies: Bool = false) {
+    root = directory.path(percentEncoded: false)
+    self.lies = lies
+  }
 
   /// Begins anew with what is there; everything stops at the `call`-th call.
   func arm(at call: Int) {
@@ -43,7 +48,7 @@ final class PowerCut: Sendable {
         disk.calls += 1
         guard disk.calls < disk.failing else { return .error(EIO) }
         switch operation {
-        case .synchronize: self.synchronize(path, &disk)
+        case .synchronize where !self.lies: self.synchronize(path, &disk)
         // What had the name keeps its bytes, should the name be its own again.
         case .rename, .remove: self.keep(path, &disk)
         default: break

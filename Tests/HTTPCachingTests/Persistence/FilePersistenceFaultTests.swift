@@ -235,7 +235,7 @@ private final class Script: Sendable {
   func `a URL that is no directory is refused`(_ url: String) async throws {
     let persistence = FilePersistence(directory: try #require(URL(string: url)))
     let error = await #expect(throws: FilePersistenceError.self) { try await persistence.save(.sample(key), for: key) }
-    #expect(try #require(error).description.hasSuffix("give FilePersistence a file URL"))
+    #expect(try #require(error).description.hasSuffix("give the store a file URL"))
     await #expect(throws: FilePersistenceError.self) { try await persistence.load(key) }
     await #expect(throws: FilePersistenceError.self) { try await persistence.removeAll(in: nil) }
   }

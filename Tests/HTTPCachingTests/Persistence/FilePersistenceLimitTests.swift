@@ -121,7 +121,7 @@ import Testing
       let error = await #expect(throws: FilePersistenceError.self) {
         try await persistence.save(.sample(key, body + body), for: key)
       }
-      #expect(try #require(error).description.contains("raise the limit of FilePersistence"))
+      #expect(try #require(error).description.contains("raise the store's limit"))
       #expect(try await persistence.load(key) == .sample(key, body))
     }
   }

@@ -1,0 +1,167 @@
+public import Foundation
+import HTTPCaching
+public import ReactorCore
+import Synchronization
+
+/// A store with a journal for each scope, in a directory that several processes may share.
+///
+/// ```swift
+/// let storage = FileOutboxStorage(
+///   directory: .applicationSupportDirectory.appending(path: "com.example.news/outbox"))
+/// ```
+///
+/// A commit appends to the journal of its scope, and returns after file and directory are
+/// synchronized. If that fails, the commit is cut off again, and earlier entries are unchanged. A
+/// journal that consists mostly of removed or replaced entries is written anew.
+///
+/// **A commit that was not finished**, because the process or the power ended, is ignored and
+/// overwritten. **A damaged journal** is kept under another name, with `.damaged-` and the time.
+/// Every entry that can be read stays in the store, and ``OutboxContents/setAside`` names the file.
+///
+/// **Several processes** take turns, with a lock that ends with its process. If another process
+/// holds the lock, a call waits up to ten seconds and then throws
+/// ``OutboxStorageError/locked(path:)``. An app that shares the directory with an extension should
+/// finish its calls before it is suspended: iOS ends an app that is suspended with a lock.
+///
+/// **Privacy:** all files are for their owner alone. On Apple platforms, the directory is excluded
+/// from backups when it is created, since a restored outbox would send again what was sent. Never
+/// use a caches directory, which the system may empty.
+///
+/// Creating the object does no I/O. Reading a directory that does not exist creates nothing. Failed
+/// system calls throw `FilePersistenceError`. Calls cannot be cancelled, and never run on the
+/// caller's executor.
+public final class FileOutboxStorage: OutboxStorage {
+  private let url: URL
+  private let system: FileSystem
+  private let lockWait: Duration
+  private let clock: any Clock<Duration>
+  private let now: @Sendable () -> Date
+  /// Guards the files too: of one object, one call at a time is at work.
+  private let journals = Mutex<[Scope: JournalFile]>([:])
+  /// The time between two attempts to lock. No system call waits for a limited time.
+  static let lockInterval: Duration = .milliseconds(5)
+
+  /// Creates a store in a directory.
+  ///
+  /// - Parameter directory: A file URL. The first commit creates the directory and those above it.
+  public convenience init(directory: URL) { self.init(directory: directory, system: FileSystem()) }
+
+  /// - Parameters:
+  ///   - lockWait: The time to wait for another process.
+  ///   - clock: The clock of that wait.
+  ///   - now: Returns the time for the names of damaged journals.
+  init(
+    directory: URL, system: FileSystem, lockWait: Duration = .seconds(10),
+    clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
+  ) {
+    url = directory
+    self.system = system
+    self.lockWait = lockWait
+    self.clock = clock
+    self.now = now
+  }
+
+  /// Returns the entries of `scope` in the order of their numbers, and the given ids.
+  ///
+  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
+    let contents = try await withJournal(of: scope, creates: false) { journal, directory in
+      var contents = journal.table.contents
+      contents.setAside = try directory.setAside(of: scope).map {
+        "the journal was damaged; everything that could be read was kept, and the damaged file is \($0)"
+      }
+      return contents
+    }
+    return contents ?? OutboxContents()
+  }
+
+  /// Applies `changes` in order, all or none.
+  ///
+  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  @concurrent public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+    let numbers = try await withJournal(of: scope, creates: !changes.isEmpty) { journal, _ in
+      let (steps, numbers) = try journal.table.steps(for: changes)
+      try journal.append(steps)
+      return numbers
+    }
+    return numbers ?? []
+  }
+
+  /// Leases an entry to a process. The lease is saved as a commit is.
+  ///
+  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  @concurrent public func claim(
+    _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
+  ) async throws -> Bool {
+    let isClaimed = try await withJournal(of: scope, creates: false) { journal, _ in
+      guard let step = journal.table.claim(id, by: process, now: now, until: until) else { return false }
+      try journal.append([step])
+      return true
+    }
+    return isClaimed ?? false
+  }
+
+  /// Ends the lease of `process`. Nothing happens if it holds none.
+  ///
+  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  @concurrent public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+    _ = try await withJournal(of: scope, creates: false) { journal, _ in
+      if let step = journal.table.release(id, by: process) { try journal.append([step]) }
+    }
+  }
+
+  /// Removes everything of `scope`, or of every scope if `scope` is `nil`, also journals that were
+  /// set aside or that a newer release wrote.
+  ///
+  /// - Throws: ``OutboxStorageError/locked(path:)``; the first `FilePersistenceError`, after
+  ///   removing everything that can be removed.
+  @concurrent public func removeAll(in scope: Scope?) async throws {
+    _ = try await whileLocked(creates: false) { journals, directory in
+      if let scope { journals[scope] = nil } else { journals.removeAll() }
+      try directory.removeAll(in: scope)
+    }
+  }
+}
+
+extension FileOutboxStorage {
+  /// Runs `body` with the journal of a scope, as it is on the disk.
+  ///
+  /// - Returns: `nil` if there is no directory.
+  private func withJournal<Value: Sendable>(
+    of scope: Scope, creates: Bool, _ body: @Sendable (inout JournalFile, OutboxDirectory) throws -> Value
+  ) async throws -> Value? {
+    try await whileLocked(creates: creates) { [now] journals, directory in
+      var journal = journals[scope] ?? JournalFile(directory, of: scope, now: now)
+      // Taken out, so that its table is not copied when it changes.
+      journals[scope] = nil
+      defer { journals[scope] = journal }
+      try journal.load()
+      return try body(&journal, directory)
+    }
+  }
+
+  private func whileLocked<Value: Sendable>(
+    creates: Bool, _ body: @Sendable (inout [Scope: JournalFile], OutboxDirectory) throws -> Value
+  ) async throws -> Value? {
+    let directory = try OutboxDirectory(url, system)
+    var waited: Duration = .zero
+    while true {
+      let attempt = try journals.withLock { journals in
+        try directory.whileLocked(creates: creates) { try body(&journals, directory) }
+      }
+      switch attempt {
+      case .done(let value): return value
+      case .absent: return nil
+      case .taken:
+        guard waited < lockWait else { throw OutboxStorageError.locked(path: directory.lockPath) }
+        waited += Self.lockInterval
+        await pause()
+      }
+    }
+  }
+
+  /// Waits also if the caller is cancelled.
+  private func pause() async {
+    await Task { [clock] in try? await clock.sleep(for: Self.lockInterval) }.value
+  }
+}

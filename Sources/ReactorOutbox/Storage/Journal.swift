@@ -1,0 +1,182 @@
+import Foundation
+import HTTPCaching
+
+/// The format of a journal: a header, and a frame for each commit.
+///
+/// The header has, little-endian:
+///
+/// 1. the magic number, the number of the format, and the checksum of these two words
+/// 2. the journal's generation, a random UUID, and the name of the scope
+/// 3. the checksum of everything before
+///
+/// Its first three words keep their place in every future format. So a damaged number is never
+/// taken for a newer format.
+///
+/// A frame has four words, the steps of one commit, and a mark that has no zero in it:
+///
+/// 1. a magic number
+/// 2. the count of bytes of the steps
+/// 3. the checksum of the steps
+/// 4. the checksum of these words, of the frame's offset and of the scope
+///
+/// So a frame is valid only in its own place of its own scope's journal, and is read whole or not
+/// at all.
+enum Journal {
+  static let formatVersion: UInt64 = 1
+  private static let magic = UInt64(littleEndian: 0x0A4A_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'J' 0A
+  private static let frameMagic = UInt64(littleEndian: 0x0A46_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'F' 0A
+  static let frameMark = Array("\u{7}end".utf8)
+  static let frameHead = 32
+  /// The first bytes of every frame.
+  static let frameStart: [UInt8] = withUnsafeBytes(of: frameMagic.littleEndian) { Array($0) }
+
+  /// The beginning of a journal.
+  enum Header: Equatable {
+    case valid(generation: UUID, end: Int)
+    case newerFormat
+    case damaged
+  }
+
+  static func header(generation: UUID, scope: Scope) -> [UInt8] {
+    var writer = RecordWriter()
+    writer.write(magic)
+    writer.write(formatVersion)
+    writer.write(checksum(writer.bytes[...]))
+    writer.write(generation)
+    writer.write(scope.name)
+    writer.write(checksum(writer.bytes[...]))
+    return writer.bytes
+  }
+
+  /// Reads the header from the beginning of a journal. A header of another scope is damaged.
+  static func readHeader(_ bytes: [UInt8], of scope: Scope) -> Header {
+    do throws(RecordError) {
+      var reader = RecordReader(bytes, bytes.indices)
+      guard try reader.word() == magic else { return .damaged }
+      let format = try reader.word()
+      guard try reader.word() == checksum(bytes[..<16]) else { return .damaged }
+      guard format <= formatVersion else { return .newerFormat }
+      let generation = try reader.uuid()
+      let expected = header(generation: generation, scope: scope)
+      return bytes.starts(with: expected) ? .valid(generation: generation, end: expected.count) : .damaged
+    } catch {
+      return .damaged
+    }
+  }
+
+  /// Returns the bytes of a frame that stands at `offset`.
+  static func frame(_ steps: [OutboxTable.Step], at offset: Int, of scope: Scope) -> [UInt8] {
+    var content = RecordWriter(capacity: 256)
+    for step in steps { step.write(to: &content) }
+    var writer = RecordWriter(capacity: frameHead)
+    writer.write(frameMagic)
+    writer.write(UInt64(content.bytes.count))
+    writer.write(checksum(content.bytes[...]))
+    writer.write(seal(writer.bytes, offset, scope))
+    return writer.bytes + content.bytes + frameMark
+  }
+
+  /// Reads the frame at an index of `bytes`.
+  ///
+  /// - Parameter base: The offset of `bytes` in the journal.
+  /// - Returns: The steps and the index after the frame, or `nil` if there is no valid frame.
+  static func readFrame(
+    _ bytes: [UInt8], at index: Int, base: Int, of scope: Scope
+  ) -> (steps: [OutboxTable.Step], end: Int)? {
+    guard let length = length(bytes, at: index, base: base, of: scope) else { return nil }
+    let start = index + frameHead
+    guard length <= bytes.count - start - frameMark.count else { return nil }
+    do throws(RecordError) {
+      var reader = RecordReader(bytes, index + 16..<start)
+      guard try reader.word() == checksum(bytes[start..<start + length]) else { return nil }
+      guard bytes[(start + length)...].starts(with: frameMark) else { return nil }
+      var content = RecordReader(bytes, start..<start + length)
+      var steps: [OutboxTable.Step] = []
+      while !content.isAtEnd { steps.append(try OutboxTable.Step(&content)) }
+      return (steps, start + length + frameMark.count)
+    } catch {
+      return nil
+    }
+  }
+
+  /// Returns the length that the valid head of a frame has, or `nil` if the head is not valid.
+  static func length(_ bytes: [UInt8], at index: Int, base: Int, of scope: Scope) -> Int? {
+    guard bytes.count - index >= frameHead else { return nil }
+    var reader = RecordReader(bytes, index..<index + frameHead)
+    guard let first = try? reader.word(), first == frameMagic, let length = try? reader.word(),
+      (try? reader.word()) != nil, let sum = try? reader.word(),
+      sum == seal(Array(bytes[index..<index + 24]), base + index, scope)
+    else { return nil }
+    return Int(exactly: length)
+  }
+
+  private static func seal(_ words: [UInt8], _ offset: Int, _ scope: Scope) -> UInt64 {
+    var writer = RecordWriter()
+    writer.write(UInt64(offset))
+    return checksum((words + writer.bytes + Array(scope.name.utf8))[...])
+  }
+
+  private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.withUnsafeBytes { XXHash64.hash($0) } }
+}
+
+/// A step as a kind and its members.
+extension OutboxTable.Step {
+  private enum Kind: Int {
+    case put = 1
+    case remove, identify, lease, release, next
+  }
+
+  fileprivate func write(to writer: inout RecordWriter) {
+    switch self {
+    case .put(let entry):
+      writer.write(count: Kind.put.rawValue)
+      writer.write(entry.id)
+      writer.write(entry.number)
+      writer.write(entry.lane)
+      writer.write(entry.bytes)
+    case .remove(let id):
+      writer.write(count: Kind.remove.rawValue)
+      writer.write(id)
+    case .identify(let temporary, let id):
+      writer.write(count: Kind.identify.rawValue)
+      writer.write(temporary)
+      writer.write(id)
+    case .lease(let id, let lease):
+      writer.write(count: Kind.lease.rawValue)
+      writer.write(id)
+      writer.write(lease.process)
+      writer.write(lease.until)
+    case .release(let id):
+      writer.write(count: Kind.release.rawValue)
+      writer.write(id)
+    case .next(let number):
+      writer.write(count: Kind.next.rawValue)
+      writer.write(number)
+    }
+  }
+
+  fileprivate init(_ reader: inout RecordReader) throws(RecordError) {
+    guard let kind = Kind(rawValue: try reader.count()) else { throw .corrupt("there is no such step") }
+    switch kind {
+    case .put:
+      let id = try reader.uuid()
+      let number = try reader.number()
+      self = .put(StoredEntry(id: id, number: number, lane: try reader.string(), bytes: Data(try reader.content())))
+    case .remove: self = .remove(try reader.uuid())
+    case .identify: self = .identify(try reader.string(), Data(try reader.content()))
+    case .lease:
+      self = .lease(try reader.uuid(), OutboxTable.Lease(process: try reader.uuid(), until: try reader.knownDate()))
+    case .release: self = .release(try reader.uuid())
+    case .next: self = .next(try reader.number())
+    }
+  }
+}
+
+extension RecordReader {
+  /// Reads the number of an entry. A journal never counts so far that the next one would overflow.
+  fileprivate mutating func number() throws(RecordError) -> UInt64 {
+    let number = try word()
+    guard number <= UInt64(Int64.max) else { throw .corrupt("a number is out of range") }
+    return number
+  }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import HTTPCaching
+
+/// The journal of one scope, as this process read it last. The caller holds the directory's lock.
+///
+/// A commit appends a frame, and synchronizes the file and then the directory, in case another
+/// process has just replaced the file. A commit that fails is cut off again.
+struct JournalFile {
+  private let directory: OutboxDirectory
+  private let scope: Scope
+  private let path: String
+  private let now: @Sendable () -> Date
+  /// `nil` if there is no journal.
+  private var scan: JournalScan?
+  /// A Boolean value that indicates whether a failed commit could not be cut off. A later frame
+  /// might be lost with it, so the journal is written anew first.
+  private var isSuspect = false
+  /// The count of bytes up to which a journal is not compacted.
+  static let compactionSize = 64 << 10
+  /// About the greatest count of bytes in a frame of a new journal.
+  private static let frameSize = 1 << 20
+
+  private var system: FileSystem { directory.system }
+
+  init(_ directory: OutboxDirectory, of scope: Scope, now: @escaping @Sendable () -> Date) {
+    self.directory = directory
+    self.scope = scope
+    self.now = now
+    path = directory.journal(of: scope)
+  }
+
+  var table: OutboxTable { scan?.table ?? OutboxTable() }
+
+  /// Reads everything that other processes have written. A damaged journal is set aside, and
+  /// replaced by one with all that can be read.
+  ///
+  /// - Throws: ``OutboxStorageError/newerFormat(path:)``, `FilePersistenceError`.
+  mutating func load() throws {
+    guard let file = try system.open(path) else {
+      scan = nil
+      return
+    }
+    let size = try file.status().size
+    if try isRead(on: file, to: size) { return }
+    let bytes = try file.read(size, at: 0)
+    do throws(JournalScan.NewerFormat) {
+      let read = try JournalScan(bytes, of: scope)
+      scan = read
+    } catch {
+      scan = nil
+      throw OutboxStorageError.newerFormat(path: path)
+    }
+    if scan?.damage.isEmpty == false { try write(table, settingAside: true) }
+  }
+
+  /// Reads the bytes after those that were read before.
+  ///
+  /// - Returns: `false` if the file is another one, or if the bytes do not continue it.
+  private mutating func isRead(on file: borrowing OpenFile, to size: Int) throws(FilePersistenceError) -> Bool {
+    guard !isSuspect, var next = scan, let generation = next.generation, size >= next.end else { return false }
+    let header = Journal.header(generation: generation, scope: scope)
+    guard try file.read(header.count, at: 0) == header else { return false }
+    next.read(next: try file.read(size - next.end, at: next.end))
+    guard next.damage.isEmpty else { return false }
+    scan = next
+    return true
+  }
+
+  /// Applies steps. When the method returns, they survive a power cut. When it throws, either none
+  /// or all of them are in the journal; all are only if it could not be cut off either.
+  mutating func append(_ steps: [OutboxTable.Step]) throws {
+    guard !steps.isEmpty else { return }
+    guard !isSuspect, scan != nil, let file = try system.open(path, writes: true, appends: true) else {
+      var table = table
+      for step in steps { table.apply(step) }
+      return try write(table)
+    }
+    try append(steps, to: file)
+    compact()
+  }
+
+  private mutating func append(_ steps: [OutboxTable.Step], to file: borrowing OpenFile) throws(FilePersistenceError) {
+    guard let end = scan?.end else { return }
+    if scan?.isTorn == true {
+      try file.truncate(to: end)
+      // Otherwise a power cut could leave a mixture of the old frame and the new one.
+      try file.synchronize()
+      scan?.cutOff()
+    }
+    let frame = Journal.frame(steps, at: end, of: scope)
+    do {
+      try Self.write(frame, to: file)
+      try file.synchronize()
+      try system.synchronizeDirectory(directory.path)
+    } catch {
+      do {
+        try file.truncate(to: end)
+        try file.synchronize()
+      } catch {
+        isSuspect = true
+      }
+      throw error
+    }
+    scan?.append(steps, count: frame.count)
+  }
+
+  /// Writes the journal anew if most of it is no longer needed. The old one is as good, so a
+  /// failure is not thrown.
+  private mutating func compact() {
+    guard let scan, scan.end > Self.compactionSize, scan.end / 2 > scan.table.size else { return }
+    try? write(scan.table)
+  }
+}
+
+extension JournalFile {
+  /// Replaces the journal by one with a table.
+  ///
+  /// - Parameter settingAside: A Boolean value that indicates whether the old one is kept under
+  ///   another name.
+  private mutating func write(_ table: OutboxTable, settingAside: Bool = false) throws(FilePersistenceError) {
+    let temporary = OutboxDirectory.temporary(of: path)
+    let generation = UUID()
+    let isFirst = scan == nil
+    let end: Int
+    do {
+      try system.remove(temporary)
+      end = try create(temporary, generation, table)
+      if settingAside { try system.link(path, to: directory.freeName(of: path, at: now())) }
+      try system.rename(temporary, to: path)
+    } catch {
+      _ = try? system.remove(temporary)
+      throw error
+    }
+    scan = JournalScan(table, of: scope, generation: generation, end: end)
+    isSuspect = false
+    do {
+      try system.synchronizeDirectory(directory.path)
+    } catch {
+      // Nothing was stored before.
+      if isFirst, (try? system.remove(path)) != nil { scan = nil }
+      throw error
+    }
+  }
+
+  /// - Returns: The count of bytes.
+  private func create(_ path: String, _ generation: UUID, _ table: OutboxTable) throws(FilePersistenceError) -> Int {
+    var file = try system.create(path)
+    let header = Journal.header(generation: generation, scope: scope)
+    try Self.write(header, to: file)
+    var end = header.count
+    var (steps, size) = ([OutboxTable.Step](), 0)
+    let all = table.allSteps
+    for (index, step) in all.enumerated() {
+      steps.append(step)
+      size += step.size
+      guard size >= Self.frameSize || index == all.count - 1 else { continue }
+      let frame = Journal.frame(steps, at: end, of: scope)
+      try Self.write(frame, to: file)
+      end += frame.count
+      (steps, size) = ([], 0)
+    }
+    try file.synchronize()
+    try file.close()
+    return end
+  }
+
+  private static func write(_ bytes: [UInt8], to file: borrowing OpenFile) throws(FilePersistenceError) {
+    var result: Result<Void, FilePersistenceError> = .success(())
+    bytes.withUnsafeBytes { buffer in
+      do throws(FilePersistenceError) {
+        try file.write(buffer)
+      } catch {
+        result = .failure(error)
+      }
+    }
+    try result.get()
+  }
+}

@@ -1,0 +1,53 @@
+public import Foundation
+public import ReactorCore
+import Synchronization
+
+/// A store in memory. Its entries end with the process.
+public final class MemoryOutboxStorage: OutboxStorage {
+  private let tables = Mutex<[Scope: OutboxTable]>([:])
+
+  /// Creates an empty store.
+  public init() {}
+
+  /// Returns the entries of `scope` and the given ids. Never throws.
+  public func contents(of scope: Scope) async throws -> OutboxContents {
+    tables.withLock { $0[scope]?.contents ?? OutboxContents() }
+  }
+
+  /// Applies `changes` in order, all or none.
+  ///
+  /// - Throws: ``OutboxStorageError``.
+  public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+    try tables.withLock { tables throws(OutboxStorageError) in
+      let (steps, numbers) = try tables[scope, default: OutboxTable()].steps(for: changes)
+      for step in steps { tables[scope, default: OutboxTable()].apply(step) }
+      return numbers
+    }
+  }
+
+  /// Leases an entry to a process. Never throws.
+  public func claim(
+    _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
+  ) async throws -> Bool {
+    tables.withLock { tables in
+      guard let step = tables[scope]?.claim(id, by: process, now: now, until: until) else { return false }
+      tables[scope]?.apply(step)
+      return true
+    }
+  }
+
+  /// Ends the lease of `process`. Never throws.
+  public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+    tables.withLock { tables in
+      if let step = tables[scope]?.release(id, by: process) { tables[scope]?.apply(step) }
+    }
+  }
+
+  /// Removes everything of `scope`, or of every scope if `scope` is `nil`. Never throws.
+  public func removeAll(in scope: Scope?) async throws {
+    tables.withLock { tables in
+      guard let scope else { return tables.removeAll() }
+      tables[scope] = nil
+    }
+  }
+}

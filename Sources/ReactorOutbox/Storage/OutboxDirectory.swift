@@ -1,0 +1,133 @@
+import Foundation
+import HTTPCaching
+
+/// The names in the directory of a ``FileOutboxStorage``, and its lock.
+///
+/// A scope's journal is `<scope>.journal`, where `<scope>` is the SHA-256 of the scope's name. A
+/// journal that is being written is `<scope>.journal.new`. A damaged one that was set aside is
+/// `<scope>.journal.damaged-<time>`. Every process locks `lock` while it reads or writes.
+struct OutboxDirectory: Sendable {
+  let path: String
+  let system: FileSystem
+
+  /// - Throws: `FilePersistenceError` if the URL is not a directory's on this machine.
+  init(_ directory: URL, _ system: FileSystem) throws(FilePersistenceError) {
+    guard let path = FileSystem.path(of: directory) else {
+      throw FilePersistenceError(operation: .open, path: "the outbox's directory", code: FileSystem.isInvalid)
+    }
+    self.path = path
+    self.system = system
+  }
+
+  var lockPath: String { "\(path)/lock" }
+
+  func journal(of scope: Scope) -> String { "\(path)/\(SHA256Digest.hex(Array(scope.name.utf8)))\(Self.suffix)" }
+
+  /// The result of an attempt to work under the lock.
+  enum Attempt<Value> {
+    case done(Value)
+    /// Another process, or another instance of the store, holds the lock.
+    case taken
+    /// There is no directory.
+    case absent
+  }
+
+  /// Runs `body` while no other process or instance does, if that needs no waiting.
+  ///
+  /// - Parameter creates: A Boolean value that indicates whether to create the directory.
+  func whileLocked<Value>(creates: Bool, _ body: () throws -> Value) throws -> Attempt<Value> {
+    // Somebody may remove the file while another process creates and locks a new one, but not
+    // repeatedly.
+    for _ in 0..<8 {
+      guard let file = try system.open(lockPath, writes: true) else {
+        guard try makeLock(creates: creates) else { return .absent }
+        continue
+      }
+      guard try file.lock() else { return .taken }
+      guard try system.inspect(lockPath)?.identity == file.status().identity else { continue }
+      // Closing the file releases the lock.
+      return .done(try withExtendedLifetime(file) { try body() })
+    }
+    throw FilePersistenceError(operation: .lock, path: lockPath, code: FileSystem.isAbsent)
+  }
+
+  /// Creates the file of the lock, with the directory if `creates` is `true`.
+  ///
+  /// - Returns: `false` if there is no directory.
+  private func makeLock(creates: Bool) throws(FilePersistenceError) -> Bool {
+    if try system.inspect(path, followsLink: true) == nil {
+      guard creates else { return false }
+      try system.makeDirectory(path, synchronizes: true)
+      protect()
+    }
+    do {
+      _ = try system.create(lockPath)
+    } catch {
+      guard error.code == FileSystem.exists || error.code == FileSystem.isAbsent else { throw error }
+    }
+    return true
+  }
+
+  /// Excludes the new directory from backups: a restored outbox would send again what was sent. Its
+  /// files can be read after the first unlock, so that an app can send in the background.
+  private func protect() {
+    #if canImport(Darwin)
+      var url = URL(filePath: path, directoryHint: .isDirectory)
+      var values = URLResourceValues()
+      values.isExcludedFromBackup = true
+      try? url.setResourceValues(values)
+      #if !os(macOS)
+        try? FileManager.default.setAttributes(
+          [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
+      #endif
+    #endif
+  }
+}
+
+extension OutboxDirectory {
+  private static let suffix = ".journal"
+  private static let damaged = ".damaged-"
+
+  static func temporary(of journal: String) -> String { "\(journal).new" }
+
+  /// Returns an unused name for a damaged journal.
+  func freeName(of journal: String, at date: Date) throws(FilePersistenceError) -> String {
+    let time = date.formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+    var (name, count) = ("\(journal)\(Self.damaged)\(time)", 1)
+    while try system.inspect(name) != nil {
+      count += 1
+      name = "\(journal)\(Self.damaged)\(time)-\(count)"
+    }
+    return name
+  }
+
+  /// Returns the paths of the journals of `scope` that were set aside.
+  func setAside(of scope: Scope) throws(FilePersistenceError) -> [String] {
+    let prefix = journal(of: scope).dropFirst(path.count + 1) + Self.damaged
+    return try system.list(path, prefix: String(prefix)).sorted().map { "\(path)/\($0)" }
+  }
+
+  /// Removes every file of `scope`, or of every scope if `scope` is `nil`. The lock stays.
+  ///
+  /// - Throws: The first `FilePersistenceError`, after removing everything that can be removed.
+  func removeAll(in scope: Scope?) throws(FilePersistenceError) {
+    let own = scope.map { String(journal(of: $0).dropFirst(path.count + 1)) }
+    var failure: FilePersistenceError?
+    for name in try system.list(path, prefix: own ?? "").sorted() where Self.isOurs(name) {
+      do throws(FilePersistenceError) {
+        try system.remove("\(path)/\(name)")
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    try system.synchronizeDirectory(path)
+  }
+
+  private static func isOurs(_ name: String) -> Bool {
+    let digits = name.utf8.prefix(64)
+    let rest = name.dropFirst(64)
+    let isDigest = digits.count == 64 && digits.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+    return isDigest && (rest == suffix || rest == temporary(of: suffix) || rest.hasPrefix(suffix + damaged))
+  }
+}

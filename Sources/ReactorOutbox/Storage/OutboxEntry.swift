@@ -1,0 +1,138 @@
+package import Foundation
+import HTTPCaching
+
+/// A mutation that was submitted, and what has become of it.
+package struct OutboxEntry: Sendable, Hashable, Identifiable {
+  package enum State: String, Sendable, CaseIterable {
+    case waiting, sending, unknown, conflicted, refused, unresolved, accepted
+  }
+
+  package let id: UUID
+  /// The place in the order of the scope; zero until the entry is stored.
+  package var number: UInt64 = 0
+  package var lane: String
+  package var state: State = .waiting
+  /// The name of the mutation's type.
+  package var name: String
+  /// The version of the mutation's type.
+  package var version: Int
+  /// The JSON of the mutation.
+  package var arguments: Data
+  package var submittedAt: Date
+  /// The count of sendings that were begun.
+  package var attempts = 0
+  package var firstAttemptAt: Date?
+  /// The earliest time of the next attempt, for a backoff or `Retry-After`.
+  package var notBefore: Date?
+  /// The key of the next attempt; `nil` if the method is idempotent or the window is zero.
+  package var idempotencyKey: String?
+  /// The seconds for which the server remembers the key.
+  package var idempotencyWindow: Double
+  /// The request, made when the entry's turn comes and saved before it is sent.
+  package var request: FrozenRequest?
+  /// The end of the last attempt.
+  package var outcome: LastOutcome?
+  /// The count of rebases that were made.
+  package var conflicts = 0
+  /// The time at which the entry was accepted, refused or left unresolved.
+  package var endedAt: Date?
+
+  package init(
+    id: UUID, lane: String, name: String, version: Int, arguments: Data, submittedAt: Date, idempotencyWindow: Double
+  ) {
+    self.id = id
+    self.lane = lane
+    self.name = name
+    self.version = version
+    self.arguments = arguments
+    self.submittedAt = submittedAt
+    self.idempotencyWindow = idempotencyWindow
+  }
+}
+
+/// A request whose bytes no longer change. It holds no secret.
+package struct FrozenRequest: Sendable, Hashable {
+  package struct Field: Sendable, Hashable {
+    package var name: String
+    package var value: String
+
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  package var method: String
+  /// The absolute URL.
+  package var url: String
+  package var fields: [Field]
+  package var body: Data?
+  /// A Boolean value that indicates whether the entry's idempotency key is sent with the request.
+  package var isKeyed: Bool
+
+  package init(method: String, url: String, fields: [Field] = [], body: Data? = nil, isKeyed: Bool = false) {
+    self.method = method
+    self.url = url
+    self.fields = fields
+    self.body = body
+    self.isKeyed = isKeyed
+  }
+}
+
+extension FrozenRequest {
+  /// The fields that hold credentials, in lower case. Middlewares add them when the request is
+  /// sent.
+  package static let secretFields: Set<String> = ["authorization", "proxy-authorization", "cookie"]
+
+  /// Returns the part of the request that is a secret, in words without the secret itself.
+  ///
+  /// - Parameter names: The names of secret query items, in any case.
+  /// - Returns: `nil` if nothing is secret.
+  package func secret(names: Set<String>) -> String? {
+    if let field = fields.first(where: { Self.secretFields.contains($0.name.lowercased()) }) {
+      return "the field \(field.name)"
+    }
+    return SecretQuery.hasSecret(url, names: names) ? "a query item, user or password of the URL" : nil
+  }
+}
+
+/// The end of an attempt, without the answer's body.
+package struct LastOutcome: Sendable, Hashable {
+  /// The status of the answer; `nil` if there was none.
+  package var status: Int?
+  /// A short text without secrets.
+  package var reason: String
+  package var date: Date
+
+  package init(status: Int? = nil, reason: String, date: Date) {
+    self.status = status
+    self.reason = reason
+    self.date = date
+  }
+}
+
+/// An entry that cannot be encoded or decoded.
+package enum OutboxEntryError: Error, Hashable {
+  /// The bytes end early.
+  case truncated
+  /// The bytes are damaged, or not an entry's.
+  case corrupt(String)
+  /// A newer release wrote the entry, in this format.
+  case newerFormat(UInt64)
+  /// The encoded entry is larger than a store takes; both sizes are in bytes.
+  case tooLarge(size: Int, limit: Int)
+  /// The request holds a secret, and nothing is encoded. The text has only its place.
+  case secret(String)
+}
+
+extension OutboxEntryError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .truncated: "the entry ends early"
+    case .corrupt(let reason): "the entry is damaged: \(reason)"
+    case .newerFormat(let format): "a newer release wrote the entry, in format \(format)"
+    case .tooLarge(let size, let limit): "the entry of \(size) bytes is larger than the limit of \(limit)"
+    case .secret(let place): "the request holds a secret, \(place)"
+    }
+  }
+}

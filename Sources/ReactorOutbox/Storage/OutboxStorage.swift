@@ -1,0 +1,112 @@
+public import Foundation
+public import ReactorCore
+
+/// A durable store of an outbox's entries, by scope.
+///
+/// A store neither evicts entries nor begins anew in silence. The methods are called concurrently,
+/// also by other instances and other processes. Every conformer passes `OutboxStorageConformance`
+/// of ReactorTesting.
+///
+/// A conformer does not read ``StoredEntry/bytes``. It returns them as they came.
+public protocol OutboxStorage: Sendable {
+  /// Returns the entries of `scope` in the order of their numbers, and the ids that servers have
+  /// given.
+  ///
+  /// Entries that cannot be read are left out and kept. ``OutboxContents/setAside`` describes them.
+  func contents(of scope: Scope) async throws -> OutboxContents
+
+  /// Applies `changes` in order, all or none.
+  ///
+  /// When the method returns, the changes survive a power cut. When it throws, none was applied.
+  ///
+  /// - Returns: The numbers of the entries that were added or moved, in order. Each is greater than
+  ///   every number that the scope had before, also of entries that were removed.
+  ///   ``removeAll(in:)`` may begin the numbers anew.
+  /// - Throws: ``OutboxStorageError`` for a change that the store cannot hold; an error if the
+  ///   changes cannot be saved.
+  func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64]
+
+  /// Leases an entry to a process, so that no other process sends it.
+  ///
+  /// A process renews its own lease by claiming again. The lease is kept over updates and moves,
+  /// and ends with the entry.
+  ///
+  /// - Parameters:
+  ///   - id: The entry.
+  ///   - scope: The scope of the entry.
+  ///   - process: The process that will send the entry.
+  ///   - now: The current time. A lease to another process counts until its end is no later than
+  ///     this.
+  ///   - until: The end of the lease.
+  /// - Returns: `true` if the entry is stored and no other process holds a lease.
+  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> Bool
+
+  /// Ends the lease of `process`. Nothing happens if it holds none.
+  func release(_ id: UUID, in scope: Scope, by process: UUID) async throws
+
+  /// Removes everything of `scope`, or of every scope if `scope` is `nil`: entries, ids, leases,
+  /// and entries that were set aside.
+  func removeAll(in scope: Scope?) async throws
+}
+
+/// One change in a commit of an ``OutboxStorage``.
+public enum OutboxChange: Sendable, Hashable {
+  /// Adds an entry at the end of the order. Its number is ignored.
+  case add(StoredEntry)
+  /// Replaces the lane and the bytes of a stored entry. Its number stays.
+  case update(StoredEntry)
+  /// Replaces a stored entry, and moves it to the end of the order.
+  case move(StoredEntry)
+  /// Removes an entry. Nothing happens if there is none.
+  case remove(UUID)
+  /// Saves the JSON of the id that stands for a temporary id.
+  case identify(String, Data)
+}
+
+/// The part of an ``OutboxStorage`` that belongs to one scope.
+public struct OutboxContents: Sendable, Hashable {
+  /// The entries in the order of their numbers.
+  public var entries: [StoredEntry]
+  /// The JSON of the ids that servers have given, by the temporary id.
+  public var identities: [String: Data]
+  /// A description of each part that could not be read, and was set aside and kept. They are
+  /// returned until ``OutboxStorage/removeAll(in:)``.
+  public var setAside: [String]
+
+  /// Creates contents from their parts.
+  public init(entries: [StoredEntry] = [], identities: [String: Data] = [:], setAside: [String] = []) {
+    self.entries = entries
+    self.identities = identities
+    self.setAside = setAside
+  }
+}
+
+/// An entry as an ``OutboxStorage`` stores it.
+public struct StoredEntry: Sendable, Hashable, Identifiable {
+  /// The greatest count of bytes that a store takes: 1 MiB.
+  public static let byteLimit = 1 << 20
+
+  /// The identity of the entry within its scope.
+  public let id: UUID
+  /// The place of the entry in the order of its scope. The store assigns it.
+  public var number: UInt64
+  /// The lane of the entry.
+  public var lane: String
+  /// The encoded entry, at most ``byteLimit`` bytes.
+  public var bytes: Data
+
+  /// Creates an entry from its parts.
+  ///
+  /// - Parameter number: The number that a store has assigned. Default: zero, for a new entry.
+  public init(id: UUID, number: UInt64 = 0, lane: String, bytes: Data) {
+    self.id = id
+    self.number = number
+    self.lane = lane
+    self.bytes = bytes
+  }
+}
+
+extension OutboxContents {
+  /// The greatest count of entries that a store takes for one scope: 10,000.
+  public static let entryLimit = 10_000
+}

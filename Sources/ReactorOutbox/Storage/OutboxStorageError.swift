@@ -1,0 +1,34 @@
+public import Foundation
+
+/// An error of an ``OutboxStorage``. Nothing of the commit was applied.
+@nonexhaustive public enum OutboxStorageError: Error, Sendable, Hashable {
+  /// The scope has as many entries as a store takes.
+  case full(limit: Int)
+  /// The entry is larger than a store takes; both sizes are in bytes.
+  case tooLarge(size: Int, limit: Int)
+  /// The entry to update or to move is not stored. Perhaps another process removed it.
+  case unknownEntry(UUID)
+  /// The entry to add is stored already.
+  case duplicateEntry(UUID)
+  /// Another process held the lock of the store for ten seconds.
+  case locked(path: String)
+  /// A newer release wrote the store. It is left unchanged.
+  case newerFormat(path: String)
+}
+
+extension OutboxStorageError: CustomStringConvertible, LocalizedError {
+  /// A sentence with the failure and, where one is known, a remedy.
+  public var description: String {
+    switch self {
+    case .full(let limit): "the outbox has \(limit) entries, which is the limit; send or discard some"
+    case .tooLarge(let size, let limit):
+      "the entry of \(size) bytes is larger than the limit of \(limit); upload large bodies outside of the outbox"
+    case .unknownEntry(let id): "the outbox has no entry \(id)"
+    case .duplicateEntry(let id): "the outbox has an entry \(id) already"
+    case .locked(let path): "another process holds \(path); try again, or end that process"
+    case .newerFormat(let path): "a newer release wrote \(path); update this program"
+    }
+  }
+
+  public var errorDescription: String? { description }
+}

@@ -1,0 +1,174 @@
+import Foundation
+
+/// The entries of one scope, with their leases and the given ids. It holds the rules that all
+/// stores without a database share.
+struct OutboxTable: Sendable, Equatable {
+  /// A change that cannot fail. A journal holds these.
+  enum Step: Sendable, Equatable {
+    /// Adds an entry or replaces it. Its lease stays.
+    case put(StoredEntry)
+    case remove(UUID)
+    case identify(String, Data)
+    case lease(UUID, Lease)
+    case release(UUID)
+    /// Sets the least number of the next entry.
+    case next(UInt64)
+
+    /// About the count of bytes that it takes in a journal, with a lease of the entry.
+    var size: Int {
+      switch self {
+      case .put(let entry): 80 + entry.lane.utf8.count + entry.bytes.count
+      case .identify(let temporary, let id): 8 + temporary.utf8.count + id.count
+      case .remove, .lease, .release, .next: 44
+      }
+    }
+  }
+
+  struct Lease: Sendable, Equatable {
+    var process: UUID
+    var until: Date
+  }
+
+  private struct Row: Equatable {
+    var entry: StoredEntry
+    var lease: Lease?
+  }
+
+  private var rows: [UUID: Row] = [:]
+  private var identities: [String: Data] = [:]
+  private var next: UInt64 = 1
+  /// About the count of bytes that ``allSteps`` takes in a journal.
+  private(set) var size = 0
+
+  var isEmpty: Bool { rows.isEmpty && identities.isEmpty }
+
+  var contents: OutboxContents {
+    OutboxContents(entries: rows.values.map(\.entry).sorted { $0.number < $1.number }, identities: identities)
+  }
+
+  /// Returns the steps that carry out `changes`, and the numbers of the entries that are added or
+  /// moved. Changes nothing.
+  func steps(for changes: [OutboxChange]) throws(OutboxStorageError) -> (steps: [Step], numbers: [UInt64]) {
+    var draft = Draft(table: self)
+    var steps: [Step] = []
+    for change in changes {
+      switch change {
+      case .add(let entry): steps.append(.put(try draft.add(entry)))
+      case .update(let entry): steps.append(.put(try draft.update(entry)))
+      case .move(let entry): steps.append(.put(try draft.move(entry)))
+      case .remove(let id):
+        draft.remove(id)
+        steps.append(.remove(id))
+      case .identify(let temporary, let id): steps.append(.identify(temporary, id))
+      }
+    }
+    return (steps, draft.numbers)
+  }
+
+  /// Returns the step that leases an entry, or `nil` if another process holds a lease or there is
+  /// no entry.
+  func claim(_ id: UUID, by process: UUID, now: Date, until: Date) -> Step? {
+    guard let row = rows[id] else { return nil }
+    if let lease = row.lease, lease.process != process, lease.until > now { return nil }
+    return .lease(id, Lease(process: process, until: until))
+  }
+
+  /// Returns the step that ends a lease, or `nil` if `process` holds none.
+  func release(_ id: UUID, by process: UUID) -> Step? {
+    rows[id]?.lease?.process == process ? .release(id) : nil
+  }
+
+  mutating func apply(_ step: Step) {
+    switch step {
+    case .put(let entry):
+      size += step.size - (rows[entry.id].map { Step.put($0.entry).size } ?? 0)
+      rows[entry.id, default: Row(entry: entry)].entry = entry
+      next = max(next, entry.number + 1)
+    case .remove(let id):
+      size -= rows.removeValue(forKey: id).map { Step.put($0.entry).size } ?? 0
+    case .identify(let temporary, let id):
+      size += step.size - (identities[temporary].map { Step.identify(temporary, $0).size } ?? 0)
+      identities[temporary] = id
+    case .lease(let id, let lease): rows[id]?.lease = lease
+    case .release(let id): rows[id]?.lease = nil
+    case .next(let number): next = max(next, number)
+    }
+  }
+
+  /// The steps that make this table of an empty one.
+  var allSteps: [Step] {
+    var steps: [Step] = [.next(next)]
+    for (temporary, id) in identities.sorted(by: { $0.key < $1.key }) { steps.append(.identify(temporary, id)) }
+    for row in rows.values.sorted(by: { $0.entry.number < $1.entry.number }) {
+      steps.append(.put(row.entry))
+      if let lease = row.lease { steps.append(.lease(row.entry.id, lease)) }
+    }
+    return steps
+  }
+}
+
+extension OutboxTable {
+  /// The table while a commit is checked, as its differences from the stored one.
+  private struct Draft {
+    let table: OutboxTable
+    /// The numbers of the entries that the commit has changed; `nil` for a removed one.
+    var changed: [UUID: UInt64?] = [:]
+    var count: Int
+    var next: UInt64
+    var numbers: [UInt64] = []
+
+    init(table: OutboxTable) {
+      self.table = table
+      count = table.rows.count
+      next = table.next
+    }
+
+    private func number(of id: UUID) -> UInt64? {
+      if let number = changed[id] { return number }
+      return table.rows[id]?.entry.number
+    }
+
+    mutating func add(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
+      guard number(of: entry.id) == nil else { throw .duplicateEntry(entry.id) }
+      guard count < OutboxContents.entryLimit else { throw .full(limit: OutboxContents.entryLimit) }
+      count += 1
+      return try last(entry)
+    }
+
+    mutating func move(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
+      guard number(of: entry.id) != nil else { throw .unknownEntry(entry.id) }
+      return try last(entry)
+    }
+
+    func update(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
+      guard let number = number(of: entry.id) else { throw .unknownEntry(entry.id) }
+      try entry.checkSize()
+      var entry = entry
+      entry.number = number
+      return entry
+    }
+
+    mutating func remove(_ id: UUID) {
+      guard number(of: id) != nil else { return }
+      changed[id] = .some(nil)
+      count -= 1
+    }
+
+    private mutating func last(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
+      try entry.checkSize()
+      var entry = entry
+      entry.number = next
+      changed[entry.id] = next
+      numbers.append(next)
+      next += 1
+      return entry
+    }
+  }
+}
+
+extension StoredEntry {
+  /// - Throws: ``OutboxStorageError/tooLarge(size:limit:)``.
+  package func checkSize() throws(OutboxStorageError) {
+    guard bytes.count <= Self.byteLimit else { throw .tooLarge(size: bytes.count, limit: Self.byteLimit) }
+  }
+}

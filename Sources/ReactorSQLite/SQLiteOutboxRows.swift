@@ -1,0 +1,165 @@
+#if SQLite
+  import Foundation
+  import GRDB
+  import ReactorCore
+  import ReactorOutbox
+
+  /// The statements on the tables of one scope of an outbox. Reading does not trust the type of a
+  /// column.
+  struct SQLiteOutboxRows {
+    let scope: Data
+    let db: Database
+
+    init(_ scope: Scope, _ db: Database) {
+      self.scope = Data(scope.name.utf8)
+      self.db = db
+    }
+
+    /// Returns the entries and the given ids. Rows that cannot be read are described instead.
+    func contents() throws -> OutboxContents {
+      var contents = OutboxContents()
+      let rows = try Row.fetchCursor(
+        db, sql: "SELECT number, id, lane, bytes FROM outbox_entry WHERE scope = ? ORDER BY number", arguments: [scope])
+      while let row = try rows.next() {
+        if let entry = Self.entry(row) {
+          contents.entries.append(entry)
+        } else {
+          let number = Int64.fromDatabaseValue(row[0]) ?? 0
+          contents.setAside.append("the entry in row \(number) of the database cannot be read, and stays there")
+        }
+      }
+      let identities = try Row.fetchCursor(
+        db, sql: "SELECT temporary, id FROM outbox_identity WHERE scope = ?", arguments: [scope])
+      while let row = try identities.next() {
+        guard let temporary = Data.fromDatabaseValue(row[0]), let id = Data.fromDatabaseValue(row[1]) else { continue }
+        contents.identities[String(decoding: temporary, as: UTF8.self)] = id
+      }
+      return contents
+    }
+
+    private static func entry(_ row: Row) -> StoredEntry? {
+      guard let number = Int64.fromDatabaseValue(row[0]).flatMap(UInt64.init(exactly:)),
+        let id = Data.fromDatabaseValue(row[1]).flatMap(UUID.init(bytes:)),
+        let lane = Data.fromDatabaseValue(row[2]), let bytes = Data.fromDatabaseValue(row[3])
+      else { return nil }
+      return StoredEntry(id: id, number: number, lane: String(decoding: lane, as: UTF8.self), bytes: bytes)
+    }
+
+    /// Applies changes in order.
+    ///
+    /// - Returns: The numbers of the entries that were added or moved.
+    func apply(_ changes: [OutboxChange]) throws -> [UInt64] {
+      var numbers: [UInt64] = []
+      var count: Int?
+      for change in changes {
+        switch change {
+        case .add(let entry):
+          let before = try count ?? self.count()
+          numbers.append(try add(entry, before))
+          count = before + 1
+        case .update(let entry): try update(entry)
+        case .move(let entry): numbers.append(try move(entry))
+        case .remove(let id):
+          try run("DELETE FROM outbox_entry WHERE scope = ? AND id = ?", [scope, id.bytes])
+          count = count.map { $0 - db.changesCount }
+        case .identify(let temporary, let id):
+          try run(
+            """
+            INSERT INTO outbox_identity (scope, temporary, id) VALUES (?, ?, ?)
+            ON CONFLICT (scope, temporary) DO UPDATE SET id = excluded.id
+            """, [scope, Data(temporary.utf8), id])
+        }
+      }
+      return numbers
+    }
+
+    private func count() throws -> Int {
+      try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox_entry WHERE scope = ?", arguments: [scope]) ?? 0
+    }
+
+    private func add(_ entry: StoredEntry, _ count: Int) throws -> UInt64 {
+      guard try number(of: entry.id) == nil else { throw OutboxStorageError.duplicateEntry(entry.id) }
+      guard count < OutboxContents.entryLimit else { throw OutboxStorageError.full(limit: OutboxContents.entryLimit) }
+      try entry.checkSize()
+      return try insert(entry, process: nil, until: nil)
+    }
+
+    private func update(_ entry: StoredEntry) throws {
+      try entry.checkSize()
+      try run(
+        "UPDATE outbox_entry SET lane = ?, bytes = ? WHERE scope = ? AND id = ?",
+        [Data(entry.lane.utf8), entry.bytes, scope, entry.id.bytes])
+      guard db.changesCount > 0 else { throw OutboxStorageError.unknownEntry(entry.id) }
+    }
+
+    /// Only an insertion gives a number that was never used.
+    private func move(_ entry: StoredEntry) throws -> UInt64 {
+      try entry.checkSize()
+      let lease = try Row.fetchOne(
+        db, sql: "SELECT process, until FROM outbox_entry WHERE scope = ? AND id = ?",
+        arguments: [scope, entry.id.bytes])
+      guard let lease else { throw OutboxStorageError.unknownEntry(entry.id) }
+      try run("DELETE FROM outbox_entry WHERE scope = ? AND id = ?", [scope, entry.id.bytes])
+      return try insert(
+        entry, process: Data.fromDatabaseValue(lease[0]), until: Double.fromDatabaseValue(lease[1]))
+    }
+
+    private func insert(_ entry: StoredEntry, process: Data?, until: Double?) throws -> UInt64 {
+      try run(
+        "INSERT INTO outbox_entry (scope, id, lane, process, until, bytes) VALUES (?, ?, ?, ?, ?, ?)",
+        [scope, entry.id.bytes, Data(entry.lane.utf8), process, until, entry.bytes])
+      guard let number = UInt64(exactly: db.lastInsertedRowID) else {
+        throw SQLiteDamage.corrupt("a number is negative")
+      }
+      return number
+    }
+
+    private func number(of id: UUID) throws -> Int64? {
+      try Int64.fetchOne(
+        db, sql: "SELECT number FROM outbox_entry WHERE scope = ? AND id = ?", arguments: [scope, id.bytes])
+    }
+
+    /// Leases an entry, unless another process holds a lease.
+    func claim(_ id: UUID, by process: UUID, now: Date, until: Date) throws -> Bool {
+      try run(
+        """
+        UPDATE outbox_entry SET process = ?, until = ?
+        WHERE scope = ? AND id = ? AND (process IS NULL OR process = ? OR until IS NULL OR until <= ?)
+        """,
+        [
+          process.bytes, until.timeIntervalSinceReferenceDate, scope, id.bytes, process.bytes,
+          now.timeIntervalSinceReferenceDate,
+        ])
+      return db.changesCount > 0
+    }
+
+    func release(_ id: UUID, by process: UUID) throws {
+      try run(
+        "UPDATE outbox_entry SET process = NULL, until = NULL WHERE scope = ? AND id = ? AND process = ?",
+        [scope, id.bytes, process.bytes])
+    }
+
+    private func run(_ sql: String, _ arguments: StatementArguments) throws {
+      try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    static func removeAll(in scope: Scope?, _ db: Database) throws {
+      for table in ["outbox_entry", "outbox_identity"] {
+        if let scope {
+          try db.execute(sql: "DELETE FROM \(table) WHERE scope = ?", arguments: [Data(scope.name.utf8)])
+        } else {
+          try db.execute(sql: "DELETE FROM \(table)")
+        }
+      }
+    }
+  }
+
+  extension UUID {
+    fileprivate var bytes: Data { withUnsafeBytes(of: uuid) { Data($0) } }
+
+    fileprivate init?(bytes: Data) {
+      guard bytes.count == 16 else { return nil }
+      self.init(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+    }
+  }
+#endif

@@ -1,0 +1,159 @@
+#if SQLite
+  public import Foundation
+  import GRDB
+  public import ReactorCore
+  public import ReactorOutbox
+
+  /// An outbox's store in an SQLite database of its own, in WAL mode. Several processes may share
+  /// the file.
+  ///
+  /// ```swift
+  /// let storage = try SQLiteOutboxStorage(path: "/var/lib/news/outbox.sqlite")
+  /// ```
+  ///
+  /// **A commit** survives a power cut when it returns (`PRAGMA synchronous = FULL`, with
+  /// `fullfsync` on Apple platforms). If only its synchronization fails, it throws, but its changes
+  /// may be there after the next start.
+  ///
+  /// **Nothing is evicted.** The database numbers the entries, and no number is used twice.
+  ///
+  /// **A database that is damaged** is renamed, from `outbox.sqlite` to
+  /// `outbox.sqlite.corrupt-20261121T161500Z`, as soon as an access detects it. Each row that can
+  /// be read is copied into a new one. `OutboxContents.setAside` names the renamed file, which is
+  /// kept until ``removeAll(in:)``. A database of a newer release is refused and left unchanged.
+  ///
+  /// **Privacy:** all files are for their owner alone. Deleted bytes are overwritten
+  /// (`secure_delete`). On Apple platforms, a database that is created is excluded from backups,
+  /// since a restored outbox would send again what was sent.
+  ///
+  /// Failures of SQLite and the system throw ``SQLitePersistenceError``. If another process holds
+  /// the database or its lock, each call waits up to ten seconds, and then throws
+  /// `OutboxStorageError.locked`. Calls cannot be cancelled. The asynchronous methods never run on
+  /// the caller's executor.
+  public final class SQLiteOutboxStorage: OutboxStorage {
+    let database: SQLiteDatabase<SQLiteOutboxConnections>
+
+    /// Opens the database, or creates it with the directories above it.
+    ///
+    /// The call blocks while it does so. It takes milliseconds, and up to ten seconds if another
+    /// process holds the database.
+    ///
+    /// - Parameter path: The path of the file, which no other store uses. SQLite's `-wal` and
+    ///   `-shm` and the store's `-lock` are beside it. Never use a caches directory, which the
+    ///   system may empty.
+    /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError.newerFormat`,
+    ///   `OutboxStorageError.locked`. A damaged database is set aside and not an error.
+    public convenience init(path: String) throws {
+      try self.init(path: path, system: SQLiteSystem(), now: { Date() })
+    }
+
+    init(path: String, system: SQLiteSystem, now: @escaping @Sendable () -> Date) throws {
+      let files = try SQLiteFiles(path, system: system, keeping: .max)
+      let isNew = try files.identity() == nil
+      do {
+        database = try SQLiteDatabase(files, now: now) { try SQLiteOutboxConnections($0) }
+      } catch {
+        throw Self.outward(.open, files.path, error)
+      }
+      if isNew { Self.protect(files.path) }
+    }
+
+    /// Returns the entries of `scope` in the order of their numbers, and the given ids.
+    ///
+    /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
+    @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
+      try outward(.load) {
+        var contents = try database.manage { db in
+          // One state of the database for both tables. It needs no lock that a writer holds.
+          try SQLiteStatement(db, "BEGIN DEFERRED").run()
+          defer { try? db.rollback() }
+          return try SQLiteOutboxRows(scope, db).contents()
+        }
+        contents.setAside += try database.files.setAside().map {
+          "the database was damaged; every row that could be read was kept, and the damaged file is \($0)"
+        }
+        return contents
+      }
+    }
+
+    /// Applies `changes` in one transaction.
+    ///
+    /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
+    @concurrent public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+      guard !changes.isEmpty else { return [] }
+      return try outward(.save) { try database.write { try SQLiteOutboxRows(scope, $0).apply(changes) } }
+    }
+
+    /// Leases an entry to a process, in one transaction.
+    ///
+    /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
+    @concurrent public func claim(
+      _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
+    ) async throws -> Bool {
+      try outward(.save) {
+        try database.write { try SQLiteOutboxRows(scope, $0).claim(id, by: process, now: now, until: until) }
+      }
+    }
+
+    /// Ends the lease of `process`. Nothing happens if it holds none.
+    ///
+    /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
+    @concurrent public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+      try outward(.save) { try database.write { try SQLiteOutboxRows(scope, $0).release(id, by: process) } }
+    }
+
+    /// Removes everything of `scope`, or of every scope if `scope` is `nil`.
+    ///
+    /// When the method returns, none of the removed bytes are left in the files, which it rewrites.
+    /// Databases that were set aside are deleted, since they hold every scope's entries.
+    ///
+    /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`. The entries are removed
+    ///   nevertheless, unless the database could not be written.
+    @concurrent public func removeAll(in scope: Scope?) async throws {
+      try outward(.remove) {
+        try database.write { try SQLiteOutboxRows.removeAll(in: scope, $0) }
+        try database.manage(SQLitePersistence.compact)
+        try database.files.withLock { try database.files.removeSetAside() }
+      }
+    }
+  }
+
+  extension SQLiteOutboxStorage {
+    private func outward<Value>(
+      _ operation: SQLitePersistenceError.Operation, _ body: () throws -> Value
+    ) throws -> Value {
+      do {
+        return try body()
+      } catch {
+        throw Self.outward(operation, database.files.path, error)
+      }
+    }
+
+    private static func outward(
+      _ operation: SQLitePersistenceError.Operation, _ path: String, _ error: any Error
+    ) -> any Error {
+      switch error {
+      case SQLitePersistenceError.file(let path, code: EWOULDBLOCK): OutboxStorageError.locked(path: path)
+      case let error as DatabaseError where error.resultCode == .SQLITE_BUSY: OutboxStorageError.locked(path: path)
+      default: SQLitePersistenceError.outward(operation, path, error)
+      }
+    }
+
+    /// Excludes the files from backups, and lets them be read after the first unlock. SQLite
+    /// creates `-wal` and `-shm` with the protection of the database.
+    private static func protect(_ path: String) {
+      #if canImport(Darwin)
+        for suffix in SQLiteFiles.suffixes {
+          var url = URL(filePath: path + suffix, directoryHint: .notDirectory)
+          var values = URLResourceValues()
+          values.isExcludedFromBackup = true
+          try? url.setResourceValues(values)
+          #if !os(macOS)
+            try? FileManager.default.setAttributes(
+              [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path + suffix)
+          #endif
+        }
+      #endif
+    }
+  }
+#endif

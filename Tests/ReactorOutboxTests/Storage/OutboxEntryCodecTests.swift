@@ -1,0 +1,130 @@
+import Foundation
+import HTTPCaching
+import Testing
+
+@testable import ReactorOutbox
+
+@Suite struct `Coding of an entry` {
+  @Test(arguments: OutboxEntry.samples) func `an entry comes back as it was encoded`(_ entry: OutboxEntry) throws {
+    #expect(try OutboxEntry(decoding: entry.stored()) == entry)
+  }
+
+  @Test func `a flipped bit at any place is found`() throws {
+    let stored = try OutboxEntry.samples[1].stored()
+    for index in stored.bytes.indices {
+      for bit in 0..<8 {
+        var damaged = stored
+        damaged.bytes[index] ^= 1 << UInt8(bit)
+        let error = #expect(throws: OutboxEntryError.self, "byte \(index), bit \(bit)") {
+          try OutboxEntry(decoding: damaged)
+        }
+        if case .newerFormat = error { Issue.record("byte \(index), bit \(bit) is taken for a newer format") }
+      }
+    }
+  }
+
+  @Test func `an entry that is cut off or continued is found`() throws {
+    let stored = try OutboxEntry.samples[1].stored()
+    for count in stored.bytes.indices {
+      var cut = stored
+      cut.bytes = stored.bytes.prefix(count)
+      #expect(throws: OutboxEntryError.truncated, "\(count) bytes") { try OutboxEntry(decoding: cut) }
+    }
+    var longer = stored
+    longer.bytes.append(0)
+    #expect(throws: OutboxEntryError.self) { try OutboxEntry(decoding: longer) }
+  }
+
+  @Test func `bytes under another id or lane are refused`() throws {
+    let stored = try OutboxEntry.samples[0].stored()
+    let other = StoredEntry(id: UUID(), number: stored.number, lane: stored.lane, bytes: stored.bytes)
+    #expect(throws: OutboxEntryError.corrupt("it has the id of another entry")) { try OutboxEntry(decoding: other) }
+    var moved = stored
+    moved.lane = "other"
+    #expect(throws: OutboxEntryError.corrupt("it is of another lane")) { try OutboxEntry(decoding: moved) }
+  }
+
+  @Test func `an entry of a newer release is told from a damaged one`() throws {
+    var stored = try OutboxEntry.samples[0].stored()
+    var writer = RecordWriter()
+    writer.write(OutboxEntry.formatVersion + 1)
+    stored.bytes.replaceSubrange(16..<24, with: writer.bytes)
+    #expect(throws: OutboxEntryError.corrupt("the checksum is wrong")) { try OutboxEntry(decoding: stored) }
+    writer = RecordWriter()
+    writer.write(OutboxEntry.checksum([UInt8](stored.bytes)))
+    stored.bytes.replaceSubrange(8..<16, with: writer.bytes)
+    #expect(throws: OutboxEntryError.newerFormat(2)) { try OutboxEntry(decoding: stored) }
+  }
+
+  @Test(arguments: [
+    ("Authorization", "https://api.example.com/posts"), ("proxy-AUTHORIZATION", "https://api.example.com/posts"),
+    ("cookie", "https://api.example.com/posts"), ("Accept", "https://api.example.com/posts?access_TOKEN=secret-4711"),
+    ("Accept", "https://user:secret-4711@api.example.com/posts"),
+  ]) func `a request with a secret is not encoded, and the error does not have it`(field: String, url: String) throws {
+    var entry = OutboxEntry.samples[0]
+    entry.request = FrozenRequest(
+      method: "POST", url: url, fields: [.init(name: field, value: "secret-4711")])
+    let error = try #require(throws: OutboxEntryError.self) { try entry.encoded() }
+    guard case .secret = error else { throw error }
+    #expect(!"\(error)".contains("4711"))
+  }
+
+  @Test func `a program's own names of secrets are refused as well`() throws {
+    var entry = OutboxEntry.samples[0]
+    entry.request = FrozenRequest(method: "POST", url: "https://api.example.com/posts?pin=1")
+    _ = try entry.encoded()
+    #expect(throws: OutboxEntryError.secret("a query item, user or password of the URL")) {
+      try entry.encoded(secretNames: ["PIN"])
+    }
+  }
+
+  @Test func `an entry has at most a mebibyte`() throws {
+    var entry = OutboxEntry.samples[0]
+    let rest = try entry.encoded().count - entry.arguments.count
+    // The count of the arguments takes two bytes more when they are large.
+    entry.arguments = Data(count: StoredEntry.byteLimit - rest - 2)
+    #expect(try entry.encoded().count == StoredEntry.byteLimit)
+    entry.arguments.append(0)
+    #expect(throws: OutboxEntryError.tooLarge(size: StoredEntry.byteLimit + 1, limit: StoredEntry.byteLimit)) {
+      try entry.encoded()
+    }
+    entry.arguments = Data(count: StoredEntry.byteLimit * 2)
+    #expect(throws: OutboxEntryError.self) { try entry.encoded() }
+  }
+}
+
+extension OutboxEntry {
+  /// A plain entry, one with every member, and one with unusual values.
+  static var samples: [OutboxEntry] {
+    let plain = OutboxEntry(
+      id: UUID(), lane: "main", name: "AddPost", version: 1, arguments: Data("{}".utf8),
+      submittedAt: Date(timeIntervalSinceReferenceDate: 800_000_000.125), idempotencyWindow: 86_400)
+    var full = plain
+    full.number = 7
+    full.state = .unknown
+    full.attempts = 3
+    full.firstAttemptAt = plain.submittedAt + 1
+    full.notBefore = plain.submittedAt + 60
+    full.idempotencyKey = "\"k-1\""
+    full.request = FrozenRequest(
+      method: "POST", url: "https://api.example.com/posts",
+      fields: [.init(name: "Content-Type", value: "application/json"), .init(name: "content-type", value: "ü")],
+      body: Data(#"{"title": "one"}"#.utf8), isKeyed: true)
+    full.outcome = LastOutcome(status: 503, reason: "later", date: plain.submittedAt + 2)
+    full.conflicts = 2
+    full.endedAt = plain.submittedAt + 3
+    var unusual = plain
+    unusual.lane = "l\u{0}\r\nänes"
+    unusual.version = -1
+    unusual.arguments = Data()
+    unusual.submittedAt = .distantPast
+    unusual.idempotencyWindow = .infinity
+    unusual.request = FrozenRequest(method: "PUT", url: "", body: Data())
+    unusual.outcome = LastOutcome(reason: "", date: .distantFuture)
+    return [plain, full, unusual]
+  }
+
+  func stored() throws -> StoredEntry {
+    StoredEntry(id: id, number: number, lane: lane, bytes: try encoded())
+  }
+}
