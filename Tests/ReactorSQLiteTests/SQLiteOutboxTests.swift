@@ -1,5 +1,6 @@
 #if SQLite
   import Foundation
+  import GRDB
   import ReactorCore
   import ReactorOutbox
   import ReactorTesting
