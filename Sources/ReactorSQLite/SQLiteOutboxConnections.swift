@@ -6,6 +6,7 @@
   final class SQLiteOutboxConnections: SQLiteOpened {
     let identity: SQLiteFiles.Identity
     let writer: SQLiteWritingConnection
+    private let reading: Configuration
 
     /// - Parameter files: The files of a database that exists. The caller holds their lock.
     /// - Throws: `DatabaseError`, ``SQLiteDamage``, ``SQLitePersistenceError``,
@@ -15,6 +16,7 @@
         throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
       }
       self.identity = identity
+      reading = SQLiteConnections.reading(files.system)
       writer = try SQLiteWritingConnection(
         files, .full, check: SQLiteOutboxSchema.check, SQLiteOutboxSchema.migrate)
     }
@@ -22,40 +24,44 @@
     func isIntact() throws -> Bool { try writer.manage(SQLiteOutboxSchema.isIntact) }
 
     /// Copies each row that can be read, from both ends up to the damage.
+    ///
+    /// The damaged database has a connection of its own. If it were attached to this one, its
+    /// damage would make the transaction fail.
     func adopt(setAside path: String) throws {
-      try writer.manage { db in
-        try db.execute(sql: "ATTACH DATABASE ? AS damaged", arguments: [path])
-        defer { try? db.execute(sql: "DETACH DATABASE damaged") }
-        try db.inTransaction(.immediate) {
+      let damaged = try DatabaseQueue(path: path, configuration: reading)
+      try writer.write(waits: true) { db in
+        // Without a transaction, which would fail at its end.
+        try damaged.unsafeRead { damaged in
           for order in ["ASC", "DESC"] {
-            try? copy("number, scope, id, lane, process, until, bytes", of: "outbox_entry", "number \(order)", db)
-            try? copy("scope, temporary, id", of: "outbox_identity", "rowid \(order)", db)
+            try? copy("number, scope, id, lane, process, until, bytes", of: "outbox_entry", "number \(order)", damaged, db)
+            try? copy("scope, temporary, id", of: "outbox_identity", "rowid \(order)", damaged, db)
           }
-          try? continueNumbers(db)
-          return .commit
+          try? continueNumbers(damaged, db)
         }
       }
     }
 
     /// Copies rows one by one, so that those before a damaged one stay.
-    private func copy(_ columns: String, of table: String, _ order: String, _ db: Database) throws {
+    private func copy(
+      _ columns: String, of table: String, _ order: String, _ damaged: Database, _ db: Database
+    ) throws {
       let marks = columns.split(separator: ",").map { _ in "?" }.joined(separator: ", ")
-      let rows = try Row.fetchCursor(db, sql: "SELECT \(columns) FROM damaged.\(table) ORDER BY \(order)")
+      let rows = try Row.fetchCursor(damaged, sql: "SELECT \(columns) FROM \(table) ORDER BY \(order)")
       while let row = try rows.next() {
         try? db.execute(
-          sql: "INSERT OR IGNORE INTO main.\(table) (\(columns)) VALUES (\(marks))",
+          sql: "INSERT OR IGNORE INTO \(table) (\(columns)) VALUES (\(marks))",
           arguments: StatementArguments(row.databaseValues))
       }
     }
 
     /// Takes over the last number, which a removed entry may have had.
-    private func continueNumbers(_ db: Database) throws {
-      let last = try ["main", "damaged"].compactMap { schema in
-        try Int64.fetchOne(db, sql: "SELECT seq FROM \(schema).sqlite_sequence WHERE name = 'outbox_entry'")
+    private func continueNumbers(_ damaged: Database, _ db: Database) throws {
+      let last = try [damaged, db].compactMap {
+        try Int64.fetchOne($0, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'outbox_entry'")
       }
       guard let last = last.max() else { return }
-      try db.execute(sql: "DELETE FROM main.sqlite_sequence WHERE name = 'outbox_entry'")
-      try db.execute(sql: "INSERT INTO main.sqlite_sequence (name, seq) VALUES ('outbox_entry', ?)", arguments: [last])
+      try db.execute(sql: "DELETE FROM sqlite_sequence WHERE name = 'outbox_entry'")
+      try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('outbox_entry', ?)", arguments: [last])
     }
   }
 #endif

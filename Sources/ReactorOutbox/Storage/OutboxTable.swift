@@ -142,10 +142,7 @@ extension OutboxTable {
 
     func update(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
       guard let number = number(of: entry.id) else { throw .unknownEntry(entry.id) }
-      try entry.checkSize()
-      var entry = entry
-      entry.number = number
-      return entry
+      return try entry.checked(number)
     }
 
     mutating func remove(_ id: UUID) {
@@ -155,9 +152,7 @@ extension OutboxTable {
     }
 
     private mutating func last(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
-      try entry.checkSize()
-      var entry = entry
-      entry.number = next
+      let entry = try entry.checked(next)
       changed[entry.id] = next
       numbers.append(next)
       next += 1
@@ -167,6 +162,12 @@ extension OutboxTable {
 }
 
 extension StoredEntry {
+  /// Returns the entry with a number, and with bytes that begin at index 0.
+  fileprivate func checked(_ number: UInt64) throws(OutboxStorageError) -> StoredEntry {
+    try checkSize()
+    return StoredEntry(id: id, number: number, lane: lane, bytes: bytes.startIndex == 0 ? bytes : Data(bytes))
+  }
+
   /// - Throws: ``OutboxStorageError/tooLarge(size:limit:)``.
   package func checkSize() throws(OutboxStorageError) {
     guard bytes.count <= Self.byteLimit else { throw .tooLarge(size: bytes.count, limit: Self.byteLimit) }

@@ -96,7 +96,7 @@ import Testing
         try await withTemporaryDirectory { directory in
           try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
           let path = directory.path(percentEncoded: false)
-          await #expect(processExitsWith: .signal(SIGKILL)) { [path, call] in
+          await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, call = call as Int] in
             try await `An outbox in files of a process that is killed`.work(in: path, killedAt: call)
           }
           let storage = FileOutboxStorage(directory: directory.appending(path: "outbox"))

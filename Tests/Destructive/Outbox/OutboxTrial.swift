@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCaching
 import ReactorOutbox
 
 /// The states that an outbox may have after all that was tried on it, in a test that makes its disk

@@ -60,7 +60,7 @@ enum OutboxDefect: String, CaseIterable, Sendable {
 private final class DefectiveOutboxStorage: OutboxStorage {
   private let base = MemoryOutboxStorage()
   private let defect: OutboxDefect?
-  /// Every id that was ever leased, with its process.
+  /// Every id that was ever leased, with the first process.
   private let leases = Mutex<[UUID: UUID]>([:])
   private let scopes = Mutex<Set<Scope>>([])
 
@@ -120,7 +120,7 @@ private final class DefectiveOutboxStorage: OutboxStorage {
 
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> Bool {
     let holder = leases.withLock { leases in
-      defer { leases[id] = process }
+      defer { leases[id] = leases[id] ?? process }
       return leases[id]
     }
     if defect == .leasesTwice { return try await base.contents(of: spelled(scope)).entries.contains { $0.id == id } }
