@@ -33,7 +33,8 @@
         // Without a transaction, which would fail at its end.
         try damaged.unsafeRead { damaged in
           for order in ["ASC", "DESC"] {
-            try? copy("number, scope, id, lane, process, until, bytes", of: "outbox_entry", "number \(order)", damaged, db)
+            try? copy(
+              "number, scope, id, lane, process, until, bytes", of: "outbox_entry", "number \(order)", damaged, db)
             try? copy("scope, temporary, id", of: "outbox_identity", "rowid \(order)", damaged, db)
           }
           try? continueNumbers(damaged, db)
