@@ -31,7 +31,7 @@
       let damaged = try DatabaseQueue(path: path, configuration: reading)
       try writer.write(waits: true) { db in
         // Without a transaction, which would fail at its end.
-        try damaged.unsafeRead { damaged in
+        damaged.unsafeRead { damaged in
           for order in ["ASC", "DESC"] {
             try? copy(
               "number, scope, id, lane, process, until, bytes", of: "outbox_entry", "number \(order)", damaged, db)
