@@ -15,14 +15,16 @@
       self.db = db
     }
 
-    /// Returns the entries and the given ids. Rows that cannot be read are described instead.
+    /// Returns the entries, their leases and the given ids. Rows that cannot be read are described
+    /// instead.
     func contents() throws -> OutboxContents {
       var contents = OutboxContents()
       let rows = try Row.fetchCursor(
-        db, sql: "SELECT number, id, lane, bytes FROM outbox_entry WHERE scope = ? ORDER BY number", arguments: [scope])
+        db, sql: "SELECT \(Self.columns) FROM outbox_entry WHERE scope = ? ORDER BY number", arguments: [scope])
       while let row = try rows.next() {
         if let entry = Self.entry(row) {
           contents.entries.append(entry)
+          contents.leases[entry.id] = Self.lease(row)
         } else {
           let number = Int64.fromDatabaseValue(row[0]) ?? 0
           contents.setAside.append("the entry in row \(number) of the database cannot be read, and stays there")
@@ -35,6 +37,15 @@
         contents.identities[String(decoding: temporary, as: UTF8.self)] = id
       }
       return contents
+    }
+
+    private static let columns = "number, id, lane, bytes, process, until"
+
+    private static func lease(_ row: Row) -> OutboxLease? {
+      guard let process = Data.fromDatabaseValue(row[4]).flatMap(UUID.init(bytes:)),
+        let until = Double.fromDatabaseValue(row[5])
+      else { return nil }
+      return OutboxLease(process: process, until: Date(timeIntervalSinceReferenceDate: until))
     }
 
     private static func entry(_ row: Row) -> StoredEntry? {
@@ -120,7 +131,10 @@
     }
 
     /// Leases an entry, unless another process holds a lease.
-    func claim(_ id: UUID, by process: UUID, now: Date, until: Date) throws -> Bool {
+    ///
+    /// - Returns: The leased entry.
+    func claim(_ id: UUID, by process: UUID, now: Date, until: Date) throws -> StoredEntry? {
+      guard let entry = try entry(id) else { return nil }
       try run(
         """
         UPDATE outbox_entry SET process = ?, until = ?
@@ -130,7 +144,13 @@
           process.bytes, until.timeIntervalSinceReferenceDate, scope, id.bytes, process.bytes,
           now.timeIntervalSinceReferenceDate,
         ])
-      return db.changesCount > 0
+      return db.changesCount > 0 ? entry : nil
+    }
+
+    private func entry(_ id: UUID) throws -> StoredEntry? {
+      try Row.fetchOne(
+        db, sql: "SELECT \(Self.columns) FROM outbox_entry WHERE scope = ? AND id = ?", arguments: [scope, id.bytes]
+      ).flatMap(Self.entry)
     }
 
     func release(_ id: UUID, by process: UUID) throws {

@@ -58,7 +58,8 @@
       if isNew { Self.protect(files.path) }
     }
 
-    /// Returns the entries of `scope` in the order of their numbers, and the given ids.
+    /// Returns the entries of `scope` in the order of their numbers, their leases, and the given
+    /// ids.
     ///
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
     @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
@@ -84,12 +85,12 @@
       return try outward(.save) { try database.write { try SQLiteOutboxRows(scope, $0).apply(changes) } }
     }
 
-    /// Leases an entry to a process, in one transaction.
+    /// Leases an entry to a process and returns the entry, in one transaction.
     ///
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
     @concurrent public func claim(
       _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
-    ) async throws -> Bool {
+    ) async throws -> StoredEntry? {
       try outward(.save) {
         try database.write { try SQLiteOutboxRows(scope, $0).claim(id, by: process, now: now, until: until) }
       }

@@ -39,9 +39,9 @@ extension OutboxStorageConformance.Check {
       let entry = Samples.entry()
       subject.expect(try await !subject.claims(entry, Samples.one, at: 0), "it was never stored")
       try await subject.commit(.add(entry))
-      subject.expect(
-        try await !subject.storage.claim(
-          entry.id, in: "other", by: Samples.one, now: Samples.now, until: Samples.now + 30), "it is another scope's")
+      let others = try await subject.storage.claim(
+        entry.id, in: "other", by: Samples.one, now: Samples.now, until: Samples.now + 30)
+      subject.expect(others == nil, "it is another scope's")
       try await subject.commit(.remove(entry.id))
       subject.expect(try await !subject.claims(entry, Samples.one, at: 0), "it was removed")
     },
@@ -65,12 +65,53 @@ extension OutboxStorageConformance.Check {
           group.addTask {
             let storage = try await subject.open()
             return try await storage.claim(
-              entry.id, in: .shared, by: UUID(), now: Samples.now, until: Samples.now + 30)
+              entry.id, in: .shared, by: UUID(), now: Samples.now, until: Samples.now + 30) != nil
           }
         }
         return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
       }
       subject.expect(count == 1, "\(count) got it")
+    },
+  ]
+
+  static let claimedEntries = [
+    Self("a claim returns the entry as it is stored at that moment") { subject in
+      let other = try await subject.open()
+      let entries = Samples.entries(2)
+      try await subject.commit(.add(entries[0]), .add(entries[1]))
+      // It reads the entry before the other instance changes it.
+      try await subject.expect(holds: entries, in: other)
+      let updated = Samples.changed(entries[0], "updated", lane: "another lane \u{0}")
+      try await subject.commit(.update(updated))
+      try await subject.expect(updated, isClaimedFrom: other, "updated: ")
+      let moved = Samples.changed(entries[0], "moved")
+      _ = try await other.commit([.move(moved)], in: .shared)
+      try await subject.expect(moved, isClaimedFrom: subject.storage, "moved and claimed again: ")
+      try await subject.expect(entries[1], isClaimedFrom: subject.storage, "unchanged: ")
+    },
+    Self("the contents have the leases, until they are released") { subject in
+      let (entries, now) = (Samples.entries(3), Samples.now)
+      for scope in [.shared, "other"] as [Scope] {
+        _ = try await subject.storage.commit(entries.map { .add($0) }, in: scope)
+      }
+      try await subject.expect(leases: [:], "before the first: ")
+      subject.expect(try await subject.claims(entries[0], Samples.one, at: 0), "it is not leased")
+      subject.expect(try await subject.claims(entries[1], Samples.two, at: 1), "it is not leased")
+      _ = try await subject.claims(entries[0], Samples.two, at: 2)
+      let second = OutboxLease(process: Samples.two, until: now + 31)
+      try await subject.expect(
+        leases: [entries[0].id: OutboxLease(process: Samples.one, until: now + 30), entries[1].id: second])
+      _ = try await subject.claims(entries[0], Samples.one, at: 10)
+      try await subject.commit(.update(Samples.changed(entries[0], "changed")), .move(entries[1]))
+      try await subject.expect(
+        leases: [entries[0].id: OutboxLease(process: Samples.one, until: now + 40), entries[1].id: second],
+        "renewed, updated and moved: ")
+      try await subject.storage.release(entries[0].id, in: .shared, by: Samples.one)
+      try await subject.expect(leases: [entries[1].id: second], "released: ")
+      try await subject.commit(.remove(entries[1].id))
+      try await subject.expect(leases: [:], "removed: ")
+      let others = try await subject.storage.contents(of: "other").leases
+      subject.expect(others.isEmpty, "another scope lists \(others)")
     },
   ]
 
@@ -87,9 +128,10 @@ extension OutboxStorageConformance.Check {
         try await subject.expect(scope, holds: [Samples.entry("\(index)", id: id)], "scope \(index): ")
         let identities = try await subject.storage.contents(of: scope).identities
         subject.expect(identities == ["a": Data("\(index)".utf8)], "scope \(index) has \(identities)")
-        let isLeased = try await subject.storage.claim(
+        let claimed = try await subject.storage.claim(
           id, in: scope, by: UUID(), now: Samples.now, until: Samples.now + 30)
-        subject.expect(isLeased, "scope \(index): the lease is another scope's")
+        subject.expect(
+          claimed?.bytes == Data("\(index)".utf8), "scope \(index): claimed \(claimed.map(Samples.name) ?? "nothing")")
         try await subject.storage.removeAll(in: scope)
         let left = try await subject.storage.contents(of: scope)
         subject.expect(left == OutboxContents(), "scope \(index), removed: \(left)")
@@ -133,9 +175,9 @@ extension OutboxStorageConformance.Check {
       let contents = try await other.contents(of: .shared)
       subject.expect(contents.entries.map(\.number) == numbers, "other numbers")
       subject.expect(contents.identities == ["a": Data("1".utf8)], "other ids")
-      let isLeased = try await other.claim(
+      let claimed = try await other.claim(
         entries[0].id, in: .shared, by: Samples.two, now: Samples.now + 1, until: Samples.now + 30)
-      subject.expect(!isLeased, "it is leased twice")
+      subject.expect(claimed == nil, "it is leased twice")
     },
     Self("instances that commit in turn see each other's changes") { subject in
       let other = try await subject.open()
@@ -173,9 +215,33 @@ extension OutboxStorageConformance.Check {
 }
 
 extension OutboxStorageConformance.Subject {
+  private typealias Samples = OutboxStorageConformance.Samples
+
   /// Claims an entry of the shared scope for 30 seconds, `seconds` after the start.
   fileprivate func claims(_ entry: StoredEntry, _ process: UUID, at seconds: Double) async throws -> Bool {
-    let now = OutboxStorageConformance.Samples.now + seconds
-    return try await storage.claim(entry.id, in: .shared, by: process, now: now, until: now + 30)
+    let now = Samples.now + seconds
+    return try await storage.claim(entry.id, in: .shared, by: process, now: now, until: now + 30) != nil
+  }
+
+  /// Expects that a claim returns the entry that `storage` lists, with the lane and bytes of
+  /// `entry`.
+  fileprivate func expect(
+    _ entry: StoredEntry, isClaimedFrom storage: any OutboxStorage, _ what: String
+  ) async throws {
+    let now = Samples.now
+    let claimed = try await storage.claim(entry.id, in: .shared, by: Samples.one, now: now, until: now + 30)
+    let stored = try await storage.contents(of: .shared).entries.first { $0.id == entry.id }
+    expect(
+      claimed.map(Samples.spelling) == Samples.spelling(entry),
+      "\(what)claimed \(claimed.map(Samples.name) ?? "nothing")")
+    expect(claimed?.number == stored?.number, "\(what)claimed number \(claimed?.number ?? 0)")
+  }
+
+  /// Expects the leases of the shared scope, in this instance and in another.
+  fileprivate func expect(leases: [UUID: OutboxLease], _ what: String = "") async throws {
+    for storage in [storage, try await open()] {
+      let listed = try await storage.contents(of: .shared).leases
+      expect(listed == leases, "\(what)listed \(listed), expected \(leases)")
+    }
   }
 }

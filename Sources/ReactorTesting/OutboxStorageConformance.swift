@@ -72,7 +72,7 @@ extension OutboxStorageConformance {
       self.body = body
     }
 
-    static var all: [Check] { entries + order + refusals + identities + leases + scopes + instances }
+    static var all: [Check] { entries + order + refusals + identities + leases + claimedEntries + scopes + instances }
   }
 
   /// The store under test.

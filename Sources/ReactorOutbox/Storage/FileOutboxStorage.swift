@@ -61,7 +61,7 @@ public final class FileOutboxStorage: OutboxStorage {
     self.now = now
   }
 
-  /// Returns the entries of `scope` in the order of their numbers, and the given ids.
+  /// Returns the entries of `scope` in the order of their numbers, their leases, and the given ids.
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
   @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
@@ -87,18 +87,19 @@ public final class FileOutboxStorage: OutboxStorage {
     return numbers ?? []
   }
 
-  /// Leases an entry to a process. The lease is saved as a commit is.
+  /// Leases an entry to a process, and returns the entry as it is on the disk. The lease is saved
+  /// as a commit is.
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
   @concurrent public func claim(
     _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
-  ) async throws -> Bool {
-    let isClaimed = try await withJournal(of: scope, creates: false) { journal, _ in
-      guard let step = journal.table.claim(id, by: process, now: now, until: until) else { return false }
-      try journal.append([step])
-      return true
+  ) async throws -> StoredEntry? {
+    let entry = try await withJournal(of: scope, creates: false) { journal, _ -> StoredEntry? in
+      guard let claim = journal.table.claim(id, by: process, now: now, until: until) else { return nil }
+      try journal.append([claim.step])
+      return claim.entry
     }
-    return isClaimed ?? false
+    return entry ?? nil
   }
 
   /// Ends the lease of `process`. Nothing happens if it holds none.

@@ -165,7 +165,7 @@ extension OutboxTable.Step {
     case .remove: self = .remove(try reader.uuid())
     case .identify: self = .identify(try reader.string(), Data(try reader.content()))
     case .lease:
-      self = .lease(try reader.uuid(), OutboxTable.Lease(process: try reader.uuid(), until: try reader.knownDate()))
+      self = .lease(try reader.uuid(), OutboxLease(process: try reader.uuid(), until: try reader.knownDate()))
     case .release: self = .release(try reader.uuid())
     case .next: self = .next(try reader.number())
     }

@@ -9,7 +9,7 @@ public final class MemoryOutboxStorage: OutboxStorage {
   /// Creates an empty store.
   public init() {}
 
-  /// Returns the entries of `scope` and the given ids. Never throws.
+  /// Returns the entries of `scope`, their leases and the given ids. Never throws.
   public func contents(of scope: Scope) async throws -> OutboxContents {
     tables.withLock { $0[scope]?.contents ?? OutboxContents() }
   }
@@ -25,14 +25,14 @@ public final class MemoryOutboxStorage: OutboxStorage {
     }
   }
 
-  /// Leases an entry to a process. Never throws.
+  /// Leases an entry to a process, and returns the entry. Never throws.
   public func claim(
     _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
-  ) async throws -> Bool {
+  ) async throws -> StoredEntry? {
     tables.withLock { tables in
-      guard let step = tables[scope]?.claim(id, by: process, now: now, until: until) else { return false }
-      tables[scope]?.apply(step)
-      return true
+      guard let claim = tables[scope]?.claim(id, by: process, now: now, until: until) else { return nil }
+      tables[scope]?.apply(claim.step)
+      return claim.entry
     }
   }
 

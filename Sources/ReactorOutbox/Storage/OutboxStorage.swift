@@ -9,8 +9,8 @@ public import ReactorCore
 ///
 /// A conformer does not read ``StoredEntry/bytes``. It returns them as they came.
 public protocol OutboxStorage: Sendable {
-  /// Returns the entries of `scope` in the order of their numbers, and the ids that servers have
-  /// given.
+  /// Returns the entries of `scope` in the order of their numbers, their leases, and the ids that
+  /// servers have given.
   ///
   /// Entries that cannot be read are left out and kept. ``OutboxContents/setAside`` describes them.
   func contents(of scope: Scope) async throws -> OutboxContents
@@ -26,10 +26,11 @@ public protocol OutboxStorage: Sendable {
   ///   changes cannot be saved.
   func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64]
 
-  /// Leases an entry to a process, so that no other process sends it.
+  /// Leases an entry to a process, so that no other process sends it, and returns the entry.
   ///
   /// A process renews its own lease by claiming again. The lease is kept over updates and moves,
-  /// and ends with the entry.
+  /// and ends with the entry. When the method returns, the lease survives a power cut. When it
+  /// throws, the leases are unchanged.
   ///
   /// - Parameters:
   ///   - id: The entry.
@@ -38,8 +39,10 @@ public protocol OutboxStorage: Sendable {
   ///   - now: The current time. A lease to another process counts until its end is no later than
   ///     this.
   ///   - until: The end of the lease.
-  /// - Returns: `true` if the entry is stored and no other process holds a lease.
-  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> Bool
+  /// - Returns: The entry as it is stored at the moment of the lease. Another process may have
+  ///   changed it since the caller read it. `nil` if the entry is not stored, or if another process
+  ///   holds a lease.
+  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry?
 
   /// Ends the lease of `process`. Nothing happens if it holds none.
   func release(_ id: UUID, in scope: Scope, by process: UUID) async throws
@@ -69,15 +72,36 @@ public struct OutboxContents: Sendable, Hashable {
   public var entries: [StoredEntry]
   /// The JSON of the ids that servers have given, by the temporary id.
   public var identities: [String: Data]
+  /// The leases of the entries, by the id of the entry. A lease that was released is not among
+  /// them. One that has expired may be.
+  public var leases: [UUID: OutboxLease]
   /// A description of each part that could not be read, and was set aside and kept. They are
   /// returned until ``OutboxStorage/removeAll(in:)``.
   public var setAside: [String]
 
   /// Creates contents from their parts.
-  public init(entries: [StoredEntry] = [], identities: [String: Data] = [:], setAside: [String] = []) {
+  public init(
+    entries: [StoredEntry] = [], identities: [String: Data] = [:], leases: [UUID: OutboxLease] = [:],
+    setAside: [String] = []
+  ) {
     self.entries = entries
     self.identities = identities
+    self.leases = leases
     self.setAside = setAside
+  }
+}
+
+/// The right of one process to send an entry, which ends by itself.
+public struct OutboxLease: Sendable, Hashable {
+  /// The process that holds the lease.
+  public var process: UUID
+  /// The end of the lease. From this time on, another process may claim the entry.
+  public var until: Date
+
+  /// Creates a lease from its parts.
+  public init(process: UUID, until: Date) {
+    self.process = process
+    self.until = until
   }
 }
 

@@ -9,7 +9,7 @@ struct OutboxTable: Sendable, Equatable {
     case put(StoredEntry)
     case remove(UUID)
     case identify(String, Data)
-    case lease(UUID, Lease)
+    case lease(UUID, OutboxLease)
     case release(UUID)
     /// Sets the least number of the next entry.
     case next(UInt64)
@@ -24,14 +24,9 @@ struct OutboxTable: Sendable, Equatable {
     }
   }
 
-  struct Lease: Sendable, Equatable {
-    var process: UUID
-    var until: Date
-  }
-
   private struct Row: Equatable {
     var entry: StoredEntry
-    var lease: Lease?
+    var lease: OutboxLease?
   }
 
   private var rows: [UUID: Row] = [:]
@@ -43,7 +38,9 @@ struct OutboxTable: Sendable, Equatable {
   var isEmpty: Bool { rows.isEmpty && identities.isEmpty }
 
   var contents: OutboxContents {
-    OutboxContents(entries: rows.values.map(\.entry).sorted { $0.number < $1.number }, identities: identities)
+    OutboxContents(
+      entries: rows.values.map(\.entry).sorted { $0.number < $1.number }, identities: identities,
+      leases: rows.compactMapValues(\.lease))
   }
 
   /// Returns the steps that carry out `changes`, and the numbers of the entries that are added or
@@ -65,12 +62,12 @@ struct OutboxTable: Sendable, Equatable {
     return (steps, draft.numbers)
   }
 
-  /// Returns the step that leases an entry, or `nil` if another process holds a lease or there is
-  /// no entry.
-  func claim(_ id: UUID, by process: UUID, now: Date, until: Date) -> Step? {
+  /// Returns an entry and the step that leases it, or `nil` if another process holds a lease or
+  /// there is no entry.
+  func claim(_ id: UUID, by process: UUID, now: Date, until: Date) -> (entry: StoredEntry, step: Step)? {
     guard let row = rows[id] else { return nil }
     if let lease = row.lease, lease.process != process, lease.until > now { return nil }
-    return .lease(id, Lease(process: process, until: until))
+    return (row.entry, .lease(id, OutboxLease(process: process, until: until)))
   }
 
   /// Returns the step that ends a lease, or `nil` if `process` holds none.

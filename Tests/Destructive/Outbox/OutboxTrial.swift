@@ -87,7 +87,9 @@ struct OutboxTrial {
 
   private mutating func claim(_ id: UUID, on storage: any OutboxStorage) async {
     do {
-      _ = try await storage.claim(id, in: .shared, by: UUID(), now: .distantPast, until: .distantFuture)
+      let claimed = try await storage.claim(id, in: .shared, by: UUID(), now: .distantPast, until: .distantFuture)
+      guard let claimed, !states.contains(where: { $0.contains(Self.withoutNumber(claimed)) }) else { return }
+      faults.append("claimed \(Self.names([claimed])), of none of \(states.map(Self.names))")
     } catch {
       judge(error)
     }

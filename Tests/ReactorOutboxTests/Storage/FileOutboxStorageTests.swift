@@ -13,7 +13,7 @@ import Testing
       let storage = FileOutboxStorage(directory: directory)
       #expect(try await storage.contents(of: .shared) == OutboxContents())
       #expect(try await storage.commit([], in: .shared) == [])
-      #expect(try await !storage.claim(UUID(), in: .shared, by: UUID(), now: .now, until: .distantFuture))
+      #expect(try await storage.claim(UUID(), in: .shared, by: UUID(), now: .now, until: .distantFuture) == nil)
       try await storage.release(UUID(), in: .shared, by: UUID())
       try await storage.removeAll(in: nil)
       #expect(!FileManager.default.fileExists(atPath: directory.path(percentEncoded: false)))

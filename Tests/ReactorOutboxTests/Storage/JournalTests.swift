@@ -180,7 +180,8 @@ import Testing
       _ = try await storage.commit([.add(kept), .identify("a", Data("1".utf8))], in: .shared)
       let process = UUID()
       let now = Date(timeIntervalSinceReferenceDate: 0)
-      #expect(try await storage.claim(kept.id, in: .shared, by: process, now: now, until: now + 30))
+      #expect(
+        try await storage.claim(kept.id, in: .shared, by: process, now: now, until: now + 30)?.bytes == kept.bytes)
       let text = String(repeating: "x", count: 1_000)
       var last: [UInt64] = []
       var most = 0
@@ -194,7 +195,8 @@ import Testing
       let reopened = FileOutboxStorage(directory: directory)
       let contents = try await reopened.contents(of: .shared)
       #expect(contents.texts == ["kept"] && contents.identities == ["a": Data("1".utf8)])
-      #expect(try await !reopened.claim(kept.id, in: .shared, by: UUID(), now: now + 29, until: now + 60))
+      #expect(contents.leases == [kept.id: OutboxLease(process: process, until: now + 30)])
+      #expect(try await reopened.claim(kept.id, in: .shared, by: UUID(), now: now + 29, until: now + 60) == nil)
       #expect(try await reopened.commit([.add(.sample("next"))], in: .shared) == last.map { $0 + 1 })
       #expect(files(in: directory, suffix: ".new").isEmpty)
     }

@@ -46,6 +46,8 @@ enum OutboxDefect: String, CaseIterable, Sendable {
   case leasesTwice = "an entry is leased to one process, until the lease ends"
   case keepsLeases = "a lease is kept over updates and moves, and ends with the entry"
   case releasesOthers = "only the process that holds a lease ends it"
+  case returnsStaleEntries = "a claim returns the entry as it is stored at that moment"
+  case hidesLeases = "the contents have the leases, until they are released"
   case mixesScopes = "scopes are apart, and are removed apart"
   case removesEntriesAlone = "removeAll without a scope empties the store, which works on"
   case usesNumbersAgain = "the numbers of removed entries are not used again"
@@ -63,6 +65,8 @@ private final class DefectiveOutboxStorage: OutboxStorage {
   /// Every id that was ever leased, with the first process.
   private let leases = Mutex<[UUID: UUID]>([:])
   private let scopes = Mutex<Set<Scope>>([])
+  /// Every entry as it was added.
+  private let added = Mutex<[UUID: StoredEntry]>([:])
 
   init(defect: OutboxDefect?) { self.defect = defect }
 
@@ -77,6 +81,7 @@ private final class DefectiveOutboxStorage: OutboxStorage {
         contents.entries[index].bytes = contents.entries[index].bytes.prefix(1_000)
       }
     case .forgetsIdentities: contents.identities = [:]
+    case .hidesLeases: contents.leases = [:]
     case .usesNumbersAgain:
       for index in contents.entries.indices { contents.entries[index].number = UInt64(index) + 1 }
     default: break
@@ -87,6 +92,7 @@ private final class DefectiveOutboxStorage: OutboxStorage {
   func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
     let scope = spelled(scope)
     scopes.withLock { _ = $0.insert(scope) }
+    for case .add(let entry) in changes { added.withLock { $0[entry.id] = $0[entry.id] ?? entry } }
     switch defect {
     case .isNotAtomic: return try await eachAlone(changes, in: scope)
     case .addsUnknown, .movesNothing, .renumbersUpdates, .takesLargeEntries, .hasNoLimit:
@@ -118,14 +124,18 @@ private final class DefectiveOutboxStorage: OutboxStorage {
     }
   }
 
-  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> Bool {
+  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
     let holder = leases.withLock { leases in
       defer { leases[id] = leases[id] ?? process }
       return leases[id]
     }
-    if defect == .leasesTwice { return try await base.contents(of: spelled(scope)).entries.contains { $0.id == id } }
-    if defect == .keepsLeases, let holder, holder != process { return false }
-    return try await base.claim(id, in: spelled(scope), by: process, now: now, until: until)
+    if defect == .leasesTwice { return try await base.contents(of: spelled(scope)).entries.first { $0.id == id } }
+    if defect == .keepsLeases, let holder, holder != process { return nil }
+    guard var entry = try await base.claim(id, in: spelled(scope), by: process, now: now, until: until) else {
+      return nil
+    }
+    if defect == .returnsStaleEntries, let first = added.withLock({ $0[id] }) { entry.bytes = first.bytes }
+    return entry
   }
 
   func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
