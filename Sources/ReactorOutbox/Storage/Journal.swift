@@ -12,12 +12,14 @@ import HTTPCaching
 /// Its first three words keep their place in every future format. So a damaged number is never
 /// taken for a newer format.
 ///
-/// A frame has four words, the steps of one commit, and a mark that has no zero in it:
+/// A frame has five words, the steps of one commit, and a mark that has no zero in it:
 ///
 /// 1. a magic number
 /// 2. the count of bytes of the steps
 /// 3. the checksum of the steps
-/// 4. the checksum of these words, of the frame's offset and of the scope
+/// 4. the count of sectors in which steps and mark are all zeros. If a disk has not written a
+///    sector, there is one more.
+/// 5. the checksum of these words, of the frame's offset and of the scope
 ///
 /// So a frame is valid only in its own place of its own scope's journal, and is read whole or not
 /// at all.
@@ -26,9 +28,12 @@ enum Journal {
   private static let magic = UInt64(littleEndian: 0x0A4A_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'J' 0A
   private static let frameMagic = UInt64(littleEndian: 0x0A46_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'F' 0A
   static let frameMark = Array("\u{7}end".utf8)
-  static let frameHead = 32
+  static let frameHead = 40
   /// The first bytes of every frame.
   static let frameStart: [UInt8] = withUnsafeBytes(of: frameMagic.littleEndian) { Array($0) }
+
+  /// The unit that a disk writes whole or not at all.
+  private static let sector = 512
 
   /// The beginning of a journal.
   enum Header: Equatable {
@@ -68,12 +73,28 @@ enum Journal {
   static func frame(_ steps: [OutboxTable.Step], at offset: Int, of scope: Scope) -> [UInt8] {
     var content = RecordWriter(capacity: 256)
     for step in steps { step.write(to: &content) }
+    let rest = content.bytes + frameMark
     var writer = RecordWriter(capacity: frameHead)
     writer.write(frameMagic)
     writer.write(UInt64(content.bytes.count))
     writer.write(checksum(content.bytes[...]))
+    writer.write(UInt64(emptySectors(rest[...], at: offset + frameHead)))
     writer.write(seal(writer.bytes, offset, scope))
-    return writer.bytes + content.bytes + frameMark
+    return writer.bytes + rest
+  }
+
+  /// Returns the count of sectors whose part in `bytes` is all zeros.
+  ///
+  /// - Parameter offset: The offset of `bytes` in the journal.
+  private static func emptySectors(_ bytes: ArraySlice<UInt8>, at offset: Int) -> Int {
+    var (count, start) = (0, bytes.startIndex)
+    while start < bytes.endIndex {
+      let rest = sector - (offset + start - bytes.startIndex) % sector
+      let end = min(bytes.endIndex, start + rest)
+      if bytes[start..<end].allSatisfy({ $0 == 0 }) { count += 1 }
+      start = end
+    }
+    return count
   }
 
   /// Reads the frame at an index of `bytes`.
@@ -83,7 +104,7 @@ enum Journal {
   static func readFrame(
     _ bytes: [UInt8], at index: Int, base: Int, of scope: Scope
   ) -> (steps: [OutboxTable.Step], end: Int)? {
-    guard let length = length(bytes, at: index, base: base, of: scope) else { return nil }
+    guard let length = head(bytes, at: index, base: base, of: scope)?.length else { return nil }
     let start = index + frameHead
     guard length <= bytes.count - start - frameMark.count else { return nil }
     do throws(RecordError) {
@@ -99,15 +120,35 @@ enum Journal {
     }
   }
 
-  /// Returns the length that the valid head of a frame has, or `nil` if the head is not valid.
-  static func length(_ bytes: [UInt8], at index: Int, base: Int, of scope: Scope) -> Int? {
+  /// Returns a Boolean value that indicates whether the bytes from `index` on are the beginning of
+  /// a frame, or a frame with sectors that the disk has not written.
+  ///
+  /// - Parameter base: The offset of `bytes` in the journal.
+  static func isUnfinished(_ bytes: [UInt8], at index: Int, base: Int, of scope: Scope) -> Bool {
+    guard bytes.count - index >= frameHead else { return true }
+    let start = index + frameHead
+    guard let head = head(bytes, at: index, base: base, of: scope) else {
+      // One of the head's own sectors was not written.
+      let end = min(bytes.count, ((base + start - 1) / sector + 1) * sector - base)
+      return emptySectors(bytes[index..<end], at: base + index) > 0
+    }
+    guard head.length <= bytes.count - start - frameMark.count else { return true }
+    let rest = bytes[start..<start + head.length + frameMark.count]
+    return emptySectors(rest, at: base + start) > head.emptySectors
+  }
+
+  /// Returns the words of the head of a frame, or `nil` if the head is not valid.
+  private static func head(
+    _ bytes: [UInt8], at index: Int, base: Int, of scope: Scope
+  ) -> (length: Int, emptySectors: Int)? {
     guard bytes.count - index >= frameHead else { return nil }
     var reader = RecordReader(bytes, index..<index + frameHead)
     guard let first = try? reader.word(), first == frameMagic, let length = try? reader.word(),
-      (try? reader.word()) != nil, let sum = try? reader.word(),
-      sum == seal(Array(bytes[index..<index + 24]), base + index, scope)
+      (try? reader.word()) != nil, let empty = try? reader.word(), let sum = try? reader.word(),
+      sum == seal(Array(bytes[index..<index + frameHead - 8]), base + index, scope),
+      let length = Int(exactly: length), let empty = Int(exactly: empty)
     else { return nil }
-    return Int(exactly: length)
+    return (length, empty)
   }
 
   private static func seal(_ words: [UInt8], _ offset: Int, _ scope: Scope) -> UInt64 {

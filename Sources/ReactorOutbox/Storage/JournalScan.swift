@@ -18,9 +18,6 @@ struct JournalScan {
   /// The ranges of bytes that are damaged.
   private(set) var damage: [Range<Int>] = []
 
-  /// The unit that a disk writes whole or not at all.
-  private static let sector = 512
-
   /// Reads a whole journal.
   ///
   /// - Throws: ``NewerFormat``.
@@ -72,7 +69,7 @@ struct JournalScan {
         damage.append(base + index..<base + next)
         index = next
       } else {
-        isTorn = isUnfinished(bytes, from: index, base: base)
+        isTorn = Journal.isUnfinished(bytes, at: index, base: base, of: scope)
         if !isTorn { damage.append(base + index..<base + bytes.count) }
         return
       }
@@ -91,23 +88,5 @@ struct JournalScan {
       index = next + 1
     }
     return nil
-  }
-
-  /// Returns whether the bytes from `index` on are the beginning of a frame, or a frame with
-  /// sectors that were not written.
-  private func isUnfinished(_ bytes: [UInt8], from index: Int, base: Int) -> Bool {
-    guard bytes.count - index >= Journal.frameHead else { return true }
-    if let length = Journal.length(bytes, at: index, base: base, of: scope),
-      length > bytes.count - index - Journal.frameHead - Journal.frameMark.count
-    {
-      return true
-    }
-    var start = index
-    while start < bytes.count {
-      let end = min(bytes.count, ((base + start) / Self.sector + 1) * Self.sector - base)
-      if bytes[start..<end].allSatisfy({ $0 == 0 }) { return true }
-      start = end
-    }
-    return false
   }
 }

@@ -67,6 +67,9 @@ struct OutboxTable: Sendable, Equatable {
   func claim(_ id: UUID, by process: UUID, now: Date, until: Date) -> (entry: StoredEntry, step: Step)? {
     guard let row = rows[id] else { return nil }
     if let lease = row.lease, lease.process != process, lease.until > now { return nil }
+    // Such a date compares with none, so the lease counts for nobody. A journal could not be read
+    // with it.
+    let until = until.timeIntervalSinceReferenceDate.isNaN ? .distantPast : until
     return (row.entry, .lease(id, OutboxLease(process: process, until: until)))
   }
 

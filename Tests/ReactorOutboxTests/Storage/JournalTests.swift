@@ -56,6 +56,45 @@ import Testing
     }
   }
 
+  /// Zeros are what a sector holds that was not written. An entry may have some of its own.
+  @Test func `damage in a commit with zeros is not taken for an unfinished commit`() async throws {
+    try await withTemporaryDirectory { directory in
+      let zeros = String(repeating: "\u{0}", count: 2_000)
+      let (file, lengths, _) = try await written(["one", "a" + zeros + "b"], in: directory)
+      let whole = try Data(contentsOf: file)
+      let places = Array(stride(from: lengths[0], to: whole.count, by: 97)) + [whole.count - 1]
+      for index in places {
+        var damaged = whole
+        damaged[index] ^= 0x10
+        try damaged.write(to: file)
+        let contents = try await FileOutboxStorage(directory: directory).contents(of: .shared)
+        #expect(contents.texts == ["one"] && contents.setAside.count == 1, "byte \(index)")
+        try await FileOutboxStorage(directory: directory).removeAll(in: .shared)
+      }
+      // Of the sectors, only the first and the last have anything but zeros.
+      for sector in [lengths[0]..<(lengths[0] / 512 + 1) * 512, whole.count / 512 * 512..<whole.count] {
+        var torn = whole
+        torn.replaceSubrange(sector, with: Data(count: sector.count))
+        try torn.write(to: file)
+        let contents = try await FileOutboxStorage(directory: directory).contents(of: .shared)
+        #expect(contents.texts == ["one"] && contents.setAside.isEmpty, "sector at \(sector.lowerBound)")
+      }
+    }
+  }
+
+  @Test func `a lease whose end is no time does not damage the journal`() async throws {
+    try await withTemporaryDirectory { directory in
+      let storage = FileOutboxStorage(directory: directory)
+      let entry = StoredEntry.sample("one")
+      _ = try await storage.commit([.add(entry)], in: .shared)
+      let never = Date(timeIntervalSinceReferenceDate: .nan)
+      #expect(try await storage.claim(entry.id, in: .shared, by: UUID(), now: .now, until: never)?.id == entry.id)
+      let other = FileOutboxStorage(directory: directory)
+      #expect(try await other.contents(of: .shared).setAside.isEmpty)
+      #expect(try await other.claim(entry.id, in: .shared, by: UUID(), now: .now, until: .now)?.id == entry.id)
+    }
+  }
+
   @Test func `a flipped byte at any place is found, and the journal is kept`() async throws {
     try await withTemporaryDirectory { parent in
       let (file, lengths, entries) = try await written(["one", "two", "three"], in: parent.appending(path: "whole"))

@@ -63,9 +63,10 @@ private func checkFrame(_ steps: [UInt8]) {
   var place = RecordWriter()
   place.write(UInt64(header.count))
   var seal = RecordWriter()
-  seal.write(XXHash64.hash(of: frame[..<24] + place.bytes + Array(Scope.shared.name.utf8)))
-  frame.replaceSubrange(24..<32, with: seal.bytes)
-  frame.insert(contentsOf: steps, at: 32)
+  let head = Journal.frameHead
+  seal.write(XXHash64.hash(of: frame[..<(head - 8)] + place.bytes + Array(Scope.shared.name.utf8)))
+  frame.replaceSubrange(head - 8..<head, with: seal.bytes)
+  frame.insert(contentsOf: steps, at: head)
   let scan = succeed("a newer format") { try JournalScan(header + frame, of: .shared) }
   check(!scan.isTorn, "a whole frame is torn")
   // All or nothing of it, and what was read is read again.
