@@ -50,7 +50,7 @@ struct JournalFile {
       scan = nil
       throw OutboxStorageError.newerFormat(path: path)
     }
-    if scan?.damage.isEmpty == false { try write(table, settingAside: true) }
+    if scan?.damage.isEmpty == false { try write(table, settingAside: bytes) }
   }
 
   /// Reads the bytes after those that were read before.
@@ -115,20 +115,27 @@ struct JournalFile {
 extension JournalFile {
   /// Replaces the journal by one with a table.
   ///
-  /// - Parameter settingAside: A Boolean value that indicates whether the old one is kept under
-  ///   another name.
-  private mutating func write(_ table: OutboxTable, settingAside: Bool = false) throws(FilePersistenceError) {
+  /// - Parameter damaged: The bytes of the old one, if it is kept under another name. They are
+  ///   copied, so that there is a journal under its own name at all times. Not every file system
+  ///   has links.
+  private mutating func write(_ table: OutboxTable, settingAside damaged: [UInt8]? = nil) throws(FilePersistenceError) {
     let temporary = OutboxDirectory.temporary(of: path)
     let generation = UUID()
     let isFirst = scan == nil
     let end: Int
+    var copy: String?
     do {
       try system.remove(temporary)
       end = try create(temporary, generation, table)
-      if settingAside { try system.link(path, to: directory.freeName(of: path, at: now())) }
+      if let damaged {
+        let name = try directory.freeName(of: path, at: now())
+        copy = name
+        try create(name, damaged)
+      }
       try system.rename(temporary, to: path)
     } catch {
       _ = try? system.remove(temporary)
+      if let copy { _ = try? system.remove(copy) }
       throw error
     }
     scan = JournalScan(table, of: scope, generation: generation, end: end)
@@ -162,6 +169,13 @@ extension JournalFile {
     try file.synchronize()
     try file.close()
     return end
+  }
+
+  private func create(_ path: String, _ bytes: [UInt8]) throws(FilePersistenceError) {
+    var file = try system.create(path)
+    try Self.write(bytes, to: file)
+    try file.synchronize()
+    try file.close()
   }
 
   private static func write(_ bytes: [UInt8], to file: borrowing OpenFile) throws(FilePersistenceError) {
