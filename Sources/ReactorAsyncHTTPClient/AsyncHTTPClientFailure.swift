@@ -12,7 +12,8 @@
       switch error {
       case let error as HTTPClientError: mapped(error)
       case ChannelError.connectTimeout: ReactorError.timedOut
-      case is NIOConnectionError, is IOError, ChannelError.ioOnClosedChannel, ChannelError.eof:
+      case is NIOConnectionError: TransportError.notConnected("\(error)")
+      case is IOError, ChannelError.ioOnClosedChannel, ChannelError.eof:
         TransportError.connectionFailed("\(error)")
       default: error
       }

@@ -13,7 +13,7 @@ import Synchronization
 /// Make one layer for each signed-in user: records of one scope are never served to another. Sign
 /// out with ``signOut()``.
 public final class ModelLayer: Sendable {
-  let layer: LayerContext
+  package let layer: LayerContext
   private let backend: Backend
   private let reactors = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
@@ -141,11 +141,7 @@ public final class ModelLayer: Sendable {
   /// layer's records. If that fails, or a record cannot be marked, an event reports it
   /// (``ReactorEvent/Kind/saveFailed(_:)``). A resource that cannot be requested is ignored.
   public func invalidate(_ resources: ResourceSet...) async {
-    let secret = layer.configuration.secretQueryItems
-    let set = KeySet(resources) { resource throws(ReactorError) in
-      try layer.keys.key(resource, secretQueryItems: secret)
-    }
-    await layer.invalidate(set)
+    await layer.invalidate(resources)
   }
 
   /// Signs the user out: discards the credential, then everything stored, as ``removeAll()`` does.

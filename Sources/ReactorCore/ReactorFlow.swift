@@ -119,11 +119,7 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   }
 
   /// A Boolean value that indicates whether there is connectivity, or it is not checked.
-  var isReachable: Bool {
-    guard !layer.isOffline.load(ordering: .relaxed) else { return false }
-    guard configuration.checksReachability, let reachability = layer.reachability else { return true }
-    return layer.isLoopback || reachability.isReachable
-  }
+  var isReachable: Bool { layer.isReachable(configuration) }
 }
 
 /// The input of a flow's network step, beside the resource.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that is set once, for one waiter.
-final class OneShot<Value: Sendable>: Sendable {
+package final class OneShot<Value: Sendable>: Sendable {
   private enum State {
     case open
     case awaited(CheckedContinuation<Value, Never>)
@@ -10,14 +10,16 @@ final class OneShot<Value: Sendable>: Sendable {
 
   private let state = Mutex(State.open)
 
-  var isSettled: Bool {
+  package init() {}
+
+  package var isSettled: Bool {
     state.withLock { if case .settled = $0 { true } else { false } }
   }
 
   /// Sets the value, unless it is set already.
   ///
   /// - Returns: `true` if this call has set it.
-  @discardableResult func settle(_ value: Value) -> Bool {
+  @discardableResult package func settle(_ value: Value) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Value, Never>?) in
       if case .settled = state { return (false, nil) }
       defer { state = .settled(value) }
@@ -30,7 +32,7 @@ final class OneShot<Value: Sendable>: Sendable {
 
   /// The value, once it is set. Cancellation does not end the wait: the caller's cancellation
   /// handler settles a value.
-  var value: Value {
+  package var value: Value {
     get async {
       await withCheckedContinuation { continuation in
         let value = state.withLock { state -> Value? in

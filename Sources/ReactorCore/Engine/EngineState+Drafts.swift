@@ -6,7 +6,10 @@ extension EngineState {
     let draft = change.draft
     guard draft.model == model, let entry = memory.entries[draft.key] else { return }
     if entry.drafts == nil {
-      guard case .added = change else { return }
+      switch change {
+      case .added, .replaced: break
+      case .accepted, .removed: return
+      }
       entry.begin(with: layer.drafts.drafts(of: draft.key, for: model))
     } else {
       entry.redraw { drafts in
@@ -14,6 +17,7 @@ extension EngineState {
         case .added: drafts.add(draft, over: entry.copy)
         case .accepted: drafts.accept(draft, over: entry.copy)
         case .removed: drafts.remove(draft, over: entry.copy)
+        case .replaced(let old, _): drafts.replace(old, by: draft, over: entry.copy)
         }
       }
     }

@@ -64,6 +64,8 @@ extension ReactorEngine {
     let task = spawn(on: flow.configuration.taskExecutor, priority: step.task.priority, for: step.owner) {
       // A flight serves any caller, so its requests are signed even if a refresh began it.
       await Refreshing.outside {
+        // No stream shows a value without the drafts that an earlier process has left.
+        if let attachment = self.layer.attachment, !attachment.isReady { await attachment.ready() }
         switch step.step {
         case .load: await self.load(step)
         case .request(let loaded): await self.request(step, loaded)

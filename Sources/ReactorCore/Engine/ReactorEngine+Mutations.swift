@@ -51,13 +51,13 @@ extension ReactorEngine {
       let answer = snapshot.head.map { HTTPResponse(status: $0.status, headerFields: $0.fields) }
       return Sent(
         outcome: .success(CachedModel(snapshot, of: key, origin: .network)),
-        changed: changed(by: trail, key, isAccepted: true, answer), groups: groups(by: trail, key, answer),
+        changed: changed(by: trail, key, isAccepted: true, answer), groups: layer.staleGroups(after: trail, key, answer),
         isAccepted: true)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       append(key, .failed(error))
       layer.events.deliver()
-      var sent = Sent(outcome: .failure(error), groups: groups(by: trail, key, nil))
+      var sent = Sent(outcome: .failure(error), groups: layer.staleGroups(after: trail, key, nil))
       switch error {
       // Nothing was sent.
       case .parser(let error) where error.reason == .unsupported: return sent
@@ -69,45 +69,17 @@ extension ReactorEngine {
       case .server(let response, _):
         sent.isAccepted = Invalidation.isAcceptance(response)
         sent.changed = changed(by: trail, key, isAccepted: sent.isAccepted, response)
-        sent.groups = groups(by: trail, key, response)
+        sent.groups = layer.staleGroups(after: trail, key, response)
       default: sent.changed = changed(by: trail, key, isAccepted: false, nil)
       }
       return sent
     }
   }
 
-  /// Returns the keys that a change makes stale (RFC 9111 §4.4). These are the key itself, if the
-  /// server accepted the change, and every URL that a hop changed or named, whatever became of the
-  /// next hop.
-  ///
-  /// - Parameter answer: the response. It is used only if there is no trail, as with a custom
-  ///   network step.
   private func changed(
     by trail: RedirectTrail, _ key: RecordKey, isAccepted: Bool, _ answer: HTTPResponse?
   ) -> [RecordKey] {
-    let hops = trail.hops
-    var urls = hops.flatMap { Invalidation.urls(of: $0.request, $0.response) }
-    if hops.isEmpty, let answer { urls = Invalidation.relatedURLs(in: answer, to: key.method, key.url) }
-    var keys = isAccepted || hops.contains(where: \.isFollowed) ? [RecordKey.get(key)] : []
-    for url in urls {
-      let other = RecordKey(
-        method: .get, url: url, scope: key.scope, secretQueryItems: flow.configuration.secretQueryItems,
-        digests: layer.cache.digests)
-      if !keys.contains(other) { keys.append(other) }
-    }
-    return keys
-  }
-
-  /// Returns the groups that the responses of a change make stale, of the base URL's origin alone
-  /// (RFC 9875 §3).
-  private func groups(by trail: RedirectTrail, _ key: RecordKey, _ answer: HTTPResponse?) -> Set<String> {
-    let hops = trail.hops
-    if hops.isEmpty { return answer.map { CacheGroups.invalidated(by: $0, to: key.method) } ?? [] }
-    let origin = try? layer.backend?.base.get().origin
-    return hops.reduce(into: []) { groups, hop in
-      guard origin == nil || hop.request.url.flatMap(WebOrigin.init) == origin else { return }
-      groups.formUnion(CacheGroups.invalidated(by: hop.response, to: hop.request.method))
-    }
+    layer.staleKeys(after: trail, key, isAccepted: isAccepted, answer, flow.configuration.secretQueryItems)
   }
 
   /// Invalidates what a request has made stale, in a separate task: if the caller is cancelled
@@ -115,21 +87,7 @@ extension ReactorEngine {
   func invalidate(_ sent: Sent) async {
     guard !sent.changed.isEmpty || !sent.groups.isEmpty else { return }
     await spawn(on: flow.configuration.taskExecutor, priority: Task.currentPriority, for: LockOwner.current) {
-      for key in sent.changed { await self.invalidateURL(of: key) }
-      await self.layer.invalidate(KeySet(groups: sent.groups))
+      await self.layer.invalidate(sent.changed, groups: sent.groups)
     }.value
-  }
-
-  private func invalidateURL(of key: RecordKey) async {
-    var keys = Set([RecordKey.get(key)] + layer.keys(of: key.url))
-    if let stored = try? await layer.cache.keys(of: key.url, in: layer.scope) { keys.formUnion(stored) }
-    // Sorted, so that the order is the same in each run.
-    for key in keys.sorted(by: { $0.identity < $1.identity }) {
-      let ticket = layer.generations.beginInvalidation(key)
-      // Read after the fence: what was committed before the fence is older than this date.
-      let date = now
-      layer.announce(.invalidated(key, date))
-      await invalidateOnDisk(ticket, date)
-    }
   }
 }

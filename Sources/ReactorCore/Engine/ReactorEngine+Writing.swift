@@ -153,6 +153,10 @@ extension ReactorEngine: LayerReactor {
     }
   }
 
+  func head(of key: RecordKey) -> Record.Head? {
+    state.withLock { state in state.memory.entries[key].flatMap { $0.isOutdated ? nil : $0.copy?.head } }
+  }
+
   func keys(of url: String) -> [RecordKey] {
     state.withLock { $0.memory.entries.keys.filter { $0.isOf(url: url) } }
   }

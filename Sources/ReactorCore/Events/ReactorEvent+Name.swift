@@ -12,6 +12,8 @@ extension ReactorEvent.Kind {
     case paused, superseded, cancelled
     /// A draft over a value, and the end of its write.
     case drafted, draftEnded
+    /// A step of a write in an outbox.
+    case outbox
     /// A local change, an eviction, a failure, or the loss of events.
     case savedLocally, invalidated, removed, evicted, failed, dropped
   }
@@ -42,6 +44,7 @@ extension ReactorEvent.Kind {
     case .cancelled: .cancelled
     case .drafted: .drafted
     case .draftEnded: .draftEnded
+    case .outbox: .outbox
     case .savedLocally: .savedLocally
     case .invalidated: .invalidated
     case .removed: .removed

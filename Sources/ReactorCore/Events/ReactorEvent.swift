@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An event that concerns one key of one reactor.
 ///
 /// Events serve logging, metrics, an inspector and tests. They hold no secrets: a key is redacted
@@ -69,6 +71,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// The write of a draft has ended. An accepted draft stays until a newer value replaces its
     /// base; any other is gone.
     case draftEnded(isAccepted: Bool)
+    /// A write in an outbox has taken a step. The number is that of its entry.
+    case outbox(UUID, OutboxStep)
     /// The copy was declared stale by an invalidation, or by a request that changed the resource.
     case invalidated
     /// The resource was removed from memory. Its record is removed from disk next.
@@ -82,8 +86,53 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case dropped(Int)
   }
 
+  /// The steps of a write in an outbox, for ``Kind/outbox(_:_:)``.
+  @nonexhaustive public enum OutboxStep: Sendable {
+    /// The write was saved, and will be sent when its turn comes.
+    case submitted
+    /// Attempt number `attempt` is about to be sent.
+    case sending(attempt: Int)
+    /// The write goes on later, for this reason.
+    case postponed(String)
+    /// The server has accepted the write.
+    case accepted
+    /// The server has refused the write, or it cannot be sent.
+    case refused(ReactorError)
+    /// The server may or may not have carried out the write, and it is not sent again.
+    case unresolved
+    /// The base of the write has changed on the server. `isRebased` is `true` if it is made anew.
+    case conflicted(isRebased: Bool)
+    /// The write was taken back before it was sent.
+    case withdrawn
+    /// The write was removed by the program, or with everything of its scope.
+    case discarded
+    /// The write, or a part of the store, cannot be read, for this reason. It is kept.
+    case unreadable(String)
+    /// The store has failed with this error.
+    case storeFailed(ReactorError)
+  }
+
   /// The kind and the redacted key, in one line.
   public var description: String { "\(kind) \(key)" }
+}
+
+extension ReactorEvent.OutboxStep: CustomStringConvertible {
+  /// A description in one line of plain words.
+  public var description: String {
+    switch self {
+    case .submitted: "submitted"
+    case .sending(let attempt): "sending, attempt \(attempt)"
+    case .postponed(let reason): "postponed, \(reason)"
+    case .accepted: "accepted"
+    case .refused(let error): "refused, \(error.reason)"
+    case .unresolved: "unresolved, the server may have carried it out"
+    case .conflicted(let isRebased): isRebased ? "conflicted, made anew" : "conflicted"
+    case .withdrawn: "withdrawn"
+    case .discarded: "discarded"
+    case .unreadable(let reason): "unreadable, \(reason)"
+    case .storeFailed(let error): "the store failed, \(error.reason)"
+    }
+  }
 }
 
 extension ReactorEvent.Kind: CustomStringConvertible {
@@ -118,6 +167,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .savedLocally: "saved locally"
     case .drafted: "drafted"
     case .draftEnded(let isAccepted): isAccepted ? "draft accepted" : "draft removed"
+    case .outbox(let id, let step): "outbox \(id.uuidString.prefix(8)), \(step)"
     case .invalidated: "invalidated"
     case .removed: "removed"
     case .evicted: "evicted from memory"

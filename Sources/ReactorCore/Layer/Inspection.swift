@@ -51,6 +51,7 @@ extension ModelLayer {
     set {
       guard layer.isOffline.exchange(newValue, ordering: .relaxed) != newValue, !newValue else { return }
       for member in layer.livingMembers { member.wentOnline() }
+      layer.attachment?.wentOnline()
     }
   }
 

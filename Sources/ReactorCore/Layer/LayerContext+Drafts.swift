@@ -1,9 +1,21 @@
 import Foundation
+package import HTTPCaching
 
 extension LayerContext {
+  /// Returns places for `count` drafts, as the first of them; see ``show(_:at:)``.
+  ///
+  /// - Parameter isRestored: `true` if an earlier process has made the drafts: they come before those
+  ///   of this one.
+  package func reserveDraftPlaces(_ count: Int, isRestored: Bool = false) -> UInt64 {
+    drafts.reserve(count, isRestored: isRestored)
+  }
+
   /// Shows pending drafts in every reactor of their types.
-  func show(_ drafts: [Draft]) {
-    self.drafts.add(drafts)
+  ///
+  /// - Parameter place: the first of their places; `nil` for places after all others.
+  package func show(_ drafts: [Draft], at place: UInt64? = nil) {
+    guard !drafts.isEmpty else { return }
+    self.drafts.add(drafts, at: place ?? self.drafts.reserve(drafts.count))
     for draft in drafts { announce(.drafted(.added(draft))) }
   }
 
@@ -12,32 +24,52 @@ extension LayerContext {
   ///
   /// Call it while the write still counts as being sent, so that no response from before the
   /// acceptance is on its way.
-  func accept(_ drafts: [Draft]) {
+  package func accept(_ drafts: [Draft]) {
     guard !drafts.isEmpty else { return }
     let number = generations.next()
     for draft in drafts where self.drafts.accept(draft, under: number) { announce(.drafted(.accepted(draft))) }
   }
 
   /// Removes drafts. What other drafts make of the base is not affected.
-  func withdraw(_ drafts: [Draft]) {
+  package func withdraw(_ drafts: [Draft]) {
     self.drafts.remove(drafts)
     for draft in drafts { announce(.drafted(.removed(draft))) }
   }
 
+  /// Shows `new` in the places of `old`, the drafts of the same write.
+  package func replace(_ old: [Draft], by new: [Draft]) {
+    for (old, new) in zip(old, new) {
+      self.drafts.add(new, inPlaceOf: old)
+      if old.key == new.key, old.model == new.model {
+        self.drafts.remove([old])
+        announce(.drafted(.replaced(old, new)))
+      } else {
+        announce(.drafted(.added(new)))
+        withdraw([old])
+      }
+    }
+    withdraw(Array(old.dropFirst(new.count)))
+    show(Array(new.dropFirst(old.count)))
+  }
+
+  /// Announces a write of `keys` that goes as soon as its turn comes: requests that only streams
+  /// wait for go after it.
+  package func expectSending(_ keys: Set<RecordKey>) { sendings.expect(keys) }
+
   /// Begins to send a write that ``SendingGate/expect(_:)`` announced. Requests for `keys` wait
   /// until ``endSending(_:)``.
-  func beginSending(_ keys: Set<RecordKey>) async {
+  package func beginSending(_ keys: Set<RecordKey>) async {
     await sendings.begin(keys)
     for key in keys.inOrder { announce(.sendingBegan(key)) }
   }
 
-  func endSending(_ keys: Set<RecordKey>) {
+  package func endSending(_ keys: Set<RecordKey>) {
     sendings.end(keys)
     for key in keys.inOrder { announce(.sendingEnded(key)) }
   }
 
   /// Takes back the announcement of a write that will not be sent now.
-  func cancelSending(_ keys: Set<RecordKey>) {
+  package func cancelSending(_ keys: Set<RecordKey>) {
     sendings.cancelExpected(keys)
     for key in keys.inOrder { announce(.sendingEnded(key)) }
   }

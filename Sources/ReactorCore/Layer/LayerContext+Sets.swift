@@ -26,8 +26,11 @@ extension LayerContext {
     return keys
   }
 
-  private func invalidate(_ key: RecordKey, at date: Date) async {
+  /// - Parameter date: the date of the invalidation; `nil` for now.
+  func invalidate(_ key: RecordKey, at date: Date? = nil) async {
     let ticket = generations.beginInvalidation(key)
+    // Read after the fence: what was committed before the fence is older than this date.
+    let date = date ?? configuration.now()
     announce(.invalidated(key, date))
     do {
       try await change(ticket) { [cache] in try await cache.invalidate(key, at: date) }
@@ -37,13 +40,7 @@ extension LayerContext {
   }
 
   private func report(_ error: any Error, of key: RecordKey? = nil) {
-    let key =
-      key
-      ?? RecordKey(
-        method: .get, url: "", scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
-    let failure = ReactorError(error, wrap: ReactorError.persistence)
-    events.append(ReactorEvent(key: key, model: "ModelLayer", kind: .saveFailed(failure)))
-    events.deliver()
+    report(.saveFailed(ReactorError(error, wrap: ReactorError.persistence)), of: key, model: "ModelLayer")
   }
 }
 

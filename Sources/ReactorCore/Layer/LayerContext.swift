@@ -3,13 +3,13 @@ import Synchronization
 
 /// The state that the reactors of one backend and one scope share, beneath ``ModelLayer``. It holds
 /// the reactors weakly.
-final class LayerContext: Sendable {
-  let backend: Backend?
+package final class LayerContext: Sendable {
+  package let backend: Backend?
   /// The source of connectivity; `nil` if every request is tried.
-  let reachability: (any Reachability)?
-  let cache: HTTPCache
-  let scope: Scope
-  let configuration: ReactorConfiguration
+  package let reachability: (any Reachability)?
+  package let cache: HTTPCache
+  package let scope: Scope
+  package let configuration: ReactorConfiguration
   let keys: RecordKeys
   /// A Boolean value that indicates whether the backend is this machine, for which reachability
   /// says nothing.
@@ -28,6 +28,7 @@ final class LayerContext: Sendable {
   /// A Boolean value that indicates whether the layer acts as if there were no connectivity.
   let isOffline = Atomic<Bool>(false)
   private let members = Mutex<[WeakMember]>([])
+  private let attached = Mutex<(any LayerAttachment)?>(nil)
 
   init(
     backend: Backend?, persistence: (any Persistence)?, reachability: (any Reachability)? = nil, scope: Scope = .shared,
@@ -58,6 +59,49 @@ final class LayerContext: Sendable {
 
   var livingMembers: [any LayerReactor] { members.withLock { $0.compactMap(\.member) } }
 
+  /// The part that another module has added; `nil` for most layers.
+  package var attachment: (any LayerAttachment)? { attached.withLock(\.self) }
+
+  /// Returns the part that another module has added. If there is none yet, `make` makes it.
+  package func attachment(orAttach make: () -> any LayerAttachment) -> any LayerAttachment {
+    if let attachment { return attachment }
+    let made = make()
+    return attached.withLock { attached in
+      if let attached { return attached }
+      attached = made
+      return made
+    }
+  }
+
+  /// A Boolean value that indicates whether there is connectivity, or `configuration` does not
+  /// check it.
+  package func isReachable(_ configuration: ReactorConfiguration) -> Bool {
+    guard !isOffline.load(ordering: .relaxed) else { return false }
+    guard configuration.checksReachability, let reachability else { return true }
+    return isLoopback || reachability.isReachable
+  }
+
+  /// Returns the key of `resource`.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  package func key(_ resource: Resource) throws(ReactorError) -> RecordKey {
+    try keys.key(resource, secretQueryItems: configuration.secretQueryItems)
+  }
+
+  /// Returns the key of a plain `GET` of an absolute URL.
+  package func key(ofURL url: String) -> RecordKey {
+    RecordKey(
+      method: .get, url: url, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
+  }
+
+  /// Reports an event of a part that another module has added.
+  ///
+  /// - Parameter key: the key that it concerns; `nil` if it concerns no resource.
+  package func report(_ kind: ReactorEvent.Kind, of key: RecordKey?, model: String) {
+    events.append(ReactorEvent(key: key ?? self.key(ofURL: ""), model: model, kind: kind))
+    events.deliver()
+  }
+
   /// Returns the keys of a URL that the layer's reactors have in memory.
   func keys(of url: String) -> [RecordKey] {
     livingMembers.flatMap { $0.keys(of: url) }
@@ -68,12 +112,18 @@ final class LayerContext: Sendable {
   @concurrent func removeAll() async throws(ReactorError) {
     let removal = generations.beginRemoval(of: nil)
     let number = generations.fenceAll()
+    let attachment = attachment
+    attachment?.willRemoveAll()
     drafts.removeAll()
     announce(.removedAll)
     try await carryOut(nil) { [cache, scope, generations] in
       defer { removal.end() }
+      // What one of them fails to remove does not keep the other.
+      var failure: (any Error)?
+      do { try await attachment?.removeAll() } catch { failure = error }
       try await cache.removeAll(in: scope)
       generations.didPersistAll(number)
+      if let failure { throw failure }
     }
   }
 
@@ -127,6 +177,20 @@ final class LayerContext: Sendable {
   }
 }
 
+/// A part of a layer that another module adds, such as the outbox.
+package protocol LayerAttachment: AnyObject, Sendable {
+  /// A Boolean value that indicates whether everything that it shows over cached values is known.
+  var isReady: Bool { get }
+  /// Returns once ``isReady`` is `true`. No flight of the layer loads or requests before.
+  func ready() async
+  /// Stops what is under way. Called before memory is cleared.
+  func willRemoveAll()
+  /// Removes everything of the layer's scope, with exclusive access to every key.
+  func removeAll() async throws
+  /// Continues what waits for connectivity.
+  func wentOnline()
+}
+
 /// A change of a layer's records.
 enum LayerChange: Sendable {
   /// A newer record of the key is stored, of this variant. The number is that of the operation that
@@ -150,6 +214,8 @@ protocol LayerReactor: AnyObject, Sendable {
   func layerChanged(_ change: LayerChange)
   /// Returns the keys of a URL in this reactor's memory, whatever their method and identity fields.
   func keys(of url: String) -> [RecordKey]
+  /// Returns the head of the response that the key's copy in this reactor's memory was made from.
+  func head(of key: RecordKey) -> Record.Head?
   /// Returns the keys in this reactor's memory that are in `set`, by their URL or by their groups.
   func keys(in set: KeySet) -> [RecordKey]
   /// The keys in this reactor's memory.

@@ -49,7 +49,9 @@ package final class Draft: Sendable {
 /// ``LayerChange/drafted(_:_:)`` from then on. The order of locks is engine, table, draft.
 final class DraftTable: Sendable {
   private struct State {
-    var lastOrder: UInt64 = 0
+    /// The places of drafts that an earlier process has left are below those of this one.
+    var lastRestored: UInt64 = 0
+    var lastOrder: UInt64 = 1 << 32
     var drafts: [RecordKey: [Draft]] = [:]
     /// The accepted drafts in the order of their acceptance, with the times at which the table
     /// forgets them.
@@ -71,14 +73,34 @@ final class DraftTable: Sendable {
     return state.withLock { $0.drafts[key]?.filter { $0.model == model } ?? [] }
   }
 
-  /// Adds pending drafts after all others.
-  func add(_ drafts: [Draft]) {
+  /// Returns places for `count` drafts after all others, as the first of them.
+  ///
+  /// - Parameter isRestored: `true` if an earlier process has made the drafts. They come after each
+  ///   other, and before those of this process.
+  func reserve(_ count: Int, isRestored: Bool = false) -> UInt64 {
     state.withLock { state in
-      for draft in drafts {
-        state.lastOrder += 1
-        draft.add(at: state.lastOrder)
+      let last = isRestored ? state.lastRestored : state.lastOrder
+      if isRestored { state.lastRestored += UInt64(count) } else { state.lastOrder += UInt64(count) }
+      return last + 1
+    }
+  }
+
+  /// Adds pending drafts at reserved places.
+  func add(_ drafts: [Draft], at first: UInt64) {
+    state.withLock { state in
+      for (index, draft) in drafts.enumerated() {
+        draft.add(at: first + UInt64(index))
         state.drafts[draft.key, default: []].append(draft)
       }
+      count.store(state.drafts.count, ordering: .releasing)
+    }
+  }
+
+  /// Adds a pending draft in the place of one that the caller removes.
+  func add(_ draft: Draft, inPlaceOf old: Draft) {
+    state.withLock { state in
+      draft.add(at: old.order)
+      state.drafts[draft.key, default: []].append(draft)
       count.store(state.drafts.count, ordering: .releasing)
     }
   }
@@ -138,10 +160,12 @@ enum DraftChange: Sendable {
   case added(Draft)
   case accepted(Draft)
   case removed(Draft)
+  /// The second takes the place of the first, which has the same key and type.
+  case replaced(Draft, Draft)
 
   var draft: Draft {
     switch self {
-    case .added(let draft), .accepted(let draft), .removed(let draft): draft
+    case .added(let draft), .accepted(let draft), .removed(let draft), .replaced(_, let draft): draft
     }
   }
 }

@@ -90,6 +90,18 @@ final class KeyDrafts {
     return true
   }
 
+  /// Puts a draft in the place of another.
+  ///
+  /// - Returns: `true` if the shown value may have changed.
+  func replace(_ old: Draft, by new: Draft, over base: CachedModel?) -> Bool {
+    accepted.removeAll { $0 === old }
+    pending.removeAll { $0 === old }
+    guard !all.contains(where: { $0 === new }) else { return false }
+    place(new)
+    redraw(over: base)
+    return true
+  }
+
   func remove(_ draft: Draft, over base: CachedModel?) -> Bool {
     let count = accepted.count + pending.count
     pending.removeAll { $0 === draft }

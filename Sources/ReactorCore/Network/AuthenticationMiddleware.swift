@@ -41,6 +41,8 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
     var task: TaskHandle?
     /// The owner of the latest refresh, which works for the requests that wait for it.
     var owner = LockOwner()
+    /// The closures to call after each sign-in.
+    var observers: [@Sendable () -> Void] = []
   }
 
   private let authenticator: A
@@ -86,7 +88,10 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
 
   /// Signs with `credential` from now on. Requests that wait for a refresh go on with it, and that
   /// refresh is cancelled.
-  public func signIn(_ credential: A.Credential) { transact { $0.machine.signIn(credential) } }
+  public func signIn(_ credential: A.Credential) {
+    transact { $0.machine.signIn(credential) }
+    for observer in state.withLock(\.observers) { observer() }
+  }
 
   /// Forgets the credential. A refresh under way is cancelled and its result dropped. The requests
   /// that wait for it fail with ``ReactorError/cancelled``. ``ModelLayer/signOut()`` calls this
@@ -109,6 +114,18 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
         return field
       })
     return signed
+  }
+}
+
+/// A middleware that says when the user has signed in.
+package protocol SignInObservable {
+  /// Calls `body` after each sign-in, for as long as the middleware lives.
+  func observeSignIn(_ body: @escaping @Sendable () -> Void)
+}
+
+extension AuthenticationMiddleware: SignInObservable {
+  package func observeSignIn(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.observers.append(body) }
   }
 }
 

@@ -97,7 +97,7 @@ public struct Backend: Sendable {
   ///
   /// - Throws: ``ReactorError/invalidResource(_:)`` for an invalid URL or idempotency key, for a
   ///   field that only the transport may set, and for a range.
-  func request(for resource: Resource) throws(ReactorError) -> HTTPRequest {
+  package func request(for resource: Resource) throws(ReactorError) -> HTTPRequest {
     let url = try ResourceURL(resource, base: base.get())
     var fields = resource.headers
     if let name = fields.map(\.name).first(where: Self.transportFields.contains) {

@@ -1,5 +1,5 @@
-import Foundation
-import HTTPTypes
+package import Foundation
+package import HTTPTypes
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -73,6 +73,18 @@ extension RetryPolicy {
     return asked <= longestRetryAfter.upToADay ? .retry(after: max(asked, delay)) : .giveUp
   }
 
+  /// Returns the wait after `attempt`.
+  ///
+  /// - Parameter random: the position of the wait between zero and its ceiling, in 0...1.
+  package func delay(after attempt: Int, random: Double) -> Duration {
+    Duration(saturatingSeconds: ceiling(attempt) * random)
+  }
+
+  /// Returns the wait that `Retry-After` asks for; `nil` if the field is missing or invalid.
+  package static func retryAfter(in fields: HTTPFields, now: Date) -> Duration? {
+    RetryAfter.delay(in: fields, now: now)
+  }
+
   /// Returns the ceiling of the wait after `attempt`, in seconds.
   private func ceiling(_ attempt: Int) -> Double {
     let first = firstDelay.upToADay.inSeconds
@@ -99,7 +111,7 @@ extension RetryPolicy {
     case .success(let response): [408, 425, 429, 500, 502, 503, 504].contains(response.status.code)
     case .failure(ReactorError.noConnectivity), .failure(ReactorError.timedOut): true
     case .failure(ReactorError.network(let cause)): mayPass(.failure(cause))
-    case .failure(TransportError.connectionFailed): true
+    case .failure(TransportError.connectionFailed), .failure(TransportError.notConnected): true
     case .failure(let error as URLError): connectionErrors.contains(error.code)
     case .failure(let error as POSIXError): socketErrors.contains(error.code)
     case .failure: false
@@ -120,7 +132,7 @@ extension RetryPolicy {
 
 extension Duration {
   /// The duration within zero and a day, which every clock can add to its time.
-  var upToADay: Duration { min(max(self, .zero), .seconds(86_400)) }
+  package var upToADay: Duration { min(max(self, .zero), .seconds(86_400)) }
 }
 
 /// The `Retry-After` field (RFC 9110 §10.2.3).

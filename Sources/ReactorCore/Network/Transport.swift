@@ -65,6 +65,9 @@ extension TransportMiddleware {
   case tooManyRedirects(limit: Int)
   /// The response has more header fields than the transport accepts.
   case tooManyFields(limit: Int)
+  /// No connection was made, so nothing was sent, for a reason in the client's words. A retry may
+  /// succeed.
+  case notConnected(String)
   /// There was no connection, or it was lost, for a reason in the client's words. A retry may
   /// succeed.
   case connectionFailed(String)
@@ -77,6 +80,7 @@ extension TransportError: CustomStringConvertible {
     case .responseTooLarge(let limit): "the response is larger than \(limit) bytes"
     case .tooManyRedirects(let limit): "more than \(limit) redirects"
     case .tooManyFields(let limit): "the response has more than \(limit) header fields"
+    case .notConnected(let reason): "no connection was made: \(reason)"
     case .connectionFailed(let reason): "the connection failed: \(reason)"
     }
   }

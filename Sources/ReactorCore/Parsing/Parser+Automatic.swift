@@ -94,7 +94,7 @@ extension Parser {
   }
 
   /// Returns the parser for `Model` with the coders and the parsing mode of `configuration`.
-  static func automatic(_ configuration: ReactorConfiguration) -> Parser {
+  package static func automatic(_ configuration: ReactorConfiguration) -> Parser {
     automatic(decoder: configuration.decoder, encoder: configuration.encoder, mode: configuration.parsing)
   }
 }

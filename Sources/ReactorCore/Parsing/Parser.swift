@@ -58,7 +58,7 @@ public struct Parser<Model: Sendable>: Sendable {
   ///
   /// - Parameter contentType: The value of `Content-Type`, whose charset applies to text; `nil` if
   ///   it is unknown.
-  func parse(_ data: Data, contentType: String?) throws(ParserError) -> Parsed<Model> {
+  package func parse(_ data: Data, contentType: String?) throws(ParserError) -> Parsed<Model> {
     do {
       return try parseBytes(data, contentType)
     } catch let error as ParserError {

@@ -186,7 +186,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   }
 
   /// ``isReadOnly`` with its default applied (RFC 9110 §9.2.1 calls such a method *safe*).
-  var readsOnly: Bool { isReadOnly ?? (method == .get || method == .head) }
+  package var readsOnly: Bool { isReadOnly ?? (method == .get || method == .head) }
 
   private mutating func change(_ body: (inout Fields) -> Void) {
     var fields = box.fields

@@ -88,12 +88,15 @@ extension OutboxEntry {
     writer.write(arguments)
     writer.write(submittedAt)
     writer.write(integer: attempts)
+    writer.write(integer: unsent)
+    writer.write(count: isInDoubt ? 1 : 0)
     writer.write(firstAttemptAt) { $0.write($1) }
     writer.write(notBefore) { $0.write($1) }
     writer.write(idempotencyKey) { $0.write($1) }
     writer.write(idempotencyWindow.bitPattern)
     writer.write(request) { $1.write(to: &$0) }
     writer.write(outcome) { writer, outcome in
+      writer.write(outcome.kind.rawValue)
       writer.write(outcome.status) { $0.write(integer: $1) }
       writer.write(outcome.reason)
       writer.write(outcome.date)
@@ -113,6 +116,8 @@ extension OutboxEntry {
     arguments = Data(try reader.content())
     submittedAt = try reader.knownDate()
     attempts = try reader.integer()
+    unsent = try reader.integer()
+    isInDoubt = try reader.count(limit: 1) == 1
     firstAttemptAt = try reader.optional { reader throws(RecordError) in try reader.knownDate() }
     notBefore = try reader.optional { reader throws(RecordError) in try reader.knownDate() }
     idempotencyKey = try reader.optional { reader throws(RecordError) in try reader.string() }
@@ -120,8 +125,10 @@ extension OutboxEntry {
     guard !idempotencyWindow.isNaN else { throw .corrupt("a window is no number") }
     request = try reader.optional { reader throws(RecordError) in try FrozenRequest(&reader) }
     outcome = try reader.optional { reader throws(RecordError) in
+      let name = try reader.string()
+      guard let kind = SendOutcome.Kind(rawValue: name) else { throw .corrupt("there is no outcome \(name)") }
       let status = try reader.optional { reader throws(RecordError) in try reader.integer() }
-      return LastOutcome(status: status, reason: try reader.string(), date: try reader.knownDate())
+      return LastOutcome(kind, status: status, reason: try reader.string(), date: try reader.knownDate())
     }
     conflicts = try reader.integer()
     endedAt = try reader.optional { reader throws(RecordError) in try reader.knownDate() }

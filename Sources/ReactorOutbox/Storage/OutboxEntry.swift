@@ -19,8 +19,13 @@ package struct OutboxEntry: Sendable, Hashable, Identifiable {
   /// The JSON of the mutation.
   package var arguments: Data
   package var submittedAt: Date
-  /// The count of sendings that were begun.
+  /// The count of attempts that may have reached the server under the present key.
   package var attempts = 0
+  /// The count of attempts since then that could not be sent.
+  package var unsent = 0
+  /// A Boolean value that indicates whether the server may have carried out an attempt whose
+  /// outcome is unknown.
+  package var isInDoubt = false
   package var firstAttemptAt: Date?
   /// The earliest time of the next attempt, for a backoff or `Retry-After`.
   package var notBefore: Date?
@@ -98,13 +103,15 @@ extension FrozenRequest {
 
 /// The end of an attempt, without the answer's body.
 package struct LastOutcome: Sendable, Hashable {
+  package var kind: SendOutcome.Kind
   /// The status of the answer; `nil` if there was none.
   package var status: Int?
   /// A short text without secrets.
   package var reason: String
   package var date: Date
 
-  package init(status: Int? = nil, reason: String, date: Date) {
+  package init(_ kind: SendOutcome.Kind, status: Int? = nil, reason: String, date: Date) {
+    self.kind = kind
     self.status = status
     self.reason = reason
     self.date = date

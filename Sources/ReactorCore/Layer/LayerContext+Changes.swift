@@ -1,0 +1,100 @@
+package import Foundation
+package import HTTPCaching
+package import HTTPTypes
+import HTTPTypesFoundation
+
+/// Requests that change something, and the records that they make stale (RFC 9111 §4.4, RFC 9875).
+extension LayerContext {
+  /// Sends a request once, through the middlewares of the backend, without cache and retries.
+  ///
+  /// The caller invalidates what the result names.
+  package func send(_ request: HTTPRequest, body: Data?) async -> SentRequest {
+    let key = RecordKey(
+      method: request.method, url: request.absoluteURL, body: body, scope: scope,
+      secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
+    let trail = RedirectTrail()
+    var sent: SentRequest
+    do {
+      guard let backend else { throw ReactorError.invalidResource("a flow of closures has no backend to send to") }
+      let answer = try await backend.send(request, body: body, trail: trail) { _ in }
+      sent = SentRequest(key: key, result: .success(answer))
+    } catch {
+      sent = SentRequest(key: key, result: .failure(ReactorError(error, wrap: ReactorError.network)))
+    }
+    let response = try? sent.result.get().0
+    sent.isAccepted = response.map(Invalidation.isAcceptance) ?? false
+    sent.changed = staleKeys(
+      after: trail, key, isAccepted: sent.isAccepted, response, configuration.secretQueryItems)
+    sent.groups = staleGroups(after: trail, key, response)
+    return sent
+  }
+
+  /// Returns the keys that a change makes stale (RFC 9111 §4.4). These are the key itself, if the
+  /// server accepted the change, and every URL that a hop changed or named, whatever became of the
+  /// next hop.
+  ///
+  /// - Parameter answer: the response. It is used only if there is no trail, as with a custom
+  ///   network step.
+  func staleKeys(
+    after trail: RedirectTrail, _ key: RecordKey, isAccepted: Bool, _ answer: HTTPResponse?, _ secretNames: Set<String>
+  ) -> [RecordKey] {
+    let hops = trail.hops
+    var urls = hops.flatMap { Invalidation.urls(of: $0.request, $0.response) }
+    if hops.isEmpty, let answer { urls = Invalidation.relatedURLs(in: answer, to: key.method, key.url) }
+    var keys = isAccepted || hops.contains(where: \.isFollowed) ? [RecordKey.get(key)] : []
+    for url in urls {
+      let other = RecordKey(
+        method: .get, url: url, scope: key.scope, secretQueryItems: secretNames, digests: cache.digests)
+      if !keys.contains(other) { keys.append(other) }
+    }
+    return keys
+  }
+
+  /// Returns the groups that the responses of a change make stale, of the base URL's origin alone
+  /// (RFC 9875 §3).
+  func staleGroups(after trail: RedirectTrail, _ key: RecordKey, _ answer: HTTPResponse?) -> Set<String> {
+    let hops = trail.hops
+    if hops.isEmpty { return answer.map { CacheGroups.invalidated(by: $0, to: key.method) } ?? [] }
+    let origin = try? backend?.base.get().origin
+    return hops.reduce(into: []) { groups, hop in
+      guard origin == nil || hop.request.url.flatMap(WebOrigin.init) == origin else { return }
+      groups.formUnion(CacheGroups.invalidated(by: hop.response, to: hop.request.method))
+    }
+  }
+
+  /// Invalidates what a change has made stale: every record of the keys' URLs, and the groups.
+  package func invalidate(_ changed: [RecordKey], groups: Set<String>) async {
+    for key in changed { await invalidateURL(of: key) }
+    await invalidate(KeySet(groups: groups))
+  }
+
+  /// Invalidates `resources`, as ``ModelLayer/invalidate(_:)`` does.
+  package func invalidate(_ resources: [ResourceSet]) async {
+    let secret = configuration.secretQueryItems
+    await invalidate(
+      KeySet(resources) { resource throws(ReactorError) in try keys.key(resource, secretQueryItems: secret) })
+  }
+
+  private func invalidateURL(of key: RecordKey) async {
+    var keys = Set([RecordKey.get(key)] + self.keys(of: key.url))
+    if let stored = try? await cache.keys(of: key.url, in: scope) { keys.formUnion(stored) }
+    for key in keys.inOrder { await invalidate(key) }
+  }
+}
+
+/// A request that was sent once, and its outcome.
+package struct SentRequest: Sendable {
+  package let key: RecordKey
+  package let result: Result<(HTTPResponse, Data), ReactorError>
+  /// A Boolean value that indicates whether the status is a success or a redirect.
+  package fileprivate(set) var isAccepted = false
+  /// The keys that the request has made stale.
+  package fileprivate(set) var changed: [RecordKey] = []
+  /// The groups that the responses have made stale (RFC 9875).
+  package fileprivate(set) var groups: Set<String> = []
+
+  init(key: RecordKey, result: Result<(HTTPResponse, Data), ReactorError>) {
+    self.key = key
+    self.result = result
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+package import HTTPCaching
+import HTTPTypes
+import Synchronization
+
+/// The values that the server has confirmed, for a write that is made from them.
+extension LayerContext {
+  /// Returns the value without pending drafts: from memory, else from persistence. It never asks the
+  /// network.
+  package func confirmed<Model: Sendable>(_ resource: Resource, as type: Model.Type) async -> Model? {
+    for engine in engines(of: type) {
+      if let model = engine.confirmed(resource) { return model.model(as: type) }
+    }
+    let engine = engine(of: type)
+    _ = try? await engine.fetch(resource, .cacheOnly)
+    return engine.confirmed(resource)?.model(as: type)
+  }
+
+  /// Fetches a value from the network, whatever is stored, into memory and persistence.
+  package func refresh<Model: Sendable>(_ resource: Resource, as type: Model.Type) async throws(ReactorError) {
+    _ = try await engine(of: type).fetch(resource, .networkOnly)
+  }
+
+  /// Returns the head of the newest response that memory or persistence has; `nil` if neither has
+  /// one, or a local value has replaced it.
+  package func head(of resource: Resource) async -> Record.Head? {
+    guard let key = try? key(resource) else { return nil }
+    let inMemory = livingMembers.compactMap { $0.head(of: key) }.max { $0.receivedAt < $1.receivedAt }
+    let onDisk = (try? await cache.lookUp(key, for: resource.headers))??.head
+    guard let onDisk else { return inMemory }
+    if onDisk.localModel != nil { return nil }
+    guard let inMemory else { return onDisk }
+    return inMemory.receivedAt > onDisk.receivedAt ? inMemory : onDisk
+  }
+
+  private func engines<Model>(of type: Model.Type) -> [ReactorEngine] {
+    livingMembers.compactMap { $0 as? ReactorEngine }.filter { engine in
+      engine.state.withLock { $0.model } == ObjectIdentifier(type)
+    }
+  }
+
+  private func engine<Model: Sendable>(of type: Model.Type) -> ReactorEngine {
+    if let engine = engines(of: type).first { return engine }
+    // Without a backend there is no outbox, so a flow that fails stands for one.
+    let backend = backend ?? Backend(baseURL: URL(filePath: "/"))
+    return ReactorEngine(ReactorFlow<Model>(layer: self, backend: backend, parser: nil, configuration: configuration))
+  }
+}

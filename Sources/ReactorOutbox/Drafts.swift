@@ -1,0 +1,74 @@
+import Foundation
+public import ReactorCore
+
+/// The drafts of a mutation: the changes that are shown over cached values until the server has
+/// answered.
+///
+/// The closures run without a lock, on the executor of the first reader, and again for each newer
+/// value. They must be quick and without side effects.
+public struct Drafts: Sendable {
+  /// A change of one resource's value.
+  package struct Change: Sendable {
+    package let resource: Resource
+    package let model: any Sendable.Type
+    /// The closure, of type `@Sendable (Model?) -> Model?`.
+    package let body: any Sendable
+    let make: @Sendable (UUID, RecordKey) -> Draft
+  }
+
+  package private(set) var changes: [Change] = []
+
+  package init() {}
+
+  /// Changes the value of a resource. Without a value, the draft applies once there is one.
+  ///
+  /// - Parameters:
+  ///   - type: The model type. Reactors of other types do not show the draft.
+  ///   - resource: The resource whose value changes.
+  ///   - body: The change. Its effect may be there already.
+  public mutating func change<Model: Sendable>(
+    _ type: Model.Type, at resource: Resource, _ body: @escaping @Sendable (inout Model) -> Void
+  ) {
+    replace(type, at: resource) { base in
+      guard var model = base else { return nil }
+      body(&model)
+      return model
+    }
+  }
+
+  /// Replaces the value of a resource, even if there is none.
+  ///
+  /// - Parameters:
+  ///   - type: The model type. Reactors of other types do not show the draft.
+  ///   - resource: The resource whose value changes.
+  ///   - body: Returns the new value; `nil` for none.
+  public mutating func replace<Model: Sendable>(
+    _ type: Model.Type, at resource: Resource, _ body: @escaping @Sendable (Model?) -> Model?
+  ) {
+    changes.append(
+      Change(resource: resource, model: type, body: body) { id, key in Draft(id: id, key: key, of: type, body) })
+  }
+
+  /// Returns the drafts, in the order in which they were added.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` if a resource cannot be requested or is not
+  ///   read-only.
+  func made(of id: UUID, key: (Resource) throws(ReactorError) -> RecordKey) throws(ReactorError) -> [Draft] {
+    var drafts: [Draft] = []
+    for change in changes {
+      guard change.resource.readsOnly else {
+        throw .invalidResource("\(change.resource) is never stored, so nothing can be drafted over it")
+      }
+      drafts.append(change.make(id, try key(change.resource)))
+    }
+    return drafts
+  }
+
+  /// Returns `value` with the drafts for it applied.
+  func applied<Model: Sendable>(to value: Model?, of resource: Resource) -> Model? {
+    changes.reduce(value) { value, change in
+      guard change.resource == resource, let body = change.body as? @Sendable (Model?) -> Model? else { return value }
+      return body(value)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import ReactorCore
+import Synchronization
+
+/// The changes of a store, one after the other. Those that arrive while others are saved are saved
+/// together, in the order of their arrival.
+final class CommitQueue: Sendable {
+  typealias Outcome = Result<[UInt64], any Error>
+
+  /// A change whose place in the order is fixed.
+  struct Ticket: Sendable {
+    fileprivate let work: Work
+    fileprivate let shot = OneShot<Outcome>()
+    /// Called with the numbers once the change is saved, before any later change is.
+    fileprivate let didSave: @Sendable ([UInt64]) -> Void
+  }
+
+  fileprivate enum Work: Sendable {
+    case commit([OutboxChange])
+    case removeAll
+  }
+
+  private struct State {
+    var tickets: [Ticket] = []
+    var isBusy = false
+  }
+
+  private let storage: any OutboxStorage
+  private let scope: Scope
+  private let state = Mutex(State())
+
+  init(_ storage: any OutboxStorage, _ scope: Scope) {
+    self.storage = storage
+    self.scope = scope
+  }
+
+  /// Gives changes their place.
+  func enqueue(_ changes: [OutboxChange], didSave: @escaping @Sendable ([UInt64]) -> Void = { _ in }) -> Ticket {
+    enqueue(Ticket(work: .commit(changes), didSave: didSave))
+  }
+
+  /// Gives the removal of everything its place.
+  func enqueueRemoval(didSave: @escaping @Sendable () -> Void) -> Ticket {
+    enqueue(Ticket(work: .removeAll) { _ in didSave() })
+  }
+
+  private func enqueue(_ ticket: Ticket) -> Ticket {
+    state.withLock { $0.tickets.append(ticket) }
+    return ticket
+  }
+
+  /// Saves a change, and those before it. The caller saves also those that arrive meanwhile, so that
+  /// few tasks are needed.
+  ///
+  /// - Returns: the numbers of the entries that were added or moved.
+  /// - Throws: the error of the store.
+  @discardableResult func save(_ ticket: Ticket) async throws -> [UInt64] {
+    let leads = state.withLock { state in
+      guard !state.isBusy, !ticket.shot.isSettled else { return false }
+      state.isBusy = true
+      return true
+    }
+    if leads { await saveAll() }
+    return try await ticket.shot.value.get()
+  }
+
+  private func saveAll() async {
+    while true {
+      let batch = state.withLock { state -> [Ticket] in
+        let batch = Self.batch(&state.tickets)
+        if batch.isEmpty { state.isBusy = false }
+        return batch
+      }
+      guard !batch.isEmpty else { return }
+      await save(batch)
+    }
+  }
+
+  /// Removes the tickets from the front that are saved together.
+  private static func batch(_ tickets: inout [Ticket]) -> [Ticket] {
+    guard case .commit? = tickets.first?.work else {
+      defer { tickets = Array(tickets.dropFirst()) }
+      return Array(tickets.prefix(1))
+    }
+    let batch = tickets.prefix { if case .commit = $0.work { true } else { false } }
+    tickets.removeFirst(batch.count)
+    return Array(batch)
+  }
+
+  private func save(_ batch: [Ticket]) async {
+    if batch.count > 1, let numbers = try? await perform(.commit(batch.flatMap(\.changes))) {
+      var rest = numbers[...]
+      for ticket in batch {
+        settle(ticket, .success(Array(rest.prefix(ticket.numbered))))
+        rest = rest.dropFirst(ticket.numbered)
+      }
+      return
+    }
+    // Alone, or one after the other, so that what one of them cannot do does not keep the others.
+    for ticket in batch {
+      do { settle(ticket, .success(try await perform(ticket.work))) } catch { settle(ticket, .failure(error)) }
+    }
+  }
+
+  private func perform(_ work: Work) async throws -> [UInt64] {
+    switch work {
+    case .commit(let changes): return try await storage.commit(changes, in: scope)
+    case .removeAll:
+      try await storage.removeAll(in: scope)
+      return []
+    }
+  }
+
+  private func settle(_ ticket: Ticket, _ outcome: Outcome) {
+    if case .success(let numbers) = outcome { ticket.didSave(numbers) }
+    ticket.shot.settle(outcome)
+  }
+}
+
+extension CommitQueue.Ticket {
+  fileprivate var changes: [OutboxChange] {
+    if case .commit(let changes) = work { changes } else { [] }
+  }
+
+  /// The count of numbers that the store returns for the changes.
+  fileprivate var numbered: Int {
+    changes.count { change in
+      switch change {
+      case .add, .move: true
+      default: false
+      }
+    }
+  }
+}

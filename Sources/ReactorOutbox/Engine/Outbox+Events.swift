@@ -1,0 +1,64 @@
+import Foundation
+import HTTPCaching
+import HTTPTypes
+import ReactorCore
+
+/// The events of an outbox.
+extension Outbox {
+  func emit(_ entry: OutboxEntry?, _ step: ReactorEvent.OutboxStep, _ layer: LayerContext) {
+    emit(entry?.id ?? process, key: entry?.request?.key(in: layer), step, layer, name: entry?.name)
+  }
+
+  func emit(
+    _ id: UUID, key: RecordKey?, _ step: ReactorEvent.OutboxStep, _ layer: LayerContext, name: String? = nil
+  ) {
+    layer.report(.outbox(id, step), of: key, model: name ?? "Outbox")
+  }
+
+  func emit(_ ended: Ended, _ layer: LayerContext) {
+    emit(ended.entry, ended.step, layer)
+  }
+}
+
+extension Ended {
+  fileprivate var step: ReactorEvent.OutboxStep {
+    switch consequence {
+    case .again, .signIn: return .postponed(entry.outcome?.reason ?? "")
+    case .rebase: return .conflicted(isRebased: true)
+    case .asks: return .conflicted(isRebased: false)
+    case .ended: break
+    }
+    switch entry.state {
+    case .accepted: return .accepted
+    case .unresolved: return .unresolved
+    case .waiting, .sending, .unknown, .conflicted, .refused: return .refused(error ?? .cancelled)
+    }
+  }
+}
+
+extension FrozenRequest {
+  var hasIfMatch: Bool { fields.contains { $0.name.lowercased() == "if-match" } }
+
+  /// Returns the key of the URL's records.
+  func key(in layer: LayerContext) -> RecordKey {
+    layer.key(ofURL: url)
+  }
+
+  /// Returns the message to send; `nil` if the method or the URL is invalid.
+  func message(_ key: String?, _ configuration: OutboxConfiguration) -> HTTPRequest? {
+    // The target is sent as it was frozen: `URL` would encode some characters anew.
+    guard let method = HTTPRequest.Method(method), let colon = url.range(of: "://") else { return nil }
+    let rest = url[colon.upperBound...]
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    let target = rest[authority.endIndex...]
+    var message = HTTPRequest(
+      method: method, scheme: String(url[..<colon.lowerBound]), authority: String(authority),
+      path: target.hasPrefix("/") ? String(target) : "/\(target)")
+    for field in fields {
+      guard let name = HTTPField.Name(field.name) else { continue }
+      message.headerFields.append(HTTPField(name: name, value: field.value))
+    }
+    if isKeyed, let key { message.headerFields[configuration.idempotencyField] = key }
+    return message
+  }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import ReactorCore
+
+/// The beginning of lanes, and the waits between.
+extension Outbox {
+  func conditions(_ layer: LayerContext) -> OutboxQueue.Conditions {
+    OutboxQueue.Conditions(now: layer.configuration.now(), isReachable: layer.isReachable(layer.configuration))
+  }
+
+  /// Begins every lane that can send; with `lane`, that one alone.
+  func pump(_ lane: String? = nil) {
+    guard let layer else { return }
+    if withState({ state in
+      if case .failed = state.reading { return state.timer == nil }
+      return false
+    }) {
+      return rereadLater(layer)
+    }
+    let conditions = conditions(layer)
+    let limit = max(1, configuration.concurrentLanes)
+    let (begun, wake) = withState { state in
+      guard case .read = state.reading, !state.isStopped, configuration.sendsByItself || state.drains > 0 else { return ([String](), Date?.none) }
+      var begun: [String] = []
+      var wake: Date?
+      for name in lane.map({ [$0] }) ?? state.queue.laneNames where !state.running.contains(name) {
+        switch state.queue.turn(of: name, conditions) {
+        case .send:
+          if state.running.count < limit {
+            state.running.insert(name)
+            begun.append(name)
+          } else {
+            state.starved.append(name)
+          }
+        case .wait(let until): wake = [wake, until].compactMap(\.self).min()
+        case .busy, .empty: break
+        }
+      }
+      return (begun, wake)
+    }
+    for name in begun { begin(name, layer) }
+    if let wake { wakeUp(at: wake, conditions.now, layer) }
+    watchReachability(layer, if: !conditions.isReachable)
+    if begun.isEmpty { changed() }
+  }
+
+  private func begin(_ lane: String, _ layer: LayerContext) {
+    _ = spawnApart(on: layer.configuration.taskExecutor) { await self.run(lane, layer) }
+  }
+
+  /// Sends the entries of a lane, until it stands still.
+  private func run(_ lane: String, _ layer: LayerContext) async {
+    let keys = withState { state -> Set<RecordKey> in
+      var expected = ExpectedKeys()
+      for id in state.queue.entries(in: lane) { _ = expected.add(state.items[id]?.keys ?? []) }
+      state.expected[lane] = expected
+      return expected.all
+    }
+    if !keys.isEmpty { layer.expectSending(keys) }
+    while let id = next(in: lane, layer) { await process(id, layer) }
+    stop(lane, layer)
+  }
+
+  /// Returns the next entry of a lane to send, which is active from then on.
+  private func next(in lane: String, _ layer: LayerContext) -> UUID? {
+    let conditions = conditions(layer)
+    return withState { state in
+      guard !state.isStopped, case .send(let id) = state.queue.turn(of: lane, conditions) else { return nil }
+      state.queue.begin(id)
+      return id
+    }
+  }
+
+  private func stop(_ lane: String, _ layer: LayerContext) {
+    let (keys, starved) = withState { state -> (Set<RecordKey>, [String]) in
+      state.running.remove(lane)
+      let starved = state.starved
+      state.starved = []
+      return (state.expected.removeValue(forKey: lane)?.all ?? [], starved)
+    }
+    if !keys.isEmpty { layer.cancelSending(keys) }
+    changed()
+    // Its own lane too: something may have changed after it was found to stand still.
+    for name in Set(starved + [lane]).sorted() { pump(name) }
+  }
+}
+
+/// The waits.
+extension Outbox {
+  /// Looks again at `date`, on the configuration's clock.
+  private func wakeUp(at date: Date, _ now: Date, _ layer: LayerContext) {
+    let task = TaskHandle(priority: nil)
+    let old = withState { state -> TaskHandle? in
+      guard state.timer.map({ date < $0.date }) ?? true else { return task }
+      defer { state.timer = (date, task) }
+      return state.timer?.task
+    }
+    guard old !== task else { return }
+    old?.cancel()
+    let clock = layer.configuration.clock
+    let wait = Duration.seconds(min(max(0, date.timeIntervalSince(now)), 86_400))
+    task.attach(
+      spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
+        do { try await clock.sleep(for: wait) } catch { return }
+        guard let self else { return }
+        withState { if $0.timer?.task === task { $0.timer = nil } }
+        pump()
+      })
+  }
+
+  /// Reads the store again after a while.
+  private func rereadLater(_ layer: LayerContext) {
+    let task = TaskHandle(priority: nil)
+    let now = layer.configuration.now()
+    withState { $0.timer = (now + 5, task) }
+    let clock = layer.configuration.clock
+    task.attach(
+      spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
+        do { try await clock.sleep(for: .seconds(5)) } catch { return }
+        guard let self else { return }
+        withState { if $0.timer?.task === task { $0.timer = nil } }
+        read()
+      })
+  }
+
+  /// Follows connectivity while something waits for it.
+  private func watchReachability(_ layer: LayerContext, if isNeeded: Bool) {
+    guard isNeeded, let reachability = layer.reachability else { return }
+    let task = TaskHandle(priority: nil)
+    let begins = withState { state in
+      guard state.watcher == nil, !state.queue.laneNames.isEmpty else { return false }
+      state.watcher = task
+      return true
+    }
+    guard begins else { return }
+    task.attach(
+      spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
+        for await isReachable in reachability.changes where isReachable { break }
+        guard let self else { return }
+        withState { if $0.watcher === task { $0.watcher = nil } }
+        wentOnline()
+      })
+  }
+
+  /// Notifies the observers of the entries.
+  func changed() {
+    for waiter in withState({ $0.change() }) { waiter.settle(()) }
+  }
+}
+
+/// Draining.
+extension Outbox {
+  func draining(_ duration: Duration) async -> Int {
+    guard let layer else { return 0 }
+    let end = layer.configuration.now() + min(duration.inSeconds, 86_400 * 365)
+    withState { $0.drains += 1 }
+    defer { withState { $0.drains -= 1 } }
+    let clock = layer.configuration.clock
+    let deadline = TaskHandle(priority: nil)
+    let isOver = OneShot<Void>()
+    deadline.attach(
+      spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
+        try? await clock.sleep(for: min(duration, .seconds(86_400 * 365)))
+        isOver.settle(())
+        self?.changed()
+      })
+    await withTaskCancellationHandler {
+      await ready()
+      pump()
+      while !isOver.isSettled, !Task.isCancelled, await waitForProgress(until: end, layer) {}
+    } onCancel: {
+      deadline.cancel()
+    }
+    deadline.cancel()
+    return withState { state in state.queue.entries.values.count(where: \.isInLane) }
+  }
+
+  /// Waits for the next change.
+  ///
+  /// - Returns: `false` if nothing more can be sent until `end`.
+  private func waitForProgress(until end: Date, _ layer: LayerContext) async -> Bool {
+    let conditions = conditions(layer)
+    let (canGo, shot) = withState { state -> (Bool, OneShot<Void>) in
+      let shot = state.addWaiter()
+      guard state.running.isEmpty else { return (true, shot) }
+      let canGo = state.queue.laneNames.contains { name in
+        switch state.queue.turn(of: name, conditions) {
+        case .send, .busy: true
+        case .wait(let until): until.map { $0 <= end } ?? false
+        case .empty: false
+        }
+      }
+      return (canGo, shot)
+    }
+    if canGo { await shot.value }
+    return canGo
+  }
+}

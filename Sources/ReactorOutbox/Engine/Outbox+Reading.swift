@@ -1,0 +1,181 @@
+import Foundation
+import HTTPCaching
+import ReactorCore
+
+/// The entries that an earlier process has left, and the removal of everything.
+extension Outbox: LayerAttachment {
+  package var isReady: Bool { withState(\.isReady) }
+
+  package func ready() async {
+    await withCheckedContinuation { continuation in
+      let isReady = withState { state in
+        if !state.isReady { state.readyWaiters.append(continuation) }
+        return state.isReady
+      }
+      if isReady { continuation.resume() }
+    }
+  }
+
+  /// Begins to read the store, unless it is read or being read.
+  func read() {
+    guard let layer else { return }
+    let begins = withState { state in
+      switch state.reading {
+      case .read, .reading: return false
+      case .unread, .failed:
+        // A failure leaves flights free, and so does the next attempt.
+        state.reading = state.isReady ? .failed : .reading
+        return true
+      }
+    }
+    guard begins else { return pump() }
+    _ = spawnApart(on: layer.configuration.taskExecutor) { [weak self] in await self?.reading(layer) }
+  }
+
+  private func reading(_ layer: LayerContext) async {
+    do {
+      let contents = try await configuration.storage.contents(of: scope)
+      await restore(contents, layer)
+      finishReading(.read)
+    } catch {
+      emit(nil, .storeFailed(.persistence(error)), layer)
+      finishReading(.failed)
+    }
+    changed()
+    pump()
+  }
+
+  private func finishReading(_ reading: OutboxState.Reading) {
+    let waiters = withState { state in
+      state.reading = reading
+      defer { state.readyWaiters = [] }
+      return state.readyWaiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Adds the entries of the store that are not known yet, and shows their drafts.
+  private func restore(_ contents: OutboxContents, _ layer: LayerContext) async {
+    for reason in contents.setAside { emit(nil, .unreadable(reason), layer) }
+    withState { $0.identities.merge(contents.identities) { $1 } }
+    let types = Dictionary(configuration.mutations.map { ($0.name, $0) }) { first, _ in first }
+    let now = layer.configuration.now()
+    var old: [OutboxChange] = []
+    for stored in contents.entries {
+      switch Restored(stored, types, contents.identities) {
+      case .unreadable(let unreadable):
+        withState { $0.unreadable[stored.id] = unreadable }
+        emit(unreadable.entry, .unreadable(unreadable.reason), layer)
+      case .readable(let entry, let box):
+        guard entry.isOver(at: now) else {
+          restore(entry, box, contents, layer)
+          continue
+        }
+        old.append(.remove(entry.id))
+      }
+    }
+    if !old.isEmpty { _ = try? await commits.save(commits.enqueue(old)) }
+  }
+
+  private func restore(_ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ layer: LayerContext) {
+    guard withState({ $0.queue.entries[entry.id] == nil }) else { return }
+    var entry = entry
+    let now = layer.configuration.now()
+    let lease = contents.leases[entry.id].flatMap { $0.process != process && $0.until > now ? $0 : nil }
+    if lease == nil { entry.abandon() }
+    var item = OutboxState.Item(mutation: box)
+    if entry.isInLane || entry.state == .accepted {
+      do { item.drafts = try box.drafts.made(of: entry.id, key: layer.key) } catch { item.drafts = [] }
+    }
+    layer.show(item.drafts, at: layer.reserveDraftPlaces(item.drafts.count, isRestored: true))
+    if entry.state == .accepted { layer.accept(item.drafts) }
+    withState { state in
+      if entry.state == .accepted { state.accepted.append(entry.id) }
+      // Accepted drafts are the layer's now.
+      if entry.state == .accepted { item.drafts = [] }
+      _ = state.insert(entry, item)
+      if lease != nil { state.queue.deferLease(entry.id, until: now + Self.poll.inSeconds) }
+    }
+  }
+
+  package func wentOnline() {
+    withState { $0.queue.forgetUnsentBackoff() }
+    changed()
+    pump()
+  }
+
+  /// Continues after a 401: the user has signed in.
+  func signedIn() {
+    withState { $0.queue.needsSignIn = false }
+    changed()
+    pump()
+  }
+
+  package func willRemoveAll() {
+    let tasks = withState { state in
+      state.epoch += 1
+      return state.items.values.compactMap(\.sending)
+    }
+    for task in tasks { task.cancel() }
+  }
+
+  package func removeAll() async throws {
+    let ticket = commits.enqueueRemoval { self.forgetAll() }
+    try await commits.save(ticket)
+  }
+
+  private func forgetAll() {
+    let (items, effects, ids) = withState { state in
+      state.epoch += 1
+      let ids = Array(state.items.keys)
+      var effects: [LaneEffect] = []
+      let items = ids.compactMap { id in
+        let (item, effect) = state.remove(id)
+        effects.append(effect)
+        return item
+      }
+      state.unreadable = [:]
+      state.accepted = []
+      state.identities = [:]
+      state.queue.identities = TemporaryIDs()
+      state.queue.needsSignIn = false
+      return (items, effects, ids)
+    }
+    tags.removeAll()
+    guard let layer else { return }
+    for effect in effects { effect.perform(in: layer) }
+    for item in items {
+      item.sending?.cancel()
+      layer.withdraw(item.drafts)
+      item.result?.settle(.failure(.cancelled))
+    }
+    for id in ids { emit(id, key: nil, .discarded, layer) }
+    changed()
+  }
+}
+
+/// An entry of the store, as far as this program can read it.
+private enum Restored {
+  case readable(OutboxEntry, MutationBox)
+  case unreadable(OutboxState.Unreadable)
+
+  init(_ stored: StoredEntry, _ types: [String: any Mutation.Type], _ identities: [String: Data]) {
+    var entry: OutboxEntry
+    do { entry = try OutboxEntry(decoding: stored) } catch {
+      self = .unreadable(OutboxState.Unreadable(stored: stored, reason: "\(error)"))
+      return
+    }
+    if let rewritten = TemporaryIDs.rewritten(entry.arguments, identities) { entry.arguments = rewritten }
+    do { self = .readable(entry, try MutationBox(entry, types: types)) } catch {
+      self = .unreadable(OutboxState.Unreadable(stored: stored, entry: entry, reason: "\(error)"))
+    }
+  }
+}
+
+extension OutboxEntry {
+  /// A Boolean value that indicates whether an accepted entry is no longer needed for its drafts.
+  func isOver(at now: Date) -> Bool {
+    guard state == .accepted else { return false }
+    return endedAt.map { !(0..<Outbox.keepsAccepted.inSeconds).contains(now.timeIntervalSince($0)) } ?? true
+  }
+}

@@ -1,0 +1,278 @@
+import Foundation
+import HTTPCaching
+import HTTPTypes
+import ReactorCore
+
+/// One attempt of an entry: lease, request, saved, sent.
+extension Outbox {
+  /// Prepares and sends an entry, whose lane waits for it.
+  func process(_ id: UUID, _ layer: LayerContext) async {
+    defer { withState { $0.queue.end(id) } }
+    let epoch = withState(\.epoch)
+    guard let entry = await claim(id, layer) else { return }
+    if configuration.storage is MemoryOutboxStorage { return await attempt(entry, epoch: epoch, layer) }
+    await withTaskGroup { group in
+      group.addTask { await self.renewLease(of: id, layer) }
+      await attempt(entry, epoch: epoch, layer)
+      group.cancelAll()
+    }
+  }
+
+  /// Leases an entry, and returns it as it is stored; `nil` if it cannot be sent now.
+  private func claim(_ id: UUID, _ layer: LayerContext) async -> OutboxEntry? {
+    let now = layer.configuration.now()
+    let stored: StoredEntry?
+    do {
+      stored = try await configuration.storage.claim(
+        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
+    } catch {
+      postpone(id, after: .persistence(error), layer)
+      return nil
+    }
+    guard let stored else {
+      await missed(id, layer)
+      return nil
+    }
+    guard var entry = try? OutboxEntry(decoding: stored) else {
+      setAside(stored, "it was changed by another process, and cannot be read", layer)
+      return nil
+    }
+    entry.abandon()
+    if !entry.isInLane {
+      // Another process has ended it.
+      await endedElsewhere(entry, layer)
+      return nil
+    }
+    withState { state in _ = state.update(entry) }
+    return entry
+  }
+
+  /// Looks at the store: another process has leased the entry, or has ended it.
+  private func missed(_ id: UUID, _ layer: LayerContext) async {
+    let now = layer.configuration.now()
+    withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
+    guard let contents = try? await configuration.storage.contents(of: scope),
+      !contents.entries.contains(where: { $0.id == id })
+    else { return }
+    let (item, effect) = withState { $0.remove(id) }
+    effect.perform(in: layer)
+    guard let item else { return }
+    // It may have been accepted.
+    layer.accept(item.drafts)
+    await layer.invalidate(item.drafts.map(\.key), groups: [])
+    item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
+    changed()
+  }
+
+  private func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
+    try? await configuration.storage.release(entry.id, in: scope, by: process)
+    let (item, effect) = withState { state -> (OutboxState.Item?, LaneEffect) in
+      let item = state.items[entry.id]
+      return (item, state.update(entry))
+    }
+    effect.perform(in: layer)
+    if let item {
+      if entry.state == .accepted { layer.accept(item.drafts) } else { layer.withdraw(item.drafts) }
+      await layer.invalidate(item.drafts.map(\.key), groups: [])
+      item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
+    }
+    changed()
+  }
+
+  /// Keeps the lease while the entry is sent.
+  private func renewLease(of id: UUID, _ layer: LayerContext) async {
+    while !Task.isCancelled {
+      do { try await layer.configuration.clock.sleep(for: Self.lease / 3) } catch { return }
+      let now = layer.configuration.now()
+      _ = try? await configuration.storage.claim(
+        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
+    }
+  }
+
+  /// Leaves an entry in its lane, and tries again after a while: the store has failed.
+  func postpone(_ id: UUID, after error: ReactorError, _ layer: LayerContext) {
+    let now = layer.configuration.now()
+    withState { $0.queue.deferLease(id, until: now + 5) }
+    emit(id, key: nil, .storeFailed(error), layer)
+  }
+
+  private func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
+    let (item, effect) = withState { state in
+      let removed = state.remove(stored.id)
+      state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason)
+      return removed
+    }
+    effect.perform(in: layer)
+    layer.withdraw(item?.drafts ?? [])
+    item?.result?.settle(.failure(.network(MutationError.endedElsewhere)))
+    emit(stored.id, key: nil, .unreadable(reason), layer)
+    changed()
+  }
+}
+
+extension Outbox {
+  /// Makes the request, saves it, and sends it.
+  private func attempt(_ claimed: OutboxEntry, epoch: Int, _ layer: LayerContext) async {
+    var entry = claimed
+    guard let item = withState({ $0.items[entry.id] }) else { return }
+    let limits = limits(item.mutation)
+    switch entry.beginning(at: layer.configuration.now(), limits) {
+    case .send: break
+    case .expired: return await refuse(&entry, .network(MutationError.expired), layer)
+    case .unresolved:
+      _ = entry.end(as: .unresolved, at: layer.configuration.now())
+      return await settle(Ended(entry: entry, consequence: .ended, sent: nil, error: nil), layer)
+    }
+    guard await freeze(&entry, item, limits, layer) else { return }
+    guard let request = entry.request, let message = request.message(entry.idempotencyKey, configuration) else {
+      return await refuse(&entry, .invalidResource("the saved request cannot be sent"), layer)
+    }
+    entry.begin(at: layer.configuration.now())
+    guard await save(entry, layer) else { return }
+    let keys = item.keys.union([request.key(in: layer)])
+    layer.expectSending(keys)
+    await layer.beginSending(keys)
+    defer { layer.endSending(keys) }
+    guard let sent = await send(message, request.body, of: entry, epoch: epoch, layer) else {
+      return await takenBack(entry, layer)
+    }
+    guard withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) else { return }
+    await end(&entry, sent, limits, layer)
+  }
+
+  func limits(_ mutation: MutationBox) -> OutboxEntry.Limits {
+    OutboxEntry.Limits(
+      retry: configuration.retry, onConflict: mutation.onConflict, maximumAge: configuration.maximumAge,
+      newKey: { [configuration] in configuration.makeID().uuidString })
+  }
+
+  /// Returns a random position of a wait, in 0...1.
+  func nextRandom() -> Double {
+    var generator = random
+    return Double.random(in: 0...1, using: &generator)
+  }
+
+  /// Saves a new state of an entry that is sent next.
+  private func save(_ entry: OutboxEntry, _ layer: LayerContext) async -> Bool {
+    do {
+      let bytes = try encoded(entry, layer)
+      try await commits.save(
+        commits.enqueue([.update(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))]) { _ in
+          self.withState { state in if state.items[entry.id] != nil { _ = state.update(entry) } }
+        })
+      return true
+    } catch let error as ReactorError {
+      var entry = entry
+      await refuse(&entry, error, layer)
+    } catch {
+      postpone(entry.id, after: .persistence(error), layer)
+    }
+    return false
+  }
+
+  /// Sends a request in a task of its own, which a removal of everything cancels.
+  ///
+  /// - Returns: `nil` if the entry was withdrawn or removed before.
+  private func send(
+    _ request: HTTPRequest, _ body: Data?, of entry: OutboxEntry, epoch: Int, _ layer: LayerContext
+  ) async -> SentRequest? {
+    let task = TaskHandle(priority: nil)
+    let isWanted = withState { state in
+      guard state.epoch == epoch, state.items[entry.id]?.isWithdrawn == false else { return false }
+      state.items[entry.id]?.sending = task
+      return true
+    }
+    guard isWanted else { return nil }
+    emit(entry, .sending(attempt: entry.attempts), layer)
+    changed()
+    let shot = OneShot<SentRequest>()
+    task.attach(
+      spawn(on: layer.configuration.taskExecutor) { shot.settle(await layer.send(request, body: body)) })
+    let sent = await shot.value
+    withState { $0.items[entry.id]?.sending = nil }
+    return sent
+  }
+
+  /// Cancels the requests that are being sent, and waits until their entries are saved. Nothing is
+  /// sent after that.
+  package func stop() async {
+    let tasks = withState { state in
+      state.isStopped = true
+      return state.items.values.compactMap(\.sending)
+    }
+    for task in tasks { task.cancel() }
+    while true {
+      let shot = withState { $0.running.isEmpty ? nil : $0.addWaiter() }
+      guard let shot else { return }
+      await shot.value
+    }
+  }
+}
+
+/// The request of an entry.
+extension Outbox {
+  /// Makes the request of an entry, unless it is made already.
+  ///
+  /// - Returns: `false` if there is none, and the entry was refused or postponed.
+  private func freeze(
+    _ entry: inout OutboxEntry, _ item: OutboxState.Item, _ limits: OutboxEntry.Limits, _ layer: LayerContext
+  ) async -> Bool {
+    guard entry.request == nil else { return true }
+    let known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
+    do {
+      if item.needsRefresh { try await item.known?.refresh() }
+      let resource = try await item.mutation.value.request(known)
+      let request = try frozen(resource, layer)
+      entry.request = request
+      if request.isKeyed {
+        entry.idempotencyKey = entry.idempotencyKey ?? resource.idempotencyKey ?? configuration.makeID().uuidString
+      }
+    } catch {
+      await unmade(&entry, ReactorError(error, wrap: ReactorError.network), limits, layer)
+      return false
+    }
+    let id = entry.id
+    withState { state in
+      state.items[id]?.known = known
+      state.items[id]?.needsRefresh = false
+    }
+    return true
+  }
+
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for a request that only reads, or that holds a
+  ///   secret.
+  private func frozen(_ resource: Resource, _ layer: LayerContext) throws(ReactorError) -> FrozenRequest {
+    guard let backend = layer.backend else { throw .invalidResource("a flow of closures has no backend to send to") }
+    guard !resource.readsOnly else {
+      throw .invalidResource("\(resource) only reads; set isReadOnly to false if it changes something")
+    }
+    let message = try backend.request(for: resource)
+    var fields = message.headerFields
+    fields[configuration.idempotencyField] = nil
+    fields[.idempotencyKey] = nil
+    var request = FrozenRequest(
+      method: message.method.rawValue, url: message.absoluteURL,
+      fields: fields.map { FrozenRequest.Field(name: $0.name.rawName, value: $0.value) }, body: resource.body)
+    if let secret = request.secret(names: layer.configuration.secretQueryItems) {
+      throw .invalidResource(
+        "the request holds a secret, \(secret); a middleware of the backend adds credentials when it is sent")
+    }
+    request.isKeyed = isKeyed(request, window: configuration.idempotencyWindow)
+    return request
+  }
+
+  /// Handles a request that could not be made.
+  private func unmade(
+    _ entry: inout OutboxEntry, _ error: ReactorError, _ limits: OutboxEntry.Limits, _ layer: LayerContext
+  ) async {
+    switch SendOutcome(.failure(error), of: SendOutcome.Attempt(), now: layer.configuration.now()) {
+    case .unsent, .unknown, .signIn:
+      entry.begin(at: layer.configuration.now())
+      let consequence = entry.end(
+        .unsent, status: nil, reason: error.reason, at: layer.configuration.now(), limits,
+        random: nextRandom())
+      await settle(Ended(entry: entry, consequence: consequence, sent: nil, error: error), layer)
+    default: await refuse(&entry, error, layer)
+    }
+  }
+}

@@ -1,0 +1,218 @@
+import Foundation
+import HTTPCaching
+import HTTPTypes
+import ReactorCore
+
+/// Everything of an outbox that its lock guards.
+struct OutboxState: Sendable {
+  /// The parts of an entry that are not saved.
+  struct Item: Sendable {
+    var mutation: MutationBox
+    var drafts: [Draft] = []
+    var result: SubmissionResult?
+    /// The values that the latest request was made from.
+    var known: Known?
+    /// A Boolean value that indicates whether they are fetched anew before the next request.
+    var needsRefresh = false
+    /// The task that sends the request; `nil` while no byte of an attempt may have left.
+    var sending: TaskHandle?
+    var isWithdrawn = false
+    var conflict: Outbox.Entry.Conflict?
+    /// The error of the refusal, in this process.
+    var error: ReactorError?
+
+    /// The keys whose requests wait while the entry is sent.
+    var keys: Set<RecordKey> { Set(drafts.map(\.key)) }
+  }
+
+  /// An entry that this program cannot read.
+  struct Unreadable: Sendable {
+    var stored: StoredEntry
+    /// The entry, if only its mutation cannot be read.
+    var entry: OutboxEntry?
+    var reason: String
+  }
+
+  enum Reading: Sendable {
+    case unread, reading, read
+    /// The store has failed. It is read again before anything is sent.
+    case failed
+  }
+
+  var queue = OutboxQueue()
+  var items: [UUID: Item] = [:]
+  var unreadable: [UUID: Unreadable] = [:]
+  /// The accepted entries that are kept for their drafts, the oldest first.
+  var accepted: [UUID] = []
+  /// The ids that the server has given, as JSON.
+  var identities: [String: Data] = [:]
+  var reading: Reading
+  var readyWaiters: [CheckedContinuation<Void, Never>] = []
+  /// The lanes that send.
+  var running: Set<String> = []
+  /// The lanes that could send, and wait for one that runs to stand still.
+  var starved: [String] = []
+  var expected: [String: ExpectedKeys] = [:]
+  var timer: (date: Date, task: TaskHandle)?
+  var watcher: TaskHandle?
+  /// The count of removals of everything. Work that began under an earlier count is dropped.
+  var epoch = 0
+  var isStopped = false
+  /// The count of drains under way.
+  var drains = 0
+  /// The count of changes, by which a reader of the entries knows whether it has the latest.
+  private(set) var version: UInt64 = 0
+  private var waiters: [OneShot<Void>] = []
+
+  init(isRead: Bool) { reading = isRead ? .read : .unread }
+
+  var isReady: Bool {
+    switch reading {
+    case .read, .failed: true
+    case .unread, .reading: false
+    }
+  }
+
+  /// Adds a waiter for the next change.
+  mutating func addWaiter() -> OneShot<Void> {
+    let shot = OneShot<Void>()
+    waiters.append(shot)
+    return shot
+  }
+
+  mutating func removeWaiter(_ shot: OneShot<Void>) { waiters.removeAll { $0 === shot } }
+
+  /// Counts a change, and returns those that wait for it.
+  mutating func change() -> [OneShot<Void>] {
+    version += 1
+    defer { waiters = [] }
+    return waiters
+  }
+
+  /// Adds an entry that is saved.
+  mutating func insert(_ entry: OutboxEntry, _ item: Item) -> LaneEffect {
+    queue.put(entry)
+    items[entry.id] = item
+    guard entry.isInLane, running.contains(entry.lane) else { return LaneEffect() }
+    return LaneEffect(expect: expected[entry.lane, default: ExpectedKeys()].add(item.keys))
+  }
+
+  /// Replaces an entry whose new state is saved.
+  mutating func update(_ entry: OutboxEntry) -> LaneEffect {
+    let wasInLane = queue.entries[entry.id]?.isInLane == true
+    queue.put(entry)
+    guard wasInLane, !entry.isInLane else { return LaneEffect() }
+    return leave(entry)
+  }
+
+  /// Removes an entry that is no longer stored.
+  mutating func remove(_ id: UUID) -> (item: Item?, effect: LaneEffect) {
+    unreadable[id] = nil
+    let entry = queue.entries[id]
+    queue.remove(id)
+    let item = items[id]
+    let effect = entry.map { $0.isInLane ? leave($0) : LaneEffect() } ?? LaneEffect()
+    items[id] = nil
+    return (item, effect)
+  }
+
+  private mutating func leave(_ entry: OutboxEntry) -> LaneEffect {
+    guard let keys = items[entry.id]?.keys else { return LaneEffect() }
+    return LaneEffect(cancel: expected[entry.lane]?.remove(keys) ?? [])
+  }
+
+  /// Returns the entries for the program.
+  func list(_ conditions: OutboxQueue.Conditions, secretNames: Set<String>) -> [Outbox.Entry] {
+    var list: [(number: UInt64, entry: Outbox.Entry)] = []
+    for entry in queue.entries.values where entry.state != .accepted {
+      list.append((entry.number, Outbox.Entry(entry, items[entry.id], queue, conditions, secretNames)))
+    }
+    for unreadable in unreadable.values { list.append((unreadable.stored.number, Outbox.Entry(unreadable))) }
+    return list.sorted { $0.number < $1.number }.map(\.entry)
+  }
+}
+
+/// The keys to announce to the layer, or to take back, after a change of a lane.
+struct LaneEffect: Sendable {
+  var expect: Set<RecordKey> = []
+  var cancel: Set<RecordKey> = []
+
+  func perform(in layer: LayerContext) {
+    if !expect.isEmpty { layer.expectSending(expect) }
+    if !cancel.isEmpty { layer.cancelSending(cancel) }
+  }
+}
+
+/// The keys that the entries of a moving lane draft over: requests that only streams wait for go
+/// after the last of them.
+struct ExpectedKeys: Sendable {
+  private var counts: [RecordKey: Int] = [:]
+
+  var all: Set<RecordKey> { Set(counts.keys) }
+
+  /// Adds the keys of an entry, and returns those that are new.
+  mutating func add(_ keys: Set<RecordKey>) -> Set<RecordKey> {
+    keys.filter { key in
+      counts[key, default: 0] += 1
+      return counts[key] == 1
+    }
+  }
+
+  /// Removes the keys of an entry, and returns those that no other has.
+  mutating func remove(_ keys: Set<RecordKey>) -> Set<RecordKey> {
+    keys.filter { key in
+      guard let count = counts[key] else { return false }
+      counts[key] = count == 1 ? nil : count - 1
+      return count == 1
+    }
+  }
+}
+
+extension Outbox.Entry {
+  init(
+    _ entry: OutboxEntry, _ item: OutboxState.Item?, _ queue: OutboxQueue, _ conditions: OutboxQueue.Conditions,
+    _ secretNames: Set<String>
+  ) {
+    id = entry.id
+    name = entry.name
+    lane = Lane(rawValue: entry.lane)
+    mutation = item.flatMap { $0.mutation.keepsRequest ? nil : $0.mutation.value }
+    submittedAt = entry.submittedAt
+    attempts = entry.attempts
+    method = entry.request.flatMap { HTTPRequest.Method($0.method) }
+    url = entry.request.map { SecretQuery.redact(text: $0.url, isURL: true, with: "…") }
+    status = entry.outcome?.status
+    let reason = queue.reason(of: entry.id, conditions)
+    state =
+      switch entry.state {
+      case .conflicted:
+        .conflicted(
+          item?.conflict ?? Conflict(status: entry.outcome?.status ?? 412, response: nil, body: nil))
+      case .refused: .refused(item?.error ?? Self.error(of: entry))
+      case .unresolved: .unresolved
+      case .unknown: reason.map(State.unknown) ?? .sending
+      case .waiting, .accepted: reason.map(State.waiting) ?? .sending
+      case .sending: .sending
+      }
+  }
+
+  init(_ unreadable: OutboxState.Unreadable) {
+    id = unreadable.stored.id
+    name = unreadable.entry?.name ?? ""
+    lane = Lane(rawValue: unreadable.stored.lane)
+    mutation = nil
+    submittedAt = unreadable.entry?.submittedAt ?? .distantPast
+    attempts = unreadable.entry?.attempts ?? 0
+    method = unreadable.entry?.request.flatMap { HTTPRequest.Method($0.method) }
+    url = unreadable.entry?.request.map { SecretQuery.redact(text: $0.url, isURL: true, with: "…") }
+    status = unreadable.entry?.outcome?.status
+    state = .unreadable(unreadable.reason)
+  }
+
+  /// Returns the error of a refusal of which only the saved part is known.
+  private static func error(of entry: OutboxEntry) -> ReactorError {
+    guard let outcome = entry.outcome else { return .network(MutationError.expired) }
+    guard let status = outcome.status else { return .invalidResource(outcome.reason) }
+    return .server(HTTPResponse(status: HTTPResponse.Status(code: status)), body: Data())
+  }
+}

@@ -1,0 +1,122 @@
+import FastJSON
+import Foundation
+import HTTPTypes
+import ReactorCore
+import Synchronization
+
+/// A mutation of any type.
+struct MutationBox: Sendable {
+  let value: any Mutation
+  /// A Boolean value that indicates whether the request cannot be made anew.
+  var keepsRequest: Bool { value is RequestMutation }
+  var onConflict: ConflictPolicy { type(of: value).onConflict }
+
+  init(_ value: any Mutation) { self.value = value }
+
+  /// Reads a saved mutation.
+  ///
+  /// - Throws: ``MutationError``.
+  init(_ entry: OutboxEntry, types: [String: any Mutation.Type]) throws(MutationError) {
+    guard entry.name != RequestMutation.name else {
+      value = RequestMutation()
+      return
+    }
+    guard let type = types[entry.name] else { throw .unknownName(entry.name) }
+    value = try Self.decode(type, entry.arguments, version: entry.version)
+  }
+
+  private static func decode<M: Mutation>(
+    _ type: M.Type, _ json: Data, version: Int
+  ) throws(MutationError) -> any Mutation {
+    do {
+      guard version != M.version else { return try FastJSONDecoder().decode(type, from: json) }
+      let migrated = try M.migrate(JSONValue(parsing: json), from: version)
+      return try FastJSONDecoder().decode(type, from: migrated.data())
+    } catch let error as MutationError {
+      throw error
+    } catch {
+      throw .notCodable(name: M.name, reason: "\(error)")
+    }
+  }
+
+  /// Returns the JSON of a mutation, with sorted keys.
+  static func encode<M: Mutation>(_ mutation: M) throws(ReactorError) -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do { return try encoder.encode(mutation) } catch {
+      throw .invalidResource("\(MutationError.notCodable(name: M.name, reason: "\(error)"))")
+    }
+  }
+
+  var drafts: Drafts {
+    var drafts = Drafts()
+    value.draft(&drafts)
+    return drafts
+  }
+
+  /// Parses an accepted response, and returns its consequences.
+  func settle(
+    _ response: HTTPResponse, _ body: Data, _ configuration: ReactorConfiguration
+  ) -> (answer: Result<any Sendable, ReactorError>, settlement: Settlement) {
+    Self.settle(value, response, body, configuration)
+  }
+
+  private static func settle<M: Mutation>(
+    _ mutation: M, _ response: HTTPResponse, _ body: Data, _ configuration: ReactorConfiguration
+  ) -> (answer: Result<any Sendable, ReactorError>, settlement: Settlement) {
+    var settlement = Settlement()
+    do {
+      let contentType = response.headerFields[.contentType]
+      let answer = try Parser<M.Answer>.automatic(configuration).parse(body, contentType: contentType).model
+      mutation.settle(answer, &settlement)
+      return (.success(answer), settlement)
+    } catch {
+      return (.failure(ReactorError(error, wrap: ReactorError.network)), settlement)
+    }
+  }
+}
+
+/// A request that is sent as it was submitted, without a type of the program's.
+struct RequestMutation: Mutation {
+  typealias Answer = Data
+
+  static var name: String { "reactor.request" }
+  static var onConflict: ConflictPolicy { .refuse }
+
+  /// Throws: the request is in the entry.
+  func request(_ known: Known) throws -> Resource {
+    throw ReactorError.invalidResource("the request of the entry is missing")
+  }
+}
+
+/// The entity tags in responses to `PUT` (RFC 9110 §9.3.4): they count until a newer response to a
+/// `GET`.
+final class EntityTags: Sendable {
+  private let state = Mutex<[String: (tag: String, date: Date)]>([:])
+  /// The tags that are kept.
+  private static let limit = 1_000
+
+  /// Notes the tag of an accepted response.
+  func note(_ sent: SentRequest, at date: Date) {
+    guard sent.key.method == .put, let response = try? sent.result.get().0 else { return }
+    let tag = response.headerFields[.eTag]
+    state.withLock { state in
+      guard let tag, !tag.hasPrefix("W/") else { return state[sent.key.url] = nil }
+      if state.count >= Self.limit, let oldest = state.min(by: { $0.value.date < $1.value.date }) {
+        state[oldest.key] = nil
+      }
+      state[sent.key.url] = (tag, date)
+    }
+  }
+
+  /// Returns the tag of the latest `PUT` of a resource, unless a response has been received since.
+  func tag(of resource: Resource, in layer: LayerContext, notBefore date: Date?) -> String? {
+    guard let key = try? layer.key(resource) else { return nil }
+    return state.withLock { state in
+      guard let known = state[key.url], date.map({ known.date >= $0 }) ?? true else { return nil }
+      return known.tag
+    }
+  }
+
+  func removeAll() { state.withLock { $0 = [:] } }
+}

@@ -1,0 +1,148 @@
+public import ReactorCore
+
+/// One change that the server is asked for, as a value: the request, and the draft that is shown
+/// until the server has answered.
+///
+/// ```swift
+/// struct AddPost: Mutation {
+///   var id = TemporaryID()
+///   var title: String
+///
+///   func request(_ known: Known) throws -> Resource {
+///     try Resource("posts", method: .post, json: ["title": title])
+///   }
+///   func draft(_ drafts: inout Drafts) {
+///     drafts.change([Post].self, at: "posts") { [id, title] in $0.upsert(Post(id: id.int, title: title)) }
+///   }
+///   func settle(_ post: Post, _ settlement: inout Settlement) { settlement.identify(id, as: post.id) }
+/// }
+///
+/// try await layer.submit(AddPost(title: "Hello"))
+/// ```
+///
+/// A mutation is saved as JSON, so it survives the process, and a later release of the program may
+/// send it. Put no secret into it: middlewares add credentials when the request is sent.
+///
+/// Its methods may be called from any isolation, and more than once.
+public protocol Mutation: Codable, Sendable {
+  /// The type of the response's model. Default: `Void`, which ignores the body.
+  associatedtype Answer: Sendable = Void
+
+  /// The name under which it is saved. Keep it the same in every release. Default: the type's name.
+  static var name: String { get }
+  /// The version of the saved form. Default: 1.
+  static var version: Int { get }
+  /// Returns the present form of a mutation that an earlier version has saved.
+  ///
+  /// - Throws: Any error. The entry is then unreadable: it is kept and listed, and not sent. The
+  ///   default throws for every version but the present one.
+  static func migrate(_ saved: JSONValue, from version: Int) throws -> JSONValue
+
+  /// The lane of the mutation: the entries of a lane are sent one after the other. Default:
+  /// ``Lane/main``.
+  var lane: Lane { get }
+
+  /// Returns the request. Called when the turn of the mutation comes, and again after a conflict.
+  ///
+  /// The request is saved before it is sent. Until its outcome is known, only the same bytes are
+  /// sent again. A request that holds `Authorization`, `Cookie` or a secret query item is refused.
+  ///
+  /// - Parameter known: The values that the server has confirmed by then.
+  /// - Throws: Any error. A network failure counts as an attempt that was not sent; any other error
+  ///   refuses the mutation.
+  func request(_ known: Known) async throws -> Resource
+
+  /// Adds the drafts that are shown until the server has answered. Default: none.
+  ///
+  /// A draft runs again for each newer value. So make its effect one that may be there already: set,
+  /// insert unless present, remove; never `+= 1`. `MutationConformance` of ReactorTesting checks
+  /// that.
+  func draft(_ drafts: inout Drafts)
+
+  /// Handles the accepted response: ids that the server has given, and resources that are stale.
+  /// Default: does nothing.
+  func settle(_ answer: Answer, _ settlement: inout Settlement)
+
+  /// The treatment of a conflict. Default: ``ConflictPolicy/rebase``.
+  static var onConflict: ConflictPolicy { get }
+}
+
+extension Mutation {
+  /// The name of the type.
+  public static var name: String { String(describing: Self.self) }
+  /// 1.
+  public static var version: Int { 1 }
+  /// Throws: there is no earlier version.
+  public static func migrate(_ saved: JSONValue, from version: Int) throws -> JSONValue {
+    throw MutationError.noMigration(name: name, from: version, to: Self.version)
+  }
+  /// ``Lane/main``.
+  public var lane: Lane { .main }
+  /// Adds no drafts.
+  public func draft(_ drafts: inout Drafts) {}
+  /// Does nothing.
+  public func settle(_ answer: Answer, _ settlement: inout Settlement) {}
+  /// ``ConflictPolicy/rebase``.
+  public static var onConflict: ConflictPolicy { .rebase }
+}
+
+/// A sequence of writes: the next one is first sent when every earlier one has ended. Lanes are
+/// independent of each other.
+public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleByStringLiteral {
+  /// The name of the lane. It is saved with each entry.
+  public let rawValue: String
+
+  /// Creates a lane with a name.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  public init(stringLiteral value: String) { rawValue = value }
+
+  /// The lane of mutations that name no other.
+  public static let main: Lane = "main"
+}
+
+/// The treatment of a 412, or of a 409 to a request with `If-Match`: the base of the write has
+/// changed on the server.
+@nonexhaustive public enum ConflictPolicy: String, Sendable, Hashable, Codable {
+  /// Fetches the resources whose entity tags or values the request was made from, past the cache,
+  /// and makes the request anew under a new idempotency key. After five conflicts, the mutation is
+  /// refused.
+  case rebase
+  /// Refuses the mutation, and invalidates the resources of its drafts.
+  case refuse
+  /// Holds the lane until the program calls ``Outbox/retry(_:)`` or ``Outbox/discard(_:)``.
+  case ask
+}
+
+/// An error of a mutation that cannot be saved, read or sent.
+@nonexhaustive public enum MutationError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// A saved mutation of an earlier or later version has no way to the present one.
+  case noMigration(name: String, from: Int, to: Int)
+  /// The outbox does not know the name; see ``OutboxConfiguration/mutations``.
+  case unknownName(String)
+  /// The mutation cannot be encoded or decoded as JSON, for this reason.
+  case notCodable(name: String, reason: String)
+  /// The entry that gives an id to this one has ended without an id.
+  case missingIdentity(String)
+  /// The mutation was not sent within ``OutboxConfiguration/maximumAge``.
+  case expired
+  /// The mutation conflicted with newer values as often as the outbox tries.
+  case tooManyConflicts(Int)
+  /// Another process has ended the entry, and its answer is not known here.
+  case endedElsewhere
+
+  /// A sentence with the failure and, where there is one, a remedy.
+  public var description: String {
+    switch self {
+    case .noMigration(let name, let from, let to):
+      "the mutation \(name) was saved in version \(from), and migrate(_:from:) does not make version \(to) of it"
+    case .unknownName(let name):
+      "no mutation is named \(name); add its type to OutboxConfiguration.mutations"
+    case .notCodable(let name, let reason): "the mutation \(name) cannot be encoded or decoded: \(reason)"
+    case .missingIdentity(let id): "the write that was to give an id for \(id) has ended without one"
+    case .expired: "the write was never sent, and is older than the outbox keeps it"
+    case .tooManyConflicts(let count): "the write conflicted with newer values \(count) times; look at both values"
+    case .endedElsewhere: "another process has ended the write"
+    }
+  }
+}

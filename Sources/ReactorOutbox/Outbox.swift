@@ -1,0 +1,208 @@
+public import Foundation
+public import HTTPTypes
+public import ReactorCore
+import Synchronization
+
+/// The writes of a layer that no server has answered yet.
+///
+/// ```
+/// Mutation ─▶ ModelLayer.submit
+///               │ Drafts       shown over the cached values at once
+///               │ Storage      saved; then submit returns
+///               │   (its turn in its lane, connectivity, not paused, a lease)
+///               │ Request      made from what is confirmed, saved, then sent
+///               │ SendOutcome  accepted, refused, conflict, later, unsent, sign in, unknown
+///               │ Drafts       accepted: kept until a newer value; otherwise gone
+///               └ Storage      ended
+/// ```
+///
+/// Get it from ``ReactorCore/ModelLayer/outbox``. Its methods may be called from any isolation.
+public final class Outbox: Sendable {
+  let configuration: OutboxConfiguration
+  let scope: Scope
+  private let link: Link
+  /// The identity of this process among those that share the store.
+  let process: UUID
+  let random: SplitMix64
+  let commits: CommitQueue
+  let tags = EntityTags()
+  private let state: Mutex<OutboxState>
+
+  /// The time for which an entry is leased.
+  static let lease: Duration = .seconds(30)
+  /// The time after which the store is asked again whether another process has ended an entry.
+  static let poll: Duration = .seconds(1)
+  /// The time for which an accepted draft outlives its process.
+  static let keepsAccepted: Duration = .seconds(600)
+  /// The count of accepted entries that are kept for it.
+  static let acceptedLimit = 100
+
+  init(_ configuration: OutboxConfiguration, _ layer: LayerContext) {
+    self.configuration = configuration
+    scope = layer.scope
+    link = Link(layer: layer)
+    process = configuration.makeID()
+    random = SplitMix64(seed: configuration.retry.seed ?? .random(in: 0 ... .max))
+    commits = CommitQueue(configuration.storage, layer.scope)
+    state = Mutex(OutboxState(isRead: configuration.storage is MemoryOutboxStorage))
+    // The store is the only one who has its entries.
+    if let signIn = layer.backend?.authentication as? any SignInObservable {
+      signIn.observeSignIn { [weak self] in self?.signedIn() }
+    }
+  }
+
+  deinit {
+    withState { state in
+      state.timer?.task.cancel()
+      state.watcher?.cancel()
+    }
+  }
+
+  /// Reads or changes the state under its lock. `body` calls no other code.
+  func withState<Result: Sendable>(_ body: (inout OutboxState) -> Result) -> Result {
+    state.withLock { body(&$0) }
+  }
+
+  /// The layer; `nil` once it is released.
+  var layer: LayerContext? { link.layer }
+
+  private struct Link: Sendable {
+    weak var layer: LayerContext?
+  }
+}
+
+extension Outbox {
+  /// The entries that no server has accepted, in the order of submission.
+  public var entries: [Entry] {
+    guard let layer else { return [] }
+    let conditions = conditions(layer)
+    return withState { $0.list(conditions, secretNames: layer.configuration.secretQueryItems) }
+  }
+
+  /// The entries: first the present ones, then those after each change. A slow reader misses states
+  /// between, never the last one. The sequence ends with the cancellation of its reader.
+  public var states: some AsyncSequence<[Entry], Never> & Sendable { OutboxStates(outbox: self, layer: layer) }
+
+  /// Takes an entry back that was not sent.
+  ///
+  /// - Returns: `true` if the entry is gone, and the server never saw it; `false` if a part of it may
+  ///   have been sent, or there is no such entry.
+  @discardableResult public func withdraw(_ id: Entry.ID) async -> Bool { await withdrawing(id) }
+
+  /// Sends an entry again that was refused, conflicted or left unresolved, at the end of its lane.
+  ///
+  /// A refused or conflicted entry is sent under a new idempotency key, an unresolved one with the
+  /// same bytes under its own. Entries that wait for its ids go after it.
+  ///
+  /// - Returns: `false` if there is no such entry, its state forbids it, or the store failed.
+  @discardableResult public func retry(_ id: Entry.ID) async -> Bool { await retrying(id) }
+
+  /// Removes an entry that was refused, conflicted, left unresolved or that cannot be read. Entries
+  /// that wait for its ids are refused.
+  ///
+  /// - Returns: `false` if there is no such entry, its state forbids it, or the store failed.
+  @discardableResult public func discard(_ id: Entry.ID) async -> Bool { await discarding(id) }
+
+  /// Sends nothing more until ``resume()``. A request that is being sent goes on. The pause ends
+  /// with the process.
+  public func pause() {
+    withState { $0.queue.isPaused = true }
+    changed()
+  }
+
+  /// Continues after ``pause()``, or after the server has answered 401. A sign-in through an
+  /// `AuthenticationMiddleware` continues after a 401 too.
+  public func resume() {
+    withState { state in
+      state.queue.isPaused = false
+      state.queue.needsSignIn = false
+    }
+    changed()
+    pump()
+  }
+
+  /// Sends until nothing is left that can go, or the time is over. What is being sent then goes on.
+  ///
+  /// Call it in a background task, or before signing out. Cancelling the call ends the wait.
+  ///
+  /// - Returns: The number of entries that have not ended.
+  @discardableResult public func drain(within duration: Duration) async -> Int { await draining(duration) }
+
+  /// Returns the other name of a thing: the id that the server has given for a temporary one, as
+  /// JSON text, so that a view keeps its identity.
+  ///
+  /// - Returns: `nil` if the server has not given one, or it was given before the latest start.
+  public func identity(of temporary: TemporaryID) -> JSONValue? {
+    withState { $0.identities[temporary.string] }.flatMap { try? JSONValue(parsing: $0) }
+  }
+}
+
+extension Outbox {
+  /// One write of an outbox.
+  public struct Entry: Sendable, Identifiable {
+    /// The identity, the same after each start.
+    public let id: UUID
+    /// The name of the mutation's type; empty if the entry cannot be read.
+    public let name: String
+    /// The lane.
+    public let lane: Lane
+    /// The mutation; `nil` if it cannot be read.
+    public let mutation: (any Mutation)?
+    /// The time of the submission.
+    public let submittedAt: Date
+    /// The count of attempts that may have reached the server under the present key.
+    public let attempts: Int
+    /// The state.
+    public let state: State
+    /// The method of the request; `nil` before it is made.
+    public let method: HTTPRequest.Method?
+    /// The URL of the request without secrets; `nil` before it is made.
+    public let url: String?
+    /// The status of the latest answer; `nil` if there was none.
+    public let status: Int?
+
+    /// The state of an entry.
+    @nonexhaustive public enum State: Sendable {
+      /// It will be sent; the reason says what it waits for.
+      case waiting(Reason)
+      /// It is being prepared or sent, here or by another process.
+      case sending
+      /// The server may or may not have carried it out. It is sent again, for the same effect.
+      case unknown(Reason)
+      /// The base has changed on the server, and ``ConflictPolicy/ask`` waits for the program.
+      case conflicted(Conflict)
+      /// The server has refused it, or it cannot be sent.
+      case refused(ReactorError)
+      /// The server may or may not have carried it out, and it is not sent again by itself.
+      case unresolved
+      /// This program cannot read it, for this reason. It is kept, and read again at the next start.
+      case unreadable(String)
+    }
+
+    /// The reason why an entry is not being sent.
+    @nonexhaustive public enum Reason: Sendable, Hashable {
+      /// Earlier entries of its lane have not ended, or its lane begins at any moment.
+      case turn
+      /// There is no connectivity, or the server could not be reached.
+      case connectivity
+      /// An attempt has failed, and the next one is made at this time.
+      case backoff(until: Date)
+      /// ``Outbox/pause()`` was called.
+      case paused
+      /// The server has answered 401.
+      case signIn
+      /// Another entry will give an id that this one holds.
+      case identity(of: UUID)
+    }
+
+    /// The server's answer to a write whose base has changed.
+    public struct Conflict: Sendable {
+      /// The status: 409 or 412.
+      public let status: Int
+      /// The response; `nil` after a restart.
+      public let response: HTTPResponse?
+      /// The body of the response; `nil` after a restart.
+      public let body: Data?
+    }
+  }
+}

@@ -1,0 +1,61 @@
+package import Foundation
+public import HTTPTypes
+public import ReactorCore
+
+/// The behaviour of an outbox.
+public struct OutboxConfiguration: Sendable {
+  /// The store of the entries. Default: ``MemoryOutboxStorage``, whose entries end with the process.
+  public var storage: any OutboxStorage = MemoryOutboxStorage()
+
+  /// The types of the mutations that an earlier process may have left. Default: none.
+  ///
+  /// An entry of another type is listed as unreadable and kept.
+  public var mutations: [any Mutation.Type] = []
+
+  /// The time for which the server remembers an idempotency key. Default: 24 hours.
+  ///
+  /// Within it, a `POST` or `PATCH` whose outcome is unknown is sent again, with the same bytes and
+  /// the same key. With zero, requests have no key, and such an entry ends unresolved. The time is
+  /// saved with each entry.
+  public var idempotencyWindow: Duration = .seconds(86_400)
+
+  /// The name of the field with the key. Default: `Idempotency-Key`.
+  public var idempotencyField: HTTPField.Name = .idempotencyKey
+
+  /// The number of attempts and the waits between them. Default: 20 attempts, with waits of up to 5
+  /// minutes.
+  ///
+  /// Attempts that could not be sent, as without connectivity, do not count. An entry whose attempts
+  /// are used up ends unresolved. The flow's own retry does not apply to an outbox.
+  public var retry: RetryPolicy = .outbox
+
+  /// The age at which an entry that was never sent is refused. Default: `Duration.never`.
+  public var maximumAge: Duration = .never
+
+  /// The number of lanes that send at once. Default: 4. A value below 1 counts as 1.
+  public var concurrentLanes = 4
+
+  /// A Boolean value that indicates whether entries are sent without ``Outbox/drain(within:)``.
+  package var sendsByItself = true
+  /// Returns the identity of a new entry, and the keys. A simulation sets its own.
+  package var makeID: @Sendable () -> UUID = { UUID() }
+
+  /// Creates a configuration with all defaults.
+  public init() {}
+
+  /// Creates a configuration with a store.
+  ///
+  /// ```swift
+  /// let outbox = OutboxConfiguration(
+  ///   storage: FileOutboxStorage(directory: support), mutations: [AddPost.self, RenamePost.self])
+  /// ```
+  public init(storage: any OutboxStorage, mutations: [any Mutation.Type]) {
+    self.storage = storage
+    self.mutations = mutations
+  }
+}
+
+extension HTTPField.Name {
+  /// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
+  static let idempotencyKey: HTTPField.Name = HTTPField.Name("Idempotency-Key") ?? .expect
+}

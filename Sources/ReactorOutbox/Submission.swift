@@ -1,0 +1,70 @@
+public import Foundation
+public import ReactorCore
+import Synchronization
+
+/// A mutation that is saved, and will be sent when its turn comes.
+public struct Submission<Answer: Sendable>: Sendable, Identifiable {
+  /// The identity of its entry; see ``Outbox/entries``. `LoadState.drafts` has the same.
+  public let id: UUID
+  let result: SubmissionResult
+
+  /// Waits for the end of the mutation.
+  ///
+  /// A cancelled wait throws ``ReactorError/cancelled`` at once, and withdraws nothing: the mutation
+  /// is sent all the same.
+  ///
+  /// - Returns: The model of the accepted response.
+  /// - Throws: The error of the refusal; ``ReactorError/parser(_:)`` if the server has accepted the
+  ///   mutation, and only its response cannot be read; ``ReactorError/cancelled`` if the mutation was
+  ///   withdrawn, discarded or removed.
+  public func answer() async throws(ReactorError) -> Answer {
+    let answer = try await result.value().get()
+    guard let answer = answer as? Answer else { throw .network(MutationError.endedElsewhere) }
+    return answer
+  }
+}
+
+/// The end of a mutation, for any number of waiters.
+final class SubmissionResult: Sendable {
+  typealias Value = Result<any Sendable, ReactorError>
+
+  private struct State {
+    var value: Value?
+    var waiters: [UInt64: CheckedContinuation<Value, Never>] = [:]
+    var last: UInt64 = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Sets the end, unless it is set already.
+  func settle(_ value: Value) {
+    let waiters = state.withLock { state -> [CheckedContinuation<Value, Never>] in
+      guard state.value == nil else { return [] }
+      state.value = value
+      defer { state.waiters = [:] }
+      return state.waiters.sorted { $0.key < $1.key }.map(\.value)
+    }
+    for waiter in waiters { waiter.resume(returning: value) }
+  }
+
+  /// Waits for the end. A cancelled wait ends at once.
+  func value() async -> Value {
+    let id = state.withLock { state in
+      state.last += 1
+      return state.last
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let known = state.withLock { state -> Value? in
+          if let value = state.value { return value }
+          if Task.isCancelled { return .failure(.cancelled) }
+          state.waiters[id] = continuation
+          return nil
+        }
+        if let known { continuation.resume(returning: known) }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .failure(.cancelled))
+    }
+  }
+}
