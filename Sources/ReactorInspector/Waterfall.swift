@@ -62,7 +62,7 @@ struct Waterfall {
     case .failed: finish(.failed, event.reason ?? "", event)
     case .cancelled, .superseded, .removed: finish(.cancelled, event.name.rawValue, event)
     case .progress, .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .invalidated,
-      .evicted, .dropped, .drafted, .draftEnded:
+      .evicted, .dropped, .drafted, .draftEnded, .outbox:
       break
     }
   }

@@ -26,12 +26,18 @@ public final class Outbox: Sendable {
   let random: SplitMix64
   let commits: CommitQueue
   let tags = EntityTags()
+  /// The time on the configuration's clock since the outbox was made.
+  let elapsed: @Sendable () -> Duration
+  /// Suspends until the clock shows this time.
+  let sleep: @Sendable (_ until: Duration) async throws -> Void
   private let state: Mutex<OutboxState>
 
   /// The time for which an entry is leased.
   static let lease: Duration = .seconds(30)
   /// The time after which the store is asked again whether another process has ended an entry.
   static let poll: Duration = .seconds(1)
+  /// The time after which a store that has failed is tried again.
+  static let storePause: Duration = .seconds(5)
   /// The time for which an accepted draft outlives its process.
   static let keepsAccepted: Duration = .seconds(600)
   /// The count of accepted entries that are kept for it.
@@ -43,9 +49,9 @@ public final class Outbox: Sendable {
     link = Link(layer: layer)
     process = configuration.makeID()
     random = SplitMix64(seed: configuration.retry.seed ?? .random(in: 0 ... .max))
+    (elapsed, sleep) = Self.stopwatch(layer.configuration.clock)
     commits = CommitQueue(configuration.storage, layer.scope)
     state = Mutex(OutboxState(isRead: configuration.storage is MemoryOutboxStorage))
-    // The store is the only one who has its entries.
     if let signIn = layer.backend?.authentication as? any SignInObservable {
       signIn.observeSignIn { [weak self] in self?.signedIn() }
     }
@@ -61,6 +67,13 @@ public final class Outbox: Sendable {
   /// Reads or changes the state under its lock. `body` calls no other code.
   func withState<Result: Sendable>(_ body: (inout OutboxState) -> Result) -> Result {
     state.withLock { body(&$0) }
+  }
+
+  private static func stopwatch<C: Clock<Duration>>(
+    _ clock: C
+  ) -> (elapsed: @Sendable () -> Duration, sleep: @Sendable (Duration) async throws -> Void) {
+    let start = clock.now
+    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
   /// The layer; `nil` once it is released.

@@ -38,7 +38,7 @@ extension Outbox {
       return (begun, wake)
     }
     for name in begun { begin(name, layer) }
-    if let wake { wakeUp(at: wake, conditions.now, layer) }
+    if let wake { wakeUp(at: wake, layer) }
     watchReachability(layer, if: !conditions.isReachable)
     if begun.isEmpty { changed() }
   }
@@ -87,38 +87,39 @@ extension Outbox {
 /// The waits.
 extension Outbox {
   /// Looks again at `date`, on the configuration's clock.
-  private func wakeUp(at date: Date, _ now: Date, _ layer: LayerContext) {
-    let task = TaskHandle(priority: nil)
-    let old = withState { state -> TaskHandle? in
-      guard state.timer.map({ date < $0.date }) ?? true else { return task }
-      defer { state.timer = (date, task) }
-      return state.timer?.task
-    }
-    guard old !== task else { return }
-    old?.cancel()
-    let clock = layer.configuration.clock
-    let wait = Duration.seconds(min(max(0, date.timeIntervalSince(now)), 86_400))
-    task.attach(
-      spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
-        do { try await clock.sleep(for: wait) } catch { return }
-        guard let self else { return }
-        withState { if $0.timer?.task === task { $0.timer = nil } }
-        pump()
-      })
+  private func wakeUp(at date: Date, _ layer: LayerContext) {
+    // Read in this order: if time goes on in between, the task wakes early and looks again.
+    let elapsed = elapsed()
+    let wait = min(max(0, date.timeIntervalSince(layer.configuration.now())), 86_400)
+    after(elapsed + .seconds(wait), at: date, layer) { $0.pump() }
   }
 
   /// Reads the store again after a while.
   private func rereadLater(_ layer: LayerContext) {
+    let elapsed = elapsed()
+    after(elapsed + Self.storePause, at: layer.configuration.now() + Self.storePause.inSeconds, layer) { $0.read() }
+  }
+
+  /// Sets the timer, unless it is set to an earlier date.
+  ///
+  /// - Parameter time: the same moment on the configuration's clock.
+  private func after(
+    _ time: Duration, at date: Date, _ layer: LayerContext, _ body: @escaping @Sendable (Outbox) -> Void
+  ) {
     let task = TaskHandle(priority: nil)
-    let now = layer.configuration.now()
-    withState { $0.timer = (now + 5, task) }
-    let clock = layer.configuration.clock
+    let (isSet, old) = withState { state -> (Bool, TaskHandle?) in
+      guard state.timer.map({ date < $0.date }) ?? true else { return (false, nil) }
+      defer { state.timer = (date, task) }
+      return (true, state.timer?.task)
+    }
+    guard isSet else { return }
+    old?.cancel()
     task.attach(
-      spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
-        do { try await clock.sleep(for: .seconds(5)) } catch { return }
+      spawnApart(on: layer.configuration.taskExecutor) { [weak self, sleep] in
+        do { try await sleep(time) } catch { return }
         guard let self else { return }
         withState { if $0.timer?.task === task { $0.timer = nil } }
-        read()
+        body(self)
       })
   }
 

@@ -92,7 +92,7 @@ extension Outbox {
   /// Leaves an entry in its lane, and tries again after a while: the store has failed.
   func postpone(_ id: UUID, after error: ReactorError, _ layer: LayerContext) {
     let now = layer.configuration.now()
-    withState { $0.queue.deferLease(id, until: now + 5) }
+    withState { $0.queue.deferLease(id, until: now + Self.storePause.inSeconds) }
     emit(id, key: nil, .storeFailed(error), layer)
   }
 

@@ -110,7 +110,7 @@ extension OutboxEntry {
       method: "POST", url: "https://api.example.com/posts",
       fields: [.init(name: "Content-Type", value: "application/json"), .init(name: "content-type", value: "ü")],
       body: Data(#"{"title": "one"}"#.utf8), isKeyed: true)
-    full.outcome = LastOutcome(status: 503, reason: "later", date: plain.submittedAt + 2)
+    full.outcome = LastOutcome(.later, status: 503, reason: "later", date: plain.submittedAt + 2)
     full.conflicts = 2
     full.endedAt = plain.submittedAt + 3
     var unusual = plain
@@ -120,7 +120,7 @@ extension OutboxEntry {
     unusual.submittedAt = .distantPast
     unusual.idempotencyWindow = .infinity
     unusual.request = FrozenRequest(method: "PUT", url: "", body: Data())
-    unusual.outcome = LastOutcome(reason: "", date: .distantFuture)
+    unusual.outcome = LastOutcome(.unknown, reason: "", date: .distantFuture)
     return [plain, full, unusual]
   }
 
