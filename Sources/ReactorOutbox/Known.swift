@@ -14,7 +14,7 @@ public struct Known: Sendable {
   /// Returns the confirmed value of a resource with the mutation's own draft: from memory, else from
   /// persistence. Drafts of writes that are still pending are not in it. It never asks the network.
   public func value<Model: Sendable>(_ type: Model.Type, at resource: Resource) async -> Model? {
-    asked.note(resource) { [layer] in try await layer.refresh(resource, as: type) }
+    asked.note(resource) { layer in try await layer.refresh(resource, as: type) }
     return drafts.applied(to: await layer.confirmed(resource, as: type), of: resource)
   }
 
@@ -23,32 +23,34 @@ public struct Known: Sendable {
   /// - Returns: The `ETag` of the newest response, also of one to a `PUT` of this outbox; `nil` if
   ///   it has none or a weak one.
   public func entityTag(of resource: Resource) async -> String? {
-    asked.noteIfNew(resource, { [layer] in try await layer.refresh(resource, as: Void.self) })
+    asked.noteIfNew(resource) { layer in try await layer.refresh(resource, as: Void.self) }
     let head = await layer.head(of: resource)
     if let tag = tags.tag(of: resource, in: layer, notBefore: head?.receivedAt) { return tag }
     return head?.fields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : $0 }
   }
-
-  /// Fetches what was asked for, past the cache.
-  ///
-  /// - Throws: the error of the first fetch that fails.
-  func refresh() async throws { for refresh in asked.refreshes { try await refresh() } }
 }
 
 /// The resources that a request was made from.
 final class Asked: Sendable {
-  private let state = Mutex<[(resource: Resource, refresh: @Sendable () async throws -> Void)]>([])
+  typealias Refresh = @Sendable (LayerContext) async throws -> Void
 
-  var refreshes: [@Sendable () async throws -> Void] { state.withLock { $0.map(\.refresh) } }
+  private let state = Mutex<[(resource: Resource, refresh: Refresh)]>([])
 
-  func note(_ resource: Resource, _ refresh: @escaping @Sendable () async throws -> Void) {
+  /// Fetches the resources, past the cache.
+  ///
+  /// - Throws: the error of the first fetch that fails.
+  func refresh(in layer: LayerContext) async throws {
+    for refresh in state.withLock({ $0.map(\.refresh) }) { try await refresh(layer) }
+  }
+
+  func note(_ resource: Resource, _ refresh: @escaping Refresh) {
     state.withLock { state in
       state.removeAll { $0.resource == resource }
       state.append((resource, refresh))
     }
   }
 
-  func noteIfNew(_ resource: Resource, _ refresh: @escaping @Sendable () async throws -> Void) {
+  func noteIfNew(_ resource: Resource, _ refresh: @escaping Refresh) {
     state.withLock { state in
       guard !state.contains(where: { $0.resource == resource }) else { return }
       state.append((resource, refresh))

@@ -220,7 +220,7 @@ extension Outbox {
     guard entry.request == nil else { return true }
     let known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
     do {
-      if item.needsRefresh { try await item.known?.refresh() }
+      if item.needsRefresh { try await item.asked?.refresh(in: layer) }
       let resource = try await item.mutation.value.request(known)
       let request = try frozen(resource, layer)
       entry.request = request
@@ -233,7 +233,7 @@ extension Outbox {
     }
     let id = entry.id
     withState { state in
-      state.items[id]?.known = known
+      state.items[id]?.asked = known.asked
       state.items[id]?.needsRefresh = false
     }
     return true

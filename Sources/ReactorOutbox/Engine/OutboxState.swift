@@ -10,8 +10,8 @@ struct OutboxState: Sendable {
     var mutation: MutationBox
     var drafts: [Draft] = []
     var result: SubmissionResult?
-    /// The values that the latest request was made from.
-    var known: Known?
+    /// The resources that the latest request was made from.
+    var asked: Asked?
     /// A Boolean value that indicates whether they are fetched anew before the next request.
     var needsRefresh = false
     /// The task that sends the request; `nil` while no byte of an attempt may have left.
