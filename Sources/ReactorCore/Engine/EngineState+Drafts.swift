@@ -10,7 +10,8 @@ extension EngineState {
       case .added, .replaced: break
       case .accepted, .removed: return
       }
-      entry.begin(with: layer.drafts.drafts(of: draft.key, for: model))
+      // The accepted drafts of the layer that are not here are those that the copy has.
+      entry.begin(with: [draft])
     } else {
       entry.redraw { drafts in
         switch change {

@@ -22,7 +22,7 @@ extension ReactorEngine {
   ) async -> SaveResult {
     let snapshot = snapshot.withReceipt
     do {
-      let result = try await layer.gate.with(ticket.key) { await carryOut(snapshot, resource, ticket) }
+      let result = try await layer.gate.with(ticket.key) { await carryOut(snapshot, resource, ticket, isLocal: false) }
       return report(result, snapshot, ticket.key)
     } catch is CancellationError {
       return .outrun
@@ -32,7 +32,7 @@ extension ReactorEngine {
   }
 
   private func carryOut(
-    _ snapshot: Snapshot<AnyModel>, _ resource: Resource, _ ticket: Generations.Ticket
+    _ snapshot: Snapshot<AnyModel>, _ resource: Resource, _ ticket: Generations.Ticket, isLocal: Bool
   ) async -> SaveResult {
     guard ticket.commit() else { return .outrun }
     do {
@@ -41,7 +41,11 @@ extension ReactorEngine {
       let isConfirmed = snapshot.record == nil && snapshot.head != nil && snapshot.head?.localModel == nil
       if isConfirmed { return .notStored }
       ticket.didPersist()
-      return flow.isPersistent && !snapshot.freshness.isNoStore ? .saved : .notStored
+      guard flow.isPersistent, !snapshot.freshness.isNoStore else { return .notStored }
+      // A local value is on disk for its own type alone.
+      let model = isLocal ? state.withLock { $0.model } : nil
+      layer.drafts.didPersist(ticket.key, ticket.number, of: model)
+      return .saved
     } catch let error as NotEncoded {
       append(ticket.key, .notEncoded(error.reason))
       return .notEncoded
@@ -69,7 +73,7 @@ extension ReactorEngine {
     var result: SaveResult
     do {
       result = try await layer.carryOut(key) { [self] in
-        let result = report(await carryOut(snapshot, resource, ticket), snapshot, key)
+        let result = report(await carryOut(snapshot, resource, ticket, isLocal: true), snapshot, key)
         // Announced after the save: reactors of other types then no longer find the replaced record
         // on disk.
         let isStored = if case .saved = result { true } else { false }

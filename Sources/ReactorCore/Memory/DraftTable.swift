@@ -119,6 +119,25 @@ final class DraftTable: Sendable {
       if isHere {
         draft.accept(under: number)
         state.accepted.append((draft, now + Self.keepsAccepted))
+  /// Forgets the accepted drafts of `key` that a value on disk has: whoever loads the value must not
+  /// apply them again. Reactors keep those over older values in memory.
+  ///
+  /// - Parameters:
+  ///   - number: the number of the request or the write that produced the value.
+  ///   - model: the only type that the value is for; `nil` for every type.
+  func didPersist(_ key: RecordKey, _ number: Generation, of model: ObjectIdentifier?) {
+    guard !isEmpty else { return }
+    let forgotten = state.withLock { state -> [Draft] in
+      let forgotten = (state.drafts[key] ?? []).filter { draft in
+        model ?? draft.model == draft.model && draft.acceptedUnder.map { $0 < number } ?? false
+      }
+      for draft in forgotten { Self.remove(draft, from: &state) }
+      count.store(state.drafts.count, ordering: .releasing)
+      return forgotten
+    }
+    withExtendedLifetime(forgotten) {}
+  }
+
       }
       count.store(state.drafts.count, ordering: .releasing)
       return (isHere, forgotten)
