@@ -78,7 +78,8 @@ extension Outbox: LayerAttachment {
   }
 
   private func restore(_ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ layer: LayerContext) {
-    guard withState({ $0.queue.entries[entry.id] == nil }) else { return }
+    // This process has submitted it meanwhile, or had read it before.
+    guard withState({ $0.queue.entries[entry.id] == nil && !$0.submitting.contains(entry.id) }) else { return }
     var entry = entry
     let now = layer.configuration.now()
     let lease = contents.leases[entry.id].flatMap { $0.process != process && $0.until > now ? $0 : nil }

@@ -44,6 +44,7 @@ extension Outbox {
     // The place of the drafts and that of the entry are drawn together, so that both orders agree.
     let (ticket, place) = withState { state in
       let place = layer.reserveDraftPlaces(item.drafts.count)
+      state.submitting.insert(entry.id)
       let ticket = commits.enqueue([.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))]) { numbers in
         self.saved(entry, item, numbers)
       }
@@ -53,6 +54,7 @@ extension Outbox {
     do {
       try await commits.save(ticket)
     } catch {
+      withState { _ = $0.submitting.remove(entry.id) }
       layer.withdraw(item.drafts)
       throw .persistence(error)
     }
@@ -65,7 +67,10 @@ extension Outbox {
   private func saved(_ entry: OutboxEntry, _ item: OutboxState.Item, _ numbers: [UInt64]) {
     var entry = entry
     entry.number = numbers.first ?? 0
-    let effect = withState { $0.insert(entry, item) }
+    let effect = withState { state in
+      state.submitting.remove(entry.id)
+      return state.insert(entry, item)
+    }
     if let layer { effect.perform(in: layer) }
   }
 

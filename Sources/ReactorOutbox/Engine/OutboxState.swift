@@ -42,6 +42,8 @@ struct OutboxState: Sendable {
   var queue = OutboxQueue()
   var items: [UUID: Item] = [:]
   var unreadable: [UUID: Unreadable] = [:]
+  /// The entries that are being saved for the first time. Whoever reads the store may find them.
+  var submitting: Set<UUID> = []
   /// The accepted entries that are kept for their drafts, the oldest first.
   var accepted: [UUID] = []
   /// The ids that the server has given, as JSON.
