@@ -122,6 +122,8 @@ extension Outbox {
     if let result = ended.result { item.result?.settle(result) }
     if entry.state == .refused { await refuseDependents(of: entry, layer) }
     changed()
+    // Other lanes may have waited for its ids, or for it as one that has waited for another's.
+    if !ended.entry.isInLane { pump() }
   }
 
   /// Turns drafts into accepted ones; with `duration`, after that time.
