@@ -106,6 +106,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case withdrawn
     /// The write was removed by the program, or with everything of its scope.
     case discarded
+    /// Another process has ended the write, or has taken it back.
+    case endedElsewhere
     /// The write, or a part of the store, cannot be read, for this reason. It is kept.
     case unreadable(String)
     /// The store has failed with this error.
@@ -129,6 +131,7 @@ extension ReactorEvent.OutboxStep: CustomStringConvertible {
     case .conflicted(let isRebased): isRebased ? "conflicted, made anew" : "conflicted"
     case .withdrawn: "withdrawn"
     case .discarded: "discarded"
+    case .endedElsewhere: "ended by another process"
     case .unreadable(let reason): "unreadable, \(reason)"
     case .storeFailed(let error): "the store failed, \(error.reason)"
     }

@@ -59,6 +59,7 @@ extension Outbox {
     guard let item else { return }
     // It may have been accepted.
     layer.accept(item.drafts)
+    emit(id, key: nil, .endedElsewhere, layer)
     await layer.invalidate(item.drafts.map(\.key), groups: [])
     item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
     changed()
@@ -73,6 +74,7 @@ extension Outbox {
     effect.perform(in: layer)
     if let item {
       if entry.state == .accepted { layer.accept(item.drafts) } else { layer.withdraw(item.drafts) }
+      emit(entry, .endedElsewhere, layer)
       await layer.invalidate(item.drafts.map(\.key), groups: [])
       item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
     }
