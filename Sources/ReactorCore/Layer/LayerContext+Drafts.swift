@@ -36,10 +36,12 @@ extension LayerContext {
     for draft in drafts { announce(.drafted(.removed(draft))) }
   }
 
-  /// Shows `new` in the places of `old`, the drafts of the same write.
-  package func replace(_ old: [Draft], by new: [Draft]) {
-    for (old, new) in zip(old, new) {
-      self.drafts.add(new, inPlaceOf: old)
+  /// Shows `new` instead of `old`, the drafts of the same write.
+  ///
+  /// - Parameter place: the first of the places of `new`; `nil` for the places of `old`.
+  package func replace(_ old: [Draft], by new: [Draft], at place: UInt64? = nil) {
+    for (index, (old, new)) in zip(old, new).enumerated() {
+      self.drafts.add([new], at: place.map { $0 + UInt64(index) } ?? old.order)
       if old.key == new.key, old.model == new.model {
         self.drafts.remove([old])
         announce(.drafted(.replaced(old, new)))
@@ -49,7 +51,7 @@ extension LayerContext {
       }
     }
     withdraw(Array(old.dropFirst(new.count)))
-    show(Array(new.dropFirst(old.count)))
+    show(Array(new.dropFirst(old.count)), at: place.map { $0 + UInt64(old.count) })
   }
 
   /// Announces a write of `keys` that goes as soon as its turn comes: requests that only streams

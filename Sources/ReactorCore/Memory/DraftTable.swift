@@ -96,15 +96,6 @@ final class DraftTable: Sendable {
     }
   }
 
-  /// Adds a pending draft in the place of one that the caller removes.
-  func add(_ draft: Draft, inPlaceOf old: Draft) {
-    state.withLock { state in
-      draft.add(at: old.order)
-      state.drafts[draft.key, default: []].append(draft)
-      count.store(state.drafts.count, ordering: .releasing)
-    }
-  }
-
   /// Turns a pending draft into an accepted one.
   ///
   /// - Returns: `false` if the draft was removed meanwhile.
@@ -119,6 +110,15 @@ final class DraftTable: Sendable {
       if isHere {
         draft.accept(under: number)
         state.accepted.append((draft, now + Self.keepsAccepted))
+      }
+      count.store(state.drafts.count, ordering: .releasing)
+      return (isHere, forgotten)
+    }
+    // Released without the lock: the closures are the user's.
+    withExtendedLifetime(forgotten) {}
+    return isAccepted
+  }
+
   /// Forgets the accepted drafts of `key` that a value on disk has: whoever loads the value must not
   /// apply them again. Reactors keep those over older values in memory.
   ///
@@ -136,15 +136,6 @@ final class DraftTable: Sendable {
       return forgotten
     }
     withExtendedLifetime(forgotten) {}
-  }
-
-      }
-      count.store(state.drafts.count, ordering: .releasing)
-      return (isHere, forgotten)
-    }
-    // Released without the lock: the closures are the user's.
-    withExtendedLifetime(forgotten) {}
-    return isAccepted
   }
 
   /// Removes drafts, which the caller retains.

@@ -90,7 +90,13 @@ extension Outbox {
       guard let bytes = try? encoded(entry, layer) else { return false }
       changes.append(.move(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes)))
     }
-    let ticket = commits.enqueue(changes) { numbers in self.moved(entries, numbers, layer) }
+    let mutations = withState { state in entries.map { state.items[$0.id]?.mutation } }
+    let counts = mutations.map { $0?.drafts.changes.count ?? 0 }
+    // The places of the drafts are drawn together with those of the entries, so that both orders agree.
+    let ticket = withState { _ in
+      let places = counts.map { layer.reserveDraftPlaces($0) }
+      return commits.enqueue(changes) { numbers in self.moved(entries, numbers, places, layer) }
+    }
     guard (try? await commits.save(ticket)) != nil else { return false }
     changed()
     pump()
@@ -98,8 +104,8 @@ extension Outbox {
   }
 
   /// Puts entries at the end of their lanes, and shows their drafts again.
-  private func moved(_ entries: [OutboxEntry], _ numbers: [UInt64], _ layer: LayerContext) {
-    for (entry, number) in zip(entries, numbers) {
+  private func moved(_ entries: [OutboxEntry], _ numbers: [UInt64], _ places: [UInt64], _ layer: LayerContext) {
+    for ((entry, number), place) in zip(zip(entries, numbers), places) {
       var entry = entry
       entry.number = number
       guard let old = withState({ $0.items[entry.id] }) else { continue }
@@ -112,8 +118,7 @@ extension Outbox {
         return state.insert(entry, item)
       }
       effect.perform(in: layer)
-      layer.show(drafts)
-      layer.withdraw(old.drafts)
+      layer.replace(old.drafts, by: drafts, at: place)
       emit(entry, .submitted, layer)
     }
   }
