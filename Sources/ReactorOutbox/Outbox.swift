@@ -85,14 +85,15 @@ public final class Outbox: Sendable {
 }
 
 extension Outbox {
-  /// The entries that no server has accepted, in the order of submission.
+  /// The entries that no server has accepted, in the order of submission; none before the store is
+  /// read.
   public var entries: [Entry] {
     guard let layer else { return [] }
     let conditions = conditions(layer)
     return withState { $0.list(conditions, secretNames: layer.configuration.secretQueryItems) }
   }
 
-  /// The entries: first the present ones, then those after each change. A slow reader misses states
+  /// The entries: first the present ones, once the store is read, then those after each change. A slow reader misses states
   /// between, never the last one. The sequence ends with the cancellation of its reader.
   public var states: some AsyncSequence<[Entry], Never> & Sendable { OutboxStates(outbox: self, layer: layer) }
 

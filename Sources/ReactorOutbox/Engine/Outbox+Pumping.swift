@@ -19,7 +19,9 @@ extension Outbox {
     let conditions = conditions(layer)
     let limit = max(1, configuration.concurrentLanes)
     let (begun, wake) = withState { state in
-      guard case .read = state.reading, !state.isStopped, configuration.sendsByItself || state.drains > 0 else { return ([String](), Date?.none) }
+      guard case .read = state.reading, !state.isStopped, configuration.sendsByItself || state.drains > 0 else {
+        return ([String](), Date?.none)
+      }
       var begun: [String] = []
       var wake: Date?
       for name in lane.map({ [$0] }) ?? state.queue.laneNames where !state.running.contains(name) {

@@ -101,6 +101,7 @@ extension Outbox {
     _ layer: LayerContext
   ) async {
     let entry = ended.entry
+    let waiting = withState { $0.lanes(waitingFor: entry.id) }
     let effect = withState { state -> LaneEffect? in
       guard state.items[entry.id] != nil else { return nil }
       state.identities.merge(identities) { $1 }
@@ -122,8 +123,8 @@ extension Outbox {
     if let result = ended.result { item.result?.settle(result) }
     if entry.state == .refused { await refuseDependents(of: entry, layer) }
     changed()
-    // Other lanes may have waited for its ids, or for it as one that has waited for another's.
-    if !ended.entry.isInLane { pump() }
+    // Those that have waited for its ids, given or not.
+    for lane in waiting { pump(lane) }
   }
 
   /// Turns drafts into accepted ones; with `duration`, after that time.
@@ -158,6 +159,7 @@ extension Outbox {
       var dependent = dependent
       await refuse(&dependent, .network(MutationError.missingIdentity(id)), layer)
     }
+    for lane in Set(dependents.map(\.lane)).sorted() { pump(lane) }
   }
 
   /// Returns the entries that hold one of the given ids, with the server's in its place.
@@ -266,6 +268,11 @@ extension OutboxState {
     let oldest = accepted.removeFirst()
     _ = remove(oldest)
     return oldest
+  }
+
+  /// Returns the lanes with entries that wait for an id that `id` gives.
+  fileprivate func lanes(waitingFor id: UUID) -> [String] {
+    Set(queue.identities.holders(ofIDsOf: id).compactMap { queue.entries[$0]?.lane }).sorted()
   }
 
   /// Takes the keys of an entry out of the expectations of its lane.

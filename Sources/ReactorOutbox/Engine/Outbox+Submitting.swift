@@ -11,7 +11,8 @@ extension Outbox {
     let box = MutationBox(mutation)
     let drafts = try box.drafts.made(of: id, key: layer.key)
     let entry = OutboxEntry(
-      id: id, lane: mutation.lane.rawValue, name: M.name, version: M.version, arguments: try MutationBox.encode(mutation),
+      id: id, lane: mutation.lane.rawValue, name: M.name, version: M.version,
+      arguments: try MutationBox.encode(mutation),
       submittedAt: layer.configuration.now(), idempotencyWindow: configuration.idempotencyWindow.inSeconds)
     let result = SubmissionResult()
     try await submit(entry, OutboxState.Item(mutation: box, drafts: drafts, result: result), in: layer)

@@ -23,6 +23,7 @@ struct OutboxStates: AsyncSequence, Sendable {
     mutating func next() async -> [Outbox.Entry]? { await next(isolation: #isolation) }
 
     mutating func next(isolation actor: isolated (any Actor)?) async -> [Outbox.Entry]? {
+      if seen == nil { await outbox.ready() }
       while !Task.isCancelled {
         let seen = seen
         let (version, waiter) = outbox.withState { state -> (UInt64, OneShot<Void>?) in

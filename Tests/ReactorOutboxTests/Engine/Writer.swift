@@ -77,7 +77,7 @@ struct Writer: Sendable {
 
   /// The program started anew: the same disk, server and time.
   func relaunched(scope: Scope = .shared, _ configure: (inout OutboxConfiguration) -> Void = { _ in }) -> Writer {
-    Writer(storage: storage, on: bench, scope: scope, configure)
+    Writer(storage: (storage as? MemoryStore)?.reopened() ?? storage, on: bench, scope: scope, configure)
   }
 
   /// Fetches the list with these names.

@@ -1,0 +1,230 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("An outbox that outlives its process", .timeLimit(.minutes(1)))
+struct DurabilityTests {
+  @Test func `what was submitted offline is shown and sent by the next process, in order`() async throws {
+    let writer = Writer(storage: MemoryStore())
+    try await writer.fetch("a")
+    writer.bench.reachability.set(false)
+    let first = try await writer.layer.submit(Add(name: "b"))
+    let second = try await writer.layer.submit(Add(name: "c"))
+    await writer.wait(for: "waiting, connectivity", "waiting, turn")
+    let next = writer.relaunched()
+    // No value is shown without its drafts.
+    #expect(try await next.notes.fetch(next.list, policy: .cacheOnly) == ["a", "b", "c"])
+    #expect(next.outbox.entries.map(\.id) == [first.id, second.id])
+    #expect(next.outbox.entries.compactMap { ($0.mutation as? Add)?.name } == ["b", "c"])
+    writer.outbox.pause()
+    for name in ["b", "c"] { next.transport.answer("/v1/\(name)", with: .json("\"done\"")) }
+    next.bench.reachability.set(true)
+    await next.wait()
+    #expect(next.sent == ["POST /v1/b b", "POST /v1/c c"])
+    #expect(next.shown == ["a", "b", "c"])
+    #expect(next.confirmed == ["a", "b", "c"])
+    try await next.end()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a request that was under way is sent again with its bytes and its key, once the lease ends`()
+    async throws
+  {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    let gate = Gate()
+    writer.transport.answer("/v1/b", with: accepted.held(at: gate), .json("\"done\""))
+    try await writer.layer.submit(Add(name: "b"))
+    try await gate.waitForArrival()
+    let next = writer.relaunched()
+    await next.wait(for: "sending")
+    #expect(next.sent.count == 1)
+    // The process is gone, and renews nothing.
+    store.failure.store(true, ordering: .relaxed)
+    // The lease of the process that is gone ends after thirty seconds.
+    while next.sent.count == 1 {
+      try await next.clock.waitForSleepers(count: 2)
+      next.clock.advance(by: .seconds(1))
+    }
+    try await next.transport.waitForRequests(count: 2)
+    #expect(next.sent == ["POST /v1/b b", "POST /v1/b b"])
+    #expect(Set(next.keys).count == 1)
+    await next.wait()
+    gate.open()
+  }
+
+  @Test func `an accepted draft is shown over an older base after a restart, for ten minutes`() async throws {
+    let writer = Writer(storage: MemoryStore())
+    try await writer.fetch("a")
+    writer.transport.answer("/v1/b", with: .json("\"done\""))
+    _ = try await writer.layer.submit(Add(name: "b")).answer()
+    let next = writer.relaunched()
+    #expect(try await next.notes.fetch(next.list, policy: .cacheOnly) == ["a", "b"])
+    #expect(next.confirmed == ["a", "b"])
+    writer.clock.advance(by: .seconds(601))
+    let last = writer.relaunched()
+    #expect(try await last.notes.fetch(last.list, policy: .cacheOnly) == ["a"])
+    #expect(try await last.storage.contents(of: .shared).entries.isEmpty)
+    try await last.end()
+  }
+
+  @Test func `row F: what a program cannot read is kept, listed, not sent, and read by the next one`() async throws {
+    let writer = Writer(storage: MemoryStore())
+    writer.bench.reachability.set(false)
+    try await writer.layer.submit(Add(name: "b"))
+    writer.outbox.pause()
+    writer.bench.reachability.set(true)
+    let stranger = writer.relaunched { $0.mutations = [] }
+    await stranger.wait(for: "unreadable")
+    #expect(stranger.sent.isEmpty)
+    #expect(await stranger.outbox.drain(within: .zero) == 0)
+    stranger.transport.answer("/v1/b", with: .json("\"done\""))
+    let next = writer.relaunched()
+    await next.wait()
+    #expect(next.sent == ["POST /v1/b b"])
+    try await next.end()
+  }
+
+  @Test func `row G: a refusal does not hold the lane, and stays listed over restarts until it is discarded`()
+    async throws
+  {
+    let writer = Writer(storage: MemoryStore())
+    writer.transport.answer("/v1/b", with: refused)
+    writer.transport.answer("/v1/c", with: accepted)
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    try await writer.layer.submit(Add(name: "c"))
+    await writer.wait(for: "refused")
+    #expect(writer.sent.count == 2)
+    let next = writer.relaunched()
+    await next.wait(for: "refused")
+    #expect(next.outbox.entries.first?.status == 422)
+    #expect(await next.outbox.discard(submission.id))
+    let last = writer.relaunched()
+    await last.wait()
+    try await last.end()
+  }
+
+  @Test func `submit throws when it cannot be saved, and shows nothing`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    try await writer.fetch("a")
+    store.failure.store(true, ordering: .relaxed)
+    let error = await TestSupport.error { try await writer.layer.submit(Add(name: "b")) }
+    #expect(error.map { if case .persistence = $0 { true } else { false } } == true)
+    #expect(writer.shown == ["a"])
+    #expect(writer.outbox.entries.isEmpty)
+    store.failure.store(false, ordering: .relaxed)
+    #expect(writer.sent.isEmpty)
+    try await writer.end()
+  }
+
+  @Test func `sign-out removes what was written, and its answer is dropped`() async throws {
+    let writer = Writer(storage: MemoryStore(), scope: "alice")
+    try await writer.fetch("a")
+    let gate = Gate()
+    writer.transport.answer("/v1/b", with: .json("\"done\"").held(at: gate, ignoresCancellation: true))
+    let first = try await writer.layer.submit(Add(name: "b"))
+    let second = try await writer.layer.submit(Add(name: "c"))
+    try await gate.waitForArrival()
+    try await writer.layer.signOut()
+    for submission in [first, second] {
+      let error = await TestSupport.error { try await submission.answer() }
+      #expect(error?.isCancelled == true)
+    }
+    #expect(writer.shown == nil)
+    #expect(writer.outbox.entries.isEmpty)
+    #expect(try await writer.storage.contents(of: "alice").entries.isEmpty)
+    gate.open()
+    try await writer.transport.waitUntilIdle()
+    #expect(writer.sent == ["POST /v1/b b"])
+    #expect(writer.shown == nil)
+    let next = writer.relaunched(scope: "bob")
+    #expect(next.outbox.entries.isEmpty)
+    try await next.end()
+  }
+
+  @Test func `no scope sees the entries of another`() async throws {
+    let writer = Writer(storage: MemoryStore(), scope: "alice")
+    writer.bench.reachability.set(false)
+    try await writer.layer.submit(Add(name: "b"))
+    writer.outbox.pause()
+    writer.bench.reachability.set(true)
+    let bob = writer.relaunched(scope: "bob")
+    await bob.wait()
+    #expect(await bob.outbox.drain(within: .zero) == 0)
+    #expect(bob.sent.isEmpty)
+    #expect(try await writer.storage.contents(of: "alice").entries.count == 1)
+  }
+}
+
+@Suite("Conflicts and ids", .timeLimit(.minutes(1)))
+struct ConflictAndIdentityTests {
+  @Test func `a 412 fetches anew, and makes the request from the newer value under another key`() async throws {
+    let handler = PutHandler([.response(.preconditionFailed)])
+    let writer = Writer(on: Bench(transport: ScriptedTransport(handler: handler.answer)))
+    _ = try await writer.notes.fetch("list")
+    _ = try await writer.layer.submit(Append(name: "b")).answer()
+    #expect(handler.puts.map(\.body) == [#"["a","b"]"#, #"["a","x","b"]"#])
+    #expect(handler.puts.map(\.match) == ["\"1\"", "\"2\""])
+    #expect(writer.shown == ["a", "x", "b"])
+    try await writer.end()
+  }
+
+  @Test func `after six conflicts it is refused`() async throws {
+    let handler = PutHandler(Array(repeating: .response(.preconditionFailed), count: 9))
+    let writer = Writer(on: Bench(transport: ScriptedTransport(handler: handler.answer)))
+    _ = try await writer.notes.fetch("list")
+    let submission = try await writer.layer.submit(Append(name: "b"))
+    _ = await TestSupport.error { try await submission.answer() }
+    #expect(handler.puts.count == 6)
+    #expect(writer.states == ["refused"])
+    try await writer.end()
+  }
+
+  @Test func `an id from the server is written into what depends on it`() async throws {
+    let writer = Writer(storage: MemoryStore())
+    writer.transport.answer("/v1/items", with: .json("[]", fields: [.cacheControl: "max-age=600"]))
+    let items: Reactor<[Item]> = writer.layer.reactor()
+    _ = try await items.fetch("items")
+    let gate = Gate()
+    writer.transport.answer("/v1/items", with: .json(#"{"id":7,"name":"x"}"#).held(at: gate))
+    writer.transport.answer("/v1/items/7", with: .json(#"{"id":7,"name":"y"}"#))
+    let add = AddItem(name: "x")
+    let created = try await writer.layer.submit(add)
+    try await gate.waitForArrival()
+    try await writer.layer.submit(RenameItem(id: add.id.int, name: "y", lane: "other"))
+    #expect(writer.states == ["sending", "waiting, identity"])
+    #expect(items.cached("items") == [Item(id: add.id.int, name: "y")])
+    gate.open()
+    #expect(try await created.answer().id == 7)
+    await writer.wait()
+    #expect(writer.sent == [#"POST /v1/items {"name":"x"}"#, #"PATCH /v1/items/7 {"name":"y"}"#])
+    #expect(writer.outbox.identity(of: add.id) == .integer(7))
+    // One that is submitted later, too.
+    writer.transport.answer("/v1/items/7", with: .json(#"{"id":7,"name":"z"}"#))
+    try await writer.layer.submit(RenameItem(id: add.id.int, name: "z"))
+    await writer.wait()
+    #expect(writer.sent.last == #"PATCH /v1/items/7 {"name":"z"}"#)
+    try await writer.end()
+  }
+
+  @Test func `what depends on a refused creation is refused too`() async throws {
+    let writer = Writer()
+    let gate = Gate()
+    writer.transport.answer("/v1/items", with: refused.held(at: gate))
+    let add = AddItem(name: "x")
+    try await writer.layer.submit(add)
+    try await gate.waitForArrival()
+    let rename = try await writer.layer.submit(RenameItem(id: add.id.int, name: "y", lane: "other"))
+    gate.open()
+    _ = await TestSupport.error { try await rename.answer() }
+    await writer.wait(for: "refused", "refused")
+    #expect(writer.sent.count == 1)
+    try await writer.end()
+  }
+}

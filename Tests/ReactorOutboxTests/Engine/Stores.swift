@@ -1,0 +1,73 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import Synchronization
+
+/// A store that is read at each start, as a durable one is, and that fails when it is told to.
+final class MemoryStore: OutboxStorage {
+  private let store: MemoryOutboxStorage
+  let failure = Atomic<Bool>(false)
+
+  init(_ store: MemoryOutboxStorage = MemoryOutboxStorage()) { self.store = store }
+
+  /// The same store, as another process has it.
+  func reopened() -> MemoryStore { MemoryStore(store) }
+
+  private func check() throws {
+    if failure.load(ordering: .relaxed) { throw CocoaError(.fileWriteOutOfSpace) }
+  }
+
+  func contents(of scope: Scope) async throws -> OutboxContents { try await store.contents(of: scope) }
+
+  func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+    try check()
+    return try await store.commit(changes, in: scope)
+  }
+
+  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
+    try check()
+    return try await store.claim(id, in: scope, by: process, now: now, until: until)
+  }
+
+  func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+    try check()
+    try await store.release(id, in: scope, by: process)
+  }
+
+  func removeAll(in scope: Scope?) async throws { try await store.removeAll(in: scope) }
+}
+
+/// A server with one list, whose entity tag grows with each version.
+final class PutHandler: Sendable {
+  struct Put: Sendable {
+    var body: String
+    var match: String?
+  }
+
+  private struct State {
+    var answers: [ScriptedTransport.Answer]
+    var puts: [Put] = []
+    var version = 1
+  }
+
+  private let state: Mutex<State>
+
+  init(_ answers: [ScriptedTransport.Answer]) { state = Mutex(State(answers: answers)) }
+
+  var puts: [Put] { state.withLock(\.puts) }
+
+  @Sendable func answer(_ request: HTTPRequest, _ body: Data?) async throws -> ScriptedTransport.Answer {
+    state.withLock { state in
+      guard request.method == .put else {
+        let list = state.version == 1 ? ["a"] : ["a", "x"]
+        return Writer.answer(list, [.cacheControl: "max-age=600", .eTag: "\"\(state.version)\""])
+      }
+      state.puts.append(
+        Put(body: body.map { String(decoding: $0, as: UTF8.self) } ?? "", match: request.headerFields[.ifMatch]))
+      state.version += 1
+      return state.answers.isEmpty ? .response(.noContent) : state.answers.removeFirst()
+    }
+  }
+}
