@@ -100,9 +100,7 @@ public struct Backend: Sendable {
   package func request(for resource: Resource) throws(ReactorError) -> HTTPRequest {
     let url = try ResourceURL(resource, base: base.get())
     var fields = resource.headers
-    if let name = fields.map(\.name).first(where: Self.transportFields.contains) {
-      throw .invalidResource("the field \(name) is set by the transport; remove it from the resource's headers")
-    }
+    try Self.check(fields)
     guard !fields.contains(.range), !fields.contains(.ifRange) else {
       throw .invalidResource(
         "Range and If-Range ask for a part, which is never cached; remove them, or send the request with Backend.send")
@@ -116,6 +114,13 @@ public struct Backend: Sendable {
     }
     return HTTPRequest(
       method: resource.method, scheme: url.scheme, authority: url.authority, path: url.target, headerFields: fields)
+  }
+
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for a field that only the transport may set.
+  package static func check(_ fields: HTTPFields) throws(ReactorError) {
+    if let name = fields.map(\.name).first(where: transportFields.contains) {
+      throw .invalidResource("the field \(name) is set by the transport; remove it from the resource's headers")
+    }
   }
 
   /// Header fields that frame or route the message (RFC 9112 §6, RFC 9110 §7).

@@ -1,7 +1,7 @@
-package import Foundation
+import Foundation
 import HTTPCaching
 import HTTPTypes
-package import ReactorCore
+import ReactorCore
 
 /// The way of a mutation into the outbox.
 extension Outbox {
@@ -19,18 +19,22 @@ extension Outbox {
     return Submission(id: id, result: result)
   }
 
-  /// Saves a request that is sent as it is, for a program without a type for it.
-  package func submit(
-    _ request: FrozenRequest, lane: Lane, key: String?, window: Duration, in layer: LayerContext
+  /// Saves a request that is sent as it is.
+  ///
+  /// - Parameter window: The idempotency window; `nil` is the configuration's.
+  func submit(
+    _ request: OutboxRequest, lane: Lane, window: Duration?, in layer: LayerContext
   ) async throws(ReactorError) -> Submission<Data> {
-    var request = request
+    let window = window ?? configuration.idempotencyWindow
+    let key = try request.key(named: configuration.idempotencyField)
+    var frozen = try request.frozen(keyName: configuration.idempotencyField)
+    frozen.isKeyed = key != nil || isKeyed(frozen, window: window)
     let id = configuration.makeID()
     var entry = OutboxEntry(
       id: id, lane: lane.rawValue, name: RequestMutation.name, version: RequestMutation.version,
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
-    request.isKeyed = key != nil || isKeyed(request, window: window)
-    entry.idempotencyKey = request.isKeyed ? key ?? configuration.makeID().uuidString : nil
-    entry.request = request
+    entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.makeID().uuidString : nil
+    entry.request = frozen
     let result = SubmissionResult()
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()), result: result)
     try await submit(entry, item, in: layer)

@@ -1,0 +1,109 @@
+public import Foundation
+public import HTTPTypes
+public import ReactorCore
+
+/// A request that is saved and sent as it is, for a program without a ``Mutation`` for it: a tool, or
+/// a gateway that passes requests on.
+///
+/// ```swift
+/// let request = OutboxRequest(url: url, headerFields: [.contentType: "application/json"], body: body)
+/// let submission = try await layer.submit(request)
+/// ```
+///
+/// It drafts nothing. A 412, and a 409 to a request with `If-Match`, refuse it.
+public struct OutboxRequest: Sendable, Hashable {
+  /// The method. `GET` and `HEAD` are refused, since they change nothing.
+  public var method: HTTPRequest.Method
+  /// The absolute URL: `http` or `https`. The base URL of the layer does not apply, and a fragment is
+  /// not sent.
+  public var url: URL
+  /// The header fields. Middlewares of the backend add theirs when the request is sent.
+  public var headerFields: HTTPFields
+  /// The body, of at most ``bodyLimit`` bytes.
+  public var body: Data?
+  /// The idempotency key; `nil` makes one if the request needs it. It is sent even if the method is
+  /// idempotent or the window is zero.
+  public var idempotencyKey: String?
+
+  /// The greatest count of bytes of a body: 1 MiB.
+  public static let bodyLimit = 1 << 20
+
+  /// Creates a request from its parts.
+  public init(
+    method: HTTPRequest.Method = .post, url: URL, headerFields: HTTPFields = [:], body: Data? = nil,
+    idempotencyKey: String? = nil
+  ) {
+    self.method = method
+    self.url = url
+    self.headerFields = headerFields
+    self.body = body
+    self.idempotencyKey = idempotencyKey
+  }
+}
+
+extension ModelLayer {
+  /// Saves a request, and sends it when its turn comes.
+  ///
+  /// The method returns when the request is saved. Every attempt has the same bytes and the same
+  /// idempotency key.
+  ///
+  /// - Parameters:
+  ///   - lane: The lane. Default: ``Lane/main``.
+  ///   - idempotencyWindow: The time for which the server remembers the key. Zero: it does not, and
+  ///     a `POST` whose outcome is unknown is not sent again. Default: `nil`, which is
+  ///     ``OutboxConfiguration/idempotencyWindow``.
+  /// - Returns: The submission, whose answer is the body of the accepted response.
+  /// - Throws: ``ReactorError/persistence(_:)`` if the request could not be saved; it will not be
+  ///   sent. ``ReactorError/invalidResource(_:)`` if it only reads, cannot be sent, is larger than an
+  ///   entry may be, or holds a secret: `Authorization`, `Proxy-Authorization`, `Cookie`, a secret
+  ///   query item, or a user in the URL. Nothing of it is saved.
+  @discardableResult
+  public func submit(
+    _ request: OutboxRequest, lane: Lane = .main, idempotencyWindow: Duration? = nil
+  ) async throws(ReactorError) -> Submission<Data> {
+    try await outbox.submit(request, lane: lane, window: idempotencyWindow, in: layer)
+  }
+}
+
+extension OutboxRequest {
+  /// Returns the request whose bytes no longer change.
+  ///
+  /// - Parameter keyName: The name of the field with the idempotency key.
+  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  func frozen(keyName: HTTPField.Name) throws(ReactorError) -> FrozenRequest {
+    guard method != .get, method != .head else {
+      throw .invalidResource("\(method.rawValue) only reads, and an outbox is for requests that change something")
+    }
+    guard (body?.count ?? 0) <= Self.bodyLimit else {
+      throw .invalidResource(
+        "the body of \(body?.count ?? 0) bytes is larger than the limit of \(Self.bodyLimit); upload large bodies otherwise"
+      )
+    }
+    try Backend.check(headerFields)
+    var fields = headerFields
+    fields[keyName] = nil
+    return FrozenRequest(
+      method: method.rawValue, url: try absoluteURL(),
+      fields: fields.map { FrozenRequest.Field(name: $0.name.rawName, value: $0.value) }, body: body)
+  }
+
+  /// Returns the key of the request: ``idempotencyKey``, else that of the header fields.
+  ///
+  /// - Throws: ``ReactorError/invalidResource(_:)`` for a key that a field cannot contain.
+  func key(named keyName: HTTPField.Name) throws(ReactorError) -> String? {
+    guard let key = idempotencyKey ?? headerFields[keyName] else { return nil }
+    guard !key.isEmpty, HTTPField.isValidValue(key), headerFields[fields: keyName].count < 2 else {
+      throw .invalidResource("an idempotency key is one text that is not empty, of characters that a field may contain")
+    }
+    return key
+  }
+
+  private func absoluteURL() throws(ReactorError) -> String {
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
+      scheme == "http" || scheme == "https", parts.host?.isEmpty == false
+    else { throw .invalidResource("a request of an outbox needs an http or https URL with a host") }
+    parts.fragment = nil
+    guard let text = parts.string else { throw .invalidResource("the URL of the request is not valid (RFC 3986)") }
+    return text
+  }
+}
