@@ -81,7 +81,8 @@ extension OutboxEntry {
   package mutating func end(
     _ outcome: SendOutcome, status: Int?, reason: String, at now: Date, _ limits: Limits, random: Double
   ) -> Consequence {
-    self.outcome = LastOutcome(outcome.kind, status: status, reason: reason, date: now)
+    // An attempt without an answer leaves the status of the last one that had one.
+    self.outcome = LastOutcome(outcome.kind, status: status ?? self.outcome?.status, reason: reason, date: now)
     switch outcome {
     case .accepted: return end(as: .accepted, at: now)
     case .refused: return end(as: .refused, at: now)

@@ -94,7 +94,7 @@ struct OutboxQueue: Sendable {
     if needsSignIn { return .signIn }
     if let owner = identities.owner(awaitedBy: id) { return .identity(of: owner) }
     guard lanes[entry.lane]?.ids.first == id else { return .turn }
-    return block(entry, conditions)?.reason ?? .turn
+    return block(entry, conditions)?.reason ?? entry.latestReason
   }
 
   private func block(
@@ -114,6 +114,16 @@ struct OutboxQueue: Sendable {
 }
 
 extension OutboxEntry {
+  /// The reason why the latest attempt was none, of an entry that could be sent and is not: nothing
+  /// drains the outbox.
+  fileprivate var latestReason: Outbox.Entry.Reason {
+    switch outcome?.kind {
+    case .unsent: .connectivity
+    case .signIn: .signIn
+    default: .turn
+    }
+  }
+
   /// A Boolean value that indicates whether the entry has a place in its lane.
   var isInLane: Bool {
     switch state {
