@@ -20,7 +20,37 @@ extension Outbox {
     switch decision {
     case .no: return false
     case .whenPrepared: return await waitUntilTakenBack(id)
-    case .now: return await takeBack(id, .withdrawn, layer)
+    case .now: break
+    }
+    let isGone = await whileLeased(id, layer) { stored in
+      guard let entry = try? OutboxEntry(decoding: stored), entry.isUnsent else { return false }
+      return await takeBack(id, .withdrawn, layer)
+    }
+    if !isGone { withState { $0.items[id]?.isWithdrawn = false } }
+    return isGone
+  }
+
+  /// Runs `body` with an entry as it is stored, while no other process sends or changes it.
+  ///
+  /// - Returns: the result of `body`; `false` if another process has it or has removed it, or if the
+  ///   store fails.
+  private func whileLeased(
+    _ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Bool
+  ) async -> Bool {
+    let now = layer.configuration.now()
+    do {
+      let stored = try await configuration.storage.claim(
+        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
+      guard let stored else { return false }
+      let isDone = await body(stored)
+      // Not the lease under which this process has begun to send it meanwhile.
+      if !withState({ $0.queue.active.contains(id) }) {
+        try await configuration.storage.release(id, in: scope, by: process)
+      }
+      return isDone
+    } catch {
+      emit(id, key: nil, .storeFailed(.persistence(error)), layer)
+      return false
     }
   }
 
@@ -45,10 +75,13 @@ extension Outbox {
 
   /// Removes an entry from the store, and then from what is shown.
   private func takeBack(_ id: UUID, _ step: ReactorEvent.OutboxStep, _ layer: LayerContext) async -> Bool {
-    guard (try? await commits.save(commits.enqueue([.remove(id)]))) != nil else {
+    do { try await commits.save(commits.enqueue([.remove(id)])) } catch {
+      emit(id, key: nil, .storeFailed(.persistence(error)), layer)
       withState { $0.items[id]?.isWithdrawn = false }
       return false
     }
+    // Whoever was to send it may have taken it back meanwhile.
+    guard withState({ $0.items[id] != nil || $0.unreadable[id] != nil }) else { return true }
     let (entry, item, effect) = withState { state in
       let entry = state.queue.entries[id]
       // Its dependents are looked up after it is gone.
@@ -77,7 +110,22 @@ extension Outbox {
       default: return false
       }
     }
-    return isAllowed ? await takeBack(id, .discarded, layer) : false
+    guard isAllowed else { return false }
+    return await whileLeased(id, layer) { stored in
+      isUnchanged(stored) ? await takeBack(id, .discarded, layer) : false
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether no other process has changed an entry since it
+  /// was read.
+  private func isUnchanged(_ stored: StoredEntry) -> Bool {
+    withState { state in
+      if let unreadable = state.unreadable[stored.id] { return unreadable.stored.bytes == stored.bytes }
+      guard let entry = state.queue.entries[stored.id], let other = try? OutboxEntry(decoding: stored) else {
+        return false
+      }
+      return entry.state == other.state && entry.number == other.number
+    }
   }
 
   func retrying(_ id: UUID) async -> Bool {
@@ -85,6 +133,13 @@ extension Outbox {
     await ready()
     let entries = withState { $0.retried(id, newKey: { self.configuration.makeID().uuidString }) }
     guard !entries.isEmpty else { return false }
+    return await whileLeased(id, layer) { stored in
+      isUnchanged(stored) ? await move(entries, layer) : false
+    }
+  }
+
+  /// Moves entries to the ends of their lanes.
+  private func move(_ entries: [OutboxEntry], _ layer: LayerContext) async -> Bool {
     var changes: [OutboxChange] = []
     for entry in entries {
       guard let bytes = try? encoded(entry, layer) else { return false }
@@ -97,7 +152,10 @@ extension Outbox {
       let places = counts.map { layer.reserveDraftPlaces($0) }
       return commits.enqueue(changes) { numbers in self.moved(entries, numbers, places, layer) }
     }
-    guard (try? await commits.save(ticket)) != nil else { return false }
+    do { try await commits.save(ticket) } catch {
+      emit(entries.first, .storeFailed(.persistence(error)), layer)
+      return false
+    }
     changed()
     pump()
     return true
@@ -146,4 +204,9 @@ extension OutboxState {
     }
     return [entry] + entries.dropFirst().sorted { $0.number < $1.number }
   }
+}
+
+extension OutboxEntry {
+  /// A Boolean value that indicates whether no byte of an attempt can have reached the server.
+  fileprivate var isUnsent: Bool { state == .waiting && attempts == 0 && !isInDoubt }
 }
