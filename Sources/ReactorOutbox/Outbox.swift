@@ -51,7 +51,9 @@ public final class Outbox: Sendable {
     random = SplitMix64(seed: configuration.retry.seed ?? .random(in: 0 ... .max))
     (elapsed, sleep) = Self.stopwatch(layer.configuration.clock)
     commits = CommitQueue(configuration.storage, layer.scope)
-    state = Mutex(OutboxState(isRead: configuration.storage is MemoryOutboxStorage))
+    state = Mutex(
+      OutboxState(
+        isRead: configuration.storage is MemoryOutboxStorage, sendsByItself: configuration.sendsByItself))
     if let signIn = layer.backend?.authentication as? any SignInObservable {
       signIn.observeSignIn { [weak self] in self?.signedIn() }
     }
@@ -135,12 +137,41 @@ extension Outbox {
     pump()
   }
 
-  /// Sends until nothing is left that can go, or the time is over. What is being sent then goes on.
+  /// Sends until nothing is left that can go, or the time is over. What is being sent then goes on;
+  /// ``stop()`` ends it.
   ///
-  /// Call it in a background task, or before signing out. Cancelling the call ends the wait.
+  /// Call it in a background task, or before signing out. Cancelling the call ends the wait. Entries
+  /// that other processes add meanwhile are sent too.
   ///
   /// - Returns: The number of entries that have not ended.
   @discardableResult public func drain(within duration: Duration) async -> Int { await draining(duration) }
+
+  /// Sends the lane of an entry until the entry has ended, nothing of the lane can go, or the time is
+  /// over. What is being sent then goes on; ``stop()`` ends it.
+  ///
+  /// Cancelling the call ends the wait.
+  ///
+  /// - Returns: `true` if the entry has ended, or there is no such entry.
+  @discardableResult public func drain(until id: Entry.ID, within duration: Duration) async -> Bool {
+    await draining(until: id, within: duration)
+  }
+
+  /// Cancels the requests that are being sent, and waits until their new state is saved. Nothing is
+  /// sent after that.
+  ///
+  /// The outcome of a cancelled request is unknown. Call the method before the process ends, so that
+  /// another one may send the entries at once. Otherwise their leases end after 30 seconds.
+  public func stop() async { await stopping() }
+
+  /// Reads the store, and takes over what other processes have added, sent or ended since the last
+  /// time.
+  ///
+  /// The outbox reads its store by itself when it is created. Call the method to learn that it has
+  /// read it, or when an app returns to the foreground whose extension submits too.
+  ///
+  /// - Throws: ``ReactorCore/ReactorError/persistence(_:)`` if the store cannot be read. The entries
+  ///   are then those that are known already.
+  public func reload() async throws(ReactorError) { try await reloading() }
 
   /// Returns the other name of a thing: the id that the server has given for a temporary one, as
   /// JSON text, so that a view keeps its identity.

@@ -35,8 +35,13 @@ public struct OutboxConfiguration: Sendable {
   /// The number of lanes that send at once. Default: 4. A value below 1 counts as 1.
   public var concurrentLanes = 4
 
-  /// A Boolean value that indicates whether entries are sent without ``Outbox/drain(within:)``.
-  package var sendsByItself = true
+  /// A Boolean value that indicates whether entries are sent without a call. Default: `true`.
+  ///
+  /// With `false`, entries are sent only while ``Outbox/drain(within:)`` or
+  /// ``Outbox/drain(until:within:)`` runs. A tool or an extension that submits for another process
+  /// wants that.
+  public var sendsByItself = true
+
   /// Returns the identity of a new entry, and the keys. A simulation sets its own.
   package var makeID: @Sendable () -> UUID = { UUID() }
 

@@ -19,12 +19,10 @@ extension Outbox {
     let conditions = conditions(layer)
     let limit = max(1, configuration.concurrentLanes)
     let (begun, wake) = withState { state in
-      guard case .read = state.reading, !state.isStopped, configuration.sendsByItself || state.drains > 0 else {
-        return ([String](), Date?.none)
-      }
       var begun: [String] = []
       var wake: Date?
-      for name in lane.map({ [$0] }) ?? state.queue.laneNames where !state.running.contains(name) {
+      for name in lane.map({ [$0] }) ?? state.queue.laneNames
+      where !state.running.contains(name) && state.maySend(name) {
         switch state.queue.turn(of: name, conditions) {
         case .send:
           if state.running.count < limit {
@@ -66,7 +64,7 @@ extension Outbox {
   private func next(in lane: String, _ layer: LayerContext) -> UUID? {
     let conditions = conditions(layer)
     return withState { state in
-      guard !state.isStopped, case .send(let id) = state.queue.turn(of: lane, conditions) else { return nil }
+      guard state.maySend(lane), case .send(let id) = state.queue.turn(of: lane, conditions) else { return nil }
       state.queue.begin(id)
       return id
     }
@@ -147,54 +145,5 @@ extension Outbox {
   /// Notifies the observers of the entries.
   func changed() {
     for waiter in withState({ $0.change() }) { waiter.settle(()) }
-  }
-}
-
-/// Draining.
-extension Outbox {
-  func draining(_ duration: Duration) async -> Int {
-    guard let layer else { return 0 }
-    let end = layer.configuration.now() + min(duration.inSeconds, 86_400 * 365)
-    withState { $0.drains += 1 }
-    defer { withState { $0.drains -= 1 } }
-    let clock = layer.configuration.clock
-    let deadline = TaskHandle(priority: nil)
-    let isOver = OneShot<Void>()
-    deadline.attach(
-      spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
-        try? await clock.sleep(for: min(duration, .seconds(86_400 * 365)))
-        isOver.settle(())
-        self?.changed()
-      })
-    await withTaskCancellationHandler {
-      await ready()
-      pump()
-      while !isOver.isSettled, !Task.isCancelled, await waitForProgress(until: end, layer) {}
-    } onCancel: {
-      deadline.cancel()
-    }
-    deadline.cancel()
-    return withState { state in state.queue.entries.values.count(where: \.isInLane) }
-  }
-
-  /// Waits for the next change.
-  ///
-  /// - Returns: `false` if nothing more can be sent until `end`.
-  private func waitForProgress(until end: Date, _ layer: LayerContext) async -> Bool {
-    let conditions = conditions(layer)
-    let (canGo, shot) = withState { state -> (Bool, OneShot<Void>) in
-      let shot = state.addWaiter()
-      guard state.running.isEmpty else { return (true, shot) }
-      let canGo = state.queue.laneNames.contains { name in
-        switch state.queue.turn(of: name, conditions) {
-        case .send, .busy: true
-        case .wait(let until): until.map { $0 <= end } ?? false
-        case .empty: false
-        }
-      }
-      return (canGo, shot)
-    }
-    if canGo { await shot.value }
-    return canGo
   }
 }

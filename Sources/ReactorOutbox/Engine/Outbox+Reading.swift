@@ -24,7 +24,7 @@ extension Outbox: LayerAttachment {
       case .read, .reading: return false
       case .unread, .failed:
         // A failure leaves flights free, and so does the next attempt.
-        state.reading = state.isReady ? .failed : .reading
+        if !state.isReady { state.reading = .reading }
         return true
       }
     }
@@ -39,7 +39,7 @@ extension Outbox: LayerAttachment {
       finishReading(.read)
     } catch {
       emit(nil, .storeFailed(.persistence(error)), layer)
-      finishReading(.failed)
+      finishReading(.failed(.persistence(error)))
     }
     changed()
     pump()
@@ -55,17 +55,22 @@ extension Outbox: LayerAttachment {
   }
 
   /// Adds the entries of the store that are not known yet, and shows their drafts.
-  private func restore(_ contents: OutboxContents, _ layer: LayerContext) async {
-    for reason in contents.setAside { emit(nil, .unreadable(reason), layer) }
+  ///
+  /// - Parameter ended: The entries that have ended here since the store was read.
+  func restore(_ contents: OutboxContents, except ended: Set<UUID> = [], _ layer: LayerContext) async {
+    for reason in contents.setAside where withState({ $0.setAside.insert(reason).inserted }) {
+      emit(nil, .unreadable(reason), layer)
+    }
     withState { $0.identities.merge(contents.identities) { $1 } }
-    let types = Dictionary(configuration.mutations.map { ($0.name, $0) }) { first, _ in first }
+    let types = mutationTypes
     let now = layer.configuration.now()
     var old: [OutboxChange] = []
-    for stored in contents.entries {
+    for stored in contents.entries
+    where !ended.contains(stored.id) && withState({ $0.queue.entries[stored.id] == nil }) {
       switch Restored(stored, types, contents.identities) {
       case .unreadable(let unreadable):
-        withState { $0.unreadable[stored.id] = unreadable }
-        emit(unreadable.entry, .unreadable(unreadable.reason), layer)
+        let isNew = withState { $0.unreadable.updateValue(unreadable, forKey: stored.id) == nil }
+        if isNew { emit(unreadable.entry, .unreadable(unreadable.reason), layer) }
       case .readable(let entry, let box):
         guard entry.isOver(at: now) else {
           restore(entry, box, contents, layer)
@@ -77,12 +82,17 @@ extension Outbox: LayerAttachment {
     if !old.isEmpty { _ = try? await commits.save(commits.enqueue(old)) }
   }
 
+  /// The types of the mutations that can be read, by name.
+  var mutationTypes: [String: any Mutation.Type] {
+    Dictionary(configuration.mutations.map { ($0.name, $0) }) { first, _ in first }
+  }
+
   private func restore(_ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ layer: LayerContext) {
     // This process has submitted it meanwhile, or had read it before.
     guard withState({ $0.queue.entries[entry.id] == nil && !$0.submitting.contains(entry.id) }) else { return }
     var entry = entry
     let now = layer.configuration.now()
-    let lease = contents.leases[entry.id].flatMap { $0.process != process && $0.until > now ? $0 : nil }
+    let lease = contents.lease(of: entry.id, at: now, except: process)
     if lease == nil { entry.abandon() }
     var item = OutboxState.Item(mutation: box)
     if entry.isInLane || entry.state == .accepted {
@@ -95,7 +105,7 @@ extension Outbox: LayerAttachment {
       // Accepted drafts are the layer's now.
       if entry.state == .accepted { item.drafts = [] }
       _ = state.insert(entry, item)
-      if lease != nil { state.queue.deferLease(entry.id, until: now + Self.poll.inSeconds) }
+      if let lease { state.queue.deferLease(entry.id, until: lease.look(after: now)) }
     }
   }
 
@@ -156,7 +166,7 @@ extension Outbox: LayerAttachment {
 }
 
 /// An entry of the store, as far as this program can read it.
-private enum Restored {
+enum Restored {
   case readable(OutboxEntry, MutationBox)
   case unreadable(OutboxState.Unreadable)
 
@@ -170,6 +180,13 @@ private enum Restored {
     do { self = .readable(entry, try MutationBox(entry, types: types)) } catch {
       self = .unreadable(OutboxState.Unreadable(stored: stored, entry: entry, reason: "\(error)"))
     }
+  }
+}
+
+extension OutboxContents {
+  /// Returns the lease of an entry that another process holds.
+  func lease(of id: UUID, at now: Date, except process: UUID) -> OutboxLease? {
+    leases[id].flatMap { $0.process != process && $0.until > now ? $0 : nil }
   }
 }
 

@@ -40,20 +40,32 @@ extension Outbox {
     entry.abandon()
     if !entry.isInLane {
       // Another process has ended it.
+      try? await configuration.storage.release(id, in: scope, by: process)
       await endedElsewhere(entry, layer)
       return nil
     }
-    withState { state in _ = state.update(entry) }
-    return entry
+    let isPostponed = withState { state in
+      // Another process has tried in vain, and this one heeds its backoff too.
+      let isNews = state.queue.entries[id]?.outcome != entry.outcome
+      _ = state.update(entry)
+      return isNews && entry.notBefore.map { $0 > now } == true
+    }
+    guard isPostponed else { return entry }
+    try? await configuration.storage.release(id, in: scope, by: process)
+    return nil
   }
 
   /// Looks at the store: another process has leased the entry, or has ended it.
   private func missed(_ id: UUID, _ layer: LayerContext) async {
     let now = layer.configuration.now()
     withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
-    guard let contents = try? await configuration.storage.contents(of: scope),
-      !contents.entries.contains(where: { $0.id == id })
-    else { return }
+    guard let contents = try? await configuration.storage.contents(of: scope) else { return }
+    guard contents.entries.contains(where: { $0.id == id }) else { return await goneElsewhere(id, layer) }
+    if let lease = contents.leases[id] { withState { $0.queue.deferLease(id, until: lease.look(after: now)) } }
+  }
+
+  /// Forgets an entry that another process has ended and removed.
+  func goneElsewhere(_ id: UUID, _ layer: LayerContext) async {
     let (item, effect) = withState { $0.remove(id) }
     effect.perform(in: layer)
     guard let item else { return }
@@ -65,8 +77,8 @@ extension Outbox {
     changed()
   }
 
-  private func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
-    try? await configuration.storage.release(entry.id, in: scope, by: process)
+  /// Takes over the end of an entry that another process has ended and kept.
+  func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
     let (item, effect) = withState { state -> (OutboxState.Item?, LaneEffect) in
       let item = state.items[entry.id]
       return (item, state.update(entry))
@@ -98,7 +110,7 @@ extension Outbox {
     emit(id, key: nil, .storeFailed(error), layer)
   }
 
-  private func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
+  func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
     let (item, effect) = withState { state in
       let removed = state.remove(stored.id)
       state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason)
@@ -131,17 +143,31 @@ extension Outbox {
     // It has taken a while. The entry stays as it is stored.
     guard withState({ !$0.queue.isPaused }) else { return }
     }
+    let prepared = entry
     entry.begin(at: layer.configuration.now())
     guard await save(entry, layer) else { return }
     let keys = item.keys.union([request.key(in: layer)])
     layer.expectSending(keys)
     await layer.beginSending(keys)
     defer { layer.endSending(keys) }
-    guard let sent = await send(message, request.body, of: entry, epoch: epoch, layer) else {
-      return await takenBack(entry, layer)
+    let attempt = await send(message, request.body, of: entry, epoch: epoch, layer)
+    switch attempt {
+    case .unwanted: await takenBack(entry, layer)
+    // As it was before: nothing was sent.
+    case .stopped: await settle(Ended(entry: prepared, consequence: .again, sent: nil, error: nil), layer)
+    case .sent(let sent):
+      guard withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) else { return }
+      await end(&entry, sent, limits, layer)
     }
-    guard withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) else { return }
-    await end(&entry, sent, limits, layer)
+  }
+
+  /// The end of an attempt to send a request.
+  private enum Attempt {
+    case sent(SentRequest)
+    /// The outbox was stopped before. Nothing was sent.
+    case stopped
+    /// The entry was withdrawn or removed before. Nothing was sent.
+    case unwanted
   }
 
   func limits(_ mutation: MutationBox) -> OutboxEntry.Limits {
@@ -175,18 +201,17 @@ extension Outbox {
   }
 
   /// Sends a request in a task of its own, which a removal of everything cancels.
-  ///
-  /// - Returns: `nil` if the entry was withdrawn or removed before.
   private func send(
     _ request: HTTPRequest, _ body: Data?, of entry: OutboxEntry, epoch: Int, _ layer: LayerContext
-  ) async -> SentRequest? {
+  ) async -> Attempt {
     let task = TaskHandle(priority: nil)
-    let isWanted = withState { state in
-      guard state.epoch == epoch, state.items[entry.id]?.isWithdrawn == false else { return false }
+    let obstacle = withState { state -> Attempt? in
+      guard state.epoch == epoch, state.items[entry.id]?.isWithdrawn == false else { return .unwanted }
+      guard !state.isStopped else { return .stopped }
       state.items[entry.id]?.sending = task
-      return true
+      return nil
     }
-    guard isWanted else { return nil }
+    if let obstacle { return obstacle }
     emit(entry, .sending(attempt: entry.attempts), layer)
     changed()
     let shot = OneShot<SentRequest>()
@@ -194,12 +219,11 @@ extension Outbox {
       spawn(on: layer.configuration.taskExecutor) { shot.settle(await layer.send(request, body: body)) })
     let sent = await shot.value
     withState { $0.items[entry.id]?.sending = nil }
-    return sent
+    return .sent(sent)
   }
 
-  /// Cancels the requests that are being sent, and waits until their entries are saved. Nothing is
-  /// sent after that.
-  package func stop() async {
+  /// Cancels the requests that are being sent, and waits until their new state is saved.
+  func stopping() async {
     let tasks = withState { state in
       state.isStopped = true
       return state.items.values.compactMap(\.sending)
@@ -279,4 +303,10 @@ extension Outbox {
     default: await refuse(&entry, error, layer)
     }
   }
+}
+
+extension OutboxLease {
+  /// Returns the time to look again whether another process has ended the entry: at the latest when
+  /// the lease ends.
+  func look(after now: Date) -> Date { min(now + Outbox.poll.inSeconds, max(until, now + 0.01)) }
 }

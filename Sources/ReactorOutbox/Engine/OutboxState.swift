@@ -36,7 +36,7 @@ struct OutboxState: Sendable {
   enum Reading: Sendable {
     case unread, reading, read
     /// The store has failed. It is read again before anything is sent.
-    case failed
+    case failed(ReactorError)
   }
 
   var queue = OutboxQueue()
@@ -44,6 +44,8 @@ struct OutboxState: Sendable {
   var unreadable: [UUID: Unreadable] = [:]
   /// The entries that are being saved for the first time. Whoever reads the store may find them.
   var submitting: Set<UUID> = []
+  /// The parts of the store that were set aside, and reported.
+  var setAside: Set<String> = []
   /// The accepted entries that are kept for their drafts, the oldest first.
   var accepted: [UUID] = []
   /// The ids that the server has given, as JSON.
@@ -60,13 +62,28 @@ struct OutboxState: Sendable {
   /// The count of removals of everything. Work that began under an earlier count is dropped.
   var epoch = 0
   var isStopped = false
-  /// The count of drains under way.
-  var drains = 0
+  /// A Boolean value that indicates whether lanes send without a drain.
+  let sendsByItself: Bool
+  /// The drains under way, each with the entry at whose end it ends; `nil` if it sends every lane.
+  var drains: [UUID: UUID?] = [:]
   /// The count of changes, by which a reader of the entries knows whether it has the latest.
   private(set) var version: UInt64 = 0
   private var waiters: [OneShot<Void>] = []
 
-  init(isRead: Bool) { reading = isRead ? .read : .unread }
+  init(isRead: Bool, sendsByItself: Bool = true) {
+    reading = isRead ? .read : .unread
+    self.sendsByItself = sendsByItself
+  }
+
+  /// Returns a Boolean value that indicates whether the entries of a lane may be sent at present.
+  func maySend(_ lane: String) -> Bool {
+    guard case .read = reading, !isStopped else { return false }
+    return sendsByItself
+      || drains.values.contains { end in
+        guard let end else { return true }
+        return queue.entries[end].map { $0.isInLane && $0.lane == lane } ?? false
+      }
+  }
 
   var isReady: Bool {
     switch reading {

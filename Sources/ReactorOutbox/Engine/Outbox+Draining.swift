@@ -1,0 +1,100 @@
+import Foundation
+import ReactorCore
+
+/// Sending until nothing is left that can go.
+extension Outbox {
+  /// Sends every lane.
+  ///
+  /// - Returns: the count of entries that have not ended.
+  func draining(_ duration: Duration) async -> Int {
+    await drain(until: nil, within: duration)
+    return withState { state in state.queue.entries.values.count(where: \.isInLane) }
+  }
+
+  /// Sends the lane of an entry until that has ended.
+  ///
+  /// - Returns: `true` if it has ended, or there is none.
+  func draining(until id: UUID, within duration: Duration) async -> Bool {
+    await drain(until: id, within: duration)
+    return withState { state in state.queue.entries[id]?.isInLane != true }
+  }
+
+  private func drain(until id: UUID?, within duration: Duration) async {
+    guard let layer else { return }
+    let duration = min(duration, .seconds(86_400 * 365))
+    let end = layer.configuration.now() + duration.inSeconds
+    let drain = UUID()
+    withState { $0.drains[drain] = .some(id) }
+    let clock = layer.configuration.clock
+    let isOver = OneShot<Void>()
+    let deadline = TaskHandle(priority: nil)
+    deadline.attach(
+      spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
+        try? await clock.sleep(for: duration)
+        // No lane begins another entry for it.
+        self?.withState { $0.drains[drain] = nil }
+        isOver.settle(())
+        self?.changed()
+      })
+    await withTaskCancellationHandler {
+      await ready()
+      pump()
+      while !isOver.isSettled {
+        if await waitForProgress(until: id, before: end, layer) { continue }
+        // Other processes may have added entries meanwhile.
+        guard id == nil, !isOver.isSettled, await finds(moreBefore: end, layer) else { break }
+        pump()
+      }
+    } onCancel: {
+      deadline.cancel()
+    }
+    withState { $0.drains[drain] = nil }
+    deadline.cancel()
+  }
+
+  /// Waits for the next change.
+  ///
+  /// - Returns: `false` if nothing more can be sent before `end`.
+  private func waitForProgress(until id: UUID?, before end: Date, _ layer: LayerContext) async -> Bool {
+    let conditions = conditions(layer)
+    let shot = withState { state in
+      state.canProgress(until: id, before: end, conditions) ? state.addWaiter() : nil
+    }
+    await shot?.value
+    return shot != nil
+  }
+
+  /// Reads the store again.
+  ///
+  /// - Returns: `true` if something can be sent before `end`.
+  private func finds(moreBefore end: Date, _ layer: LayerContext) async -> Bool {
+    guard !(configuration.storage is MemoryOutboxStorage), (try? await reloading()) != nil else { return false }
+    let conditions = conditions(layer)
+    return withState { $0.canProgress(until: nil, before: end, conditions) }
+  }
+}
+
+extension OutboxState {
+  /// Returns a Boolean value that indicates whether a drain has something to wait for.
+  fileprivate func canProgress(until id: UUID?, before end: Date, _ conditions: OutboxQueue.Conditions) -> Bool {
+    guard !isStopped else { return false }
+    // It is read again after a while.
+    if case .failed = reading { return true }
+    let lanes: [String]
+    if let id {
+      guard let entry = queue.entries[id], entry.isInLane else { return false }
+      lanes = [entry.lane]
+    } else {
+      guard running.isEmpty else { return true }
+      lanes = queue.laneNames
+    }
+    return lanes.contains { lane in
+      guard !running.contains(lane) else { return true }
+      return switch queue.turn(of: lane, conditions) {
+      case .send, .busy: true
+      case .wait(let until): until.map { $0 <= end } ?? false
+      case .empty: false
+      }
+    }
+  }
+}

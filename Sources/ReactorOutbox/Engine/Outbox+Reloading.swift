@@ -1,0 +1,79 @@
+import Foundation
+import ReactorCore
+
+/// The entries that other processes have added, sent or ended since the store was read.
+extension Outbox {
+  func reloading() async throws(ReactorError) {
+    guard let layer else { return }
+    if try await waitedForReading() { return }
+    // What changes here while the store is read is newer than what is read.
+    let known = withState(\.queue.entries)
+    do {
+      let contents = try await configuration.storage.contents(of: scope)
+      let ended = withState { state in Set(known.keys.filter { state.queue.entries[$0] == nil }) }
+      await forget(known, absentFrom: contents, layer)
+      let types = mutationTypes
+      for stored in contents.entries {
+        guard let old = known[stored.id], withState({ $0.isUnchanged(old) }),
+          case .readable(let entry, _) = Restored(stored, types, contents.identities)
+        else { continue }
+        await takeOver(entry, old, contents, layer)
+      }
+      await restore(contents, except: ended, layer)
+    } catch {
+      emit(nil, .storeFailed(.persistence(error)), layer)
+      throw .persistence(error)
+    }
+    withState { if case .failed = $0.reading { $0.reading = .read } }
+    changed()
+    pump()
+  }
+
+  /// Waits for the reading under way, if there is one.
+  ///
+  /// - Returns: `true` if the store was read meanwhile.
+  /// - Throws: the error of that reading.
+  private func waitedForReading() async throws(ReactorError) -> Bool {
+    guard !withState(\.isReady) else { return false }
+    await ready()
+    if case .failed(let error) = withState(\.reading) { throw error }
+    return true
+  }
+
+  /// Forgets the entries that other processes have removed.
+  private func forget(_ known: [UUID: OutboxEntry], absentFrom contents: OutboxContents, _ layer: LayerContext) async {
+    let stored = Set(contents.entries.map(\.id))
+    withState { state in state.unreadable = state.unreadable.filter { stored.contains($0.key) } }
+    for entry in known.values where !stored.contains(entry.id) {
+      guard withState({ $0.isUnchanged(entry) }) else { continue }
+      await goneElsewhere(entry.id, layer)
+    }
+  }
+
+  /// Takes over the state of an entry that another process has changed.
+  private func takeOver(
+    _ stored: OutboxEntry, _ old: OutboxEntry, _ contents: OutboxContents, _ layer: LayerContext
+  ) async {
+    var entry = stored
+    let now = layer.configuration.now()
+    let lease = contents.lease(of: entry.id, at: now, except: process)
+    if lease == nil { entry.abandon() }
+    switch (old.isInLane, entry.isInLane) {
+    case (true, false): return await endedElsewhere(entry, layer)
+    // It is retried there, and shown again by what restores it.
+    case (false, true): withState { _ = $0.remove(entry.id) }
+    case (true, true), (false, false):
+      withState { state in
+        _ = state.update(entry)
+        if let lease { state.queue.deferLease(entry.id, until: lease.look(after: now)) }
+      }
+    }
+  }
+}
+
+extension OutboxState {
+  /// Returns a Boolean value that indicates whether an entry is as it was, and nobody works on it.
+  fileprivate func isUnchanged(_ entry: OutboxEntry) -> Bool {
+    !queue.active.contains(entry.id) && queue.entries[entry.id] == entry
+  }
+}
