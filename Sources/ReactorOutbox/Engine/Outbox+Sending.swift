@@ -140,9 +140,9 @@ extension Outbox {
     guard await freeze(&entry, item, limits, layer) else { return }
     guard let request = entry.request, let message = request.message(entry.idempotencyKey, configuration) else {
       return await refuse(&entry, .invalidResource("the saved request cannot be sent"), layer)
+    }
     // It has taken a while. The entry stays as it is stored.
     guard withState({ !$0.queue.isPaused }) else { return }
-    }
     let prepared = entry
     entry.begin(at: layer.configuration.now())
     guard await save(entry, layer) else { return }
