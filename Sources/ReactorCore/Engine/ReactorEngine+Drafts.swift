@@ -34,8 +34,6 @@ extension ReactorEngine {
     layer.show([draft])
     append(key, .drafted)
     layer.events.deliver()
-    // Computed here, so that whoever reads next finds it done.
-    _ = cached(resource)
     let wait = LockOwner.wait()
     defer { wait?.end() }
     let outcome = await OneShot<Sent.Outcome>.value(

@@ -157,6 +157,11 @@ extension ReactorEngine: LayerReactor {
     }
   }
 
+  func computeDrafts(of key: RecordKey) {
+    let shown = state.withLock { $0.memory.entries[key]?.drafts?.shown }
+    _ = shown?.model
+  }
+
   func head(of key: RecordKey) -> Record.Head? {
     state.withLock { state in state.memory.entries[key].flatMap { $0.isOutdated ? nil : $0.copy?.head } }
   }

@@ -214,6 +214,8 @@ protocol LayerReactor: AnyObject, Sendable {
   func layerChanged(_ change: LayerChange)
   /// Returns the keys of a URL in this reactor's memory, whatever their method and identity fields.
   func keys(of url: String) -> [RecordKey]
+  /// Computes the shown value of a key with drafts that is in this reactor's memory.
+  func computeDrafts(of key: RecordKey)
   /// Returns the head of the response that the key's copy in this reactor's memory was made from.
   func head(of key: RecordKey) -> Record.Head?
   /// Returns the keys in this reactor's memory that are in `set`, by their URL or by their groups.

@@ -50,6 +50,14 @@ import Testing
       "../../ReactorFluxTests/Documentation/FluxExamples.swift"
     ),
     (
+      "Sources/ReactorOutbox/ReactorOutbox.docc/ReactorOutbox.md",
+      "../../ReactorOutboxTests/Documentation/OutboxExamples.swift"
+    ),
+    (
+      "Sources/ReactorOutbox/ReactorOutbox.docc/WorkingOffline.md",
+      "../../ReactorOutboxTests/Documentation/OutboxExamples.swift"
+    ),
+    (
       "Sources/ReactorSQLite/ReactorSQLite.docc/ReactorSQLite.md",
       "../../ReactorSQLiteTests/Documentation/SQLiteExamples.swift"
     ),

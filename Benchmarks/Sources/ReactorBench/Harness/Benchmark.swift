@@ -20,6 +20,7 @@ let benchmarks: [any Benchmark.Type] = [
   DiskHit.self,
   ParsedDiskHit.self,
   Save.self,
+  Submit.self,
   NetworkFetch.self,
   Revalidation.self,
   Coalescing.self,
