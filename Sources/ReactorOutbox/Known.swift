@@ -11,8 +11,9 @@ public struct Known: Sendable {
   let tags: EntityTags
   let asked = Asked()
 
-  /// Returns the confirmed value of a resource with the mutation's own draft: from memory, else from
-  /// persistence. Drafts of writes that are still pending are not in it. It never asks the network.
+  /// Returns the confirmed value of a resource with the mutation's own draft: from memory, else
+  /// from persistence. Drafts of writes that are still pending are not in it. It never asks the
+  /// network.
   public func value<Model: Sendable>(_ type: Model.Type, at resource: Resource) async -> Model? {
     asked.note(resource) { layer in try await layer.refresh(resource, as: type) }
     return drafts.applied(to: await layer.confirmed(resource, as: type), of: resource)

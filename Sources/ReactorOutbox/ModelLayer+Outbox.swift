@@ -60,8 +60,8 @@ extension ModelLayer {
   /// Cancelling the caller withdraws nothing; see ``Outbox/withdraw(_:)``.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` if the mutation could not be saved. It is not shown
-  ///   any more, and will not be sent. ``ReactorError/invalidResource(_:)`` if it cannot be encoded,
-  ///   is larger than an entry may be, or drafts a resource that cannot be requested.
+  ///   any more, and will not be sent. ``ReactorError/invalidResource(_:)`` if it cannot be
+  ///   encoded, is larger than an entry may be, or drafts a resource that cannot be requested.
   @discardableResult
   public func submit<M: Mutation>(_ mutation: M) async throws(ReactorError) -> Submission<M.Answer> {
     try await outbox.submit(mutation, in: layer)

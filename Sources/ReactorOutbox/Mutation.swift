@@ -8,14 +8,10 @@ public import ReactorCore
 ///   var id = TemporaryID()
 ///   var title: String
 ///
-///   func request(_ known: Known) throws -> Resource {
-///     try Resource("posts", method: .post, json: ["title": title])
-///   }
-///   func draft(_ drafts: inout Drafts) {
-///     drafts.change([Post].self, at: "posts") { [id, title] in $0.upsert(Post(id: id.int, title: title)) }
-///   }
-///   func settle(_ post: Post, _ settlement: inout Settlement) { settlement.identify(id, as: post.id) }
-/// }
+///   func request(_ known: Known) throws -> Resource { try Resource("posts", method: .post, json:
+///   ["title": title]) } func draft(_ drafts: inout Drafts) { drafts.change([Post].self, at:
+///   "posts") { [id, title] in $0.upsert(Post(id: id.int, title: title)) } } func settle(_ post:
+///   Post, _ settlement: inout Settlement) { settlement.identify(id, as: post.id) } }
 ///
 /// try await layer.submit(AddPost(title: "Hello"))
 /// ```
@@ -54,9 +50,9 @@ public protocol Mutation: Codable, Sendable {
 
   /// Adds the drafts that are shown until the server has answered. Default: none.
   ///
-  /// A draft runs again for each newer value. So make its effect one that may be there already: set,
-  /// insert unless present, remove; never `+= 1`. `MutationConformance` of ReactorTesting checks
-  /// that.
+  /// A draft runs again for each newer value. So make its effect one that may be there already:
+  /// set, insert unless present, remove; never `+= 1`. `MutationConformance` of ReactorTesting
+  /// checks that.
   func draft(_ drafts: inout Drafts)
 
   /// Handles the accepted response: ids that the server has given, and resources that are stale.

@@ -95,14 +95,15 @@ extension Outbox {
     return withState { $0.list(conditions, secretNames: layer.configuration.secretQueryItems) }
   }
 
-  /// The entries: first the present ones, once the store is read, then those after each change. A slow reader misses states
-  /// between, never the last one. The sequence ends with the cancellation of its reader.
+  /// The entries: first the present ones, once the store is read, then those after each change. A
+  /// slow reader misses states between, never the last one. The sequence ends with the cancellation
+  /// of its reader.
   public var states: some AsyncSequence<[Entry], Never> & Sendable { OutboxStates(outbox: self, layer: layer) }
 
   /// Takes an entry back that was not sent.
   ///
-  /// - Returns: `true` if the entry is gone, and the server never saw it; `false` if a part of it may
-  ///   have been sent, or there is no such entry.
+  /// - Returns: `true` if the entry is gone, and the server never saw it; `false` if a part of it
+  ///   may have been sent, or there is no such entry.
   @discardableResult public func withdraw(_ id: Entry.ID) async -> Bool { await withdrawing(id) }
 
   /// Sends an entry again that was refused, conflicted or left unresolved, at the end of its lane.
@@ -140,14 +141,14 @@ extension Outbox {
   /// Sends until nothing is left that can go, or the time is over. What is being sent then goes on;
   /// ``stop()`` ends it.
   ///
-  /// Call it in a background task, or before signing out. Cancelling the call ends the wait. Entries
-  /// that other processes add meanwhile are sent too.
+  /// Call it in a background task, or before signing out. Cancelling the call ends the wait.
+  /// Entries that other processes add meanwhile are sent too.
   ///
   /// - Returns: The number of entries that have not ended.
   @discardableResult public func drain(within duration: Duration) async -> Int { await draining(duration) }
 
-  /// Sends the lane of an entry until the entry has ended, nothing of the lane can go, or the time is
-  /// over. What is being sent then goes on; ``stop()`` ends it.
+  /// Sends the lane of an entry until the entry has ended, nothing of the lane can go, or the time
+  /// is over. What is being sent then goes on; ``stop()`` ends it.
   ///
   /// Cancelling the call ends the wait.
   ///
@@ -159,8 +160,8 @@ extension Outbox {
   /// Cancels the requests that are being sent, and waits until their new state is saved. Nothing is
   /// sent after that.
   ///
-  /// The outcome of a cancelled request is unknown. Call the method before the process ends, so that
-  /// another one may send the entries at once. Otherwise their leases end after 30 seconds.
+  /// The outcome of a cancelled request is unknown. Call the method before the process ends, so
+  /// that another one may send the entries at once. Otherwise their leases end after 30 seconds.
   public func stop() async { await stopping() }
 
   /// Reads the store, and takes over what other processes have added, sent or ended since the last
@@ -169,8 +170,8 @@ extension Outbox {
   /// The outbox reads its store by itself when it is created. Call the method to learn that it has
   /// read it, or when an app returns to the foreground whose extension submits too.
   ///
-  /// - Throws: ``ReactorCore/ReactorError/persistence(_:)`` if the store cannot be read. The entries
-  ///   are then those that are known already.
+  /// - Throws: ``ReactorCore/ReactorError/persistence(_:)`` if the store cannot be read. The
+  ///   entries are then those that are known already.
   public func reload() async throws(ReactorError) { try await reloading() }
 
   /// Returns the other name of a thing: the id that the server has given for a temporary one, as
@@ -220,7 +221,8 @@ extension Outbox {
       case refused(ReactorError)
       /// The server may or may not have carried it out, and it is not sent again by itself.
       case unresolved
-      /// This program cannot read it, for this reason. It is kept, and read again at the next start.
+      /// This program cannot read it, for this reason. It is kept, and read again at the next
+      /// start.
       case unreadable(String)
     }
 

@@ -4,7 +4,8 @@ public import ReactorCore
 
 /// The behaviour of an outbox.
 public struct OutboxConfiguration: Sendable {
-  /// The store of the entries. Default: ``MemoryOutboxStorage``, whose entries end with the process.
+  /// The store of the entries. Default: ``MemoryOutboxStorage``, whose entries end with the
+  /// process.
   public var storage: any OutboxStorage = MemoryOutboxStorage()
 
   /// The types of the mutations that an earlier process may have left. Default: none.
@@ -25,8 +26,8 @@ public struct OutboxConfiguration: Sendable {
   /// The number of attempts and the waits between them. Default: 20 attempts, with waits of up to 5
   /// minutes.
   ///
-  /// Attempts that could not be sent, as without connectivity, do not count. An entry whose attempts
-  /// are used up ends unresolved. The flow's own retry does not apply to an outbox.
+  /// Attempts that could not be sent, as without connectivity, do not count. An entry whose
+  /// attempts are used up ends unresolved. The flow's own retry does not apply to an outbox.
   public var retry: RetryPolicy = .outbox
 
   /// The age at which an entry that was never sent is refused. Default: `Duration.never`.

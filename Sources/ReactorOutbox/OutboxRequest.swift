@@ -2,20 +2,20 @@ public import Foundation
 public import HTTPTypes
 public import ReactorCore
 
-/// A request that is saved and sent as it is, for a program without a ``Mutation`` for it: a tool, or
-/// a gateway that passes requests on.
+/// A request that is saved and sent as it is, for a program without a ``Mutation`` for it: a tool,
+/// or a gateway that passes requests on.
 ///
 /// ```swift
-/// let request = OutboxRequest(url: url, headerFields: [.contentType: "application/json"], body: body)
-/// let submission = try await layer.submit(request)
+/// let request = OutboxRequest(url: url, headerFields: [.contentType: "application/json"], body:
+/// body) let submission = try await layer.submit(request)
 /// ```
 ///
 /// It drafts nothing. A 412, and a 409 to a request with `If-Match`, refuse it.
 public struct OutboxRequest: Sendable, Hashable {
   /// The method. `GET` and `HEAD` are refused, since they change nothing.
   public var method: HTTPRequest.Method
-  /// The absolute URL: `http` or `https`. The base URL of the layer does not apply, and a fragment is
-  /// not sent.
+  /// The absolute URL: `http` or `https`. The base URL of the layer does not apply, and a fragment
+  /// is not sent.
   public var url: URL
   /// The header fields. Middlewares of the backend add theirs when the request is sent.
   public var headerFields: HTTPFields
@@ -54,9 +54,9 @@ extension ModelLayer {
   ///     ``OutboxConfiguration/idempotencyWindow``.
   /// - Returns: The submission, whose answer is the body of the accepted response.
   /// - Throws: ``ReactorError/persistence(_:)`` if the request could not be saved; it will not be
-  ///   sent. ``ReactorError/invalidResource(_:)`` if it only reads, cannot be sent, is larger than an
-  ///   entry may be, or holds a secret: `Authorization`, `Proxy-Authorization`, `Cookie`, a secret
-  ///   query item, or a user in the URL. Nothing of it is saved.
+  ///   sent. ``ReactorError/invalidResource(_:)`` if it only reads, cannot be sent, is larger than
+  ///   an entry may be, or holds a secret: `Authorization`, `Proxy-Authorization`, `Cookie`, a
+  ///   secret query item, or a user in the URL. Nothing of it is saved.
   @discardableResult
   public func submit(
     _ request: OutboxRequest, lane: Lane = .main, idempotencyWindow: Duration? = nil

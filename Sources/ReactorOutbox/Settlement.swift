@@ -33,7 +33,8 @@ public struct Settlement: Sendable {
 /// A stand-in for an id that the server will give: a string or a negative number that nothing else
 /// has.
 ///
-/// It is saved as its string. Once the server has given an id, every saved write holds that instead.
+/// It is saved as its string. Once the server has given an id, every saved write holds that
+/// instead.
 public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible {
   /// The id as a string: `tmp-` and a UUID, or the id that the server has given.
   public let string: String
@@ -41,8 +42,8 @@ public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible 
   /// Creates an id.
   public init() { string = Self.prefix + UUID().uuidString }
 
-  /// The id as a number: from -2⁵³ to -2⁵², so that it is exact in every JSON decoder; or the number
-  /// that the server has given.
+  /// The id as a number: from -2⁵³ to -2⁵², so that it is exact in every JSON decoder; or the
+  /// number that the server has given.
   public var int: Int {
     guard isTemporary else { return Int(string) ?? Self.number(of: string) }
     return Self.number(of: string)

@@ -10,13 +10,13 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
 
   /// Waits for the end of the mutation.
   ///
-  /// A cancelled wait throws ``ReactorError/cancelled`` at once, and withdraws nothing: the mutation
-  /// is sent all the same.
+  /// A cancelled wait throws ``ReactorError/cancelled`` at once, and withdraws nothing: the
+  /// mutation is sent all the same.
   ///
   /// - Returns: The model of the accepted response.
   /// - Throws: The error of the refusal; ``ReactorError/parser(_:)`` if the server has accepted the
-  ///   mutation, and only its response cannot be read; ``ReactorError/cancelled`` if the mutation was
-  ///   withdrawn, discarded or removed.
+  ///   mutation, and only its response cannot be read; ``ReactorError/cancelled`` if the mutation
+  ///   was withdrawn, discarded or removed.
   public func answer() async throws(ReactorError) -> Answer {
     let answer = try await result.value().get()
     guard let answer = answer as? Answer else { throw .network(MutationError.endedElsewhere) }

@@ -4,8 +4,8 @@ package import HTTPCaching
 extension LayerContext {
   /// Returns places for `count` drafts, as the first of them; see ``show(_:at:)``.
   ///
-  /// - Parameter isRestored: `true` if an earlier process has made the drafts: they come before those
-  ///   of this one.
+  /// - Parameter isRestored: `true` if an earlier process has made the drafts: they come before
+  ///   those of this one.
   package func reserveDraftPlaces(_ count: Int, isRestored: Bool = false) -> UInt64 {
     drafts.reserve(count, isRestored: isRestored)
   }

@@ -119,8 +119,8 @@ final class DraftTable: Sendable {
     return isAccepted
   }
 
-  /// Forgets the accepted drafts of `key` that a value on disk has: whoever loads the value must not
-  /// apply them again. Reactors keep those over older values in memory.
+  /// Forgets the accepted drafts of `key` that a value on disk has: whoever loads the value must
+  /// not apply them again. Reactors keep those over older values in memory.
   ///
   /// - Parameters:
   ///   - number: the number of the request or the write that produced the value.

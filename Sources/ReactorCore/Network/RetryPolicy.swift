@@ -106,7 +106,7 @@ extension RetryPolicy {
   }
 
   /// Returns `true` for a failure that may be transient.
-  static func mayPass(_ outcome: Result<HTTPResponse, any Error>) -> Bool {
+  package static func mayPass(_ outcome: Result<HTTPResponse, any Error>) -> Bool {
     switch outcome {
     case .success(let response): [408, 425, 429, 500, 502, 503, 504].contains(response.status.code)
     case .failure(ReactorError.noConnectivity), .failure(ReactorError.timedOut): true

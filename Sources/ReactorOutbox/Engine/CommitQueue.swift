@@ -49,8 +49,8 @@ final class CommitQueue: Sendable {
     return ticket
   }
 
-  /// Saves a change, and those before it. The caller saves also those that arrive meanwhile, so that
-  /// few tasks are needed.
+  /// Saves a change, and those before it. The caller saves also those that arrive meanwhile, so
+  /// that few tasks are needed.
   ///
   /// - Returns: the numbers of the entries that were added or moved.
   /// - Throws: the error of the store.

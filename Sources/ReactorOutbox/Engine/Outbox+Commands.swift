@@ -32,8 +32,8 @@ extension Outbox {
 
   /// Runs `body` with an entry as it is stored, while no other process sends or changes it.
   ///
-  /// - Returns: the result of `body`; `false` if another process has it or has removed it, or if the
-  ///   store fails.
+  /// - Returns: the result of `body`; `false` if another process has it or has removed it, or if
+  ///   the store fails.
   private func whileLeased(
     _ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Bool
   ) async -> Bool {
@@ -147,7 +147,8 @@ extension Outbox {
     }
     let mutations = withState { state in entries.map { state.items[$0.id]?.mutation } }
     let counts = mutations.map { $0?.drafts.changes.count ?? 0 }
-    // The places of the drafts are drawn together with those of the entries, so that both orders agree.
+    // The places of the drafts are drawn together with those of the entries, so that both orders
+    // agree.
     let ticket = withState { _ in
       let places = counts.map { layer.reserveDraftPlaces($0) }
       return commits.enqueue(changes) { numbers in self.moved(entries, numbers, places, layer) }

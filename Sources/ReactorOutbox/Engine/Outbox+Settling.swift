@@ -80,7 +80,8 @@ extension Outbox {
   }
 
   /// Saves the end of an attempt. A store that fails is tried three times. Then the outbox goes on
-  /// without it: after a restart, the entry's outcome is unknown, and it is sent again under its key.
+  /// without it: after a restart, the entry's outcome is unknown, and it is sent again under its
+  /// key.
   private func saveEnd(_ changes: [OutboxChange], of entry: OutboxEntry, _ layer: LayerContext) async {
     for attempt in 1...3 {
       guard withState({ $0.items[entry.id] != nil }) else { return }
@@ -208,8 +209,9 @@ extension Ended {
     }
   }
 
-  /// A Boolean value that indicates whether the server's value may differ from the base: the request
-  /// was accepted, its outcome is unknown, or the refusal says that the base is out of date.
+  /// A Boolean value that indicates whether the server's value may differ from the base: the
+  /// request was accepted, its outcome is unknown, or the refusal says that the base is out of
+  /// date.
   fileprivate var leavesDoubt: Bool {
     switch entry.state {
     case .accepted, .unresolved: true

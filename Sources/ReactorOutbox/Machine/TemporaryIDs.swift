@@ -1,11 +1,11 @@
 import Foundation
 import ReactorCore
 
-/// The temporary ids in the entries of an outbox: which entry gives each of them, and which wait for
-/// it.
+/// The temporary ids in the entries of an outbox: which entry gives each of them, and which wait
+/// for it.
 ///
-/// The earliest entry that holds an id as a string is the one that gives it. An id occurs as a whole
-/// JSON string or number.
+/// The earliest entry that holds an id as a string is the one that gives it. An id occurs as a
+/// whole JSON string or number.
 struct TemporaryIDs: Sendable {
   /// The entries that give an id.
   private var owners: [String: UUID] = [:]

@@ -107,8 +107,8 @@ public struct OutboxLease: Sendable, Hashable {
 
 /// An entry as an ``OutboxStorage`` stores it.
 public struct StoredEntry: Sendable, Hashable, Identifiable {
-  /// The greatest count of bytes that a store takes: 1 MiB for a body, and 64 KiB for what describes
-  /// it.
+  /// The greatest count of bytes that a store takes: 1 MiB for a body, and 64 KiB for what
+  /// describes it.
   public static let byteLimit = (1 << 20) + (64 << 10)
 
   /// The identity of the entry within its scope.

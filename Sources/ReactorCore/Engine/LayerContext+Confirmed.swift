@@ -5,8 +5,8 @@ import Synchronization
 
 /// The values that the server has confirmed, for a write that is made from them.
 extension LayerContext {
-  /// Returns the value without pending drafts: from memory, else from persistence. It never asks the
-  /// network.
+  /// Returns the value without pending drafts: from memory, else from persistence. It never asks
+  /// the network.
   package func confirmed<Model: Sendable>(_ resource: Resource, as type: Model.Type) async -> Model? {
     for engine in engines(of: type) {
       if let model = engine.confirmed(resource) { return model.model(as: type) }
