@@ -13,7 +13,8 @@
     /// Returns whether every table and column exists.
     func isIntact() throws -> Bool
 
-    /// Takes over the readable rows of a damaged database, which was set aside.
+    /// Takes over the readable rows of a damaged database. It is called again if it throws, or if
+    /// the process ends before it returns.
     func adopt(setAside path: String) throws
   }
 
@@ -209,7 +210,10 @@
           try files.prepare()
           let connections = try opening(files)
           // The rows that cannot be read stay in the file that was set aside.
-          if case .setAside(_, let name, _) = notice { try? connections.adopt(setAside: name) }
+          if try files.hasUnadopted() {
+            try connections.adopt(setAside: files.unadoptedPath)
+            try files.endAdoption(at: now())
+          }
           return (connections, notice)
         } catch {
           guard notice == nil, let damage = SQLiteDamage(error) else {

@@ -9,6 +9,9 @@
     let system: SQLiteSystem
     /// The number of databases that were set aside and are kept.
     let keptCount: Int
+    /// A Boolean value that indicates whether the rows of a damaged database are adopted by the one
+    /// that replaces it.
+    let adopts: Bool
     /// The suffixes of the files that form one database.
     static let suffixes = ["", "-wal", "-shm"]
 
@@ -17,7 +20,7 @@
     /// - Throws: ``SQLitePersistenceError/invalidPath(_:)`` for a path that is empty, begins with a
     ///   colon or contains a NUL.
     init(
-      _ path: String, system: SQLiteSystem = SQLiteSystem(), keeping keptCount: Int = 2
+      _ path: String, system: SQLiteSystem = SQLiteSystem(), keeping keptCount: Int = 2, adopts: Bool = false
     ) throws(SQLitePersistenceError) {
       guard !path.isEmpty, !path.hasPrefix(":"), !path.utf8.contains(0) else { throw .invalidPath(path) }
       // Connections are also opened later, when the current directory may be another.
@@ -25,6 +28,7 @@
       self.path = try system.target(of: absolute) ?? absolute
       self.system = system
       self.keptCount = keptCount
+      self.adopts = adopts
     }
 
     typealias Identity = FileStatus.Identity
@@ -40,6 +44,7 @@
     /// owner. The caller holds the lock.
     func prepare() throws(SQLitePersistenceError) {
       if try identity() == nil {
+        try beginAdoption()
         // SQLite would take the leftovers of a removed database for a part of the new one.
         try system.remove(path + "-wal")
         try system.remove(path + "-shm")

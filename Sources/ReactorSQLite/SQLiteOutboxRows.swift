@@ -58,15 +58,17 @@
 
     /// Applies changes in order.
     ///
+    /// - Parameter isRepeated: A Boolean value that indicates whether the changes may be there
+    ///   already, because another process adopted them from a database that it set aside.
     /// - Returns: The numbers of the entries that were added or moved.
-    func apply(_ changes: [OutboxChange]) throws -> [UInt64] {
+    func apply(_ changes: [OutboxChange], isRepeated: Bool) throws -> [UInt64] {
       var numbers: [UInt64] = []
       var count: Int?
       for change in changes {
         switch change {
         case .add(let entry):
           let before = try count ?? self.count()
-          numbers.append(try add(entry, before))
+          numbers.append(try add(entry, before, isRepeated: isRepeated))
           count = before + 1
         case .update(let entry): try update(entry)
         case .move(let entry): numbers.append(try move(entry))
@@ -88,8 +90,14 @@
       try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox_entry WHERE scope = ?", arguments: [scope]) ?? 0
     }
 
-    private func add(_ entry: StoredEntry, _ count: Int) throws -> UInt64 {
-      guard try number(of: entry.id) == nil else { throw OutboxStorageError.duplicateEntry(entry.id) }
+    private func add(_ entry: StoredEntry, _ count: Int, isRepeated: Bool) throws -> UInt64 {
+      if let number = try number(of: entry.id) {
+        guard isRepeated, let number = UInt64(exactly: number) else {
+          throw OutboxStorageError.duplicateEntry(entry.id)
+        }
+        try update(entry)
+        return number
+      }
       guard count < OutboxContents.entryLimit else { throw OutboxStorageError.full(limit: OutboxContents.entryLimit) }
       try entry.checkSize()
       return try insert(entry, process: nil, until: nil)

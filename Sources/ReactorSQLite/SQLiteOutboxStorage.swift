@@ -17,10 +17,12 @@
   ///
   /// **Nothing is evicted.** The database numbers the entries, and no number is used twice.
   ///
-  /// **A database that is damaged** is renamed, from `outbox.sqlite` to
-  /// `outbox.sqlite.corrupt-20261121T161500Z`, as soon as an access detects it. Each row that can
-  /// be read is copied into a new one. `OutboxContents.setAside` names the renamed file, which is
-  /// kept until ``removeAll(in:)``. A database of a newer release is refused and left unchanged.
+  /// **A database that is damaged** is renamed to `outbox.sqlite.damaged` as soon as an access
+  /// detects it. Each row that can be read is copied into a new one. Until that succeeds, for
+  /// example on a full disk, all calls throw. Afterwards, the file is named
+  /// `outbox.sqlite.corrupt-20261121T161500Z`. `OutboxContents.setAside` has the name, and
+  /// ``removeAll(in:)`` deletes the file. A database of a newer release is refused and left
+  /// unchanged.
   ///
   /// **Privacy:** all files are for their owner alone. Deleted bytes are overwritten
   /// (`secure_delete`). On Apple platforms, a database that is created is excluded from backups,
@@ -48,7 +50,7 @@
     }
 
     init(path: String, system: SQLiteSystem, now: @escaping @Sendable () -> Date) throws {
-      let files = try SQLiteFiles(path, system: system, keeping: .max)
+      let files = try SQLiteFiles(path, system: system, keeping: .max, adopts: true)
       let isNew = try files.identity() == nil
       do {
         database = try SQLiteDatabase(files, now: now) { try SQLiteOutboxConnections($0) }
@@ -70,7 +72,9 @@
           defer { try? db.rollback() }
           return try SQLiteOutboxRows(scope, db).contents()
         }
-        contents.setAside += try database.files.setAside().map {
+        let files = database.files
+        // A renaming that was interrupted leaves a `-wal` alone.
+        contents.setAside += try files.setAside().filter { try files.system.status($0) != nil }.map {
           "the database was damaged; every row that could be read was kept, and the damaged file is \($0)"
         }
         return contents
@@ -82,7 +86,13 @@
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
     @concurrent public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
       guard !changes.isEmpty else { return [] }
-      return try outward(.save) { try database.write { try SQLiteOutboxRows(scope, $0).apply(changes) } }
+      return try outward(.save) {
+        var isRepeated = false
+        return try database.write { db in
+          defer { isRepeated = true }
+          return try SQLiteOutboxRows(scope, db).apply(changes, isRepeated: isRepeated)
+        }
+      }
     }
 
     /// Leases an entry to a process and returns the entry, in one transaction.
@@ -113,8 +123,9 @@
     @concurrent public func removeAll(in scope: Scope?) async throws {
       try outward(.remove) {
         try database.write { try SQLiteOutboxRows.removeAll(in: scope, $0) }
-        try database.manage(SQLitePersistence.compact)
+        // Before the compaction, which fails on a full disk or while another process reads.
         try database.files.withLock { try database.files.removeSetAside() }
+        try database.manage(SQLitePersistence.compact)
       }
     }
   }

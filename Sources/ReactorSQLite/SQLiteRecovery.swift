@@ -5,13 +5,14 @@
   /// place.
   extension SQLiteFiles {
     /// Renames the database with `-wal` and `-shm`, and removes the oldest of those that were set
-    /// aside before.
+    /// aside before. If its rows are adopted, it has the name ``unadoptedPath`` until they are.
     ///
     /// The caller holds the lock. After the database itself is renamed, no failure is thrown,
     /// because the caller must report the new name.
     ///
     /// - Returns: The error that the next load throws.
     func setAside(_ reason: SQLiteDamage, at date: Date) throws(SQLitePersistenceError) -> SQLitePersistenceError {
+      if adopts { return .setAside(path: path, as: try setAsideForAdoption(), reason: reason) }
       let name = try freeName(at: date)
       // The database first: without it, another process would take `-wal` and `-shm` for leftovers.
       try system.rename(path, to: name)
@@ -49,6 +50,47 @@
       let name = "\(path).corrupt-\(time)"
       guard let last = try setAside().last(where: { $0.hasPrefix(name) }) else { return name }
       return "\(name)-\((Int(last.dropFirst(name.count + 1)) ?? 1) + 1)"
+    }
+  }
+
+  /// Adopting the rows of a damaged database. Its name says that they are not yet adopted, so that
+  /// a failure or the end of the process at any point is made up for by the next opening. Nobody
+  /// uses the new database before. The caller of each method holds the lock.
+  extension SQLiteFiles {
+    /// The name of a damaged database whose rows are not yet adopted.
+    var unadoptedPath: String { path + ".damaged" }
+
+    /// Returns a Boolean value that indicates whether there are rows to adopt.
+    func hasUnadopted() throws(SQLitePersistenceError) -> Bool {
+      guard adopts else { return false }
+      return try system.status(unadoptedPath) != nil
+    }
+
+    fileprivate func setAsideForAdoption() throws(SQLitePersistenceError) -> String {
+      if try hasUnadopted() {
+        // The database at the path was to adopt those rows, so it has no others.
+        for suffix in Self.suffixes.reversed() { try system.remove(path + suffix) }
+      } else {
+        try system.rename(path, to: unadoptedPath)
+      }
+      return unadoptedPath
+    }
+
+    /// Renames `-wal` and `-shm`, after the database itself. They may hold the newest rows.
+    func beginAdoption() throws(SQLitePersistenceError) {
+      guard try hasUnadopted() else { return }
+      for suffix in Self.suffixes.dropFirst() where try system.status(unadoptedPath + suffix) == nil {
+        try system.rename(path + suffix, to: unadoptedPath + suffix)
+      }
+    }
+
+    /// Names the damaged database as one that was set aside, after its rows were adopted.
+    func endAdoption(at date: Date) throws(SQLitePersistenceError) {
+      let name = try freeName(at: date)
+      // The database itself last: until then, its rows are adopted again.
+      for suffix in Self.suffixes.reversed() { try system.rename(unadoptedPath + suffix, to: name + suffix) }
+      // If a power cut undid this, rows that were removed meanwhile would be adopted again.
+      try system.synchronizeDirectory((path as NSString).deletingLastPathComponent)
     }
   }
 #endif

@@ -57,6 +57,11 @@
       try typed { () throws(FilePersistenceError) in try files.makeDirectory(path, synchronizes: true) }
     }
 
+    /// Synchronizes the names in a directory, so that they survive a power cut.
+    func synchronizeDirectory(_ path: String) throws(SQLitePersistenceError) {
+      try typed { () throws(FilePersistenceError) in try files.synchronizeDirectory(path) }
+    }
+
     /// Opens a file for reading and writing, or returns `nil` if there is none.
     func open(_ path: String) throws(SQLitePersistenceError) -> OpenFile? {
       try typed { () throws(FilePersistenceError) in try files.open(path, writes: true) }

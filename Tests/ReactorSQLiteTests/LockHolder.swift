@@ -7,11 +7,16 @@
     private let queue: DatabaseQueue
 
     /// - Parameter isExclusive: whether nobody else can read either.
-    init(_ path: String, isExclusive: Bool = false) throws {
+    convenience init(_ path: String, isExclusive: Bool = false) throws {
+      try self.init(
+        path, mode: isExclusive ? "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE")
+    }
+
+    /// - Parameter mode: The statements that begin the transaction.
+    init(_ path: String, mode: String) throws {
       var configuration = Configuration()
       configuration.allowsUnsafeTransactions = true
       queue = try DatabaseQueue(path: path, configuration: configuration)
-      let mode = isExclusive ? "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE"
       try queue.writeWithoutTransaction { try $0.execute(sql: mode) }
     }
 

@@ -9,20 +9,20 @@
 
   @testable import ReactorSQLite
 
-  private func entry(_ text: String, id: UUID = UUID()) -> StoredEntry {
+  func entry(_ text: String, id: UUID = UUID()) -> StoredEntry {
     StoredEntry(id: id, lane: "main", bytes: Data(text.utf8))
   }
 
   extension OutboxContents {
-    fileprivate var texts: [String] { entries.map { String(decoding: $0.bytes, as: UTF8.self) } }
+    var texts: [String] { entries.map { String(decoding: $0.bytes, as: UTF8.self) } }
   }
 
-  private func withOutbox<Value>(_ body: (String) async throws -> Value) async rethrows -> Value {
+  func withOutbox<Value>(_ body: (String) async throws -> Value) async rethrows -> Value {
     try await withTemporaryDirectory { try await body($0.appending(path: "outbox.sqlite").path()) }
   }
 
   /// The names of the databases that were set aside, without their `-wal` and `-shm`.
-  private func damagedNames(_ path: String) throws -> [String] {
+  func damagedNames(_ path: String) throws -> [String] {
     try neighbours(path).filter { $0.contains(".corrupt-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
   }
 
