@@ -79,7 +79,7 @@
     /// Unavailable without the trait `SQLite`.
     public func claim(
       _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
-    ) async throws -> Bool { false }
+    ) async throws -> StoredEntry? { nil }
     /// Unavailable without the trait `SQLite`.
     public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {}
     /// Unavailable without the trait `SQLite`.
