@@ -14,6 +14,8 @@ final class URLSessionTransfer: Sendable {
   private struct State {
     var task: URLSessionTask?
     var isOver = false
+    /// A Boolean value that indicates whether a part of the request's body has left.
+    var hasSent = false
     var response: HTTPResponse?
     var body = Data()
   }
@@ -51,6 +53,7 @@ final class URLSessionTransfer: Sendable {
   func connectionLost() { end(.failure(URLError(.networkConnectionLost))) }
 
   func sent(_ count: Int64) {
+    if count > 0 { state.withLock { $0.hasSent = true } }
     report.sent(count)
   }
 
@@ -80,8 +83,10 @@ final class URLSessionTransfer: Sendable {
   /// - Parameter late: the response if the platform announced none, as for a redirect without a
   ///   target on Linux.
   func completed(_ error: (any Error)?, late: HTTPResponse?) {
-    let (response, body) = state.withLock { ($0.response, $0.body) }
-    if let error { return end(.failure(URLSessionFailure.refined(error, response: response))) }
+    let (response, body, hasSent) = state.withLock { ($0.response, $0.body, $0.hasSent) }
+    if let error {
+      return end(.failure(URLSessionFailure.refined(error, response: response, hasSent: hasSent)))
+    }
     guard let response else {
       return end(late.map { .success(($0, Data())) } ?? .failure(URLError(.badServerResponse)))
     }
@@ -136,8 +141,10 @@ enum URLSessionFailure {
 
   /// Returns a specific error where Linux reports only "unknown".
   ///
-  /// - Parameter response: the response, if it has begun.
-  static func refined(_ error: any Error, response: HTTPResponse?) -> any Error {
+  /// - Parameters:
+  ///   - response: the response, if it has begun.
+  ///   - hasSent: `true` if a part of the request's body has left.
+  static func refined(_ error: any Error, response: HTTPResponse?, hasSent: Bool) -> any Error {
     #if canImport(FoundationNetworking)
       guard let error = error as? URLError else { return error }
       let cause: [String: any Sendable] = [NSUnderlyingErrorKey: error]
@@ -152,6 +159,10 @@ enum URLSessionFailure {
       // checked.
       case (.unsupportedURL, nil):
         return URLError(.badServerResponse, userInfo: cause)
+      // A kept-alive connection was lost after the request was sent. libcurl then sends it again,
+      // and reports only that it could not connect for that.
+      case (.cannotConnectToHost, nil) where hasSent:
+        return URLError(.networkConnectionLost, userInfo: cause)
       default:
         return error
       }
