@@ -23,7 +23,7 @@ struct AdminRoutes: Sendable {
       return HTTPResponse.Status.noContent
     }
     group.delete("tokens") { _, _ in
-      sessions.expireTokens()
+      try sessions.expireTokens()
       return HTTPResponse.Status.noContent
     }
   }

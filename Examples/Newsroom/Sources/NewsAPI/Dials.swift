@@ -34,10 +34,7 @@ final class Dials: Sendable {
   ///
   /// - Parameter seconds: how long it is fresh.
   func answer(_ value: some Encodable, to request: Request, freshFor seconds: Int) throws -> Response {
-    let encoder = JSONEncoder()
-    encoder.dateEncodingStrategy = .iso8601
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let body = try encoder.encode(value)
+    let body = try Self.encoder.encode(value)
     let tag = EntityTag.of(body)
     var fields: HTTPFields = [.eTag: tag, .cacheControl: "private, max-age=\(seconds)", .vary: "Authorization"]
     guard request.method != .get || request.headers[.ifNoneMatch] != tag else {
@@ -45,6 +42,14 @@ final class Dials: Sendable {
     }
     fields[.contentType] = "application/json"
     return Response(status: .ok, headers: fields, body: slowed(ByteBuffer(bytes: body)))
+  }
+
+  /// Writes what clients read.
+  static var encoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
   }
 
   private func slowed(_ body: ByteBuffer) -> ResponseBody {

@@ -4,6 +4,8 @@ import Hummingbird
 struct NewsContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   var user: User?
+  /// Of a request with a key.
+  var idempotency: Idempotency?
 
   init(source: ApplicationRequestContextSource) { coreContext = CoreRequestContextStorage(source: source) }
 

@@ -1,23 +1,35 @@
+import Foundation
 import Hummingbird
 
 /// What is asked for, and who answers it.
 struct NewsRoutes: Sendable {
   let newspaper = Newspaper()
-  let sessions: Sessions
-  let lists = ReadingLists()
+  let archive: NewsArchive
+  let tokenLifetime: Duration
+  let now: @Sendable () -> Date
+  let sleep: @Sendable (Duration) async throws -> Void
   let dials = Dials()
   let log = RequestLog()
 
   var router: Router<NewsContext> {
     let router = Router(context: NewsContext.self)
+    let sessions = Sessions(archive: archive, lifetime: tokenLifetime, now: now)
     AdminRoutes(dials: dials, log: log, sessions: sessions).add(to: router.group("admin"))
     let news = router.group()
       .add(middleware: RequestLogging(log: log))
       .add(middleware: Outage(dials: dials))
-    SessionRoutes(sessions: sessions).add(to: news.group("session"))
-    let signed = news.group().add(middleware: BearerAuthentication(sessions: sessions))
+    SessionRoutes(sessions: sessions).add(
+      to: news.group("session").add(middleware: Latency(dials: dials, sleep: sleep)))
+    // A request under a key is under way while it waits.
+    let signed = news.group()
+      .add(middleware: BearerAuthentication(sessions: sessions))
+      .add(middleware: IdempotentRequests(archive: archive))
+      .add(middleware: Latency(dials: dials, sleep: sleep))
     ArticleRoutes(newspaper: newspaper, dials: dials).add(to: signed)
-    ReadingListRoutes(newspaper: newspaper, lists: lists, dials: dials).add(to: signed.group("reading-list"))
+    CommentRoutes(newspaper: newspaper, archive: archive, dials: dials, now: now)
+      .add(to: signed.group("articles/{id}/comments"))
+    ReadingListRoutes(newspaper: newspaper, lists: ReadingLists(archive: archive), dials: dials)
+      .add(to: signed.group("reading-list"))
     return router
   }
 }

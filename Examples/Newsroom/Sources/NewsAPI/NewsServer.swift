@@ -8,6 +8,8 @@ public import ServiceLifecycle
 ///
 /// - `GET /articles?page=`, `/articles/{id}`, `/authors/{id}`, `/search?q=&page=`: for everybody.
 /// - `POST /session`, `POST /session/refresh`, `DELETE /session`: bearer tokens; one that has expired is answered with 401 everywhere.
+/// - `GET` and `POST /articles/{id}/comments`, `DELETE /articles/{id}/comments/{id}`: everybody reads,
+///   users write and delete their own. A client that repeats a `POST` sends an `Idempotency-Key`.
 /// - `GET /reading-list`, `PUT` and `DELETE /reading-list/{id}`: the user's.
 /// - `/admin`: see ``AdminRoutes``.
 ///
@@ -20,13 +22,20 @@ public struct NewsServer: Service {
 
   /// - Parameters:
   ///   - port: 0: a free one.
+  ///   - directory: where comments, reading lists, sessions and the answers to requests with a key
+  ///     outlive the program; `nil`: nowhere.
   ///   - tokenLifetime: how long an access token is good for.
+  ///   - sleep: waits for as long as the latency is, before an answer.
   ///   - onRunning: is called once, when the server listens.
+  /// - Throws: the error of what is in the directory and cannot be read.
   public init(
-    port: Int = 0, tokenLifetime: Duration = .seconds(60), logger: Logger,
-    now: @escaping @Sendable () -> Date = { Date() }, onRunning: @escaping @Sendable (URL) -> Void
-  ) {
-    routes = NewsRoutes(sessions: Sessions(lifetime: tokenLifetime, now: now))
+    port: Int = 0, directory: URL? = nil, tokenLifetime: Duration = .seconds(60), logger: Logger,
+    now: @escaping @Sendable () -> Date = { Date() },
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+    onRunning: @escaping @Sendable (URL) -> Void
+  ) throws {
+    routes = NewsRoutes(
+      archive: try NewsArchive(directory: directory), tokenLifetime: tokenLifetime, now: now, sleep: sleep)
     self.port = port
     self.logger = logger
     self.onRunning = onRunning

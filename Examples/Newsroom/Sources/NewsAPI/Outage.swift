@@ -1,15 +1,27 @@
 import Hummingbird
 
-/// Applies the dials to what is asked.
+/// Refuses everything while there is an outage.
 struct Outage: RouterMiddleware {
   let dials: Dials
 
   func handle(
     _ request: Request, context: NewsContext, next: @concurrent (Request, NewsContext) async throws -> Response
   ) async throws -> Response {
-    let settings = dials.settings
-    guard !settings.outage else { throw HTTPError(.serviceUnavailable) }
-    if settings.latency > 0 { try await Task.sleep(for: .milliseconds(settings.latency)) }
+    guard !dials.settings.outage else { throw HTTPError(.serviceUnavailable) }
+    return try await next(request, context)
+  }
+}
+
+/// Lets each request wait for as long as the dial says.
+struct Latency: RouterMiddleware {
+  let dials: Dials
+  let sleep: @Sendable (Duration) async throws -> Void
+
+  func handle(
+    _ request: Request, context: NewsContext, next: @concurrent (Request, NewsContext) async throws -> Response
+  ) async throws -> Response {
+    let latency = dials.settings.latency
+    if latency > 0 { try await sleep(.milliseconds(latency)) }
     return try await next(request, context)
   }
 }

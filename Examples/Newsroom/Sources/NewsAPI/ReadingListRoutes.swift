@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import Synchronization
 
 /// A change is answered with the new list and its place, so that a cache knows what is no longer good (RFC 9111 §4.4).
 struct ReadingListRoutes: Sendable {
@@ -15,11 +14,11 @@ struct ReadingListRoutes: Sendable {
     group.put("{id}") { request, context in
       let id = try context.parameters.require("id", as: Int.self)
       guard newspaper.article(id) != nil else { throw HTTPError(.notFound) }
-      lists.keep(id, for: try context.requireUser())
+      try lists.keep(id, for: try context.requireUser())
       return try answer(request, context)
     }
     group.delete("{id}") { request, context in
-      lists.drop(try context.parameters.require("id", as: Int.self), for: try context.requireUser())
+      try lists.drop(try context.parameters.require("id", as: Int.self), for: try context.requireUser())
       return try answer(request, context)
     }
   }
@@ -33,18 +32,18 @@ struct ReadingListRoutes: Sendable {
 }
 
 /// Each user's articles to read later, in the order in which they were kept.
-final class ReadingLists: Sendable {
-  private let ids = Mutex<[User: [Int]]>([:])
+struct ReadingLists: Sendable {
+  let archive: NewsArchive
 
-  func ids(of user: User) -> [Int] { ids.withLock { $0[user] ?? [] } }
+  func ids(of user: User) -> [Int] { archive.read { $0.lists[user.id] ?? [] } }
 
-  func keep(_ id: Int, for user: User) {
-    ids.withLock { ids in
-      if ids[user]?.contains(id) != true { ids[user, default: []].append(id) }
+  func keep(_ id: Int, for user: User) throws {
+    try archive.change { state in
+      if state.lists[user.id]?.contains(id) != true { state.lists[user.id, default: []].append(id) }
     }
   }
 
-  func drop(_ id: Int, for user: User) {
-    ids.withLock { ids in ids[user]?.removeAll { $0 == id } }
+  func drop(_ id: Int, for user: User) throws {
+    try archive.change { state in state.lists[user.id]?.removeAll { $0 == id } }
   }
 }

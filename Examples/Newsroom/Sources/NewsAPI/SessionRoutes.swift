@@ -16,16 +16,18 @@ struct SessionRoutes: Sendable {
   func add(to group: RouterGroup<NewsContext>) {
     group.post { request, context in
       let body = try await request.decode(as: SignIn.self, context: context)
-      guard let session = sessions.signIn(body.name, password: body.password) else { throw HTTPError(.unauthorized) }
+      guard let session = try sessions.signIn(body.name, password: body.password) else {
+        throw HTTPError(.unauthorized)
+      }
       return session
     }
     group.post("refresh") { request, context in
       let body = try await request.decode(as: Refresh.self, context: context)
-      guard let session = sessions.refresh(body.refresh) else { throw HTTPError(.unauthorized) }
+      guard let session = try sessions.refresh(body.refresh) else { throw HTTPError(.unauthorized) }
       return session
     }
     group.delete { request, _ in
-      sessions.signOut(request.headers.bearer ?? "")
+      try sessions.signOut(request.headers.bearer ?? "")
       return HTTPResponse.Status.noContent
     }
   }

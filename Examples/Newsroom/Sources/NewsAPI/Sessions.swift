@@ -1,8 +1,7 @@
 import Foundation
 import Hummingbird
-import Synchronization
 
-struct User: Codable, Hashable, Sendable {
+struct User: Codable, Hashable, Sendable, Identifiable {
   var id: String
   var name: String
 }
@@ -17,38 +16,36 @@ struct Session: Codable, Sendable, ResponseEncodable {
 
 /// Who is signed in, by which tokens. A refresh token is good for one refresh (RFC 9700 §4.14).
 final class Sessions: Sendable {
-  private struct State {
-    var access: [String: (user: User, expires: Date, refresh: String)] = [:]
-    var refresh: [String: User] = [:]
-  }
-
-  private let state = Mutex(State())
+  private let archive: NewsArchive
   private let lifetime: Duration
   private let now: @Sendable () -> Date
 
   static let users = [User(id: "ada-1815", name: "Ada Lovelace"), User(id: "grace-1906", name: "Grace Hopper")]
   static let password = "reactor"
 
-  init(lifetime: Duration, now: @escaping @Sendable () -> Date) {
+  init(archive: NewsArchive, lifetime: Duration, now: @escaping @Sendable () -> Date) {
+    self.archive = archive
     self.lifetime = lifetime
     self.now = now
   }
 
   /// - Parameter name: a user's first name.
-  func signIn(_ name: String, password: String) -> Session? {
+  func signIn(_ name: String, password: String) throws -> Session? {
     let user = Self.users.first { $0.name.prefix { $0 != " " }.lowercased() == name.lowercased() }
     guard let user, password == Self.password else { return nil }
-    return state.withLock { session(for: user, &$0) }
+    return try archive.change { session(for: user, &$0) }
   }
 
-  func refresh(_ token: String) -> Session? {
-    state.withLock { state in
-      state.refresh.removeValue(forKey: token).map { session(for: $0, &state) }
+  func refresh(_ token: String) throws -> Session? {
+    try archive.change { state in
+      guard let user = state.refresh.removeValue(forKey: token) else { return nil }
+      state.access = state.access.filter { $0.value.refresh != token }
+      return session(for: user, &state)
     }
   }
 
-  func signOut(_ access: String) {
-    state.withLock { state in
+  func signOut(_ access: String) throws {
+    try archive.change { state in
       guard let refresh = state.access.removeValue(forKey: access)?.refresh else { return }
       state.refresh[refresh] = nil
     }
@@ -56,20 +53,20 @@ final class Sessions: Sendable {
 
   func user(of access: String) -> User? {
     let now = now()
-    return state.withLock { state in state.access[access].flatMap { $0.expires > now ? $0.user : nil } }
+    return archive.read { state in state.access[access].flatMap { $0.expires > now ? $0.user : nil } }
   }
 
   /// Every access token expires; the refresh tokens stay good.
-  func expireTokens() {
-    state.withLock { state in
+  func expireTokens() throws {
+    try archive.change { state in
       for token in state.access.keys { state.access[token]?.expires = .distantPast }
     }
   }
 
-  private func session(for user: User, _ state: inout State) -> Session {
+  private func session(for user: User, _ state: inout NewsState) -> Session {
     let seconds = lifetime / .seconds(1)
     let session = Session(access: UUID().uuidString, refresh: UUID().uuidString, expiresIn: seconds, user: user)
-    state.access[session.access] = (user, now() + seconds, session.refresh)
+    state.access[session.access] = NewsState.Access(user: user, expires: now() + seconds, refresh: session.refresh)
     state.refresh[session.refresh] = user
     return session
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the reader's store is.
+/// Where the API and the reader keep what a restart needs.
 enum Directory {
   /// Calls `body` with `directory` or, without one, with a temporary directory that is removed afterwards.
   static func use(_ directory: URL?, _ body: (URL) async throws -> Void) async throws {
@@ -14,5 +14,13 @@ enum Directory {
       at: temporary, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(at: temporary) }
     try await body(temporary)
+  }
+
+  /// One program's part of it, for its user alone.
+  static func part(_ name: String, of directory: URL) throws -> URL {
+    let part = directory.appending(path: name, directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(
+      at: part, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    return part
   }
 }

@@ -21,23 +21,29 @@ struct Newsroom {
     logger.logLevel = .error
     try await Directory.use(options.store) { directory in
       var configuration = ServiceGroupConfiguration(
-        services: services(options, directory, logger), gracefulShutdownSignals: [.sigint, .sigterm], logger: logger)
+        services: try services(options, directory, logger), gracefulShutdownSignals: [.sigint, .sigterm], logger: logger
+      )
       configuration.maximumGracefulShutdownDuration = .seconds(5)
       try await ServiceGroup(configuration: configuration).run()
     }
   }
 
-  private static func services(_ options: Options, _ directory: URL, _ logger: Logger) -> [any Service] {
-    guard options.api == nil else { return [ReaderService(options: options, directory: directory, logger: logger)] }
+  private static func services(_ options: Options, _ directory: URL, _ logger: Logger) throws -> [any Service] {
+    let reader = { (addresses: AsyncStream<URL>?) in
+      ReaderService(
+        options: options, directory: try Directory.part("reader", of: directory), logger: logger, addresses: addresses)
+    }
+    guard options.api == nil else { return [try reader(nil)] }
     let (addresses, address) = AsyncStream.makeStream(of: URL.self)
-    let server = NewsServer(port: options.apiPort, tokenLifetime: options.tokenLifetime, logger: logger) { url in
+    let server = try NewsServer(
+      port: options.apiPort, directory: Directory.part("api", of: directory), tokenLifetime: options.tokenLifetime,
+      logger: logger
+    ) { url in
       Console.say("The news API:    \(url)")
       address.yield(url)
       address.finish()
     }
     guard options.hasReader else { return [server] }
-    return [
-      server, ReaderService(options: options, directory: directory, logger: logger, addresses: addresses),
-    ]
+    return [server, try reader(addresses)]
   }
 }

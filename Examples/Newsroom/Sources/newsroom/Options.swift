@@ -18,7 +18,8 @@ struct Options {
 
       --port N               of the web reader; 0 is a free one (8080)
       --api-port N           of the API; 0 is a free one (8081)
-      --store DIRECTORY      where the reader keeps its records (a temporary directory)
+      --store DIRECTORY      where the API and the reader keep what a restart needs
+                             (a temporary directory)
       --token-lifetime N     seconds until an access token expires (60)
     """
 

@@ -14,43 +14,49 @@ struct RunningNews {
   let reader: NewsReader
 
   /// Both are gone when it returns.
-  static func use(_ body: (RunningNews) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "newsroom-test-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let (addresses, address) = AsyncStream.makeStream(of: URL.self)
-    let clock = WallClock()
-    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let server = NewsServer(logger: logger, now: { clock.now }) { address.yield($0) }
-    let services = ServiceGroup(services: [server], logger: logger)
-    let running = Task {
-      defer { address.finish() }
-      try await services.run()
-    }
-    let result: Result<Void, any Error>
-    do {
-      for await api in addresses {
-        let reader = try await NewsReader(api: api, directory: directory)
-        try await body(RunningNews(api: api, directory: directory, clock: clock, reader: reader))
-        break
+  ///
+  /// - Parameters:
+  ///   - state: the directory of the API's state; `nil` for memory alone.
+  ///   - sleep: the latency of the API.
+  static func use(
+    state: URL? = nil, sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
+    _ body: (RunningNews) async throws -> Void
+  ) async throws {
+    try await withDirectory { directory in
+      let clock = WallClock()
+      let (addresses, address) = AsyncStream.makeStream(of: URL.self)
+      let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+      let server = try NewsServer(directory: state, logger: logger, now: { clock.now }, sleep: sleep) {
+        address.yield($0)
       }
-      result = .success(())
-    } catch {
-      result = .failure(error)
+      let services = ServiceGroup(services: [server], logger: logger)
+      let running = Task {
+        defer { address.finish() }
+        try await services.run()
+      }
+      let result: Result<Void, any Error>
+      do {
+        for await api in addresses {
+          let reader = try await NewsReader(api: api, directory: directory)
+          try await body(RunningNews(api: api, directory: directory, clock: clock, reader: reader))
+          break
+        }
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      await services.triggerGracefulShutdown()
+      try await running.value
+      try result.get()
     }
-    await services.triggerGracefulShutdown()
-    try await running.value
-    try result.get()
   }
 
-  /// What the API was asked, as `PUT /reading-list/3 200`.
-  var requests: [String] {
-    get async throws {
-      struct Request: Codable {
-        var method: String, path: String, status: Int
-      }
-      let log = ModelLayer(baseURL: api).reactor([Request].self)
-      return try await log.fetchFromNetwork("admin/requests").map { "\($0.method) \($0.path) \($0.status)" }
-    }
+  /// A directory that is removed when it returns.
+  static func withDirectory(_ body: (URL) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "newsroom-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await body(directory)
   }
 
   /// Whether any file of the store holds these bytes.
@@ -67,4 +73,65 @@ final class WallClock: Sendable {
   var now: Date { Date() + offset.withLock { $0 } }
 
   func advance(by seconds: TimeInterval) { offset.withLock { $0 += seconds } }
+}
+
+/// An answer of the API.
+struct Answer {
+  var status: Int
+  var fields: HTTPFields
+  var body: Data
+
+  /// The reason of a refusal.
+  var reason: String? {
+    struct Refusal: Decodable {
+      struct Reason: Decodable { var message: String }
+      var error: Reason
+    }
+    return try? JSONDecoder().decode(Refusal.self, from: body).error.message
+  }
+
+  func value<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    return try decoder.decode(type, from: body)
+  }
+}
+
+/// The API, as a client sees it that caches and repeats nothing.
+extension RunningNews {
+  /// - Parameters:
+  ///   - token: the access token of whoever asks.
+  ///   - key: the idempotency key.
+  func ask(
+    _ method: HTTPRequest.Method, _ path: String, by token: String? = nil, key: String? = nil, tag: String? = nil,
+    _ body: [String: String]? = nil
+  ) async throws -> Answer {
+    var request = HTTPRequest(
+      method: method, scheme: api.scheme, authority: api.port.map { "127.0.0.1:\($0)" }, path: path)
+    request.headerFields[.contentType] = "application/json"
+    if let token { request.headerFields[.authorization] = "Bearer \(token)" }
+    if let tag { request.headerFields[.ifNoneMatch] = tag }
+    if let key, let name = HTTPField.Name("Idempotency-Key") { request.headerFields[name] = key }
+    let (response, data) = try await Backend(baseURL: api).send(request, body: body.map(JSONEncoder().encode))
+    return Answer(status: response.status.code, fields: response.headerFields, body: data)
+  }
+
+  /// Signs in, and returns the access token.
+  func token(of name: String) async throws -> String {
+    struct Session: Decodable { var access: String }
+    return try await ask(.post, "/session", ["name": name, "password": "reactor"]).value(Session.self).access
+  }
+
+  /// What the API was asked, as `PUT /reading-list/3 200`.
+  var requests: [String] {
+    get async throws {
+      struct Request: Decodable { var method: String, path: String, status: Int }
+      return try await ask(.get, "/admin/requests").value([Request].self).map { "\($0.method) \($0.path) \($0.status)" }
+    }
+  }
+
+  /// The texts of an article's comments.
+  func texts(of article: Int) async throws -> [String] {
+    try await ask(.get, "/articles/\(article)/comments").value([Comment].self).map(\.text)
+  }
 }

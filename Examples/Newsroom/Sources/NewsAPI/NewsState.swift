@@ -1,0 +1,30 @@
+import Foundation
+
+/// Everything of the API that a restart keeps.
+struct NewsState: Codable, Sendable {
+  struct Access: Codable, Sendable {
+    var user: User
+    var expires: Date
+    var refresh: String
+  }
+
+  /// Each article's comments, in the order in which they arrived.
+  var comments: [Int: [Comment]] = [:]
+  var lastComment = 0
+  /// Each user's reading list, in the order in which the articles were kept.
+  var lists: [User.ID: [Int]] = [:]
+  /// Who is signed in, by access token.
+  var access: [String: Access] = [:]
+  /// Who may have another access token, by refresh token.
+  var refresh: [String: User] = [:]
+  /// The answers to requests with an idempotency key.
+  var answers: [IdempotencyKey: RememberedAnswer] = [:]
+}
+
+extension NewsState {
+  /// Remembers an answer, and forgets those that are older than a day.
+  mutating func remember(_ answer: RememberedAnswer, under key: IdempotencyKey) {
+    answers = answers.filter { answer.date.timeIntervalSince($0.value.date) < RememberedAnswer.lifetime }
+    answers[key] = answer
+  }
+}
