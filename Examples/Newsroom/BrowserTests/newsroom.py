@@ -1,5 +1,6 @@
 """The newsroom as a program, and Chromium to look at it."""
 
+import functools
 import json
 import os
 import pathlib
@@ -18,24 +19,23 @@ try:
 except ImportError:
     sys.exit("error: Python's selenium is missing; on Debian: apt-get install python3-selenium")
 
-PATIENCE = 20  # seconds that a condition may take
+PATIENCE = 60  # seconds that a condition may take; an outbox gives up a dead process's lease after 30
 
 
-class Newsroom:
-    """API and web reader on free ports, with a store in a directory of their own."""
+class Program:
+    """A process of the newsroom, on ports that it keeps when it is started again."""
 
-    def __init__(self, *arguments, keeps_store=True):
-        binary = os.environ.get("NEWSROOM") or sys.exit("error: NEWSROOM does not say where the program is; use make test-browser")
-        self.temporary = tempfile.TemporaryDirectory()
-        self.directory = pathlib.Path(self.temporary.name)
-        store = ["--store", self.temporary.name] if keeps_store else []
+    def __init__(self, *arguments, temporary):
+        self.binary = os.environ.get("NEWSROOM") or sys.exit("error: NEWSROOM does not say where the program is; use make test-browser")
+        self.arguments, self.temporary = arguments, temporary
+        self.start()
+
+    def start(self, *ports):
         self.process = subprocess.Popen(
-            [binary, "--port", "0", "--api-port", "0", *store, *arguments],
-            stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": self.temporary.name})
-        self.api = self._address("The news API")
-        self.reader = self._address("The news reader")
+            [self.binary, *(ports or ("--port", "0", "--api-port", "0")), *self.arguments],
+            stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": self.temporary})
 
-    def _address(self, what):
+    def address(self, what):
         line = self.process.stdout.readline()
         found = re.match(rf"{what}: +(http://\S+)", line)
         if not found:
@@ -51,6 +51,40 @@ class Newsroom:
         finally:
             self.process.kill()
             self.process.stdout.close()
+
+
+class Newsroom:
+    """API and web reader on free ports, with a store in a directory of their own; in one process, or in two."""
+
+    def __init__(self, *arguments, keeps_store=True, is_apart=False):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.directory = pathlib.Path(self.temporary.name)
+        store = ["--store", self.temporary.name] if keeps_store else []
+        make = functools.partial(Program, temporary=self.temporary.name)
+        if is_apart:
+            self.server = make("api", *store, *arguments)
+            self.api = self.server.address("The news API")
+            self.program = make("reader", "--api", self.api, *store)
+        else:
+            self.server = self.program = make(*store, *arguments)
+            self.api = self.program.address("The news API")
+        self.reader = self.program.address("The news reader")
+
+    @property
+    def ports(self):
+        return ("--port", self.reader.rsplit(":", 1)[1], "--api-port", self.api.rsplit(":", 1)[1])
+
+    def start_server(self):
+        self.server.start(*self.ports)
+        self.server.address("The news API")
+
+    def start_reader(self):
+        self.program.start(*self.ports)
+        self.program.address("The news reader")
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends what runs; gives the worst exit status."""
+        return max(abs(one.stop(number)) for one in dict.fromkeys((self.program, self.server)))
 
     def close(self):
         status = self.stop()
@@ -75,7 +109,8 @@ class Newsroom:
         ]
 
     def store_holds(self, text):
-        return any(text.encode() in file.read_bytes() for file in self.directory.rglob("*") if file.is_file())
+        """Whether a file of the reader does. The API's are its own."""
+        return any(text.encode() in file.read_bytes() for file in (self.directory / "reader").rglob("*") if file.is_file())
 
 
 def chromium():
@@ -153,6 +188,21 @@ class Window:
             self.find(f"#sign-in [name={field}]")[0].send_keys(text)
         self.press("#sign-in [type=submit]")
         self.see("#account", "Sign out")
+
+    def write(self, text):
+        """Comments on the article that is shown."""
+        self.see("#comment-text")
+        self.find("#comment-text")[0].send_keys(text)
+        self.press(".write [type=submit]")
+
+    def texts(self, selector):
+        return self.run("return [...document.querySelectorAll(arguments[0])].map((one) => one.textContent)", selector)
+
+    def turn(self, name):
+        """Turns a switch of the settings."""
+        self.press("#settings")
+        self.press(f"#switches [name={name}]")
+        self.press("#switches .close")
 
     def errors(self):
         return [one["message"] for one in self.here().get_log("browser") if one["level"] == "SEVERE"]

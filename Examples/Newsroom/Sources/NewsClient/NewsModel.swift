@@ -1,5 +1,6 @@
 import Foundation
 public import ReactorCore
+public import ReactorOutbox
 
 /// The API's models, as one user sees them: one model layer.
 public struct NewsModel: Sendable {
@@ -7,65 +8,89 @@ public struct NewsModel: Sendable {
   public let pages: Reactor<ArticlePage>
   public let articles: Reactor<Article>
   public let authors: Reactor<Author>
+  public let comments: Reactor<[Comment]>
   public let readingList: Reactor<[ArticleSummary]>
   public let dials: Reactor<Dials>
   let credentials: Reactor<Credential>
 
-  init(backend: Backend, persistence: any Persistence, scope: Scope, power: any PowerSaving) {
+  /// - Parameter outbox: the store of what the user writes; in memory for a guest, who writes nothing.
+  init(
+    backend: Backend, persistence: any Persistence, outbox: any OutboxStorage = MemoryOutboxStorage(), scope: Scope,
+    power: any PowerSaving
+  ) {
     var configuration = ReactorConfiguration()
     configuration.retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(200))
     configuration.powerSaving = power
     // Every ten seconds becomes every three hours: as good as a pause.
     configuration.pollingFactorInLowPower = 1_000
-    layer = ModelLayer(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
-    pages = layer.reactor(parser: .dated())
-    articles = layer.reactor(parser: .dated())
-    authors = layer.reactor(parser: .dated())
-    readingList = layer.reactor(parser: .dated())
+    // Dates as the API writes them.
+    let (decoder, encoder) = (JSONDecoder(), JSONEncoder())
+    decoder.dateDecodingStrategy = .iso8601
+    encoder.dateEncodingStrategy = .iso8601
+    configuration.decoder = decoder
+    configuration.encoder = encoder
+    layer = ModelLayer(
+      backend: backend, persistence: persistence, scope: scope, configuration: configuration,
+      outbox: NewsOutbox.configuration(storage: outbox))
+    pages = layer.reactor()
+    articles = layer.reactor()
+    authors = layer.reactor()
+    comments = layer.reactor()
+    readingList = layer.reactor()
     dials = layer.reactor()
     credentials = layer.reactor()
   }
 
-  /// Puts an article on the reading list, or takes it off: shown at once, and taken back where the API refuses.
-  public func setKept(_ isKept: Bool, _ article: ArticleSummary) async throws {
-    try await change(isKept, article)
-    do {
-      _ = try await readingList.send(isKept ? .keep(article.id) : .drop(article.id))
-    } catch {
-      try await change(!isKept, article)
-      throw error
-    }
-  }
-
-  private func change(_ isKept: Bool, _ article: ArticleSummary) async throws(ReactorError) {
-    var list = try await readingList.fetch(.readingList, policy: .cacheFirst)
-    list.removeAll { $0.id == article.id }
-    if isKept { list.append(article) }
-    try await readingList.save(list, for: .readingList)
-  }
-
   /// Turns a dial: shown at once, so that no window shows the old position while the API is asked for the new one.
   public func change(_ change: Dials.Change) async throws(ReactorError) {
-    var changed = try await dials.fetch(.dials)
-    changed.outage = change.outage ?? changed.outage
-    changed.latency = change.latency ?? changed.latency
-    try await dials.save(changed, for: .dials)
-    do {
-      _ = try await dials.send(.change(change))
-    } catch {
-      await dials.invalidate(.dials)
-      throw error
+    _ = try await dials.mutate(.dials, by: .change(change), answer: Dials.self) { dials in
+      dials.outage = change.outage ?? dials.outage
+      dials.latency = change.latency ?? dials.latency
     }
   }
 }
 
-extension Parser where Model: Codable {
-  /// JSON with dates as the API writes them.
-  fileprivate static func dated() -> Parser {
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .iso8601
-    let encoder = JSONEncoder()
-    encoder.dateEncodingStrategy = .iso8601
-    return .json(decoder: decoder, encoder: encoder)
+/// What the user writes. Each returns when it is shown and saved, and is sent as soon as it can be.
+extension NewsModel {
+  /// Puts an article on the reading list, or takes it off. If the opposite has not been sent yet, it
+  /// is taken back instead.
+  public func setKept(_ isKept: Bool, _ article: ArticleSummary) async throws(ReactorError) {
+    let latest = layer.outbox.entries.last { $0.keeping?.article == article.id }
+    if let latest, latest.keeping?.isKept != isKept, await layer.outbox.withdraw(latest.id) { return }
+    if isKept {
+      try await layer.submit(SaveArticle(article: article))
+    } else {
+      try await layer.submit(UnsaveArticle(article: article.id))
+    }
+  }
+
+  /// Adds a comment to an article.
+  @discardableResult
+  public func comment(
+    _ text: String, on article: Article.ID, by author: User
+  ) async throws(ReactorError) -> Submission<Comment> {
+    try await layer.submit(AddComment(article: article, author: author, text: text, written: Date()))
+  }
+
+  /// Deletes a comment of the user's. If it has not been sent yet, it is taken back instead.
+  ///
+  /// - Parameter reference: the comment's own name, if it has one.
+  public func deleteComment(
+    _ comment: Comment.ID, reference: String?, of article: Article.ID
+  ) async throws(ReactorError) {
+    let unsent = layer.outbox.entries.last { ($0.mutation as? AddComment)?.id.int == comment }
+    if let unsent, await layer.outbox.withdraw(unsent.id) { return }
+    try await layer.submit(DeleteComment(article: article, comment: comment, reference: reference))
+  }
+}
+
+extension Outbox.Entry {
+  /// The article whose place on the reading list it changes.
+  fileprivate var keeping: (article: Article.ID, isKept: Bool)? {
+    switch mutation {
+    case let saving as SaveArticle: (saving.article.id, true)
+    case let unsaving as UnsaveArticle: (unsaving.article, false)
+    default: nil
+    }
   }
 }

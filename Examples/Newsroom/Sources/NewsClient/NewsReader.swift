@@ -2,9 +2,12 @@ public import Foundation
 public import ReactorCore
 public import ReactorFlux
 public import ReactorInspector
+import ReactorOutbox
 import ReactorSQLite
 
 /// One person's news: a model layer for whoever is signed in, and the stores that the app owns.
+///
+/// A restart finds the user signed in, and what was written and not sent.
 @MainActor
 public final class NewsReader {
   /// Of the user who is signed in, or the guest's.
@@ -16,22 +19,37 @@ public final class NewsReader {
   private let guest: NewsModel
   private let backend: Backend
   private let persistence: any Persistence
+  private let outbox: SQLiteOutboxStorage
   private let power: any PowerSaving
+  private let directory: URL
   private let inspector: Inspector?
+  private var signedIn: SignedIn?
   /// Brings the reading list from the model layer to its store.
   private var following: Task<Void, Never>?
 
+  /// The session of the user who is signed in.
+  private struct SignedIn {
+    let user: User
+    let authentication: AuthenticationMiddleware<NewsAuthenticator>
+    let saved: SavedSession
+  }
+
   /// - Parameters:
-  ///   - directory: where `news.sqlite` is, or will be.
+  ///   - directory: where `news.sqlite`, `outbox.sqlite` and the session are, or will be.
+  ///   - offline: while it is on, nothing is sent.
   ///   - inspector: shows every user's layer, and the stores.
   public init(
-    api: URL, directory: URL, power: any PowerSaving = SystemPowerSaving(), inspector: Inspector? = nil
+    api: URL, directory: URL, power: any PowerSaving = SystemPowerSaving(), offline: Switch = Switch(),
+    inspector: Inspector? = nil
   ) throws {
-    let path = directory.appending(path: "news.sqlite").path(percentEncoded: false)
+    let path = { (name: String) in directory.appending(path: name).path(percentEncoded: false) }
     backend = Backend(
-      baseURL: api, transport: URLSessionTransport(timeout: .seconds(15)), userAgent: "Newsroom/1.0")
-    persistence = try SQLitePersistence(path: path)
+      baseURL: api, transport: URLSessionTransport(timeout: .seconds(15)), userAgent: "Newsroom/1.0",
+      middlewares: [OfflineMiddleware(offline: offline)])
+    persistence = try SQLitePersistence(path: path("news.sqlite"))
+    outbox = try SQLiteOutboxStorage(path: path("outbox.sqlite"))
     self.power = power
+    self.directory = directory
     self.inspector = inspector
     guest = NewsModel(backend: backend, persistence: persistence, scope: "guest", power: power)
     model = guest
@@ -43,29 +61,47 @@ public final class NewsReader {
     readingList = try dispatcher.store(ReadingListStore.self)
     inspector?.show(guest.layer)
     inspector?.show(dispatcher)
+    resume()
   }
 
   deinit { following?.cancel() }
 
-  /// ``SessionStore`` tells how it went.
+  /// Signs in a user, or the present one anew after the session is over. ``SessionStore`` tells how
+  /// it went.
   public func signIn(name: String, password: String) async {
     let credentials = guest.credentials
     await dispatcher.dispatch(.signedIn) {
       let credential = try await credentials.send(.signIn(name: name, password: password))
-      try await self.begin(credential)
+      try await self.begin(credential, saved: SavedSession(directory: self.directory))
       return credential.user
     }
   }
 
-  private func begin(_ credential: Credential) async throws {
-    // One person's, at a time.
-    if model.layer !== guest.layer { try await signOut() }
+  /// Signs in who was signed in when the reader ended.
+  private func resume() {
+    let saved = SavedSession(directory: directory)
+    guard let credential = saved.credential(), (try? begin(credential, saved: saved)) != nil else { return }
+    dispatcher.dispatch(.signedIn, credential.user)
+  }
+
+  /// - Throws: ``SomebodyElse``. One person's, at a time.
+  private func begin(_ credential: Credential, saved: SavedSession) throws {
+    if let signedIn {
+      guard signedIn.user == credential.user else { throw SomebodyElse(user: signedIn.user) }
+      signedIn.saved.save(credential)
+      // The outbox sends what has waited for it.
+      return signedIn.authentication.signIn(credential)
+    }
+    saved.save(credential)
+    let authentication = AuthenticationMiddleware(
+      NewsAuthenticator(credentials: guest.credentials, saved: saved), credential: credential,
+      origins: [backend.baseURL])
     var backend = backend
-    backend.authentication = AuthenticationMiddleware(
-      NewsAuthenticator(credentials: guest.credentials), credential: credential, origins: [backend.baseURL])
+    backend.authentication = authentication
     let model = NewsModel(
-      backend: backend, persistence: persistence, scope: Scope(credential.user.id), power: power)
+      backend: backend, persistence: persistence, outbox: outbox, scope: Scope(credential.user.id), power: power)
     self.model = model
+    signedIn = SignedIn(user: credential.user, authentication: authentication, saved: saved)
     inspector?.show(model.layer)
     following?.cancel()
     following = Task { [dispatcher] in
@@ -75,16 +111,43 @@ public final class NewsReader {
     }
   }
 
+  /// Ends what is being sent, so that the next start can send it at once.
+  public func stop() async { await model.layer.outbox.stop() }
+
   /// Nothing of the user is left, here or on disk, when it returns.
   ///
-  /// - Throws: `ReactorError.persistence` where the disk could not be cleared.
-  public func signOut() async throws {
+  /// What was written and not sent is sent now, for two seconds at most.
+  ///
+  /// - Parameter discardsUnsent: removes the rest, too.
+  /// - Throws: ``UnsentChanges`` if there is a rest, and the user is signed in as before;
+  ///   `ReactorError.persistence` where the disk could not be cleared.
+  public func signOut(discardsUnsent: Bool = false) async throws {
     let user = model
+    if !discardsUnsent {
+      await user.layer.outbox.drain(within: .seconds(2))
+      let count = user.layer.outbox.entries.count
+      guard count == 0 else { throw UnsentChanges(count: count) }
+    }
+    // Somebody may have signed out meanwhile.
+    guard user.layer === model.layer else { return }
+    let saved = signedIn?.saved
     model = guest
+    signedIn = nil
     following?.cancel()
     dispatcher.dispatch(.signedOut)
     // The API forgets the tokens, if it can be reached; they expire anyway.
     try? await user.layer.send(.signOut)
+    saved?.end()
     try await user.layer.signOut()
   }
+}
+
+/// Another user is signed in.
+public struct SomebodyElse: Error {
+  public let user: User
+}
+
+/// The user has written what the API does not have, and would lose it.
+public struct UnsentChanges: Error {
+  public let count: Int
 }

@@ -9,6 +9,17 @@ extension Resource {
     Resource("search", query: ["q": text, "page": "\(page)"])
   }
 
+  public static func comments(_ article: Article.ID) -> Resource { "articles/\(article)/comments" }
+  static func addComment(
+    _ text: String, _ reference: String, to article: Article.ID
+  ) throws(ReactorError) -> Resource {
+    try Resource(
+      "articles/\(article)/comments", method: .post, json: ["text": text, "reference": reference])
+  }
+  static func deleteComment(_ id: Comment.ID, of article: Article.ID) -> Resource {
+    Resource("articles/\(article)/comments/\(id)", method: .delete)
+  }
+
   public static let readingList: Resource = "reading-list"
   static func keep(_ id: Article.ID) -> Resource { Resource("reading-list/\(id)", method: .put) }
   static func drop(_ id: Article.ID) -> Resource { Resource("reading-list/\(id)", method: .delete) }

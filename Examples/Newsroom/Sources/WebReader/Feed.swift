@@ -3,35 +3,54 @@ import NewsClient
 import ReactorCore
 import ReactorFlux
 import ReactorOperators
+import ReactorOutbox
 
 /// All that one page of the browser is told, from the moment it looks at a screen.
 ///
 /// - `session`, `readingList`, `selection`: the stores, first as they are, then each change.
 /// - `dials`: how the API behaves.
 /// - `power`: low-power mode.
+/// - `offline`: nothing is sent.
+/// - `outbox`: what the user has written and the API does not have.
 /// - `state`: the load states of the screen.
+/// - `comments`: the load states of an article's comments.
 /// - `over`: somebody has signed in or out, and the page is to look anew; it is the last.
 @MainActor
 struct Feed {
   typealias Events = AsyncSequence<ServerSentEvent, Never> & Sendable
 
   let reader: NewsReader
-  let power: PowerSwitch
+  let switches: Switches
 
   func events(of screen: some Screen) -> some Events {
     let model = reader.model
-    return merge(merge(states(of: screen, in: model), stores), merge(dials(in: model), powerSaving), session)
+    return merge(
+      merge(states(of: screen, in: model), comments(of: screen, in: model), outbox(of: model)),
+      merge(dials(in: model), power, offline), merge(stores, session))
   }
 
   private func states<S: Screen>(of screen: S, in model: NewsModel) -> some Events {
     screen.states(in: model).map { ServerSentEvent("state", StateMessage($0, of: S.name)) }
   }
 
+  /// Nothing, for a screen without comments.
+  private func comments(of screen: some Screen, in model: NewsModel) -> some Events {
+    [screen.article].compactMap(\.self).async
+      .flatMap { model.comments.states(for: .comments($0), polling: .seconds(10)) }
+      .map { ServerSentEvent("comments", StateMessage($0, of: "comments")) }
+  }
+
+  private func outbox(of model: NewsModel) -> some Events {
+    model.layer.outbox.states.map { ServerSentEvent("outbox", ChangeMessage.list($0)) }
+  }
+
   private func dials(in model: NewsModel) -> some Events {
     model.dials.states(for: .dials).compactMap { $0.value }.map { ServerSentEvent("dials", $0) }
   }
 
-  private var powerSaving: some Events { power.updates.map { ServerSentEvent("power", $0) } }
+  private var power: some Events { switches.power.updates.map { ServerSentEvent("power", $0) } }
+
+  private var offline: some Events { switches.offline.updates.map { ServerSentEvent("offline", $0) } }
 
   private var stores: some Events {
     let (list, selection) = (reader.readingList, reader.selection)

@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// `GET /events?screen=`: a page's feed, until the page is closed, the user changes, or the program ends.
 struct FeedRoute: Sendable {
   let reader: NewsReader
-  let power: PowerSwitch
+  let switches: Switches
 
   func add(to router: Router<BasicRequestContext>) {
     router.get("events") { request, _ in
@@ -25,7 +25,7 @@ struct FeedRoute: Sendable {
   }
 
   @concurrent private func send(_ screen: some Screen, to writer: inout any ResponseBodyWriter) async throws {
-    let events = await Feed(reader: reader, power: power).events(of: screen)
+    let events = await Feed(reader: reader, switches: switches).events(of: screen)
     for try await event in events.cancelOnGracefulShutdown() {
       try await writer.write(event.buffer)
       if event.name == "over" { return }

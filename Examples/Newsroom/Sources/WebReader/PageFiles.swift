@@ -3,15 +3,19 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The page, its script and its looks: the package's own, and nothing from elsewhere.
+/// The page, its scripts and its looks: the package's own, and nothing from elsewhere.
 struct PageFiles: Sendable {
   private static let screens: [RouterPath] = ["/", "/search", "/reading-list", "/articles/{id}", "/authors/{id}"]
+
+  private static let scripts = ["newsroom.js", "elements.js", "comments.js", "outbox.js"]
 
   func add(to router: Router<BasicRequestContext>) throws {
     let page = try file("index.html", "text/html; charset=utf-8")
     for path in Self.screens { router.get(path) { _, _ in page } }
-    let script = try file("newsroom.js", "text/javascript; charset=utf-8")
-    router.get("newsroom.js") { _, _ in script }
+    for name in Self.scripts {
+      let script = try file(name, "text/javascript; charset=utf-8")
+      router.get("\(name)") { _, _ in script }
+    }
     let style = try file("newsroom.css", "text/css; charset=utf-8")
     router.get("newsroom.css") { _, _ in style }
     let icon = try file("icon.svg", "image/svg+xml")

@@ -11,23 +11,23 @@ public import ServiceLifecycle
 /// It is one person's, as an app is: whoever signs in does so in every window.
 public struct WebReader: Service {
   private let reader: NewsReader
-  private let power: PowerSwitch
+  private let switches: Switches
   private let inspector: Inspector?
   private let port: Int
   private let logger: Logger
   private let onRunning: @Sendable (URL) -> Void
 
   /// - Parameters:
-  ///   - power: what the reader saves power by; the page has the switch.
+  ///   - switches: those of `reader`, for the page to turn.
   ///   - inspector: stands at `/inspector`.
   ///   - port: 0: a free one.
   ///   - onRunning: is called once, when the server listens.
   public init(
-    reader: NewsReader, power: PowerSwitch, inspector: Inspector? = nil, port: Int = 0, logger: Logger,
+    reader: NewsReader, switches: Switches, inspector: Inspector? = nil, port: Int = 0, logger: Logger,
     onRunning: @escaping @Sendable (URL) -> Void
   ) {
     self.reader = reader
-    self.power = power
+    self.switches = switches
     self.inspector = inspector
     self.port = port
     self.logger = logger
@@ -49,8 +49,8 @@ public struct WebReader: Service {
       let router = Router()
       router.add(middleware: SameOrigin())
       try PageFiles().add(to: router)
-      FeedRoute(reader: reader, power: power).add(to: router)
-      Commands(reader: reader, power: power).add(to: router.group("commands"))
+      FeedRoute(reader: reader, switches: switches).add(to: router)
+      Commands(reader: reader, switches: switches).add(to: router.group("commands"))
       if let inspector { InspectorRoutes(inspector: inspector).add(to: router) }
       return router
     }

@@ -15,19 +15,19 @@ struct ReaderService: Service {
 
   func run() async throws {
     guard let api = await address() else { return }
-    let power = PowerSwitch()
-    #if DEBUG
-      let inspector: Inspector? = Inspector()
-    #else
-      let inspector: Inspector? = nil
-    #endif
-    let reader = try await NewsReader(api: api, directory: directory, power: power, inspector: inspector)
-    let page = WebReader(reader: reader, power: power, inspector: inspector, port: options.port, logger: logger) {
-      url in
+    let switches = Switches()
+    // An app would have it in its debug builds alone.
+    let inspector = Inspector()
+    let reader = try await NewsReader(
+      api: api, directory: directory, power: switches.power, offline: switches.offline, inspector: inspector)
+    let page = WebReader(
+      reader: reader, switches: switches, inspector: inspector, port: options.port, logger: logger
+    ) { url in
       Console.say("The news reader: \(url)")
-      if inspector != nil { Console.say("The inspector:   \(url)/inspector") }
+      Console.say("The inspector:   \(url)/inspector")
     }
     try await page.run()
+    await reader.stop()
   }
 
   private func address() async -> URL? {

@@ -49,20 +49,6 @@ import Testing
     }
   }
 
-  @Test func `keeps an article, and takes it back where the API refuses`() async throws {
-    try await RunningNews.use { news in
-      await news.reader.signIn(name: "grace", password: "reactor")
-      let model = news.reader.model
-      let article = try await model.pages.fetch(.articles(page: 1)).articles[0]
-      try await model.setKept(true, article)
-      #expect(try await model.readingList.fetch(.readingList).map(\.id) == [article.id])
-      try await model.change(Dials.Change(outage: true))
-      await #expect(throws: ReactorError.self) { try await model.setKept(false, article) }
-      #expect(model.readingList.cached(.readingList)?.map(\.id) == [article.id])
-      try await news.reader.signOut()
-    }
-  }
-
   @Test func `leaves nothing of the user when it signs out`() async throws {
     try await RunningNews.use { news in
       await news.reader.signIn(name: "ada", password: "reactor")

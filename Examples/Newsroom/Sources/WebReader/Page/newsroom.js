@@ -1,39 +1,23 @@
 // One page of the news reader. What it shows is told by the reader's feed (an EventSource); what it wants is posted to the reader.
 
+import { clock, element, renew, shape, time } from "./elements.js";
+import { Comments } from "./comments.js";
+import { Outbox } from "./outbox.js";
+
 const main = document.getElementById("main");
 const badges = document.getElementById("badges");
 const progress = document.getElementById("progress");
 
-const known = { user: null, kept: new Map(), selection: null, dials: null };
+const known = { user: null, kept: new Map(), selection: null, dials: null, isOffline: null };
 let feed = null;
 /// What the feed told last, and which value of it is on the page.
 let state = null;
 let shown = null;
 
-// MARK: - Elements
-
-/// Text is only ever text: it goes through `append`, which makes text nodes.
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value != null) made.setAttribute(key, value);
-  }
-  made.append(...children.filter((child) => child != null));
-  return made;
-}
-
 const hues = { Science: 205, Cities: 28, Technology: 262, Culture: 338, Climate: 150, Business: 48, Sport: 8 };
 
 /// A picture of its own for each article: a sun and three ranges of hills.
 function art(article) {
-  const space = "http://www.w3.org/2000/svg";
-  const shape = (name, attributes) => {
-    const made = document.createElementNS(space, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
-  };
   const number = (salt) => Math.abs(Math.sin(article.id * 12.9898 + salt * 78.233) * 43758.5453) % 1;
   const picture = shape("svg", { viewBox: "0 0 160 100", preserveAspectRatio: "xMidYMid slice", class: "art", "aria-hidden": "true" });
   picture.style.setProperty("--hue", hues[article.section] ?? 0);
@@ -48,21 +32,13 @@ function art(article) {
   return picture;
 }
 
-function time(date) {
-  const minutes = Math.round((new Date(date) - Date.now()) / 60000);
-  const format = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-  const text = minutes > -60 ? format.format(minutes, "minute")
-    : minutes > -1440 ? format.format(Math.round(minutes / 60), "hour") : format.format(Math.round(minutes / 1440), "day");
-  return element("time", { datetime: date }, text);
-}
-
 function keepButton(article) {
   const { id, title, standfirst, section, published, minutes, author } = article;
   const summary = { id, title, standfirst, section, published, minutes, author };
   return element("button", {
     type: "button", class: "keep", "aria-label": `Keep “${title}”`, "aria-pressed": String(known.kept.has(id)),
     "data-keep": id, "data-focus": `keep-${id}`, onclick: () => keep(summary),
-  }, element("span", { "aria-hidden": "true" }, "☆"));
+  }, element("span", { "aria-hidden": "true" }, "☆"), clock());
 }
 
 function meta(article) {
@@ -78,7 +54,8 @@ function card(article, isLead = false) {
       element("p", { class: "section" }, article.section),
       element("h2", {}, element("a", { href: `/articles/${article.id}`, "data-focus": `article-${article.id}` }, article.title)),
       element("p", { class: "standfirst" }, article.standfirst),
-      element("div", { class: "foot" }, meta(article), keepButton(article))));
+      element("div", { class: "foot" }, meta(article), keepButton(article)),
+      element("p", { class: "pending", "data-pending-of": article.id, hidden: true })));
 }
 
 function pages(page, address) {
@@ -112,6 +89,7 @@ const screens = {
         element("p", { class: "standfirst" }, article.standfirst),
         element("div", { class: "foot" }, meta(article), keepButton(article)), art(article),
         ...article.paragraphs.map((paragraph) => element("p", {}, paragraph))),
+      comments.section,
     ],
     tell: (article) => article.title,
   },
@@ -211,7 +189,8 @@ function showBadges() {
   else if (state?.isOffline) made.push(element("span", { class: "badge offline" }, at ? `Offline – the news as of ${at}` : "Offline"));
   else if (state?.error && state.phase === "loaded") made.push(element("span", { class: "badge offline" }, state.error));
   if (state?.isStale) made.push(element("span", { class: "badge stale" }, "Stale"));
-  badges.replaceChildren(...made);
+  // What the outbox has to say it says itself.
+  renew(badges, [...made, outbox.badge()]);
   const text = made.map((one) => one.textContent).filter((one) => one !== "Stale").join(". ");
   if (text !== badge && (text || badge)) announce(text || "Up to date again");
   badge = text;
@@ -228,6 +207,15 @@ function showKept() {
     const isKept = known.kept.has(Number(button.dataset.keep));
     button.setAttribute("aria-pressed", String(isKept));
     button.firstChild.textContent = isKept ? "★" : "☆";
+    const waiting = outbox.waitingFor(Number(button.dataset.keep));
+    button.toggleAttribute("data-pending", waiting != null);
+    if (waiting) button.setAttribute("aria-description", waiting.reason);
+    else button.removeAttribute("aria-description");
+  }
+  for (const line of document.querySelectorAll("[data-pending-of]")) {
+    const waiting = outbox.waitingFor(Number(line.dataset.pendingOf));
+    line.hidden = !waiting;
+    line.replaceChildren(...(waiting ? [clock(), waiting.reason] : []));
   }
   const count = document.getElementById("kept");
   count.hidden = known.kept.size === 0;
@@ -264,13 +252,21 @@ function listen() {
     if (feed === source) act(JSON.parse(event.data));
   });
   on("state", (news) => { state = news; show(); });
-  on("session", (user) => { known.user = user; showUser(); });
+  on("session", (user) => { known.user = user; showUser(); comments.show(); });
+  on("comments", (news) => { comments.state = news; comments.show(); });
+  on("outbox", (changes) => { outbox.update(changes); showKept(); showBadges(); comments.show(); });
   on("readingList", (articles) => {
     known.kept = new Map(articles.map((article) => [article.id, article]));
     showKept();
   });
   on("selection", (article) => { known.selection = article; showSelection(); });
   on("dials", (dials) => { known.dials = dials; showSwitches(); });
+  on("offline", (isOffline) => {
+    switches.elements.offline.checked = isOffline;
+    // The connection is back.
+    if (known.isOffline && !isOffline) refresh();
+    known.isOffline = isOffline;
+  });
   on("power", (isLow) => { switches.elements.power.checked = isLow; });
   on("over", () => begin());
   source.addEventListener("open", () => { source.hasFailed = false; showBadges(); });
@@ -294,6 +290,8 @@ function begin() {
   shown = null;
   document.title = "The Reactor";
   announce("");
+  outbox.forget();
+  comments.begin(screenName() === "article" ? Number(location.pathname.split("/")[2]) : null);
   showUser();
   show();
   for (const link of document.querySelectorAll("header nav a")) {
@@ -340,6 +338,9 @@ async function post(command, body) {
   }
 }
 
+const outbox = new Outbox({ post, announce, signIn: () => signIn.showModal() });
+const comments = new Comments({ post, announce, outbox, user: () => known.user, signIn: () => signIn.showModal() });
+
 const refresh = () => post("refresh", { screen: location.pathname + location.search });
 document.getElementById("refresh").addEventListener("click", refresh);
 
@@ -361,8 +362,15 @@ const signInForm = signIn.querySelector("form");
 
 async function openAccount() {
   if (known.user == null) return signIn.showModal();
-  await post("sign-out", {});
+  const count = await post("sign-out", {});
+  if (count == null) return;
+  signOut.querySelector(".hint").textContent = Number(count) === 1
+    ? "One change has not been sent. It would be lost." : `${count} changes have not been sent. They would be lost.`;
+  signOut.showModal();
 }
+
+const signOut = document.getElementById("sign-out");
+signOut.querySelector("form").addEventListener("submit", () => post("sign-out", { discardsUnsent: true }));
 
 document.getElementById("account").addEventListener("click", openAccount);
 signIn.addEventListener("close", () => { signInForm.reset(); signIn.querySelector(".failure").textContent = ""; });
@@ -371,7 +379,11 @@ signInForm.addEventListener("submit", async (event) => {
   const { name, password } = Object.fromEntries(new FormData(signInForm));
   const reason = await post("sign-in", { name, password });
   if (reason) signIn.querySelector(".failure").textContent = reason;
-  else signIn.close();
+  else {
+    signIn.close();
+    // Where the session was over, the page is the same.
+    if (known.user) refresh();
+  }
 });
 
 const dialog = document.getElementById("switches");
@@ -391,6 +403,7 @@ switches.addEventListener("input", () => {
 switches.addEventListener("change", (event) => {
   const { name, checked, value } = event.target;
   if (name === "power") post("power", { isLow: checked });
+  else if (name === "offline") post("offline", { isOffline: checked });
   else post("dials", name === "outage" ? { outage: checked } : { latency: Number(value) });
 });
 

@@ -6,6 +6,7 @@ struct ArticleScreen: Screen {
   let id: Article.ID
 
   var resource: Resource { .article(id) }
+  var article: Article.ID? { id }
 
   func reactor(in model: NewsModel) -> Reactor<Article> { model.articles }
 }
