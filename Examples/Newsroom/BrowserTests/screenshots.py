@@ -23,6 +23,44 @@ def prepare(driver, scheme, size):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
+def comment(news, driver, directory):
+    """Comments that are published, wait and were refused; what waits; and the question before all is lost."""
+    window = Window(driver, news.reader + "/articles/1")
+    for name, text in (("grace", "I have heard it. It hums back."), ("ada", "Forty whales in one night! Who counts the counters?")):
+        window.see("main h1")
+        window.sign_in(name)
+        window.write(text)
+        window.see(".comment .text", text)
+        window.wait("not published", lambda: len(news.ask("GET", "/articles/1/comments")) == (1 if name == "grace" else 2))
+        if name == "grace":
+            window.press("#account")
+            window.see("#account", "Sign in")
+    window.write("The lamp was lit in 1871, and the keeper wrote a line each night. " * 8)
+    window.see(".comment.refused")
+    window.turn("offline")
+    for text in ("I shall visit it in spring.", "With a good coat."):
+        window.write(text)
+        window.see(".comment .text", text)
+    for scheme in ("light", "dark"):
+        for size in SIZES:
+            prepare(driver, scheme, size)
+            window.see("button.badge")
+            window.run("document.activeElement.blur(); document.querySelector('.comments').scrollIntoView({behavior: 'instant'})")
+            take(window, directory, f"comments-{size}-{scheme}")
+    prepare(driver, "light", "narrow")
+    window.press(".story .keep")
+    window.run("scrollTo({top: 0, behavior: 'instant'})")
+    window.press("button.badge")
+    window.see("#changes", "Keep")
+    take(window, directory, "changes-narrow-light")
+    window.press("#changes .close")
+    window.press("#account")
+    window.see("#sign-out")
+    window.press("#sign-out [type=submit]")
+    window.see("#account", "Sign in")
+    window.turn("offline")
+
+
 def main(directory):
     news, driver = Newsroom(), chromium()
     try:
@@ -35,6 +73,7 @@ def main(directory):
                 window = Window(driver, news.reader + "/articles/1")
                 window.see("main h1")
                 take(window, directory, f"article-{size}-{scheme}")
+        comment(news, driver, directory)
         prepare(driver, "light", "wide")
         window = Window(driver, news.reader + "/authors/2")
         window.see("main h1")
