@@ -39,10 +39,14 @@ struct MutationBox: Sendable {
     }
   }
 
-  /// Returns the JSON of a mutation, with sorted keys.
-  static func encode<M: Mutation>(_ mutation: M) throws(ReactorError) -> Data {
+  private static let encoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }()
+
+  /// Returns the JSON of a mutation, with sorted keys.
+  static func encode<M: Mutation>(_ mutation: M) throws(ReactorError) -> Data {
     do { return try encoder.encode(mutation) } catch {
       throw .invalidResource("\(MutationError.notCodable(name: M.name, reason: "\(error)"))")
     }
