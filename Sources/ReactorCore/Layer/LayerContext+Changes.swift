@@ -23,6 +23,7 @@ extension LayerContext {
     }
     let response = try? sent.result.get().0
     sent.isAccepted = response.map(Invalidation.isAcceptance) ?? false
+    sent.isSeenElsewhere = trail.hops.contains(where: \.leadsToResult)
     sent.changed = staleKeys(
       after: trail, key, isAccepted: sent.isAccepted, response, configuration.secretQueryItems)
     sent.groups = staleGroups(after: trail, key, response)
@@ -88,6 +89,10 @@ package struct SentRequest: Sendable {
   package let result: Result<(HTTPResponse, Data), ReactorError>
   /// A Boolean value that indicates whether the status is a success or a redirect.
   package fileprivate(set) var isAccepted = false
+  /// A Boolean value that indicates whether the server has redirected the request to a `GET` of its
+  /// result, which was followed (RFC 9110 §15.4.4). The request itself was carried out, and
+  /// ``result`` is that of the `GET`.
+  package fileprivate(set) var isSeenElsewhere = false
   /// The keys that the request has made stale.
   package fileprivate(set) var changed: [RecordKey] = []
   /// The groups that the responses have made stale (RFC 9875).

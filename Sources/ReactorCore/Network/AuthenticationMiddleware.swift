@@ -83,6 +83,8 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
       try await next(signed(request, body, with: held), body)
     }
     guard answer.0.status == .unauthorized, !trail.hasChangedOrigin else { return answer }
+    // The request was carried out, and only its result is refused: a second one would do it again.
+    guard !trail.hops.contains(where: \.leadsToResult) else { return answer }
     return try await next(signed(request, body, with: credential(look)), body)
   }
 

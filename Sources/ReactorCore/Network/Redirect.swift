@@ -68,7 +68,7 @@ package struct Redirect: Sendable {
 
   /// Returns `true` if the redirected request becomes a GET. A 303 asks for one. After a 301 or
   /// 302, browsers have always turned a POST into one.
-  private func becomesGet(_ status: Int) -> Bool {
+  fileprivate func becomesGet(_ status: Int) -> Bool {
     switch status {
     case 303: request.method != .head && request.method != .get
     case 301, 302: request.method == .post
@@ -118,6 +118,13 @@ final class RedirectTrail: Sendable {
     /// A Boolean value that indicates whether the response led to another request. Otherwise it is
     /// final.
     let isFollowed: Bool
+
+    /// A Boolean value that indicates whether the response redirected a change to a `GET` of its
+    /// result, which was followed. A 301 says only that the target has moved.
+    var leadsToResult: Bool {
+      let status = response.status.code
+      return isFollowed && status != 301 && Redirect(request: request, body: nil).becomesGet(status)
+    }
   }
 
   /// The trail of the request that the current task sends; `nil` if no hops are recorded.

@@ -139,6 +139,19 @@ import Testing
     #expect(authenticator.refused == ["1"])
   }
 
+  @Test func `does not repeat a change whose result was redirected to and is refused`() async throws {
+    transport.answer("/notes", with: .response(.seeOther, fields: [.location: "/there"]))
+    transport.answer("/there", with: .response(.unauthorized))
+    let backend = Backend(
+      baseURL: Bench.url, transport: Following(transport: transport),
+      authentication: AuthenticationMiddleware(authenticator, credential: "1", origins: [Bench.url]))
+    var post = request
+    post.method = .post
+    #expect(try await backend.send(post, body: nil).0.status == .unauthorized)
+    #expect(transport.requests.map(\.request.method) == [.post, .get])
+    #expect(authenticator.refused.isEmpty)
+  }
+
   /// Signs in a field of its own and in the query, and changes all that it can.
   private struct Digest: Authenticator {
     func sign(_ request: inout HTTPRequest, body: Data?, with key: String) throws {
