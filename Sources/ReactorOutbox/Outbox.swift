@@ -194,7 +194,7 @@ extension Outbox {
     public let lane: Lane
     /// The mutation; `nil` if it cannot be read.
     public let mutation: (any Mutation)?
-    /// The time of the submission.
+    /// The time of the submission, or of the latest ``Outbox/retry(_:)``.
     public let submittedAt: Date
     /// The count of attempts that may have reached the server under the present key.
     public let attempts: Int

@@ -85,9 +85,7 @@ extension Outbox {
     let (entry, item, effect) = withState { state in
       let entry = state.queue.entries[id]
       // Its dependents are looked up after it is gone.
-      let identities = state.queue.identities
-      let (item, effect) = state.remove(id)
-      state.queue.identities = identities
+      let (item, effect) = state.remove(id, keepsIDs: true)
       return (entry, item, effect)
     }
     effect.perform(in: layer)
@@ -131,7 +129,8 @@ extension Outbox {
   func retrying(_ id: UUID) async -> Bool {
     guard let layer else { return false }
     await ready()
-    let entries = withState { $0.retried(id, newKey: { self.configuration.makeID().uuidString }) }
+    let now = layer.configuration.now()
+    let entries = withState { $0.retried(id, at: now, newKey: { self.configuration.makeID().uuidString }) }
     guard !entries.isEmpty else { return false }
     return await whileLeased(id, layer) { stored in
       isUnchanged(stored) ? await move(entries, layer) : false
@@ -173,7 +172,7 @@ extension Outbox {
         var item = OutboxState.Item(mutation: old.mutation, drafts: drafts)
         // Of a conflicted entry somebody may be waiting still.
         item.result = old.result
-        _ = state.remove(entry.id)
+        _ = state.remove(entry.id, keepsIDs: true)
         return state.insert(entry, item)
       }
       effect.perform(in: layer)
@@ -186,13 +185,13 @@ extension Outbox {
 extension OutboxState {
   /// Returns the entry `id`, ready to be sent again, and those that wait for its ids after it;
   /// nothing if its state forbids it.
-  fileprivate func retried(_ id: UUID, newKey: () -> String) -> [OutboxEntry] {
+  fileprivate func retried(_ id: UUID, at now: Date, newKey: () -> String) -> [OutboxEntry] {
     guard var entry = queue.entries[id], let item = items[id], !queue.active.contains(id) else { return [] }
     switch entry.state {
     case .refused, .unresolved, .conflicted: break
     case .waiting, .sending, .unknown, .accepted: return []
     }
-    entry.retry(keepsRequest: item.mutation.keepsRequest, newKey: newKey)
+    entry.retry(at: now, keepsRequest: item.mutation.keepsRequest, newKey: newKey)
     var entries = [entry]
     var seen: Set<UUID> = [id]
     // Those that wait for its ids, in whatever number of steps.

@@ -293,17 +293,15 @@ extension Outbox {
   private func unmade(
     _ entry: inout OutboxEntry, _ error: ReactorError, _ limits: OutboxEntry.Limits, _ layer: LayerContext
   ) async {
-    let mayPass =
-      switch error {
-      case .cancelled, .authentication: true
-      default: RetryPolicy.mayPass(.failure(error))
-      }
-    guard mayPass else { return await refuse(&entry, error, layer) }
-    entry.begin(at: layer.configuration.now())
-    let consequence = entry.end(
-      .unsent, status: nil, reason: error.reason, at: layer.configuration.now(), limits,
-      random: nextRandom())
-    await settle(Ended(entry: entry, consequence: consequence, sent: nil, error: error), layer)
+    switch SendOutcome(preparing: error) {
+    case .unsent, .unknown, .signIn:
+      entry.begin(at: layer.configuration.now())
+      let consequence = entry.end(
+        .unsent, status: nil, reason: error.reason, at: layer.configuration.now(), limits,
+        random: nextRandom())
+      await settle(Ended(entry: entry, consequence: consequence, sent: nil, error: error), layer)
+    default: await refuse(&entry, error, layer)
+    }
   }
 }
 

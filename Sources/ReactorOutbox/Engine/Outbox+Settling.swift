@@ -20,19 +20,16 @@ extension Outbox {
   func end(_ entry: inout OutboxEntry, _ sent: SentRequest, _ limits: OutboxEntry.Limits, _ layer: LayerContext) async {
     let now = layer.configuration.now()
     let attempt = SendOutcome.Attempt(
-      number: entry.attempts, isKeyed: entry.request?.isKeyed == true, hasIfMatch: entry.request?.hasIfMatch == true)
+      number: entry.attempts, isKeyed: entry.request?.isKeyed == true, hasIfMatch: entry.request?.hasIfMatch == true,
+      isSeenElsewhere: sent.isSeenElsewhere)
     let outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
-    let error = sent.error
+    let error = sent.error(outcome)
     let consequence = entry.end(
       outcome, status: sent.response?.status.code, reason: error?.reason ?? "accepted", at: now, limits,
       random: nextRandom())
     var ended = Ended(entry: entry, consequence: consequence, sent: sent, error: error)
     if entry.state == .accepted, let mutation = withState({ $0.items[entry.id]?.mutation }) {
-      if let (response, body) = try? sent.result.get() {
-        (ended.answer, ended.settlement) = mutation.settle(response, body, layer.configuration)
-      } else if let error {
-        ended.answer = .failure(error)
-      }
+      (ended.answer, ended.settlement) = mutation.settle(sent.result, layer.configuration)
       tags.note(sent, at: now)
     }
     if entry.state == .refused, entry.conflicts > OutboxEntry.Limits.conflicts {
@@ -153,7 +150,12 @@ extension Outbox {
       let identities = state.queue.identities
       let dependents = identities.holders(ofIDsOf: entry.id).compactMap { state.queue.entries[$0] }
       let id = identities.firstID(ofIDsOf: entry.id) ?? ""
-      state.queue.identities.forget(entry.id)
+      // A refused entry gives its ids no more, and still gets those of others.
+      if state.queue.entries[entry.id] == nil {
+        state.queue.identities.forget(entry.id)
+      } else {
+        state.queue.identities.release(entry.id)
+      }
       return (dependents.sorted { $0.number < $1.number }, id)
     }
     for dependent in dependents {
@@ -225,11 +227,11 @@ extension Ended {
 extension SentRequest {
   var response: HTTPResponse? { try? result.get().0 }
 
-  /// The error of an answer that is no acceptance; `nil` if it is one.
-  fileprivate var error: ReactorError? {
+  /// Returns the error of an answer that is no acceptance; `nil` if it is one.
+  fileprivate func error(_ outcome: SendOutcome) -> ReactorError? {
     switch result {
     case .success((let response, let body)):
-      Invalidation.isAcceptance(response) ? nil : .server(response, body: body)
+      outcome.kind == .accepted ? nil : .server(response, body: body)
     case .failure(let error): error
     }
   }

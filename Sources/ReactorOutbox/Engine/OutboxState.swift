@@ -124,11 +124,11 @@ struct OutboxState: Sendable {
     return leave(entry)
   }
 
-  /// Removes an entry that is no longer stored.
-  mutating func remove(_ id: UUID) -> (item: Item?, effect: LaneEffect) {
+  /// Removes an entry that is no longer stored; see ``OutboxQueue/remove(_:keepsIDs:)``.
+  mutating func remove(_ id: UUID, keepsIDs: Bool = false) -> (item: Item?, effect: LaneEffect) {
     unreadable[id] = nil
     let entry = queue.entries[id]
-    queue.remove(id)
+    queue.remove(id, keepsIDs: keepsIDs)
     let item = items[id]
     let effect = entry.map { $0.isInLane ? leave($0) : LaneEffect() } ?? LaneEffect()
     items[id] = nil

@@ -1,5 +1,6 @@
 import FastJSON
 import Foundation
+import HTTPCaching
 import HTTPTypes
 import ReactorCore
 import Synchronization
@@ -30,6 +31,7 @@ struct MutationBox: Sendable {
   ) throws(MutationError) -> any Mutation {
     do {
       guard version != M.version else { return try FastJSONDecoder().decode(type, from: json) }
+      guard version < M.version else { throw MutationError.noMigration(name: M.name, from: version, to: M.version) }
       let migrated = try M.migrate(JSONValue(parsing: json), from: version)
       return try FastJSONDecoder().decode(type, from: migrated.data())
     } catch let error as MutationError {
@@ -58,25 +60,38 @@ struct MutationBox: Sendable {
     return drafts
   }
 
-  /// Parses an accepted response, and returns its consequences.
+  /// Parses the response to an accepted mutation, and returns its consequences.
+  ///
+  /// A mutation may have been accepted although its response is an error or none: a `DELETE` that
+  /// an earlier attempt has carried out, and a redirect whose target fails.
   func settle(
-    _ response: HTTPResponse, _ body: Data, _ configuration: ReactorConfiguration
+    _ result: Result<(HTTPResponse, Data), ReactorError>, _ configuration: ReactorConfiguration
   ) -> (answer: Result<any Sendable, ReactorError>, settlement: Settlement) {
-    Self.settle(value, response, body, configuration)
+    Self.settle(value, result, configuration)
   }
 
   private static func settle<M: Mutation>(
-    _ mutation: M, _ response: HTTPResponse, _ body: Data, _ configuration: ReactorConfiguration
+    _ mutation: M, _ result: Result<(HTTPResponse, Data), ReactorError>, _ configuration: ReactorConfiguration
   ) -> (answer: Result<any Sendable, ReactorError>, settlement: Settlement) {
     var settlement = Settlement()
     do {
-      let contentType = response.headerFields[.contentType]
-      let answer = try Parser<M.Answer>.automatic(configuration).parse(body, contentType: contentType).model
+      let answer = try answer(of: M.Answer.self, result, configuration)
       mutation.settle(answer, &settlement)
       return (.success(answer), settlement)
     } catch {
       return (.failure(ReactorError(error, wrap: ReactorError.network)), settlement)
     }
+  }
+
+  private static func answer<Answer: Sendable>(
+    of type: Answer.Type, _ result: Result<(HTTPResponse, Data), ReactorError>, _ configuration: ReactorConfiguration
+  ) throws -> Answer {
+    // Without a model, nothing of the response is read.
+    if let nothing = () as? Answer { return nothing }
+    let (response, body) = try result.get()
+    guard Invalidation.isAcceptance(response) else { throw ReactorError.server(response, body: body) }
+    return try Parser<Answer>.automatic(configuration).parse(body, contentType: response.headerFields[.contentType])
+      .model
   }
 }
 
@@ -100,10 +115,11 @@ final class EntityTags: Sendable {
   /// The tags that are kept.
   private static let limit = 1_000
 
-  /// Notes the tag of an accepted response.
+  /// Notes the tag of an accepted response. Any other method than `PUT` leaves no tag: the one of
+  /// an earlier `PUT` is out of date.
   func note(_ sent: SentRequest, at date: Date) {
-    guard sent.key.method == .put, let response = try? sent.result.get().0 else { return }
-    let tag = response.headerFields[.eTag]
+    let response = sent.key.method == .put && !sent.isSeenElsewhere ? try? sent.result.get().0 : nil
+    let tag = response?.headerFields[.eTag]
     state.withLock { state in
       guard let tag, !tag.hasPrefix("W/") else { return state[sent.key.url] = nil }
       if state.count >= Self.limit, let oldest = state.min(by: { $0.value.date < $1.value.date }) {

@@ -1,4 +1,6 @@
 package import Foundation
+import HTTPCaching
+import HTTPTypes
 package import ReactorCore
 
 /// The transitions of an entry, as pure functions. The shell saves each new state before it acts on
@@ -38,17 +40,17 @@ extension OutboxEntry {
 
   /// Returns the decision before an attempt at `now`.
   package func beginning(at now: Date, _ limits: Limits) -> Beginning {
-    if firstAttemptAt == nil, !isInDoubt, limits.maximumAge < .never,
-      now.timeIntervalSince(submittedAt) > limits.maximumAge.inSeconds
-    {
-      return .expired
+    guard firstAttemptAt != nil else {
+      // A doubt from before a retry does not count: the program has decided to send it anyway.
+      let isTooOld = now.timeIntervalSince(submittedAt) > limits.maximumAge.inSeconds
+      return isTooOld && !isInDoubt ? .expired : .send
     }
     return isInDoubt && !isRepeatable(at: now) ? .unresolved : .send
   }
 
   /// Begins an attempt.
   package mutating func begin(at now: Date) {
-    attempts += 1
+    attempts.countUp()
     firstAttemptAt = firstAttemptAt ?? now
     notBefore = nil
     state = .sending
@@ -59,6 +61,7 @@ extension OutboxEntry {
     guard state == .sending else { return }
     state = .unknown
     isInDoubt = true
+    firstAttemptAt = firstAttemptAt ?? submittedAt
   }
 
   /// The consequence of an attempt's end for the outbox.
@@ -85,20 +88,21 @@ extension OutboxEntry {
     self.outcome = LastOutcome(outcome.kind, status: status ?? self.outcome?.status, reason: reason, date: now)
     switch outcome {
     case .accepted: return end(as: .accepted, at: now)
+    case .refused where isRemoval && isInDoubt && [404, 410].contains(status):
+      // An earlier attempt has removed it, and its response was lost.
+      self.outcome?.kind = .accepted
+      return end(as: .accepted, at: now)
     case .refused: return end(as: .refused, at: now)
-    case .conflict: return conflict(at: now, limits)
+    case .conflict: return conflict(status, at: now, limits, random)
     case .unsent, .signIn:
-      attempts -= 1
-      if attempts <= 0, !isInDoubt { firstAttemptAt = nil }
+      attempts.countDown()
+      if attempts == 0 { firstAttemptAt = nil }
       state = isInDoubt ? .unknown : .waiting
       guard case .unsent = outcome else { return .signIn }
-      unsent += 1
+      unsent.countUp()
       notBefore = now + limits.retry.delay(after: unsent, random: random).inSeconds
       return .again
-    case .later(let asked):
-      guard attempts < limits.retry.attempts else { return end(as: .unresolved, at: now) }
-      state = isInDoubt ? .unknown : .waiting
-      return again(asked, at: now, limits, random)
+    case .later(let asked): return later(asked, at: now, limits, random)
     case .unknown:
       isInDoubt = true
       guard attempts < limits.retry.attempts, isRepeatable(at: now) else { return end(as: .unresolved, at: now) }
@@ -107,18 +111,22 @@ extension OutboxEntry {
     }
   }
 
-  /// Prepares another sequence of attempts after the entry has ended or conflicted.
+  /// Prepares another sequence of attempts after the entry has ended or conflicted, as if it were
+  /// submitted at `now`.
   ///
-  /// An unresolved entry is sent with the same bytes under its own key. Any other gets a new key.
+  /// An unresolved entry is sent with the same bytes under its own key, and is still in doubt. Any
+  /// other gets a new key.
   ///
   /// - Parameter keepsRequest: `true` if the request cannot be made anew.
-  package mutating func retry(keepsRequest: Bool, newKey: () -> String) {
+  package mutating func retry(at now: Date, keepsRequest: Bool, newKey: () -> String) {
     if state != .unresolved {
       if idempotencyKey != nil { idempotencyKey = newKey() }
       if !keepsRequest { request = nil }
+      isInDoubt = false
     }
     state = .waiting
-    (attempts, unsent, conflicts, isInDoubt) = (0, 0, 0, false)
+    submittedAt = now
+    (attempts, unsent, conflicts) = (0, 0, 0)
     (firstAttemptAt, notBefore, endedAt, outcome) = (nil, nil, nil, nil)
   }
 
@@ -134,15 +142,21 @@ extension OutboxEntry {
   /// attempt may have been carried out.
   package func isRepeatable(at now: Date) -> Bool {
     guard let request else { return true }
-    if HTTPRequest.Method(request.method)?.isIdempotent == true { return true }
+    if request.isIdempotent { return true }
     guard request.isKeyed, let firstAttemptAt else { return false }
-    return now.timeIntervalSince(firstAttemptAt) < idempotencyWindow
+    let elapsed = now.timeIntervalSince(firstAttemptAt)
+    // If the clock was set back, nobody knows how much of the window is left. A minute is an
+    // adjustment.
+    return elapsed > -60 && elapsed < idempotencyWindow
   }
 
-  private mutating func conflict(at now: Date, _ limits: Limits) -> Consequence {
+  private var isRemoval: Bool { request?.method == HTTPRequest.Method.delete.rawValue }
+
+  private mutating func conflict(_ status: Int?, at now: Date, _ limits: Limits, _ random: Double) -> Consequence {
+    if isInDoubt, let consequence = conflictInDoubt(status, at: now, limits, random) { return consequence }
     switch limits.onConflict {
     case .rebase:
-      conflicts += 1
+      conflicts.countUp()
       guard conflicts <= Limits.conflicts else { return end(as: .refused, at: now) }
       if idempotencyKey != nil { idempotencyKey = limits.newKey() }
       (request, firstAttemptAt, notBefore) = (nil, nil, nil)
@@ -156,6 +170,31 @@ extension OutboxEntry {
     }
   }
 
+  /// Ends an attempt whose conflict may be with an earlier attempt of the same entry, which was
+  /// carried out although its response was lost.
+  ///
+  /// - Returns: `nil` for a request that may be made anew all the same, as a second one has the
+  ///   effect of the first.
+  private mutating func conflictInDoubt(
+    _ status: Int?, at now: Date, _ limits: Limits, _ random: Double
+  ) -> Consequence? {
+    // The first request under the key may still be processed.
+    if status == 409, request?.isKeyed == true { return later(nil, at: now, limits, random) }
+    if request?.isIdempotent == true, limits.onConflict != .refuse { return nil }
+    return end(as: .unresolved, at: now)
+  }
+
+  private mutating func later(
+    _ asked: Duration?, at now: Date, _ limits: Limits, _ random: Double
+  ) -> Consequence {
+    guard attempts < limits.retry.attempts else { return end(as: .unresolved, at: now) }
+    state = isInDoubt ? .unknown : .waiting
+    // The doubt is from before a retry: after one of this sequence, the request would not have been
+    // repeated. So this attempt leaves the entry as the retry did.
+    if isInDoubt, request?.isKeyed == false, request?.isIdempotent == false { firstAttemptAt = nil }
+    return again(asked, at: now, limits, random)
+  }
+
   private mutating func again(
     _ asked: Duration?, at now: Date, _ limits: Limits, _ random: Double
   ) -> Consequence {
@@ -164,6 +203,19 @@ extension OutboxEntry {
     notBefore = now + delay.inSeconds
     return .again
   }
+}
+
+extension FrozenRequest {
+  /// A Boolean value that indicates whether a repeated request has the effect of a single one.
+  fileprivate var isIdempotent: Bool { HTTPRequest.Method(method)?.isIdempotent == true }
+}
+
+extension Int {
+  /// Counts one more, up to the largest number: a damaged entry may have any.
+  fileprivate mutating func countUp() { self = self < .max ? self + 1 : .max }
+
+  /// Counts one less, down to zero.
+  fileprivate mutating func countDown() { self = Swift.max(1, self) - 1 }
 }
 
 extension RetryPolicy {

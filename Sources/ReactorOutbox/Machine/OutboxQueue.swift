@@ -8,7 +8,18 @@ struct OutboxQueue: Sendable {
   struct Conditions: Sendable {
     var now: Date
     var isReachable: Bool
+
+    /// Returns `true` if `date` is ahead. A date that is further ahead than the wait can be was
+    /// noted before the clock was set back: it counts as past, or nothing would be sent for years.
+    fileprivate func isBefore(_ date: Date, atMost seconds: Double) -> Bool {
+      date > now && date.timeIntervalSince(now) <= seconds
+    }
   }
+
+  /// The longest wait of an entry, in seconds: a day, for a `Retry-After`, and a bit.
+  private static let longestWait = 86_401.0
+  /// The longest time for which an entry is left to another process, in seconds.
+  private static let longestLease = 60.0
 
   /// The decision about a lane.
   enum Turn: Sendable, Equatable {
@@ -23,7 +34,7 @@ struct OutboxQueue: Sendable {
   }
 
   private(set) var entries: [UUID: OutboxEntry] = [:]
-  private var lanes: [String: LaneOrder] = [:]
+  private var lanes: [String: NumberedOrder<UInt64, UUID>] = [:]
   /// The entries that this process prepares or sends.
   private(set) var active: Set<UUID> = []
   /// The entries that another process has a lease of, and when to look again.
@@ -35,37 +46,40 @@ struct OutboxQueue: Sendable {
   /// The lanes with entries that could be sent, in an order that is the same in each run.
   var laneNames: [String] { lanes.keys.sorted() }
 
-  func entries(in lane: String) -> [UUID] { lanes[lane].map { Array($0.ids) } ?? [] }
+  func entries(in lane: String) -> [UUID] { lanes[lane]?.ids ?? [] }
 
   /// Adds an entry, or replaces it and moves it to the place of its number.
   mutating func put(_ entry: OutboxEntry) {
     let old = entries.updateValue(entry, forKey: entry.id)
-    if let old, old.isInLane, !entry.isInLane || old.number != entry.number || old.lane != entry.lane {
-      removeFromLane(old)
+    if old?.place != entry.place {
+      if let place = old?.place { removeFromLane(entry.id, place) }
+      if let place = entry.place { lanes[place.lane, default: NumberedOrder()].insert(entry.id, at: place.number) }
     }
-    if entry.isInLane, old?.isInLane != true || old?.number != entry.number || old?.lane != entry.lane {
-      let numbers = entries
-      lanes[entry.lane, default: LaneOrder()].insert(entry.id, before: { numbers[$0]?.number ?? 0 > entry.number })
-    }
+    // Most changes leave the arguments as they are, which need no second look then.
+    if let old, old.place != nil, old.place == entry.place, old.arguments == entry.arguments { return }
     identities.note(entry)
   }
 
-  mutating func remove(_ id: UUID) {
+  /// Removes an entry.
+  ///
+  /// - Parameter keepsIDs: `true` if its temporary ids are still needed: it is put back at once, or
+  ///   the caller looks for those that wait for it.
+  mutating func remove(_ id: UUID, keepsIDs: Bool = false) {
+    if !keepsIDs { identities.forget(id) }
     guard let entry = entries.removeValue(forKey: id) else { return }
-    if entry.isInLane { removeFromLane(entry) }
+    if let place = entry.place { removeFromLane(id, place) }
     active.remove(id)
     elsewhere[id] = nil
-    identities.forget(id)
   }
 
-  private mutating func removeFromLane(_ entry: OutboxEntry) {
-    lanes[entry.lane]?.remove(entry.id)
-    if lanes[entry.lane]?.ids.isEmpty == true { lanes[entry.lane] = nil }
+  private mutating func removeFromLane(_ id: UUID, _ place: OutboxEntry.Place) {
+    lanes[place.lane]?.remove(id, at: place.number)
+    if lanes[place.lane]?.isEmpty == true { lanes[place.lane] = nil }
   }
 
   /// Returns the decision about a lane.
   func turn(of lane: String, _ conditions: Conditions) -> Turn {
-    guard let id = lanes[lane]?.ids.first, let entry = entries[id] else { return .empty }
+    guard let id = lanes[lane]?.first, let entry = entries[id] else { return .empty }
     if active.contains(id) { return .busy }
     guard let block = block(entry, conditions) else { return .send(id) }
     return .wait(until: block.until)
@@ -81,7 +95,7 @@ struct OutboxQueue: Sendable {
   /// Forgets the backoff of entries that could not be sent: connectivity has returned.
   mutating func forgetUnsentBackoff() {
     for lane in lanes.values {
-      guard let id = lane.ids.first, let entry = entries[id], entry.outcome?.kind == .unsent else { continue }
+      guard let id = lane.first, let entry = entries[id], entry.outcome?.kind == .unsent else { continue }
       entries[id]?.notBefore = nil
       entries[id]?.unsent = 0
     }
@@ -93,7 +107,7 @@ struct OutboxQueue: Sendable {
     if isPaused { return .paused }
     if needsSignIn { return .signIn }
     if let owner = identities.owner(awaitedBy: id) { return .identity(of: owner) }
-    guard lanes[entry.lane]?.ids.first == id else { return .turn }
+    guard lanes[entry.lane]?.first == id else { return .turn }
     return block(entry, conditions)?.reason ?? entry.latestReason
   }
 
@@ -104,9 +118,9 @@ struct OutboxQueue: Sendable {
     if needsSignIn { return (.signIn, nil) }
     if entry.state == .conflicted { return (.turn, nil) }
     if let owner = identities.owner(awaitedBy: entry.id) { return (.identity(of: owner), nil) }
-    if let date = elsewhere[entry.id], date > conditions.now { return (.turn, date) }
+    if let date = elsewhere[entry.id], conditions.isBefore(date, atMost: Self.longestLease) { return (.turn, date) }
     if !conditions.isReachable { return (.connectivity, nil) }
-    if let date = entry.notBefore, date > conditions.now {
+    if let date = entry.notBefore, conditions.isBefore(date, atMost: Self.longestWait) {
       return (entry.outcome?.kind == .unsent ? .connectivity : .backoff(until: date), date)
     }
     return nil
@@ -124,32 +138,19 @@ extension OutboxEntry {
     }
   }
 
+  /// A place among the entries that can be sent.
+  fileprivate struct Place: Equatable {
+    var lane: String
+    var number: UInt64
+  }
+
+  fileprivate var place: Place? { isInLane ? Place(lane: lane, number: number) : nil }
+
   /// A Boolean value that indicates whether the entry has a place in its lane.
   var isInLane: Bool {
     switch state {
     case .waiting, .sending, .unknown, .conflicted: true
     case .refused, .unresolved, .accepted: false
-    }
-  }
-}
-
-/// The ids of a lane's entries in the order of their numbers. Both ends change in constant time.
-private struct LaneOrder: Sendable {
-  private(set) var ids: ArraySlice<UUID> = []
-
-  mutating func insert(_ id: UUID, before isLater: (UUID) -> Bool) {
-    if let last = ids.last, isLater(last) {
-      ids.insert(id, at: ids.firstIndex(where: isLater) ?? ids.endIndex)
-    } else {
-      ids.append(id)
-    }
-  }
-
-  mutating func remove(_ id: UUID) {
-    if ids.first == id {
-      ids.removeFirst()
-    } else if let index = ids.firstIndex(of: id) {
-      ids.remove(at: index)
     }
   }
 }

@@ -51,11 +51,17 @@ extension SendOutcome {
     package var isKeyed: Bool
     /// A Boolean value that indicates whether the request has `If-Match`.
     package var hasIfMatch: Bool
+    /// A Boolean value that indicates whether the server has redirected the request to a `GET` of
+    /// its result, which was followed (RFC 9110 §15.4.4).
+    package var isSeenElsewhere: Bool
 
-    package init(number: Int = 1, isKeyed: Bool = false, hasIfMatch: Bool = false) {
+    package init(
+      number: Int = 1, isKeyed: Bool = false, hasIfMatch: Bool = false, isSeenElsewhere: Bool = false
+    ) {
       self.number = number
       self.isKeyed = isKeyed
       self.hasIfMatch = hasIfMatch
+      self.isSeenElsewhere = isSeenElsewhere
     }
   }
 
@@ -64,40 +70,59 @@ extension SendOutcome {
   /// - Parameter now: the wall clock's time, for a date in `Retry-After`.
   package init(_ result: Result<HTTPResponse, ReactorError>, of attempt: Attempt, now: Date) {
     switch result {
+    // The request itself was carried out, whatever became of the `GET`.
+    case _ where attempt.isSeenElsewhere: self = .accepted
     case .success(let response): self.init(response, of: attempt, now: now)
-    case .failure(let error): self.init(error)
+    case .failure(let error): self.init(error, of: attempt, now: now)
     }
   }
 
   /// The table of statuses. A redirect that arrives here was not followed, and counts as an
-  /// acceptance.
+  /// acceptance, unless the server asks for the same request elsewhere.
   private init(_ response: HTTPResponse, of attempt: Attempt, now: Date) {
     switch response.status.code {
+    case 307, 308: self = .refused
     case 200...399: self = .accepted
     case 401: self = .signIn
     case 412: self = .conflict
     case 409 where attempt.hasIfMatch: self = .conflict
-    // The first request under the key is still being processed (Idempotency-Key draft, §2.6).
+    // The first request under the key is still being processed (Idempotency-Key draft, §2.7).
     case 409 where attempt.isKeyed && attempt.number > 1: self = .later(after: Self.retryAfter(response, now))
     case 408, 425, 429, 503: self = .later(after: Self.retryAfter(response, now))
     case 400...499: self = .refused
     // 501 and 505 are a server's refusal of the method and the version.
     case 501, 505: self = .refused
+    // The network wants a sign-in of its own, and has let nothing through (RFC 6585 §6).
+    case 511: self = .unsent
     default: self = .unknown
     }
   }
 
-  private init(_ error: ReactorError) {
+  private init(_ error: ReactorError, of attempt: Attempt, now: Date) {
     switch error {
     case .noConnectivity: self = .unsent
     case .authentication: self = .signIn
+    case .server(let response, _): self.init(response, of: attempt, now: now)
     case .invalidResource, .notCached, .deadlock, .persistence: self = .refused
     // The server has answered, and only the answer is unreadable.
     case .parser: self = .accepted
-    case .network(let error as ReactorError): self.init(error)
+    case .network(let error as ReactorError): self.init(error, of: attempt, now: now)
     case .network(let error as URLError) where [.badURL, .unsupportedURL].contains(error.code): self = .refused
     case .network(let error): self = Self.neverConnected(error) ? .unsent : .unknown
     default: self = .unknown
+    }
+  }
+
+  /// Returns the meaning of an error of ``Mutation/request(_:)``: nothing was sent. A failure of
+  /// the network that may pass is ``unsent``, and any other error refuses the mutation.
+  package init(preparing error: ReactorError) {
+    switch error {
+    case .cancelled: self = .unsent
+    case .authentication: self = .signIn
+    case .server(let response, _) where response.status == .unauthorized: self = .signIn
+    case .server(let response, _): self = RetryPolicy.mayPass(.success(response)) ? .unsent : .refused
+    case .network(let error as ReactorError): self.init(preparing: error)
+    default: self = RetryPolicy.mayPass(.failure(error)) ? .unsent : .refused
     }
   }
 

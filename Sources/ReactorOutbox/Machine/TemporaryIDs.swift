@@ -4,141 +4,150 @@ import ReactorCore
 /// The temporary ids in the entries of an outbox: which entry gives each of them, and which wait
 /// for it.
 ///
-/// The earliest entry that holds an id as a string is the one that gives it. An id occurs as a
-/// whole JSON string or number.
+/// The entry with the lowest number that holds an id as a string is the one that gives it, in
+/// whatever order they are noted. An entry that has waited for an id never gives it. So every wait
+/// is for an entry that was submitted earlier, and no two wait for each other.
 struct TemporaryIDs: Sendable {
+  /// The ids in an entry.
+  private struct Mention: Sendable {
+    var number: UInt64
+    var isInLane: Bool
+    var found: Occurrences
+    /// The ids that the entry gives.
+    var given: Set<String> = []
+    /// The ids that another entry gives, or gave.
+    var awaited: Set<String> = []
+  }
+
+  private var mentions: [UUID: Mention] = [:]
   /// The entries that give an id.
   private var owners: [String: UUID] = [:]
-  /// The strings of the ids, by the number that stands for each of them.
-  private var strings: [Int64: String] = [:]
-  /// The ids that an entry holds and does not give.
-  private var held: [UUID: Set<String>] = [:]
-  private var owned: [UUID: Set<String>] = [:]
+  /// The ids that an entry gives, by the number that stands for each of them. Two have the same one
+  /// once in 10¹⁵ pairs.
+  private var given: [Int64: Set<String>] = [:]
+  private var entriesByString: [String: Set<UUID>] = [:]
+  private var entriesByNumber: [Int64: Set<UUID>] = [:]
 
-  /// Notes the ids of an entry. An entry that is known already gives what it gave before.
+  /// A Boolean value that indicates whether no entry with an id is known.
+  var isEmpty: Bool {
+    mentions.isEmpty && owners.isEmpty && given.isEmpty && entriesByString.isEmpty && entriesByNumber.isEmpty
+  }
+
+  /// Notes the ids of an entry, or notes them anew after a change.
+  ///
+  /// An entry gives its ids while it is in its lane or unresolved, and after its refusal until
+  /// ``release(_:)``. A refused entry that is noted for the first time gives none.
   mutating func note(_ entry: OutboxEntry) {
-    guard entry.isInLane || entry.state == .unresolved else { return entry.state == .accepted ? forget(entry.id) : () }
+    guard entry.state != .accepted else { return forget(entry.id) }
     let found = Occurrences(in: entry.arguments)
-    guard !found.isEmpty || held[entry.id] != nil else { return }
-    var holds: Set<String> = []
-    for string in found.strings {
-      let owner = owners[string] ?? entry.id
-      guard owner == entry.id else {
-        holds.insert(string)
-        continue
+    let old = mentions[entry.id]
+    guard !found.isEmpty || old != nil else { return }
+    if let old { removeFromIndex(entry.id, old.found) }
+    for string in old?.given.subtracting(found.strings) ?? [] { giveUp(string, entry.id) }
+    guard !found.isEmpty else { return mentions[entry.id] = nil }
+    addToIndex(entry.id, found)
+    var mention = Mention(number: entry.number, isInLane: entry.isInLane, found: found)
+    mention.given = old?.given.intersection(found.strings) ?? []
+    mention.awaited = old?.awaited.intersection(found.strings) ?? []
+    mentions[entry.id] = mention
+    guard entry.isInLane || entry.state == .unresolved else { return }
+    for string in found.strings { claim(string, entry.id, mention) }
+  }
+
+  private mutating func claim(_ string: String, _ id: UUID, _ mention: Mention) {
+    guard owners[string] != id, !mention.awaited.contains(string) else { return }
+    if let owner = owners[string], let other = mentions[owner] {
+      guard mention.number < other.number else {
+        mentions[id]?.awaited.insert(string)
+        return
       }
-      owners[string] = entry.id
-      owned[entry.id, default: []].insert(string)
-      strings[Int64(TemporaryID.number(of: string))] = string
+      giveUp(string, owner)
+      mentions[owner]?.awaited.insert(string)
+    }
+    owners[string] = id
+    mentions[id]?.given.insert(string)
+    given[TemporaryID.number64(of: string), default: []].insert(string)
+  }
+
+  /// Ends the giving of an id.
+  private mutating func giveUp(_ string: String, _ id: UUID) {
+    guard owners[string] == id else { return }
+    owners[string] = nil
+    mentions[id]?.given.remove(string)
+    let number = TemporaryID.number64(of: string)
+    given[number]?.remove(string)
+    if given[number]?.isEmpty == true { given[number] = nil }
+  }
+
+  private mutating func addToIndex(_ id: UUID, _ found: Occurrences) {
+    for string in found.strings { entriesByString[string, default: []].insert(id) }
+    for number in found.numbers { entriesByNumber[number, default: []].insert(id) }
+  }
+
+  private mutating func removeFromIndex(_ id: UUID, _ found: Occurrences) {
+    for string in found.strings {
+      entriesByString[string]?.remove(id)
+      if entriesByString[string]?.isEmpty == true { entriesByString[string] = nil }
     }
     for number in found.numbers {
-      if let string = strings[number], owners[string] != entry.id { holds.insert(string) }
+      entriesByNumber[number]?.remove(id)
+      if entriesByNumber[number]?.isEmpty == true { entriesByNumber[number] = nil }
     }
-    held[entry.id] = holds.isEmpty ? nil : holds
+  }
+
+  /// Ends the giving of an entry's ids: it has ended without them. Those that wait for them wait no
+  /// longer. The entry still gets the ids of others.
+  mutating func release(_ id: UUID) {
+    for string in mentions[id]?.given ?? [] { giveUp(string, id) }
   }
 
   /// Forgets an entry. Those that wait for its ids wait no longer.
   mutating func forget(_ id: UUID) {
-    for string in owned.removeValue(forKey: id) ?? [] {
-      owners[string] = nil
-      strings[Int64(TemporaryID.number(of: string))] = nil
-    }
-    held[id] = nil
-  }
-
-  /// Returns the entry whose id `id` waits for; `nil` if it waits for none.
-  func owner(awaitedBy id: UUID) -> UUID? {
-    guard let held = held[id] else { return nil }
-    return held.sorted().lazy.compactMap { owners[$0] }.first
-  }
-
-  /// Returns the entries that hold an id that `id` gives.
-  func holders(ofIDsOf id: UUID) -> Set<UUID> {
-    guard let strings = owned[id] else { return [] }
-    return Set(held.filter { !$0.value.isDisjoint(with: strings) }.keys)
-  }
-
-  /// Returns the entries that hold `temporary`.
-  func holders(of temporary: String) -> Set<UUID> { Set(held.filter { $0.value.contains(temporary) }.keys) }
-
-  /// The first of the ids that an entry gives, for a message.
-  func firstID(ofIDsOf id: UUID) -> String? { owned[id]?.min() }
-
-  /// Returns `arguments` with each string or number that is a temporary id replaced by the given
-  /// one; `nil` if there is none.
-  static func rewritten(_ arguments: Data, _ identities: [String: Data]) -> Data? {
-    guard !identities.isEmpty, !Occurrences(in: arguments).isEmpty else { return nil }
-    guard let value = try? JSONValue(parsing: arguments) else { return nil }
-    var ids: [String: JSONValue] = [:]
-    var numbers: [Int64: JSONValue] = [:]
-    for (temporary, json) in identities {
-      guard let id = try? JSONValue(parsing: json) else { continue }
-      ids[temporary] = id
-      numbers[Int64(TemporaryID.number(of: temporary))] = id
-    }
-    var isChanged = false
-    let rewritten = rewrite(value, ids, numbers, &isChanged)
-    return isChanged ? try? rewritten.data() : nil
-  }
-
-  private static func rewrite(
-    _ value: JSONValue, _ ids: [String: JSONValue], _ numbers: [Int64: JSONValue], _ isChanged: inout Bool
-  ) -> JSONValue {
-    switch value {
-    case .string(let string):
-      guard let id = ids[string] else { return value }
-      isChanged = true
-      // A member of type String stays one.
-      if case .integer(let number) = id { return .string(String(number)) }
-      return id
-    case .integer(let number):
-      guard let id = numbers[number] else { return value }
-      isChanged = true
-      if case .string(let string) = id, let number = Int64(string) { return .integer(number) }
-      return id
-    case .array(let elements): return .array(elements.map { rewrite($0, ids, numbers, &isChanged) })
-    case .object(let members): return .object(members.mapValues { rewrite($0, ids, numbers, &isChanged) })
-    default: return value
-    }
+    release(id)
+    if let mention = mentions.removeValue(forKey: id) { removeFromIndex(id, mention.found) }
   }
 }
 
 extension TemporaryIDs {
-  /// The temporary ids in a JSON text.
-  private struct Occurrences {
-    var strings: Set<String> = []
-    var numbers: Set<Int64> = []
-    var isEmpty: Bool { strings.isEmpty && numbers.isEmpty }
-
-    /// Scans the bytes. Most texts have none, so nothing is parsed. A string that only contains an
-    /// id is found too if a quotation mark precedes it; it is then longer, and is left out.
-    init(in json: Data) {
-      json.withUnsafeBytes { bytes in
-        var index = 0
-        while index < bytes.count {
-          switch bytes[index] {
-          case UInt8(ascii: "\""): noteString(bytes, after: index)
-          case UInt8(ascii: "-"): noteNumber(bytes, at: index)
-          default: break
-          }
-          index += 1
-        }
-      }
+  /// Returns the entry whose id `id` waits for; the earliest if there are several, `nil` if it
+  /// waits for none.
+  func owner(awaitedBy id: UUID) -> UUID? {
+    guard let mention = mentions[id] else { return nil }
+    var candidates = mention.found.strings.compactMap { owners[$0] }
+    for number in mention.found.numbers {
+      let owners = (given[number] ?? []).compactMap { self.owners[$0] }
+      // The number of an id of its own.
+      if !owners.contains(id) { candidates += owners }
     }
-
-    private mutating func noteString(_ bytes: UnsafeRawBufferPointer, after quote: Int) {
-      let end = quote + 1 + 40
-      guard end < bytes.count, bytes[end] == UInt8(ascii: "\""), bytes[quote + 1] == UInt8(ascii: "t") else { return }
-      let string = String(decoding: bytes[(quote + 1)..<end], as: UTF8.self)
-      if TemporaryID.isTemporary(string) { strings.insert(string) }
-    }
-
-    private mutating func noteNumber(_ bytes: UnsafeRawBufferPointer, at sign: Int) {
-      let digits = bytes[(sign + 1)...].prefix(17).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      guard digits.count == 16, let number = Int64(String(decoding: bytes[sign..<digits.endIndex], as: UTF8.self)),
-        TemporaryID.isTemporary(number)
-      else { return }
-      numbers.insert(number)
-    }
+    return candidates.filter { $0 != id }.min { (mentions[$0]?.number ?? 0) < (mentions[$1]?.number ?? 0) }
   }
+
+  /// Returns an id that an entry holds and that no entry gives any more, as one that has ended
+  /// without it; `nil` if there is none.
+  func missingID(in id: UUID) -> String? {
+    mentions[id]?.awaited.filter { owners[$0] == nil }.min()
+  }
+
+  /// Returns the entries that are to be sent, and hold an id that `id` gives.
+  func holders(ofIDsOf id: UUID) -> Set<UUID> {
+    let holders = (mentions[id]?.given ?? []).reduce(into: Set<UUID>()) { holders, string in
+      holders.formUnion(entriesByString[string] ?? [])
+      holders.formUnion(entriesByNumber[TemporaryID.number64(of: string)] ?? [])
+    }
+    return holders.filter { $0 != id && mentions[$0]?.isInLane == true }
+  }
+
+  /// Returns the entries that hold `temporary`, refused ones too.
+  ///
+  /// Those that hold only a number that stands for another id as well are left out: nothing says
+  /// which of the two they mean.
+  func holders(of temporary: String) -> Set<UUID> {
+    let number = TemporaryID.number64(of: temporary)
+    let strings = entriesByString[temporary] ?? []
+    guard (given[number] ?? []).isSubset(of: [temporary]) else { return strings }
+    return strings.union(entriesByNumber[number] ?? [])
+  }
+
+  /// The first of the ids that an entry gives, for a message.
+  func firstID(ofIDsOf id: UUID) -> String? { mentions[id]?.given.min() }
 }

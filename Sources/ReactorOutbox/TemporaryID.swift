@@ -1,0 +1,63 @@
+import Foundation
+
+/// A stand-in for an id that the server will give: a string or a negative number that nothing else
+/// has.
+///
+/// It is saved as its string. Once the server has given an id, every saved write holds that
+/// instead.
+public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible {
+  /// The id as a string: `tmp-` and a UUID, or the id that the server has given.
+  public let string: String
+
+  /// Creates an id.
+  public init() { string = Self.prefix + UUID().uuidString }
+
+  /// The id as a number: from -2⁵³ to -2⁵², so that it is exact in every JSON decoder; or the
+  /// number that the server has given.
+  public var int: Int {
+    guard isTemporary else { return Int(string) ?? Self.number(of: string) }
+    return Self.number(of: string)
+  }
+
+  /// A Boolean value that indicates whether the server has not given an id yet.
+  public var isTemporary: Bool { Self.isTemporary(string) }
+
+  public var description: String { string }
+
+  /// Reads the id. A number is one that the server has given.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let string = try? container.decode(String.self) {
+      self.string = string
+    } else {
+      string = String(try container.decode(Int.self))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(string)
+  }
+
+  static let prefix = "tmp-"
+  /// The length of a temporary string in bytes.
+  static let length = 40
+
+  /// Returns `true` for a string that ``init()`` has made: no text of a user's is taken for one.
+  static func isTemporary(_ string: String) -> Bool {
+    guard string.utf8.count == length, string.utf8.starts(with: prefix.utf8) else { return false }
+    let uuid = String(string.utf8.dropFirst(prefix.utf8.count)) ?? ""
+    return UUID(uuidString: uuid)?.uuidString == uuid
+  }
+
+  static func isTemporary(_ number: Int64) -> Bool { (-(1 << 53) ... -(1 << 52)).contains(number) }
+
+  /// Returns the number that stands for a temporary string.
+  static func number(of string: String) -> Int { Int(truncatingIfNeeded: number64(of: string)) }
+
+  static func number64(of string: String) -> Int64 {
+    // FNV-1a, which is the same in each process.
+    let hash = string.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return -(1 << 52) - Int64(hash >> 12)
+  }
+}
