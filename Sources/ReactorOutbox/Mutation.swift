@@ -8,10 +8,17 @@ public import ReactorCore
 ///   var id = TemporaryID()
 ///   var title: String
 ///
-///   func request(_ known: Known) throws -> Resource { try Resource("posts", method: .post, json:
-///   ["title": title]) } func draft(_ drafts: inout Drafts) { drafts.change([Post].self, at:
-///   "posts") { [id, title] in $0.upsert(Post(id: id.int, title: title)) } } func settle(_ post:
-///   Post, _ settlement: inout Settlement) { settlement.identify(id, as: post.id) } }
+///   func request(_ known: Known) throws -> Resource {
+///     try Resource("posts", method: .post, json: ["title": title])
+///   }
+///   func draft(_ drafts: inout Drafts) {
+///     let post = Post(id: id.int, title: title)
+///     drafts.change([Post].self, at: "posts") { $0.upsert(post) }
+///   }
+///   func settle(_ post: Post, _ settlement: inout Settlement) {
+///     settlement.identify(id, as: post.id)
+///   }
+/// }
 ///
 /// try await layer.submit(AddPost(title: "Hello"))
 /// ```
