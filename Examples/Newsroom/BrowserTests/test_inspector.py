@@ -104,7 +104,6 @@ class Inspecting(NewsroomTest):
         self.inspector.press("#tab-keys")
         window.press(".keep[data-keep='1']")
         self.happened("outbox")
-        self.happened("drafted")
         window.wait("not kept", lambda: self.news.requests("PUT", "/reading-list/1"))
         self.news.ask("DELETE", "/admin/tokens")
         self.news.ask("DELETE", "/admin/requests")
