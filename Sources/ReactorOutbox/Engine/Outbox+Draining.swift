@@ -7,7 +7,7 @@ extension Outbox {
   ///
   /// - Returns: the count of entries that have not ended.
   func draining(_ duration: Duration) async -> Int {
-    await drain(until: nil, within: duration)
+    await drainLanes(until: nil, within: duration)
     return withState { state in state.queue.entries.values.count(where: \.isInLane) }
   }
 
@@ -15,11 +15,11 @@ extension Outbox {
   ///
   /// - Returns: `true` if it has ended, or there is none.
   func draining(until id: UUID, within duration: Duration) async -> Bool {
-    await drain(until: id, within: duration)
+    await drainLanes(until: id, within: duration)
     return withState { state in state.queue.entries[id]?.isInLane != true }
   }
 
-  private func drain(until id: UUID?, within duration: Duration) async {
+  private func drainLanes(until id: UUID?, within duration: Duration) async {
     guard let layer else { return }
     let duration = min(duration, .seconds(86_400 * 365))
     let end = layer.configuration.now() + duration.inSeconds
