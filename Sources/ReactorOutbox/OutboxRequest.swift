@@ -2,12 +2,13 @@ public import Foundation
 public import HTTPTypes
 public import ReactorCore
 
-/// A request that is saved and sent as it is, for a program without a ``Mutation`` for it: a tool,
-/// or a gateway that passes requests on.
+/// A request that is saved and sent as it is, for a program without a ``Mutation`` for it: a
+/// tool, or a gateway that passes requests on.
 ///
 /// ```swift
-/// let request = OutboxRequest(url: url, headerFields: [.contentType: "application/json"], body:
-/// body) let submission = try await layer.submit(request)
+/// let request = OutboxRequest(
+///   url: url, headerFields: [.contentType: "application/json"], body: body)
+/// let submission = try await layer.submit(request)
 /// ```
 ///
 /// It drafts nothing. A 412, and a 409 to a request with `If-Match`, refuse it.

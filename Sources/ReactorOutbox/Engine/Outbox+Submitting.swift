@@ -90,7 +90,8 @@ extension Outbox {
 
   func encoded(_ entry: OutboxEntry, _ layer: LayerContext) throws(ReactorError) -> Data {
     do { return try entry.encoded(secretNames: layer.configuration.secretQueryItems) } catch {
-      throw .invalidResource("\(error); entries hold no secrets and at most \(StoredEntry.byteLimit) bytes")
+      if case .secret = error { throw .invalidResource("\(error), which an outbox never saves") }
+      throw .invalidResource("\(error)")
     }
   }
 
