@@ -26,6 +26,7 @@ let package = Package(
       dependencies: [
         .product(name: "HTTPCaching", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -42,11 +43,15 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ], path: "Tests/Wire", swiftSettings: settings),
+    // The built command, run as a process.
+    .target(name: "CommandSupport", path: "Tests/Support", swiftSettings: settings),
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "reactor", "Wire",
+        "reactor", "Wire", "CommandSupport",
         .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorOutbox", package: "Reactor"),
+        .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -62,6 +67,16 @@ let package = Package(
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+      ], swiftSettings: settings),
+    // Kills processes, and runs alone.
+    .testTarget(
+      name: "OutboxKillTests",
+      dependencies: [
+        "reactor", "CommandSupport",
+        .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorOutbox", package: "Reactor"),
+        .product(name: "ReactorSQLite", package: "Reactor"),
+        .product(name: "ReactorTesting", package: "Reactor"),
       ], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

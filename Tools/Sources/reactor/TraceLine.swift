@@ -2,7 +2,11 @@ import ReactorCore
 
 /// An event as one line of standard error.
 enum TraceLine {
-  static func text(_ event: ReactorEvent) -> String { oneLine(event.description) }
+  static func text(_ event: ReactorEvent) -> String {
+    // The key of an entry is that of the records that it makes stale, and its method is GET.
+    if case .outbox = event.kind { return oneLine("\(event.kind) \(event.key.url)") }
+    return oneLine(event.description)
+  }
 
   /// Returns `text` with escaped control characters and line separators. Text of a server can then
   /// neither break the line nor control the terminal.

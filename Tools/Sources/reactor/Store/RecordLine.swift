@@ -32,20 +32,16 @@ struct RecordLine: Encodable {
     try container.encode(freshUntil, forKey: .freshUntil)
   }
 
-  /// Returns the lines as a table. The URL is the last column, so that a long one shifts no other.
+  /// Returns the lines as a table.
   static func table(_ lines: [RecordLine]) -> String {
-    let head = ["KEY", "SIZE", "FETCHED AT", "FRESH UNTIL", "URL"]
-    let rows = lines.map { line in
-      [
-        String(line.key.prefix(12)), "\(line.size)", line.fetchedAt.formatted(.iso8601),
-        line.freshUntil?.formatted(.iso8601) ?? "-", TraceLine.oneLine(line.url),
-      ]
-    }
-    let widths = head.indices.dropLast().map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
-    return ([head] + rows).map { row in
-      zip(row, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }.joined(separator: "  ") + "  "
-        + (row.last ?? "")
-    }.joined(separator: "\n")
+    TextTable.text(
+      head: ["KEY", "SIZE", "FETCHED AT", "FRESH UNTIL", "URL"],
+      lines.map { line in
+        [
+          String(line.key.prefix(12)), "\(line.size)", line.fetchedAt.formatted(.iso8601),
+          line.freshUntil?.formatted(.iso8601) ?? "-", line.url,
+        ]
+      })
   }
 }
 

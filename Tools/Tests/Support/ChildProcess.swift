@@ -1,12 +1,12 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// A child process that is run to its end.
-enum ChildProcess {
-  struct Result: Sendable {
-    var status: Int32
-    var output: Data
-    var error: String
+package enum ChildProcess {
+  package struct Result: Sendable {
+    package var status: Int32
+    package var output: Data
+    package var error: String
   }
 
   /// Runs `executable`, and returns when the process has ended.
@@ -16,7 +16,7 @@ enum ChildProcess {
   ///
   /// Cancelling the task sends `cancelSignal`. SIGKILL ends the process at the `deadline`. A child
   /// inherits the blocked signals of the thread that starts it, so only SIGKILL ends any program.
-  static func run(
+  package static func run(
     _ executable: URL, _ arguments: [String], directory: URL, pipe: Pipe? = nil, deadline: Duration = .seconds(30),
     cancelSignal: Int32 = SIGKILL
   ) async throws -> Result {

@@ -1,22 +1,20 @@
-import Foundation
-
-@testable import reactor
+package import Foundation
 
 /// The built `reactor`, run as a process of its own.
-enum Command {
-  struct Result: Sendable {
-    var status: Int32
-    var output: String
-    var error: String
+package enum Command {
+  package struct Result: Sendable {
+    package var status: Int32
+    package var output: String
+    package var error: String
     /// Standard error by lines.
-    var trace: [Substring] { error.split(separator: "\n") }
+    package var trace: [Substring] { error.split(separator: "\n") }
   }
 
-  static func run(_ arguments: String..., cancelSignal: Int32 = SIGKILL) async throws -> Result {
+  package static func run(_ arguments: String..., cancelSignal: Int32 = SIGKILL) async throws -> Result {
     try await run(arguments, cancelSignal: cancelSignal)
   }
 
-  static func run(_ arguments: [String], cancelSignal: Int32 = SIGKILL) async throws -> Result {
+  package static func run(_ arguments: [String], cancelSignal: Int32 = SIGKILL) async throws -> Result {
     try await TemporaryDirectory.use { directory in
       let result = try await ChildProcess.run(
         executable, arguments, directory: directory, deadline: .seconds(60), cancelSignal: cancelSignal)
@@ -26,7 +24,7 @@ enum Command {
   }
 
   /// Beside the test bundle (macOS) or the test program (Linux).
-  static let executable: URL = {
+  package static let executable: URL = {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
     let neighbour = bundle ?? Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
     return neighbour.deletingLastPathComponent().appending(path: "reactor")

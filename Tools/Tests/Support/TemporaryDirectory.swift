@@ -1,8 +1,8 @@
-import Foundation
+package import Foundation
 
 /// A temporary directory that exists while a closure runs, and is removed afterwards.
-enum TemporaryDirectory {
-  static func use<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
+package enum TemporaryDirectory {
+  package static func use<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
     let directory = FileManager.default.temporaryDirectory.appending(
       path: "reactor-test-\(UUID().uuidString)", directoryHint: .isDirectory)
     try FileManager.default.createDirectory(

@@ -1,0 +1,104 @@
+import ArgumentParser
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+
+/// The work of `reactor send`, independent of the command line.
+struct Send: Sendable {
+  private let request: OutboxRequest
+  private let path: StoreArgument
+  private let lane: Lane
+  private let window: Duration
+  private let timeout: Duration
+  private let wait: Duration?
+
+  init(_ command: SendCommand) {
+    request = OutboxRequest(
+      method: command.method, url: command.url, headerFields: HTTPFields(command.headers), body: command.body)
+    path = command.options.outbox
+    lane = Lane(rawValue: command.lane)
+    window = command.idempotencyWindow
+    timeout = command.timeout
+    wait = command.wait
+  }
+
+  /// Saves the request, prints the id of its entry, and sends it if that is asked for.
+  ///
+  /// - Returns: The exit code.
+  func run() async -> Int32 {
+    // A write without a reader fails, instead of ending the process.
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      // What no outbox takes is refused before the file of one is made.
+      _ = try await submit(to: CommandOutbox(MemoryOutboxStorage()))
+      let outbox = try CommandOutbox(path, timeout: timeout)
+      if wait != nil { try await outbox.outbox.reload() }
+      let submission = try await submit(to: outbox)
+      try print(Data("\(submission.id)\n".utf8))
+      guard let wait else { return ExitCode.success.rawValue }
+      try await send(submission, within: wait, outbox)
+      return ExitCode.success.rawValue
+    } catch {
+      let status = ExitStatus(ofOutbox: error)
+      status.report()
+      return status.code
+    }
+  }
+
+  private func submit(to outbox: CommandOutbox) async throws(ReactorError) -> Submission<Data> {
+    try await outbox.layer.submit(request, lane: lane, idempotencyWindow: window)
+  }
+
+  /// Sends the entries of the lane until that of the request has ended, and prints the answer.
+  ///
+  /// - Throws: ``ExitStatus``, if the request was not accepted; the error of the store.
+  private func send(_ submission: Submission<Data>, within wait: Duration, _ outbox: CommandOutbox) async throws {
+    // Other processes may have added entries to the lane before this one.
+    try await outbox.outbox.reload()
+    if wait > .zero { await outbox.outbox.drain(until: submission.id, within: wait) }
+    await outbox.outbox.stop()
+    guard !Task.isCancelled else {
+      throw ExitStatus(code: ExitStatus.interrupted, text: "interrupted; the entry stays in the outbox")
+    }
+    try await outbox.outbox.reload()
+    let entry = outbox.entry(submission.id)
+    guard let entry else { return try await printAnswer(of: submission) }
+    if entry.state.isPending {
+      if let failure = outbox.failure { throw ExitStatus(failure) }
+      throw ExitStatus(
+        code: ExitStatus.timedOut, text: "the entry is \(entry.state.text) and stays in the outbox")
+    }
+    throw refusal(entry)
+  }
+
+  private func printAnswer(of submission: Submission<Data>) async throws {
+    let body: Data
+    do {
+      body = try await submission.answer()
+    } catch .network(MutationError.endedElsewhere) {
+      StandardStream.error.writeLine("reactor: another process has ended the entry, and its answer is not known here")
+      return
+    }
+    if !body.isEmpty { try print(body + Data("\n".utf8)) }
+  }
+
+  private func print(_ data: Data) throws(ExitStatus) {
+    do { try StandardStream.output.write(data) } catch { throw ExitStatus.unwritableOutput }
+  }
+}
+
+extension Send {
+  /// Returns the end of a request that was not accepted.
+  private func refusal(_ entry: Outbox.Entry) -> ExitStatus {
+    guard case .refused(let error) = entry.state else {
+      return ExitStatus(
+        code: ExitStatus.server,
+        text: "the outcome is unknown: the server may or may not have carried out the request; "
+          + "to send it again, use reactor outbox retry")
+    }
+    var status = ExitStatus(error)
+    status.code = ExitStatus.server
+    return status
+  }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import HTTPTypes
+import ReactorCore
+import Testing
+
+@testable import reactor
+
+@Suite struct `The arguments of reactor send` {
+  private static let needed = ["http://h/a", "--outbox", "outbox"]
+
+  @Test func `are a POST in the lane main, a window of a day and an attempt of a minute without others`() throws {
+    let command = try SendCommand.parse(Self.needed)
+    #expect(command.url.absoluteString == "http://h/a")
+    #expect(command.options.outbox == StoreArgument("outbox"))
+    #expect(command.method == .post && command.lane == "main" && command.body == nil && command.headers.isEmpty)
+    #expect(command.idempotencyWindow == .seconds(86_400) && command.timeout == .seconds(60) && command.wait == nil)
+  }
+
+  @Test func `are taken as they are given`() throws {
+    let command = try SendCommand.parse(
+      Self.needed + [
+        "--method", "patch", "--body", "--text", "--header", "A: 1", "--header", "A: 2", "--lane", "uploads",
+        "--idempotency-window", "0s", "--timeout", "5s", "--wait", "0s",
+      ])
+    #expect(command.method == .patch && command.body == Data("--text".utf8) && command.lane == "uploads")
+    #expect(command.headers.map(\.value) == ["1", "2"])
+    #expect(command.idempotencyWindow == .zero && command.timeout == .seconds(5) && command.wait == .zero)
+  }
+
+  @Test func `name an outbox`() {
+    #expect(throws: (any Error).self) { try SendCommand.parse(["http://h/a"]) }
+    #expect(throws: (any Error).self) { try SendCommand.parse(["http://h/a", "--outbox", ""]) }
+  }
+
+  @Test(arguments: ["get", "HEAD"]) func `name no method that only reads`(method: String) throws {
+    #expect(throws: (any Error).self) { try SendCommand.parse(Self.needed + ["--method", method]) }
+  }
+
+  @Test(arguments: [
+    ["--timeout", "0s"], ["--timeout", "soon"], ["--wait", "-1s"], ["--idempotency-window", "1d"], ["--lane", ""],
+    ["--header", "A"], ["--method", "PO ST"], ["--body", "@/nowhere/at/all"],
+  ])
+  func `are refused where they mean nothing`(arguments: [String]) {
+    #expect(throws: (any Error).self) { try SendCommand.parse(Self.needed + arguments) }
+  }
+
+  @Test(arguments: ["http://user:secret@h/", "http://user@h/", "ftp://h/", "h/a", ""])
+  func `have an http URL without a user`(url: String) {
+    let error = #expect(throws: (any Error).self) { try SendCommand.parse([url, "--outbox", "outbox"]) }
+    #expect(!"\(String(describing: error))".contains("Authorization"))
+  }
+}
+
+@Suite struct `The arguments of reactor outbox` {
+  @Test func `drain for half a minute, with attempts of a minute, without others`() throws {
+    let command = try OutboxDrainCommand.parse(["--outbox", "a.sqlite"])
+    #expect(command.within == .seconds(30) && command.timeout == .seconds(60) && !command.trace)
+    #expect(command.options.outbox == StoreArgument("a.sqlite"))
+    #expect(try OutboxDrainCommand.parse(["--outbox", "a", "--within", "0s", "--trace"]).within == .zero)
+  }
+
+  @Test func `name an entry for what is decided about one`() throws {
+    #expect(try OutboxRetryCommand.parse(["--outbox", "a", "1"]).entry.id == "1")
+    #expect(try OutboxDiscardCommand.parse(["2", "--outbox", "a"]).entry.id == "2")
+    #expect(try OutboxWithdrawCommand.parse(["--outbox", "a", "3"]).entry.id == "3")
+    #expect(throws: (any Error).self) { try OutboxWithdrawCommand.parse(["--outbox", "a"]) }
+  }
+}
+
+@Suite struct `A request of the outbox` {
+  @Test(arguments: [HTTPRequest.Method.put, .delete, .options, .trace])
+  func `may share a connection where a repetition changes nothing`(method: HTTPRequest.Method) {
+    #expect(OutboxTransport.isRepeatable(HTTPRequest(method: method, scheme: "http", authority: "h", path: "/")))
+  }
+
+  @Test func `may share a connection with a key, and may not without`() throws {
+    var request = HTTPRequest(method: .post, scheme: "http", authority: "h", path: "/")
+    #expect(!OutboxTransport.isRepeatable(request))
+    request.headerFields[try #require(HTTPField.Name("idempotency-key"))] = "1"
+    #expect(OutboxTransport.isRepeatable(request))
+  }
+}
