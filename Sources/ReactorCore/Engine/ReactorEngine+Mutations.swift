@@ -51,7 +51,8 @@ extension ReactorEngine {
       let answer = snapshot.head.map { HTTPResponse(status: $0.status, headerFields: $0.fields) }
       return Sent(
         outcome: .success(CachedModel(snapshot, of: key, origin: .network)),
-        changed: changed(by: trail, key, isAccepted: true, answer), groups: layer.staleGroups(after: trail, key, answer),
+        changed: changed(by: trail, key, isAccepted: true, answer),
+        groups: layer.staleGroups(after: trail, key, answer),
         isAccepted: true)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
