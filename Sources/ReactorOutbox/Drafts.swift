@@ -51,7 +51,7 @@ public struct Drafts: Sendable {
 
   /// Returns the drafts, in the order in which they were added.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` if a resource cannot be requested or is not
+  /// - Throws: `ReactorError.invalidResource` if a resource cannot be requested or is not
   ///   read-only.
   func made(of id: UUID, key: (Resource) throws(ReactorError) -> RecordKey) throws(ReactorError) -> [Draft] {
     var drafts: [Draft] = []

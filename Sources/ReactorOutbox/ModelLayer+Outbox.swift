@@ -10,7 +10,7 @@ extension ModelLayer {
   /// - Parameters:
   ///   - persistence: The durable store of records. `nil`, the default, stores models in memory
   ///     only.
-  ///   - reachability: The source of connectivity. ``Reachability/always`` tries every request.
+  ///   - reachability: The source of connectivity. `Reachability.always` tries every request.
   ///   - scope: The owner of the records and the entries, usually a user. Default: `Scope.shared`.
   ///   - outbox: The store of the entries and the behaviour of the outbox.
   public convenience init(
@@ -59,8 +59,8 @@ extension ModelLayer {
   ///
   /// Cancelling the caller withdraws nothing; see ``Outbox/withdraw(_:)``.
   ///
-  /// - Throws: ``ReactorError/persistence(_:)`` if the mutation could not be saved. It is not shown
-  ///   any more, and will not be sent. ``ReactorError/invalidResource(_:)`` if it cannot be
+  /// - Throws: `ReactorError.persistence` if the mutation could not be saved. It is not shown
+  ///   any more, and will not be sent. `ReactorError.invalidResource` if it cannot be
   ///   encoded, is larger than an entry may be, or drafts a resource that cannot be requested.
   @discardableResult
   public func submit<M: Mutation>(_ mutation: M) async throws(ReactorError) -> Submission<M.Answer> {

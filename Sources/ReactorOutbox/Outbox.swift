@@ -170,7 +170,7 @@ extension Outbox {
   /// The outbox reads its store by itself when it is created. Call the method to learn that it has
   /// read it, or when an app returns to the foreground whose extension submits too.
   ///
-  /// - Throws: ``ReactorCore/ReactorError/persistence(_:)`` if the store cannot be read. The
+  /// - Throws: `ReactorError.persistence` if the store cannot be read. The
   ///   entries are then those that are known already.
   public func reload() async throws(ReactorError) { try await reloading() }
 

@@ -54,8 +54,8 @@ extension ModelLayer {
   ///     a `POST` whose outcome is unknown is not sent again. Default: `nil`, which is
   ///     ``OutboxConfiguration/idempotencyWindow``.
   /// - Returns: The submission, whose answer is the body of the accepted response.
-  /// - Throws: ``ReactorError/persistence(_:)`` if the request could not be saved; it will not be
-  ///   sent. ``ReactorError/invalidResource(_:)`` if it only reads, cannot be sent, is larger than
+  /// - Throws: `ReactorError.persistence` if the request could not be saved; it will not be
+  ///   sent. `ReactorError.invalidResource` if it only reads, cannot be sent, is larger than
   ///   an entry may be, or holds a secret: `Authorization`, `Proxy-Authorization`, `Cookie`, a
   ///   secret query item, or a user in the URL. Nothing of it is saved.
   @discardableResult
@@ -70,7 +70,7 @@ extension OutboxRequest {
   /// Returns the request whose bytes no longer change.
   ///
   /// - Parameter keyName: The name of the field with the idempotency key.
-  /// - Throws: ``ReactorError/invalidResource(_:)``.
+  /// - Throws: `ReactorError.invalidResource`.
   func frozen(keyName: HTTPField.Name) throws(ReactorError) -> FrozenRequest {
     guard method != .get, method != .head else {
       throw .invalidResource("\(method.rawValue) only reads, and an outbox is for requests that change something")
@@ -90,7 +90,7 @@ extension OutboxRequest {
 
   /// Returns the key of the request: ``idempotencyKey``, else that of the header fields.
   ///
-  /// - Throws: ``ReactorError/invalidResource(_:)`` for a key that a field cannot contain.
+  /// - Throws: `ReactorError.invalidResource` for a key that a field cannot contain.
   func key(named keyName: HTTPField.Name) throws(ReactorError) -> String? {
     guard let key = idempotencyKey ?? headerFields[keyName] else { return nil }
     guard !key.isEmpty, HTTPField.isValidValue(key), headerFields[fields: keyName].count < 2 else {

@@ -10,12 +10,12 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
 
   /// Waits for the end of the mutation.
   ///
-  /// A cancelled wait throws ``ReactorError/cancelled`` at once, and withdraws nothing: the
+  /// A cancelled wait throws `ReactorError.cancelled` at once, and withdraws nothing: the
   /// mutation is sent all the same.
   ///
   /// - Returns: The model of the accepted response.
-  /// - Throws: The error of the refusal; ``ReactorError/parser(_:)`` if the server has accepted the
-  ///   mutation, and only its response cannot be read; ``ReactorError/cancelled`` if the mutation
+  /// - Throws: The error of the refusal; `ReactorError.parser` if the server has accepted the
+  ///   mutation, and only its response cannot be read; `ReactorError.cancelled` if the mutation
   ///   was withdrawn, discarded or removed.
   public func answer() async throws(ReactorError) -> Answer {
     let answer = try await result.value().get()

@@ -267,7 +267,7 @@ extension Outbox {
     return true
   }
 
-  /// - Throws: ``ReactorError/invalidResource(_:)`` for a request that only reads, or that holds a
+  /// - Throws: `ReactorError.invalidResource` for a request that only reads, or that holds a
   ///   secret.
   private func frozen(_ resource: Resource, _ layer: LayerContext) throws(ReactorError) -> FrozenRequest {
     guard let backend = layer.backend else { throw .invalidResource("a flow of closures has no backend to send to") }
