@@ -55,6 +55,20 @@ extension ModelLayer {
     }
   }
 
+  /// The writes of the layer's outbox that no server has accepted, in the order of submission;
+  /// `nil` if the layer has no outbox.
+  package var writes: [WriteStatus]? { layer.attachment?.writes }
+
+  /// A count that increases when ``writes`` change; `nil` if the layer has no outbox. Connectivity
+  /// and the passage of time change a reason without it.
+  package var writesVersion: UInt64? { layer.attachment?.writesVersion }
+
+  /// Carries out a command on a write. Returns `false` if there is no such write, its state forbids
+  /// the command, or the store failed.
+  package func perform(_ command: WriteStatus.Command, onWrite id: UUID) async -> Bool {
+    await layer.attachment?.perform(command, onWrite: id) ?? false
+  }
+
   /// The present time of the configuration's wall clock.
   package var now: Date { layer.configuration.now() }
 }
@@ -89,6 +103,44 @@ package struct KeyStatus: Sendable {
   package let phase: FlightPhase?
   /// The error of the latest attempt.
   package let error: ReactorError?
+}
+
+/// The state of one write of an outbox at one moment, for an inspector. It holds no model, no part
+/// of a body and no secret.
+package struct WriteStatus: Sendable, Identifiable {
+  package enum State: String, Sendable, CaseIterable {
+    case waiting, sending, unknown, conflicted, refused, unresolved, unreadable
+  }
+
+  package enum Command: String, Sendable, CaseIterable { case retry, discard, withdraw }
+
+  package let id: UUID
+  package let lane: String
+  /// The name of the mutation's type; empty if it is not known.
+  package let name: String
+  package let state: State
+  /// The reason for the state, in words: `waits for its turn`.
+  package var reason: String?
+  /// The time of the next attempt, which completes ``reason``.
+  package var until: Date?
+  /// The error of a refusal.
+  package var error: ReactorError?
+  package var attempts = 0
+  package var method: String?
+  /// The URL of the request without secrets; `nil` before the request is made.
+  package var url: String?
+  /// The status of the latest answer; `nil` if there was none.
+  package var status: Int?
+  package var submittedAt: Date?
+  /// The commands that the state permits.
+  package var commands: [Command] = []
+
+  package init(id: UUID, lane: String, name: String, state: State) {
+    self.id = id
+    self.lane = lane
+    self.name = name
+    self.state = state
+  }
 }
 
 /// The keys that have changed since each watcher last read them. Without a watcher, a change costs

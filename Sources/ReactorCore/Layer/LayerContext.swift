@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// The state that the reactors of one backend and one scope share, beneath ``ModelLayer``. It holds
@@ -189,6 +189,13 @@ package protocol LayerAttachment: AnyObject, Sendable {
   func removeAll() async throws
   /// Continues what waits for connectivity.
   func wentOnline()
+  /// The writes that no server has accepted, in the order of submission, for an inspector.
+  var writes: [WriteStatus] { get }
+  /// A count that increases when ``writes`` change.
+  var writesVersion: UInt64 { get }
+  /// Carries out an inspector's command on a write. Returns `false` if there is no such write, its
+  /// state forbids the command, or the store failed.
+  func perform(_ command: WriteStatus.Command, onWrite id: UUID) async -> Bool
 }
 
 /// A change of a layer's records.

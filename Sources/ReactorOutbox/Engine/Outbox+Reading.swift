@@ -178,7 +178,8 @@ enum Restored {
     }
     if let rewritten = TemporaryIDs.rewritten(entry.arguments, identities) { entry.arguments = rewritten }
     do { self = .readable(entry, try MutationBox(entry, types: types)) } catch {
-      self = .unreadable(OutboxState.Unreadable(stored: stored, entry: entry, reason: "\(error)"))
+      self = .unreadable(
+        OutboxState.Unreadable(stored: stored, entry: entry, reason: "\(error)", summary: error.summary))
     }
   }
 }

@@ -31,6 +31,8 @@ struct OutboxState: Sendable {
     /// The entry, if only its mutation cannot be read.
     var entry: OutboxEntry?
     var reason: String
+    /// The reason without any part of the mutation, for an inspector; `nil` if ``reason`` has none.
+    var summary: String?
   }
 
   enum Reading: Sendable {
@@ -146,7 +148,9 @@ struct OutboxState: Sendable {
     for entry in queue.entries.values where entry.state != .accepted {
       list.append((entry.number, Outbox.Entry(entry, items[entry.id], queue, conditions, secretNames)))
     }
-    for unreadable in unreadable.values { list.append((unreadable.stored.number, Outbox.Entry(unreadable))) }
+    for unreadable in unreadable.values {
+      list.append((unreadable.stored.number, Outbox.Entry(unreadable, secretNames)))
+    }
     return list.sorted { $0.number < $1.number }.map(\.entry)
   }
 }
@@ -199,7 +203,7 @@ extension Outbox.Entry {
     submittedAt = entry.submittedAt
     attempts = entry.attempts
     method = entry.request.flatMap { HTTPRequest.Method($0.method) }
-    url = entry.request.map { SecretQuery.redact(text: $0.url, isURL: true, with: "…") }
+    url = entry.request.map { Self.redacted($0.url, secretNames) }
     status = entry.outcome?.status
     let reason = queue.reason(of: entry.id, conditions)
     state =
@@ -215,7 +219,7 @@ extension Outbox.Entry {
       }
   }
 
-  init(_ unreadable: OutboxState.Unreadable) {
+  init(_ unreadable: OutboxState.Unreadable, _ secretNames: Set<String>) {
     id = unreadable.stored.id
     name = unreadable.entry?.name ?? ""
     lane = Lane(rawValue: unreadable.stored.lane)
@@ -223,9 +227,13 @@ extension Outbox.Entry {
     submittedAt = unreadable.entry?.submittedAt ?? .distantPast
     attempts = unreadable.entry?.attempts ?? 0
     method = unreadable.entry?.request.flatMap { HTTPRequest.Method($0.method) }
-    url = unreadable.entry?.request.map { SecretQuery.redact(text: $0.url, isURL: true, with: "…") }
+    url = unreadable.entry?.request.map { Self.redacted($0.url, secretNames) }
     status = unreadable.entry?.outcome?.status
     state = .unreadable(unreadable.reason)
+  }
+
+  private static func redacted(_ url: String, _ secretNames: Set<String>) -> String {
+    SecretQuery.redact(text: url, isURL: true, names: secretNames.union(SecretQuery.defaultNames), with: "…")
   }
 
   /// Returns the error of a refusal of which only the saved part is known.
