@@ -156,7 +156,9 @@ let package = Package(
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(
         name: "ReactorInspectorTests",
-        dependencies: ["ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorTesting", "TestSupport"] + httpTypes,
+        dependencies: [
+          "ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorTesting", "TestSupport",
+        ] + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorTestingTests",

@@ -1,4 +1,5 @@
 import HTTPTypes
+import ReactorCore
 
 /// The access rules of the inspector. A decision depends on the request alone.
 struct Admission: Sendable {
@@ -8,6 +9,7 @@ struct Admission: Sendable {
     case page, live
     case key(id: String)
     case change(Action, id: String)
+    case write(WriteStatus.Command, id: String)
     case offline(Bool)
     /// The request's host is not one of ``hosts``. Any name can resolve to this address (DNS
     /// rebinding).
@@ -47,6 +49,9 @@ struct Admission: Sendable {
     case "/invalidate": return change(.invalidate, request, query)
     case "/remove": return change(.remove, request, query)
     case "/refetch": return change(.refetch, request, query)
+    case "/retry": return write(.retry, request, query)
+    case "/discard": return write(.discard, request, query)
+    case "/withdraw": return write(.withdraw, request, query)
     case "/offline": return offline(request, query)
     default: return .notFound
     }
@@ -56,6 +61,12 @@ struct Admission: Sendable {
 
   private func change(_ action: Action, _ request: HTTPRequest, _ query: [String: String]) -> Decision {
     refusal(request) ?? query["key"].map { .change(action, id: $0) } ?? .badRequest("key is missing")
+  }
+
+  private func write(
+    _ command: WriteStatus.Command, _ request: HTTPRequest, _ query: [String: String]
+  ) -> Decision {
+    refusal(request) ?? query["write"].map { .write(command, id: $0) } ?? .badRequest("write is missing")
   }
 
   private func offline(_ request: HTTPRequest, _ query: [String: String]) -> Decision {

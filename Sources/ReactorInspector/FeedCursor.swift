@@ -18,6 +18,11 @@ struct FeedCursor: Sendable {
   /// The latest second that was sent. Its counts may still grow.
   var second = 0
   var isOffline = false
+  /// The writes that were sent; `nil` before the first frame.
+  var writes: WriteList?
+  /// The versions of the layers' writes when they were last listed, and the time.
+  var writeVersions: [UInt64?]?
+  var writesAt = 0.0
 
   /// Removes and returns at most `limit` keys whose rows are due: those of ``first``, then those of
   /// ``pending``.

@@ -26,4 +26,6 @@ struct Frame: Sendable, Encodable {
   /// The latest events, oldest first.
   let events: [LoggedEvent]
   let actions: [FluxLog.Entry]
+  /// All writes; `nil` if they are those of an earlier frame.
+  let writes: WriteList?
 }

@@ -25,7 +25,8 @@ public import ReactorFlux
 ///
 /// An inspector records events from its creation: the latest 40 of each of 10,000 keys, and the
 /// latest 1,000 overall. It shows neither models nor any part of a body. It shows keys by their
-/// descriptions, which redact the query items that the configuration declares secret.
+/// descriptions, which redact the query items that the configuration declares secret. If a layer
+/// has an outbox, the inspector lists its writes, and why each waits.
 ///
 /// Anyone who can reach the server sees the page. A request that changes something must carry a
 /// token that the page contains, and must not come from another origin. The inspector refuses a
@@ -87,6 +88,7 @@ public final class Inspector: Sendable {
       recorder.detail(id).map { .json($0) }
         ?? .text(.notFound, "the inspector has no record of this key any more; reload the page")
     case .change(let action, let id): await perform(action, id)
+    case .write(let command, let id): await perform(command, onWrite: id)
     case .offline(let isOn): goOffline(isOn)
     case .misdirected:
       .text(.misdirectedRequest, "the inspector does not serve this host; add it to `hosts` in Inspector.init")
@@ -112,6 +114,18 @@ public final class Inspector: Sendable {
       }
     } catch {
       return .text(.internalServerError, Reason.text(error))
+    }
+    return .text(.noContent, "")
+  }
+
+  private func perform(_ command: WriteStatus.Command, onWrite id: String) async -> InspectorResponse {
+    guard let (layer, write) = recorder.write(id) else {
+      return .text(.notFound, "the inspector has no record of this write any more; reload the page")
+    }
+    guard await layer.perform(command, onWrite: write) else {
+      return .text(
+        .conflict,
+        "the outbox did not \(command.rawValue) the write: it is gone, its state forbids it, or the store failed")
     }
     return .text(.noContent, "")
   }

@@ -100,14 +100,15 @@ extension Recorder {
     if isFirst { begin(&cursor, layers, revision) } else { consume(&cursor, layers) }
     let isOffline = layers.contains { $0.layer.isOffline }
     let news = news(&cursor)
+    let writes = writes(&cursor, layers)
     let batch = cursor.consumePending(Frame.rows)
-    guard isFirst || !batch.isEmpty || !news.events.isEmpty || !news.actions.isEmpty || isOffline != cursor.isOffline
-    else { return nil }
+    let hasNews = !batch.isEmpty || !news.events.isEmpty || !news.actions.isEmpty || writes != nil
+    guard isFirst || hasNews || isOffline != cursor.isOffline else { return nil }
     cursor.isOffline = isOffline
     return Frame(
       now: now.rounded(toTenths: ()), isFirst: isFirst, isOffline: isOffline, layers: layers.count,
       hasFlux: news.hasFlux, rows: rows(batch, layers), totals: news.totals, seconds: news.seconds,
-      events: news.events, actions: news.actions)
+      events: news.events, actions: news.actions, writes: writes)
   }
 
   private func begin(_ cursor: inout FeedCursor, _ layers: Layers, _ revision: Int) {

@@ -1,4 +1,5 @@
 import HTTPTypes
+import ReactorCore
 import Testing
 
 @testable import ReactorInspector
@@ -37,6 +38,14 @@ struct AdmissionTests {
     (.post, "/inspector/invalidate?key=7f", "localhost", token, .change(.invalidate, id: "7f")),
     (.post, "/inspector/refetch?key=7f", "localhost", token, .change(.refetch, id: "7f")),
     (.post, "/inspector/refetch", "localhost", token, .badRequest("key is missing")),
+    (.post, "/inspector/retry?write=1-7f", "localhost", token, .write(.retry, id: "1-7f")),
+    (.post, "/inspector/discard?write=1-7f", "localhost", token, .write(.discard, id: "1-7f")),
+    (.post, "/inspector/withdraw?write=1-7f", "localhost", token, .write(.withdraw, id: "1-7f")),
+    (.post, "/inspector/withdraw?key=1-7f", "localhost", token, .badRequest("write is missing")),
+    (.get, "/inspector/withdraw?write=1-7f", "localhost", token, .notAllowed("POST")),
+    (.post, "/inspector/discard?write=1-7f", "localhost", [:], otherRun),
+    (.post, "/inspector/discard?write=1-7f", "localhost", and("Sec-Fetch-Site", "cross-site"), otherSite),
+    (.post, "/inspector/discard?write=1-7f", "localhost:1", and("Origin", "http://localhost:2"), otherOrigin),
     (.post, "/inspector/offline?on=true", "localhost", token, .offline(true)),
     (.post, "/inspector/offline?on=false", "localhost", token, .offline(false)),
     (.post, "/inspector/offline?on=1", "localhost", token, .badRequest("on must be true or false")),

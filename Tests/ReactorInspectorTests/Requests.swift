@@ -44,6 +44,30 @@ func text(_ body: InspectorBody) async -> String {
   return text
 }
 
+/// The writes of a frame as the page reads them.
+struct ReadWrites: Decodable, Equatable {
+  struct Row: Decodable, Equatable {
+    var id: String
+    var layer: Int
+    var lane: String
+    var name: String
+    var tag: String
+    var state: String
+    var reason: String?
+    var until: Double?
+    var attempts: Int
+    var method: String?
+    var url: String?
+    var status: Int?
+    var submittedAt: Double?
+    var commands: [String]
+  }
+
+  var hasOutbox: Bool
+  var count: Int
+  var rows: [Row]
+}
+
 /// A frame as the page reads it.
 struct ReadFrame: Decodable {
   struct Row: Decodable {
@@ -91,10 +115,11 @@ struct ReadFrame: Decodable {
   var totals: Counts
   var events: [LoggedEvent]
   var actions: [Action]
+  var writes: ReadWrites?
 
   init(_ data: Data) throws {
     let text = String(decoding: data, as: UTF8.self)
-    let json = try #require(text.wholeMatch(of: /data: (.*)\n\n/)).output.1
+    let json = try #require(text.wholeMatch(of: /data: (.*)\n\n/.dotMatchesNewlines())).output.1
     self = try JSONDecoder().decode(ReadFrame.self, from: Data(json.utf8))
   }
 }
