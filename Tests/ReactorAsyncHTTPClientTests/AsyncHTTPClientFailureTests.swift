@@ -13,7 +13,10 @@
   @Suite(.timeLimit(.minutes(1)))
   struct `AsyncHTTPClient's errors` {
     private func isConnectionFailed(_ error: any Error) -> Bool {
-      if case TransportError.connectionFailed = error { true } else { false }
+      switch error {
+      case TransportError.connectionFailed, TransportError.notConnected: true
+      default: false
+      }
     }
 
     @Test(arguments: ["127.0.0.1:1", "[::1]:1", "does-not-exist.invalid"])
