@@ -26,8 +26,11 @@ package enum ChildProcess {
     process.executableURL = executable
     process.arguments = arguments
     process.standardInput = FileHandle.nullDevice
-    process.standardOutput = if let pipe { pipe } else { try fileHandle(output) }
-    process.standardError = try fileHandle(error)
+    let handles = [try fileHandle(output), try fileHandle(error)]
+    // Foundation on Linux keeps them open otherwise.
+    defer { for handle in handles { try? handle.close() } }
+    process.standardOutput = if let pipe { pipe } else { handles[0] }
+    process.standardError = handles[1]
     let identifier = ProcessIdentifier()
     let watchdog = Task {
       try await Task.sleep(for: deadline)
