@@ -1,4 +1,5 @@
 import Foundation
+package import HTTPCaching
 public import ReactorCore
 
 /// The drafts of a mutation: the changes that are shown over cached values until the server has
@@ -64,10 +65,15 @@ public struct Drafts: Sendable {
     return drafts
   }
 
-  /// Returns `value` with the drafts for it applied.
-  func applied<Model: Sendable>(to value: Model?, of resource: Resource) -> Model? {
-    changes.reduce(value) { value, change in
-      guard change.resource == resource, let body = change.body as? @Sendable (Model?) -> Model? else { return value }
+  /// Returns `value` with the drafts for it applied: those of its type, for the same record.
+  package func applied<Model: Sendable>(
+    to value: Model?, of resource: Resource, key: (Resource) throws(ReactorError) -> RecordKey
+  ) -> Model? {
+    let record = try? key(resource)
+    return changes.reduce(value) { value, change in
+      guard change.resource == resource || (record != nil && record == (try? key(change.resource))),
+        let body = change.body as? @Sendable (Model?) -> Model?
+      else { return value }
       return body(value)
     }
   }

@@ -16,7 +16,7 @@ public struct Known: Sendable {
   /// network.
   public func value<Model: Sendable>(_ type: Model.Type, at resource: Resource) async -> Model? {
     asked.note(resource) { layer in try await layer.refresh(resource, as: type) }
-    return drafts.applied(to: await layer.confirmed(resource, as: type), of: resource)
+    return drafts.applied(to: await layer.confirmed(resource, as: type), of: resource, key: layer.key)
   }
 
   /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1).

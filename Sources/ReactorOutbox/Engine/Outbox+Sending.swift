@@ -269,7 +269,7 @@ extension Outbox {
 
   /// - Throws: `ReactorError.invalidResource` for a request that only reads, or that holds a
   ///   secret.
-  private func frozen(_ resource: Resource, _ layer: LayerContext) throws(ReactorError) -> FrozenRequest {
+  func frozen(_ resource: Resource, _ layer: LayerContext) throws(ReactorError) -> FrozenRequest {
     guard let backend = layer.backend else { throw .invalidResource("a flow of closures has no backend to send to") }
     guard !resource.readsOnly else {
       throw .invalidResource("\(resource) only reads; set isReadOnly to false if it changes something")

@@ -1,5 +1,6 @@
 import Foundation
 import ReactorCore
+import ReactorTesting
 import Testing
 
 @testable import ReactorOutbox
@@ -144,6 +145,63 @@ import Testing
     let json = Data(#"["\#(one)","\#(two)",\#(one.int),\#(two.int)]"#.utf8)
     let rewritten = TemporaryIDs.rewritten(json, [one.string: Data("1".utf8), two.string: Data("2".utf8)])
     #expect(rewritten == Data(#"["1","2",1,2]"#.utf8))
+  }
+}
+
+@Suite struct `A scan for temporary ids` {
+  @Test(arguments: 0..<200 as Range<UInt64>)
+  func `finds what a parser finds`(_ seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let ids = (0..<3).map { _ in TemporaryID() }
+    let value = Self.value(ids, depth: 4, &generator)
+    var strings: Set<String> = []
+    var numbers: Set<Int64> = []
+    Self.walk(value, &strings, &numbers)
+    let found = TemporaryIDs.Occurrences(in: try value.data())
+    #expect(found.strings == strings && found.numbers == numbers, "\(value)")
+    // Nothing of them is left after they were replaced.
+    let given = Dictionary(uniqueKeysWithValues: ids.enumerated().map { ($1.string, Data("\($0)".utf8)) })
+    let rewritten = TemporaryIDs.rewritten(try value.data(), given)
+    #expect((rewritten == nil) == found.isEmpty)
+    if let rewritten { #expect(TemporaryIDs.Occurrences(in: rewritten).isEmpty) }
+  }
+
+  private static func value(
+    _ ids: [TemporaryID], depth: Int, _ generator: inout SeededGenerator
+  ) -> JSONValue {
+    let id = ids[Int.random(in: 0..<ids.count, using: &generator)]
+    let texts = ["", "a", "\\", "\"", "\"\(id)", "\(id)\\", " \(id.int)", "\n\(id)", "\u{1}", "ü", "\(id.int)", "tmp-"]
+    switch Int.random(in: 0..<(depth > 0 ? 10 : 6), using: &generator) {
+    case 0: return .string(id.string)
+    case 1: return .integer(Int64(id.int))
+    case 2: return .integer(Int64(id.int) * 10)
+    case 3: return .number(Double(id.int) / 3)
+    case 4, 5: return .string(texts[Int.random(in: 0..<texts.count, using: &generator)])
+    case 6, 7: return .array((0..<3).map { _ in value(ids, depth: depth - 1, &generator) })
+    default:
+      let names = ["a", id.string, "\(id.int)", "\(id) ", "\"\(id)"]
+      return .object(
+        Dictionary(
+          (0..<3).map { _ in
+            (names[Int.random(in: 0..<names.count, using: &generator)], value(ids, depth: depth - 1, &generator))
+          }
+        ) { first, _ in first })
+    }
+  }
+
+  private static func walk(_ value: JSONValue, _ strings: inout Set<String>, _ numbers: inout Set<Int64>) {
+    switch value {
+    case .string(let text): if TemporaryID.isTemporary(text) { strings.insert(text) }
+    case .integer(let number): if TemporaryID.isTemporary(number) { numbers.insert(number) }
+    case .array(let elements): for element in elements { walk(element, &strings, &numbers) }
+    case .object(let members):
+      for (name, value) in members {
+        if TemporaryID.isTemporary(name) { strings.insert(name) }
+        if let number = Int64(name), TemporaryID.isTemporary(number) { numbers.insert(number) }
+        walk(value, &strings, &numbers)
+      }
+    default: break
+    }
   }
 }
 
