@@ -81,7 +81,9 @@ extension Outbox {
   func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
     let (item, effect) = withState { state -> (OutboxState.Item?, LaneEffect) in
       let item = state.items[entry.id]
-      return (item, state.update(entry))
+      let effect = state.update(entry)
+      if entry.state == .accepted { state.queue.identities.forget(entry.id) }
+      return (item, effect)
     }
     effect.perform(in: layer)
     if let item {

@@ -103,7 +103,8 @@ extension Outbox {
     let effect = withState { state -> LaneEffect? in
       guard state.items[entry.id] != nil else { return nil }
       state.identities.merge(identities) { $1 }
-      let effect = entry.state == .accepted && item.drafts.isEmpty ? state.remove(entry.id).effect : state.update(entry)
+      let effect = entry.state == .accepted && item.drafts.isEmpty
+        ? state.remove(entry.id, keepsIDs: true).effect : state.update(entry)
       state.note(ended)
       return effect
     }
@@ -111,6 +112,8 @@ extension Outbox {
     guard let effect else { return }
     effect.perform(in: layer)
     for entry in rewritten { rewrite(entry, layer) }
+    // Not before: what waits for an id would go without it.
+    if entry.state == .accepted { withState { $0.queue.identities.forget(entry.id) } }
     switch entry.state {
     case .accepted: accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
     case .refused, .unresolved: layer.withdraw(item.drafts)

@@ -35,10 +35,11 @@ struct TemporaryIDs: Sendable {
 
   /// Notes the ids of an entry, or notes them anew after a change.
   ///
-  /// An entry gives its ids while it is in its lane or unresolved, and after its refusal until
-  /// ``release(_:)``. A refused entry that is noted for the first time gives none.
+  /// An entry gives its ids while it is in its lane or unresolved, and after another end until
+  /// ``release(_:)``: nothing that waits for them goes before it has the server's id or is refused.
+  /// An entry that has ended and is noted for the first time gives none.
   mutating func note(_ entry: OutboxEntry) {
-    guard entry.state != .accepted else { return forget(entry.id) }
+    guard entry.state != .accepted || mentions[entry.id] != nil else { return }
     let found = Occurrences(in: entry.arguments)
     let old = mentions[entry.id]
     guard !found.isEmpty || old != nil else { return }

@@ -66,9 +66,23 @@ import Testing
     #expect(owner(ids, awaitedBy: 3) == 1)
   }
 
-  @Test func `is forgotten with its acceptance, and nobody waits any more`() {
+  @Test func `is waited for after its acceptance, until the others have the server's id`() {
     var ids = noted(.numbered(1, gives), .numbered(2, holds), .numbered(3, counts))
     ids.note(.numbered(1, gives, state: .accepted))
+    #expect((1...3).map { owner(ids, awaitedBy: $0) } == [nil, 1, 1])
+    ids.note(.numbered(2, #"{"post":7}"#))
+    #expect((1...3).map { owner(ids, awaitedBy: $0) } == [nil, nil, 1])
+    ids.forget(.numbered(1))
+    #expect(owner(ids, awaitedBy: 3) == nil)
+    ids.forget(.numbered(3))
+    #expect(ids.isEmpty)
+    ids.note(.numbered(1, gives, state: .accepted))
+    #expect(ids.isEmpty)
+  }
+
+  @Test func `is forgotten, and nobody waits any more`() {
+    var ids = noted(.numbered(1, gives), .numbered(2, holds), .numbered(3, counts))
+    ids.forget(.numbered(1))
     #expect((1...3).allSatisfy { owner(ids, awaitedBy: $0) == nil })
     #expect(ids.holders(of: id.string) == [.numbered(2), .numbered(3)])
     // Those that waited for an id do not give it.
