@@ -103,7 +103,8 @@ extension Outbox {
     let effect = withState { state -> LaneEffect? in
       guard state.items[entry.id] != nil else { return nil }
       state.identities.merge(identities) { $1 }
-      let effect = entry.state == .accepted && item.drafts.isEmpty
+      let effect =
+        entry.state == .accepted && item.drafts.isEmpty
         ? state.remove(entry.id, keepsIDs: true).effect : state.update(entry)
       state.note(ended)
       return effect

@@ -215,4 +215,19 @@ import Testing
     queue.remove(.numbered(1))
     #expect(queue.turn("other") == "send 2")
   }
+
+  @Test func `an entry that is retried does not give the id that it has waited for`() {
+    let id = TemporaryID()
+    let holder = OutboxEntry.numbered(2, lane: "other", #"{"post":"\#(id)"}"#)
+    let owner = OutboxEntry.numbered(1, #"{"id":"\#(id)"}"#)
+    var queue = OutboxQueue(owner, holder)
+    for entry in [owner, holder] { queue.put(entry.with { $0.state = .refused }) }
+    queue.identities.release(owner.id)
+    for (number, entry) in [(11, holder), (12, owner)] as [(UInt64, OutboxEntry)] {
+      queue.remove(entry.id, keepsIDs: true)
+      queue.put(entry.with { $0.number = number })
+    }
+    #expect(queue.turn() == "send 1")
+    #expect(queue.reason(2) == .identity(of: .numbered(1)))
+  }
 }
