@@ -231,6 +231,8 @@ extension Outbox {
       return state.items.values.compactMap(\.sending)
     }
     for task in tasks { task.cancel() }
+    // A drain waits for nothing more.
+    changed()
     while true {
       let shot = withState { $0.running.isEmpty ? nil : $0.addWaiter() }
       guard let shot else { return }

@@ -1,0 +1,125 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import TestSupport
+import Testing
+
+@Suite("Two processes with one outbox", .timeLimit(.minutes(1)))
+struct TogetherTests {
+  /// Both have read the store, and neither sends by itself.
+  private func pair(_ prepare: (Writer) async throws -> Void) async throws -> (Writer, Writer) {
+    let store = MemoryStore()
+    let one = Writer(storage: store) { $0.sendsByItself = false }
+    try await prepare(one)
+    let other = Writer(storage: store.reopened(), on: one.bench) { $0.sendsByItself = false }
+    try await other.outbox.reload()
+    return (one, other)
+  }
+
+  @Test func `one finds what the other has added, and shows it`() async throws {
+    let (one, other) = try await pair { _ in }
+    try await other.fetch("a")
+    let submission = try await one.layer.submit(Add(name: "b"))
+    #expect(other.outbox.entries.isEmpty && other.shown == ["a"])
+    try await other.outbox.reload()
+    #expect(other.outbox.entries.map(\.id) == [submission.id] && other.shown == ["a", "b"])
+    try await one.end()
+  }
+
+  @Test func `a drain sends also what the other adds meanwhile`() async throws {
+    let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
+    let gate = Gate()
+    one.transport.answer("/v1/a", with: accepted.held(at: gate))
+    one.transport.answer("/v1/b", with: accepted)
+    async let left = other.outbox.drain(within: .seconds(10))
+    try await gate.waitForArrival()
+    try await one.layer.submit(Add(name: "b"))
+    gate.open()
+    #expect(await left == 0)
+    #expect(one.sent == ["POST /v1/a a", "POST /v1/b b"])
+    try await one.outbox.reload()
+    #expect(one.outbox.entries.isEmpty)
+    try await one.end()
+  }
+
+  @Test func `one heeds the backoff that the other was given`() async throws {
+    let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
+    one.transport.answer("/v1/a", with: .response(.serviceUnavailable, fields: [.retryAfter: "60"]), accepted)
+    #expect(await one.outbox.drain(within: .seconds(10)) == 1)
+    // It has not read the store since.
+    #expect(other.states == ["waiting, turn"])
+    #expect(await other.outbox.drain(within: .seconds(10)) == 1)
+    #expect(one.sent.count == 1 && other.states == ["waiting, backoff"])
+    one.clock.advance(by: .seconds(61))
+    #expect(await other.outbox.drain(within: .seconds(10)) == 0)
+    #expect(one.sent.count == 2 && Set(one.keys).count == 1)
+    try await one.end()
+  }
+
+  @Test func `one cannot withdraw what the other sends`() async throws {
+    let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
+    let gate = Gate()
+    one.transport.answer("/v1/a", with: accepted.held(at: gate))
+    async let left = one.outbox.drain(within: .seconds(10))
+    try await gate.waitForArrival()
+    let id = try #require(other.outbox.entries.first?.id)
+    #expect(other.states == ["waiting, turn"])
+    #expect(await !other.outbox.withdraw(id))
+    gate.open()
+    #expect(await left == 0)
+    try await one.end()
+  }
+
+  @Test func `one cannot withdraw what the other has tried`() async throws {
+    let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
+    one.transport.answer("/v1/a", with: .response(.serviceUnavailable, fields: [.retryAfter: "60"]))
+    #expect(await one.outbox.drain(within: .seconds(10)) == 1)
+    let id = try #require(other.outbox.entries.first?.id)
+    #expect(await !other.outbox.withdraw(id))
+    #expect(try await one.storage.contents(of: .shared).entries.map(\.id) == [id])
+    #expect(try await one.storage.contents(of: .shared).leases.isEmpty)
+    try await one.end()
+  }
+
+  @Test func `only one of them retries or discards what was refused`() async throws {
+    let (one, other) = try await pair { writer in
+      writer.transport.answer("/v1/a", with: refused)
+      try await writer.layer.submit(Add(name: "a"))
+      #expect(await writer.outbox.drain(within: .seconds(10)) == 0)
+    }
+    let id = try #require(other.outbox.entries.first?.id)
+    #expect(one.states == ["refused"] && other.states == ["refused"])
+    #expect(await one.outbox.retry(id))
+    #expect(await !other.outbox.retry(id))
+    #expect(await !other.outbox.discard(id))
+    #expect(try await one.storage.contents(of: .shared).leases.isEmpty)
+    try await other.outbox.reload()
+    #expect(other.states == ["waiting, turn"])
+    try await one.end()
+  }
+
+  @Test func `one learns how the other has ended an entry`() async throws {
+    let (one, other) = try await pair { writer in
+      writer.transport.answer("/v1/a", with: refused)
+      writer.transport.answer("/v1/b", with: accepted)
+    }
+    try await other.fetch("x")
+    let submissions = [try await other.layer.submit(Add(name: "a")), try await other.layer.submit(Add(name: "b"))]
+    #expect(other.shown == ["x", "a", "b"])
+    try await one.outbox.reload()
+    #expect(await one.outbox.drain(within: .seconds(10)) == 0)
+    try await other.outbox.reload()
+    #expect(other.states == ["refused"] && other.shown == ["x", "b"])
+    for submission in submissions { #expect(await TestSupport.error { try await submission.answer() } != nil) }
+    try await one.end()
+  }
+
+  @Test func `a store that cannot be read is an error, and what is known stays`() async throws {
+    let writer = Writer(storage: FileOutboxStorage(directory: URL(filePath: "/dev/null/outbox")))
+    let error = await TestSupport.error { try await writer.outbox.reload() }
+    guard case .persistence = error else { return #expect(Bool(false), "\(String(describing: error))") }
+    #expect(writer.outbox.entries.isEmpty)
+  }
+}
