@@ -101,16 +101,26 @@ extension Outbox {
   func discarding(_ id: UUID) async -> Bool {
     guard let layer else { return false }
     await ready()
+    await attemptToEnd(id)
     let isAllowed = withState { state in
       if state.unreadable[id] != nil { return true }
-      switch state.queue.entries[id]?.state {
-      case .refused, .unresolved, .conflicted: return !state.queue.active.contains(id)
-      default: return false
-      }
+      return state.queue.entries[id]?.isDecidable == true && !state.queue.active.contains(id)
     }
     guard isAllowed else { return false }
     return await whileLeased(id, layer) { stored in
       isUnchanged(stored) ? await takeBack(id, .discarded, layer) : false
+    }
+  }
+
+  /// Waits for the attempt whose end is shown already, while its lease is given back.
+  private func attemptToEnd(_ id: UUID) async {
+    while true {
+      let shot = withState { state -> OneShot<Void>? in
+        guard state.queue.active.contains(id), state.queue.entries[id]?.isDecidable == true else { return nil }
+        return state.addWaiter()
+      }
+      guard let shot else { return }
+      await shot.value
     }
   }
 
@@ -129,6 +139,7 @@ extension Outbox {
   func retrying(_ id: UUID) async -> Bool {
     guard let layer else { return false }
     await ready()
+    await attemptToEnd(id)
     let now = layer.configuration.now()
     let entries = withState { $0.retried(id, at: now, newKey: { self.configuration.makeID().uuidString }) }
     guard !entries.isEmpty else { return false }
@@ -186,11 +197,8 @@ extension OutboxState {
   /// Returns the entry `id`, ready to be sent again, and those that wait for its ids after it;
   /// nothing if its state forbids it.
   fileprivate func retried(_ id: UUID, at now: Date, newKey: () -> String) -> [OutboxEntry] {
-    guard var entry = queue.entries[id], let item = items[id], !queue.active.contains(id) else { return [] }
-    switch entry.state {
-    case .refused, .unresolved, .conflicted: break
-    case .waiting, .sending, .unknown, .accepted: return []
-    }
+    guard var entry = queue.entries[id], let item = items[id], entry.isDecidable, !queue.active.contains(id)
+    else { return [] }
     entry.retry(at: now, keepsRequest: item.mutation.keepsRequest, newKey: newKey)
     var entries = [entry]
     var seen: Set<UUID> = [id]
@@ -207,6 +215,14 @@ extension OutboxState {
 }
 
 extension OutboxEntry {
+  /// A Boolean value that indicates whether the program decides if the entry is sent again.
+  var isDecidable: Bool {
+    switch state {
+    case .refused, .unresolved, .conflicted: true
+    case .waiting, .sending, .unknown, .accepted: false
+    }
+  }
+
   /// A Boolean value that indicates whether no byte of an attempt can have reached the server.
   fileprivate var isUnsent: Bool { state == .waiting && attempts == 0 && !isInDoubt }
 }

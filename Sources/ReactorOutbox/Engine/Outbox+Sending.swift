@@ -7,7 +7,7 @@ import ReactorCore
 extension Outbox {
   /// Prepares and sends an entry, whose lane waits for it.
   func process(_ id: UUID, _ layer: LayerContext) async {
-    defer { withState { $0.queue.end(id) } }
+    defer { attemptIsOver(id) }
     let epoch = withState(\.epoch)
     guard let entry = await claim(id, layer) else { return }
     if configuration.storage is MemoryOutboxStorage { return await attempt(entry, epoch: epoch, layer) }
@@ -16,6 +16,15 @@ extension Outbox {
       await attempt(entry, epoch: epoch, layer)
       group.cancelAll()
     }
+  }
+
+  /// Frees an entry for the program's decisions, which may wait for that.
+  private func attemptIsOver(_ id: UUID) {
+    let isDecided = withState { state in
+      state.queue.end(id)
+      return state.queue.entries[id]?.isDecidable == true
+    }
+    if isDecided { changed() }
   }
 
   /// Leases an entry, and returns it as it is stored; `nil` if it cannot be sent now.

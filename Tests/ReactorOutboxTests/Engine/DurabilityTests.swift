@@ -109,6 +109,25 @@ struct DurabilityTests {
     try await last.end()
   }
 
+  @Test func `what was refused is sent again by whoever has just learnt that, though its lease is not given back`()
+    async throws
+  {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    writer.transport.answer("/v1/b", with: refused, accepted)
+    store.releases.close()
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    await #expect(throws: ReactorError.self) { try await submission.answer() }
+    try await store.releases.waitForArrival()
+    async let isRetried = writer.outbox.retry(submission.id)
+    for _ in 0..<20 { await Task.yield() }
+    store.releases.open()
+    #expect(await isRetried)
+    await writer.wait()
+    #expect(writer.sent.count == 2)
+    try await writer.end()
+  }
+
   @Test func `submit throws when it cannot be saved, and shows nothing`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)

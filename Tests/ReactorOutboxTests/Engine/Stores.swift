@@ -9,6 +9,8 @@ import Synchronization
 final class MemoryStore: OutboxStorage {
   private let store: MemoryOutboxStorage
   let failure = Atomic<Bool>(false)
+  /// The point at which a lease waits before it is given back.
+  let releases = Gate(isOpen: true)
 
   init(_ store: MemoryOutboxStorage = MemoryOutboxStorage()) { self.store = store }
 
@@ -33,6 +35,7 @@ final class MemoryStore: OutboxStorage {
 
   func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
     try check()
+    try await releases.wait()
     try await store.release(id, in: scope, by: process)
   }
 
