@@ -34,6 +34,7 @@ extension Outbox {
         // No lane begins another entry for it.
         self?.withState { $0.drains[drain] = nil }
         isOver.settle(())
+        self?.endTimerIfUnneeded()
         self?.changed()
       })
     await withTaskCancellationHandler {
@@ -50,6 +51,7 @@ extension Outbox {
     }
     withState { $0.drains[drain] = nil }
     deadline.cancel()
+    endTimerIfUnneeded()
   }
 
   /// Waits for the next change.

@@ -108,7 +108,7 @@ extension Outbox {
   ) {
     let task = TaskHandle(priority: nil)
     let (isSet, old) = withState { state -> (Bool, TaskHandle?) in
-      guard state.timer.map({ date < $0.date }) ?? true else { return (false, nil) }
+      guard state.needsTimer, state.timer.map({ date < $0.date }) ?? true else { return (false, nil) }
       defer { state.timer = (date, task) }
       return (true, state.timer?.task)
     }
@@ -121,6 +121,16 @@ extension Outbox {
         withState { if $0.timer?.task === task { $0.timer = nil } }
         body(self)
       })
+  }
+
+  /// Cancels the timer, unless something is still to be done by it.
+  func endTimerIfUnneeded() {
+    let task = withState { state -> TaskHandle? in
+      guard !state.needsTimer else { return nil }
+      defer { state.timer = nil }
+      return state.timer?.task
+    }
+    task?.cancel()
   }
 
   /// Follows connectivity while something waits for it.

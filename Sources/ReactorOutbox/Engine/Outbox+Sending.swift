@@ -240,6 +240,7 @@ extension Outbox {
       return state.items.values.compactMap(\.sending)
     }
     for task in tasks { task.cancel() }
+    endTimerIfUnneeded()
     // A drain waits for nothing more.
     changed()
     while true {

@@ -87,6 +87,14 @@ struct OutboxState: Sendable {
       }
   }
 
+  /// A Boolean value that indicates whether a wait may end with something to do: a lane to send, or
+  /// the store to read again.
+  var needsTimer: Bool {
+    guard !isStopped else { return false }
+    if case .failed = reading { return true }
+    return sendsByItself || !drains.isEmpty
+  }
+
   var isReady: Bool {
     switch reading {
     case .read, .failed: true
