@@ -63,11 +63,12 @@
     /// - Returns: The numbers of the entries that were added or moved.
     func apply(_ changes: [OutboxChange], isRepeated: Bool) throws -> [UInt64] {
       var numbers: [UInt64] = []
+      /// At least as many entries as there are.
       var count: Int?
       for change in changes {
         switch change {
         case .add(let entry):
-          let before = try count ?? self.count()
+          let before = try count ?? self.count(adding: changes.count)
           numbers.append(try add(entry, before, isRepeated: isRepeated))
           count = before + 1
         case .update(let entry): try update(entry)
@@ -86,8 +87,18 @@
       return numbers
     }
 
-    private func count() throws -> Int {
-      try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox_entry WHERE scope = ?", arguments: [scope]) ?? 0
+    /// Returns the count of entries, or a greater number if that leaves room for `new` more. The
+    /// count is a walk over all of them; the distance between the first and the last number is not.
+    private func count(adding new: Int) throws -> Int {
+      let span = try Int.fetchOne(
+        db.cachedStatement(
+          sql: """
+            SELECT (SELECT max(number) FROM outbox_entry WHERE scope = ?) + 1
+              - (SELECT min(number) FROM outbox_entry WHERE scope = ?)
+            """), arguments: [scope, scope])
+      guard let span else { return 0 }
+      guard span > OutboxContents.entryLimit - new else { return span }
+      return try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox_entry WHERE scope = ?", arguments: [scope]) ?? 0
     }
 
     private func add(_ entry: StoredEntry, _ count: Int, isRepeated: Bool) throws -> UInt64 {
@@ -115,7 +126,7 @@
     private func move(_ entry: StoredEntry) throws -> UInt64 {
       try entry.checkSize()
       let lease = try Row.fetchOne(
-        db, sql: "SELECT process, until FROM outbox_entry WHERE scope = ? AND id = ?",
+        db.cachedStatement(sql: "SELECT process, until FROM outbox_entry WHERE scope = ? AND id = ?"),
         arguments: [scope, entry.id.bytes])
       guard let lease else { throw OutboxStorageError.unknownEntry(entry.id) }
       try run("DELETE FROM outbox_entry WHERE scope = ? AND id = ?", [scope, entry.id.bytes])
@@ -135,7 +146,8 @@
 
     private func number(of id: UUID) throws -> Int64? {
       try Int64.fetchOne(
-        db, sql: "SELECT number FROM outbox_entry WHERE scope = ? AND id = ?", arguments: [scope, id.bytes])
+        db.cachedStatement(sql: "SELECT number FROM outbox_entry WHERE scope = ? AND id = ?"),
+        arguments: [scope, id.bytes])
     }
 
     /// Leases an entry, unless another process holds a lease.
@@ -157,7 +169,8 @@
 
     private func entry(_ id: UUID) throws -> StoredEntry? {
       try Row.fetchOne(
-        db, sql: "SELECT \(Self.columns) FROM outbox_entry WHERE scope = ? AND id = ?", arguments: [scope, id.bytes]
+        db.cachedStatement(sql: "SELECT \(Self.columns) FROM outbox_entry WHERE scope = ? AND id = ?"),
+        arguments: [scope, id.bytes]
       ).flatMap(Self.entry)
     }
 

@@ -65,6 +65,8 @@ extension Outbox: LayerAttachment {
     let types = mutationTypes
     let now = layer.configuration.now()
     var old: [OutboxChange] = []
+    // Many entries draft over few resources, and making a key is a large part of reading an entry.
+    var keys: [Resource: RecordKey] = [:]
     for stored in contents.entries
     where !ended.contains(stored.id) && withState({ $0.queue.entries[stored.id] == nil }) {
       switch Restored(stored, types, contents.identities) {
@@ -73,7 +75,7 @@ extension Outbox: LayerAttachment {
         if isNew { emit(unreadable.entry, .unreadable(unreadable.reason), layer) }
       case .readable(let entry, let box):
         guard entry.isOver(at: now) else {
-          restore(entry, box, contents, layer)
+          restore(entry, box, contents, &keys, layer)
           continue
         }
         old.append(.remove(entry.id))
@@ -87,7 +89,10 @@ extension Outbox: LayerAttachment {
     Dictionary(configuration.mutations.map { ($0.name, $0) }) { first, _ in first }
   }
 
-  private func restore(_ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ layer: LayerContext) {
+  private func restore(
+    _ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ keys: inout [Resource: RecordKey],
+    _ layer: LayerContext
+  ) {
     // This process has submitted it meanwhile, or had read it before.
     guard withState({ $0.queue.entries[entry.id] == nil && !$0.submitting.contains(entry.id) }) else { return }
     var entry = entry
@@ -96,7 +101,14 @@ extension Outbox: LayerAttachment {
     if lease == nil { entry.abandon() }
     var item = OutboxState.Item(mutation: box)
     if entry.isInLane || entry.state == .accepted {
-      do { item.drafts = try box.drafts.made(of: entry.id, key: layer.key) } catch { item.drafts = [] }
+      do {
+        item.drafts = try box.drafts.made(of: entry.id) { resource throws(ReactorError) in
+          if let key = keys[resource] { return key }
+          let key = try layer.key(resource)
+          keys[resource] = key
+          return key
+        }
+      } catch { item.drafts = [] }
     }
     layer.show(item.drafts, at: layer.reserveDraftPlaces(item.drafts.count, isRestored: true))
     if entry.state == .accepted { layer.accept(item.drafts) }
