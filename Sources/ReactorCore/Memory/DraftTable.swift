@@ -18,6 +18,7 @@ package final class Draft: Sendable {
   private struct State {
     var order: UInt64 = 0
     var accepted: Generation?
+    var isListed = false
   }
 
   /// Creates a draft of a value that may be absent.
@@ -39,7 +40,17 @@ package final class Draft: Sendable {
   /// later has the change.
   var acceptedUnder: Generation? { state.withLock(\.accepted) }
 
-  fileprivate func add(at order: UInt64) { state.withLock { $0.order = order } }
+  /// A Boolean value that indicates whether the draft is in a table. A key may have thousands of
+  /// drafts, too many to look for one among them at each acceptance.
+  fileprivate var isListed: Bool { state.withLock(\.isListed) }
+
+  fileprivate func add(at order: UInt64) {
+    state.withLock { state in
+      state.order = order
+      state.isListed = true
+    }
+  }
+  fileprivate func remove() { state.withLock { $0.isListed = false } }
   fileprivate func accept(under number: Generation) { state.withLock { $0.accepted = number } }
 }
 
@@ -105,8 +116,7 @@ final class DraftTable: Sendable {
       let forgotten = state.accepted.prefix { $0.until <= now }.map(\.draft)
       state.accepted.removeFirst(forgotten.count)
       for draft in forgotten { Self.remove(draft, from: &state) }
-      // The oldest pending draft is usually the one, near the beginning.
-      let isHere = state.drafts[draft.key]?.contains { $0 === draft } == true
+      let isHere = draft.isListed
       if isHere {
         draft.accept(under: number)
         state.accepted.append((draft, now + Self.keepsAccepted))
@@ -148,6 +158,7 @@ final class DraftTable: Sendable {
 
   func removeAll() {
     let old = state.withLock { state in
+      for draft in state.drafts.values.joined() { draft.remove() }
       defer {
         state.drafts = [:]
         state.accepted = []
@@ -159,7 +170,8 @@ final class DraftTable: Sendable {
   }
 
   private static func remove(_ draft: Draft, from state: inout State) {
-    guard let index = state.drafts[draft.key]?.firstIndex(where: { $0 === draft }) else { return }
+    guard draft.isListed, let index = state.drafts[draft.key]?.firstIndex(where: { $0 === draft }) else { return }
+    draft.remove()
     state.drafts[draft.key]?.remove(at: index)
     if state.drafts[draft.key]?.isEmpty == true { state.drafts[draft.key] = nil }
   }

@@ -142,11 +142,11 @@ final class KeyDrafts {
   }
 
   private func drop(before number: Generation) -> Bool {
-    let kept = accepted.filter { $0.acceptedUnder ?? .max > number }
-    guard kept.count < accepted.count else { return false }
-    // In the order of their acceptance, so those to drop come first.
-    dropped += accepted.prefix(accepted.count - kept.count).map { $0 as any Sendable }
-    accepted = kept
+    // In the order of their acceptance, so those to drop come first. There may be thousands.
+    let old = accepted.prefix { $0.acceptedUnder ?? .max <= number }
+    guard !old.isEmpty else { return false }
+    dropped += old.map { $0 as any Sendable }
+    accepted.removeFirst(old.count)
     return true
   }
 
