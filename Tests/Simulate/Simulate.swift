@@ -4,7 +4,8 @@ import TestSupport
 
 /// The long run of the simulation: `make simulate SEEDS=1000000`. Every world, each seed once, on all processors.
 ///
-/// `Simulate log <world> <seed>` prints what happens in one.
+/// `Simulate log <world> <seed>` prints what happens in one. `Simulate survey <world> <count>` goes on after a failure, and prints the
+/// first line of each.
 @main enum Simulate {
   static func main() async {
     let arguments = CommandLine.arguments.dropFirst()
@@ -12,6 +13,11 @@ import TestSupport
       let seed = arguments.last.flatMap(UInt64.init)
     {
       return print(await Simulation.log(seed: seed, world.body).joined(separator: "\n"))
+    }
+    if arguments.first == "survey", let world = arguments.dropFirst().first.flatMap(World.init),
+      let count = arguments.last.flatMap(Int.init)
+    {
+      return await survey(world, Simulation.seeds(count))
     }
     let count = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 10_000
     let seeds = Simulation.seeds(count)
@@ -28,6 +34,20 @@ import TestSupport
     print("\(bar.rate) seeds a second")
     for failure in failures { print(failure) }
     exit(failures.isEmpty ? 0 : 1)
+  }
+
+  private static func survey(_ world: World, _ seeds: [UInt64]) async {
+    let workers = ProcessInfo.processInfo.activeProcessorCount
+    await withTaskGroup(of: Void.self) { group in
+      for worker in 0..<workers {
+        group.addTask {
+          for index in stride(from: worker, to: seeds.count, by: workers) {
+            let report = await Simulation.explore(seeds: [seeds[index]], world.body)
+            if let line = report.failure?.split(separator: "\n").first { print(line) }
+          }
+        }
+      }
+    }
   }
 
   private static func explore(_ world: World, _ seeds: [UInt64], _ bar: ProgressBar) async -> [Simulation.Report] {

@@ -11,7 +11,7 @@ public struct SeededDraws: Sendable {
 
   /// Returns choices with a sequence of their own, so that one part of a program does not shift
   /// those of another.
-  func split() -> SeededDraws { SeededDraws(seed: generator.next()) }
+  package func split() -> SeededDraws { SeededDraws(seed: generator.next()) }
 
   /// Returns a number from zero up to, but not including, `bound`.
   ///

@@ -1,5 +1,6 @@
 import Foundation
 public import ReactorCore
+import ReactorOutbox
 import Synchronization
 
 /// A disk that takes time, fails, and outlives the processes that use it.
@@ -10,9 +11,10 @@ public final class SimulatedDisk: Sendable {
   public struct Failed: Error, Hashable {}
 
   private let platter = MemoryPersistence()
-  private let draws: SeededDraws
+  let outboxPlatter = MemoryOutboxStorage()
+  let draws: SeededDraws
   private let clock: TestClock
-  private let faults: Mutex<SimulatedFaults>
+  let faults: Mutex<SimulatedFaults>
   /// The number of the process that uses the disk. Each crash begins another.
   private let process = Atomic(0)
 
@@ -23,7 +25,10 @@ public final class SimulatedDisk: Sendable {
   }
 
   /// Returns a view of the disk for one process, until that process crashes.
-  public func open() -> some Persistence { Handle(disk: self, process: process.load(ordering: .relaxed)) }
+  public func open() -> some Persistence { open(in: nil) }
+
+  /// Returns a view of the disk for a process that may also crash by itself.
+  package func open(in process: SimulatedProcess?) -> some Persistence { Handle(disk: self, tenant: tenant(process)) }
 
   /// Crashes every process that has opened the disk. All its calls, in flight and later, throw
   /// ``FaultyPersistence/Crashed``.
@@ -40,9 +45,23 @@ public final class SimulatedDisk: Sendable {
 
   func setFaults(_ new: SimulatedFaults) { faults.withLock { $0 = new } }
 
+  /// A process that has opened the disk.
+  struct Tenant: Sendable {
+    fileprivate let number: Int
+    fileprivate let process: SimulatedProcess?
+  }
+
+  func tenant(_ process: SimulatedProcess?) -> Tenant {
+    Tenant(number: self.process.load(ordering: .relaxed), process: process)
+  }
+
+  func hasCrashed(_ tenant: Tenant) -> Bool {
+    process.load(ordering: .relaxed) != tenant.number || tenant.process?.hasCrashed == true
+  }
+
   private struct Handle: Persistence {
     let disk: SimulatedDisk
-    let process: Int
+    let tenant: Tenant
 
     func load(_ key: RecordKey) async throws -> Record? {
       try await read { try await disk.platter.load(key) }
@@ -67,7 +86,7 @@ public final class SimulatedDisk: Sendable {
     /// A constant, so that a seed gives the same run each time.
     func secretKey() -> SecretKey? { SecretKey(bytes: repeatElement(0, count: SecretKey.byteCount)) }
 
-    private var hasCrashed: Bool { disk.process.load(ordering: .relaxed) != process }
+    private var hasCrashed: Bool { disk.hasCrashed(tenant) }
 
     private func read<Value>(_ body: () async throws -> Value) async throws -> Value {
       try await disk.takeTime()
@@ -98,7 +117,7 @@ public final class SimulatedDisk: Sendable {
     if latency > .zero { try await clock.sleep(for: draws.duration(upTo: latency)) }
   }
 
-  private func takeTimeWhatever() async {
+  func takeTimeWhatever() async {
     let deadline = clock.now.advanced(by: draws.duration(upTo: faults.withLock(\.diskLatency)))
     await clock.sleepIgnoringCancellation(until: deadline)
   }

@@ -10,12 +10,18 @@ public enum World: String, CaseIterable, Sendable {
   case crash
   /// What was accepted stays, what was refused goes, and a base never has a draft in it.
   case writers
+  /// What was submitted is carried out as often as was said, in the order of its lane, whoever crashes.
+  case outbox
+
+  /// The worlds that hold. The world of outboxes is run by its name, until it does.
+  public static let allCases: [World] = [.households, .crash, .writers]
 
   public var body: @Sendable (SimulatedWorld) async throws -> Void {
     switch self {
     case .households: Self.householdsBody
     case .crash: Self.crashBody
     case .writers: Self.writersBody
+    case .outbox: Self.outboxBody
     }
   }
 
@@ -79,6 +85,13 @@ public enum World: String, CaseIterable, Sendable {
       group.cancelAll()
     }
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
+  }
+
+  private static let outboxBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
+    let town = Town(world)
+    await world.users(4, steps: 1...12) { try await town.step($0) }
+    try await town.recover()
+    try await town.judgeEnd()
   }
 
   private static let crashBody: @Sendable (SimulatedWorld) async throws -> Void = { world in

@@ -1,0 +1,62 @@
+import Foundation
+import ReactorCore
+import ReactorOutbox
+
+/// Cards, as the server has them at one version: those of a board, or the one of a card's own page. No draft changes the version.
+struct Board: Codable, Sendable, Hashable {
+  var version: Int
+  var cards: [Card]
+}
+
+struct Card: Codable, Sendable, Hashable {
+  var id: Int
+  var title: String
+  var isDone: Bool
+}
+
+/// What a user wants of a board. All mutations have one, so that the reference knows their drafts.
+struct Errand: Codable, Sendable, Hashable {
+  enum Kind: String, Codable, Sendable { case add, rename, check, remove, leak }
+
+  /// By which the server and the reference know it, whatever becomes of its ids.
+  var mark: Int
+  var owner: String
+  var kind: Kind
+  var board: String
+  var card: TemporaryID
+  var title = ""
+  var isDone = false
+  var isConditional = false
+  var lane: String
+
+  /// The path of the card's own page.
+  var page: String { "\(board)/\(card.int)" }
+
+  /// The paths over whose values it lays a draft.
+  var paths: [String] { kind == .leak ? [] : [board, page] }
+
+  /// Returns what its draft makes of the value of a path.
+  func drawn(over value: Board?, at path: String) -> Board? {
+    guard var value else { return kind == .add && path == page ? Board(version: 0, cards: [made]) : nil }
+    let index = value.cards.firstIndex { $0.id == card.int }
+    switch kind {
+    case .add: if index == nil { value.cards.append(made) }
+    case .rename: if let index { value.cards[index].title = title }
+    case .check: if let index { value.cards[index].isDone = isDone }
+    case .remove:
+      guard path == board else { return nil }
+      value.cards.removeAll { $0.id == card.int }
+    case .leak: break
+    }
+    return value
+  }
+
+  private var made: Card { Card(id: card.int, title: title, isDone: false) }
+
+  /// The server refuses some until it has changed its mind.
+  var isRefused: Bool { mark % 7 == 0 }
+}
+
+extension Errand: CustomStringConvertible {
+  var description: String { "\(kind) \(mark) of \(board)/\(card.isTemporary ? "\(card.string.prefix(8))" : card.string)" }
+}

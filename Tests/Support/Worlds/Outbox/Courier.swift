@@ -1,0 +1,132 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import Synchronization
+
+/// The credential of a process's user, and its number.
+struct OfficeStamp: TransportMiddleware {
+  let owner: String
+  let office: Int
+
+  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+    var request = request
+    request.headerFields[.authorization] = BoardServer.secret + owner
+    request.headerFields[.office] = "\(office)"
+    return try await next(request, body)
+  }
+}
+
+/// The way from one process to the network. It sees that each request may be sent as it is.
+final class Courier: Transport {
+  let book: OfficeBook
+  let office: Int
+  let process: SimulatedProcess
+  private let draws: SeededDraws
+  private let writes = Mutex<[String: Int]>([:])
+
+  init(_ book: OfficeBook, _ office: Int, _ process: SimulatedProcess, _ draws: SeededDraws) {
+    self.book = book
+    self.office = office
+    self.process = process
+    self.draws = draws
+  }
+
+  private var world: SimulatedWorld { book.world }
+
+  func send(
+    _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws -> (HTTPResponse, Data) {
+    guard !process.hasCrashed else { throw TransportError.notConnected("the process has crashed") }
+    let path = request.path ?? ""
+    guard request.method != .get else {
+      let count = writes.withLock { $0[path] ?? 0 }
+      world.check(count == 0 || Task.isCancelled, "office \(office) reads \(path) while it sends a write of it")
+      return try await world.network.send(request, body: body, progress: progress)
+    }
+    if !Task.isCancelled { await book.judgeSending(request, body, in: office) }
+    let paths = [path, path.split(separator: "/").first.map { "/\($0)" } ?? path]
+    change(paths, by: 1)
+    defer { change(paths, by: -1) }
+    if world.network.isDown, draws.chance(0.5) { throw TransportError.notConnected("there is no network") }
+    do {
+      return try await world.network.send(request, body: body, progress: progress)
+    } catch is CancellationError {
+      arriveLater(request, body)
+      throw CancellationError()
+    }
+  }
+
+  private func change(_ paths: [String], by difference: Int) {
+    writes.withLock { writes in
+      for path in Set(paths) { writes[path, default: 0] += difference }
+    }
+  }
+
+  /// A request that was given up may be on its way. Where it has a key, the server may get it at any time.
+  private func arriveLater(_ request: HTTPRequest, _ body: Data?) {
+    guard request.headerFields[.idempotencyKeyField] != nil, draws.chance(0.3) else { return }
+    let (server, clock, wait) = (book.server, world.clock, draws.duration(upTo: .seconds(5)))
+    _ = spawnApart(on: world.configuration.taskExecutor) {
+      try? await clock.sleep(for: wait)
+      _ = server.answer(request, body)
+    }
+  }
+}
+
+extension OfficeBook {
+  /// Sees that a write is saved as it is sent, that its turn has come, and that nobody has taken it back.
+  func judgeSending(_ request: HTTPRequest, _ body: Data?, in office: Int) async {
+    let mark = request.headerFields[.mark].flatMap(Int.init) ?? 0
+    guard let record = record(of: mark), let view = view(office) else {
+      return world.check(false, "office \(office) sends \(request.path ?? ""), which nobody has submitted")
+    }
+    let errand = record.errand
+    let who = "office \(office) sends \(errand)"
+    world.check(errand.owner == view.owner, "\(who) of \(errand.owner) with the credential of \(view.owner)")
+    world.check(errand.kind != .leak, "\(who), a secret")
+    world.check(!record.wasWithdrawn && !record.wasDiscarded, "\(who), which was taken back")
+    guard !record.mayBeGone else { return }
+    world.check(!view.isPaused || view.prepared.contains(record.id), "\(who) during a pause")
+    changeView(office) { $0.prepared.remove(record.id) }
+    let contents = await world.disk.outboxContents(of: Scope(errand.owner))
+    note(contents)
+    guard let stored = contents.entries.first(where: { $0.id == record.id }), let entry = try? OutboxEntry(decoding: stored)
+    else { return world.check(false, "\(who), which is not in the store") }
+    judge(request, body, entry, who)
+    let lease = contents.leases[entry.id]
+    let isLeased = lease.map { $0.process == view.process && $0.until > world.clock.wallClock() } ?? false
+    world.check(isLeased || traits.setsClock, "\(who) without a lease: \(String(describing: lease))")
+    for other in contents.entries where other.number < stored.number && other.lane == stored.lane {
+      guard let earlier = try? OutboxEntry(decoding: other), earlier.hasPlace else { continue }
+      switch view.phases[earlier.id] {
+      case .pending, .submitting:
+        world.check(false, "\(who) before \(name(earlier.id)), which is earlier in the lane \(entry.lane), and \(earlier.state)")
+      case .accepted, .gone, nil: break
+      }
+    }
+  }
+
+  private func judge(_ request: HTTPRequest, _ body: Data?, _ entry: OutboxEntry, _ who: String) {
+    world.check(entry.state == .sending, "\(who), which is saved as \(entry.state)")
+    let key = request.headerFields[.idempotencyKeyField]
+    world.check(entry.request?.isKeyed != true || key == entry.idempotencyKey, "\(who) under another key than the saved one")
+    let saved = entry.request.map { "\($0.method) \($0.url) \(String(decoding: $0.body ?? Data(), as: UTF8.self))" } ?? "nothing"
+    let sent = "\(request.method) \(request.absoluteURLText) \(String(decoding: body ?? Data(), as: UTF8.self))"
+    world.check(saved == sent, "\(who): \(sent), and saved is \(saved)")
+    guard let key else { return }
+    let text = "\(sent) \(request.headerFields[.ifMatch] ?? "")"
+    let first = payload(under: key, orNote: text)
+    world.check(first == text, "\(who): two payloads under one key: \(first), \(text)")
+  }
+
+  /// Notes the places of the entries in the store.
+  func note(_ contents: OutboxContents) {
+    for entry in contents.entries { change(entry.id) { $0.number = entry.number } }
+  }
+}
+
+extension HTTPRequest {
+  fileprivate var absoluteURLText: String { "\(scheme ?? "")://\(authority ?? "")\(path ?? "")" }
+}

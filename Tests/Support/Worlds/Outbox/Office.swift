@@ -1,0 +1,179 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import Synchronization
+
+/// One process that uses the library: a layer with an outbox on the world's disk, and those who watch.
+final class Office: Sendable {
+  let number: Int
+  let owner: String
+  let traits: OutboxTraits
+  let book: OfficeBook
+  let process = SimulatedProcess()
+  let layer: ModelLayer
+  let boards: Reactor<Board>
+  let latest = Shared<[String: LoadState<Board>]>([:])
+  /// Opens when the process ends, by a crash or not.
+  private let ended = Gate()
+  private let identities: IdentitySource
+  private let watchers = Mutex<[Task<Void, Never>]>([])
+
+  var world: SimulatedWorld { book.world }
+
+  init(_ number: Int, of owner: String, _ traits: OutboxTraits, _ book: OfficeBook, knowsAll: Bool, _ draws: SeededDraws) {
+    self.number = number
+    self.owner = owner
+    self.traits = traits
+    self.book = book
+    let world = book.world
+    world.note("office \(number) of \(owner) begins")
+    book.begin(number, owner)
+    identities = IdentitySource(book, number, draws)
+    let storage = NotedStorage(base: world.disk.openOutbox(in: process), book: book, office: number, knowsAll: knowsAll)
+    var outbox = OutboxConfiguration(storage: storage, mutations: knowsAll ? Self.types + [RenameCard.self] : Self.types)
+    outbox.idempotencyWindow = traits.window
+    outbox.retry.attempts = traits.attempts
+    outbox.retry.seed = world.seed
+    outbox.maximumAge = traits.maximumAge
+    outbox.concurrentLanes = traits.lanes
+    outbox.makeID = { [identities] in identities.next() }
+    var configuration = world.configuration
+    configuration.keepUnusedFor = traits.evicts ? .seconds(2) : .never
+    let backend = Backend(
+      baseURL: Self.url, transport: Courier(book, number, process, draws.split()),
+      middlewares: [OfficeStamp(owner: owner, office: number)], reachability: world.reachability)
+    layer = ModelLayer(
+      backend: backend, persistence: world.disk.open(in: process), scope: Scope(owner), configuration: configuration,
+      outbox: outbox)
+    boards = layer.reactor()
+    listen()
+  }
+
+  /// Those that each release knows.
+  private static let types: [any Mutation.Type] = [
+    AddCard.self, RemoveCard.self, CheckCard.self, CheckCardAsking.self, CheckCardOnce.self, LeakSecret.self,
+  ]
+
+  private static let url = URL(string: "https://api.example.com") ?? URL(filePath: "/")
+
+  /// Until the process ends, and until the outbox has been released.
+  private func listen() {
+    book.keep(
+      layer.observeEvents { [weak layer, process, book, number] event in
+        guard !process.hasCrashed else { return }
+        let text = "\(event)"
+        book.world.check(!text.contains(BoardServer.secret), "a secret is in an event: \(text)")
+        guard case .outbox(let id, let step) = event.kind else { return }
+        book.heard(id, step, in: number) { layer?.outbox.identity(of: $0)?.number }
+      })
+  }
+
+  /// Begins: those who watch, and the reference, which knows what the store has.
+  func begin() {
+    let watched = traits.evicts ? ["/a"] : BoardServer.paths
+    let tasks =
+      watched.map { path in spawnApart(on: world.configuration.taskExecutor) { await self.watch(path) } }
+    watchers.withLock { $0 += tasks }
+  }
+
+  /// Ends the process: with a crash, whatever is under way is lost.
+  func end(crashes: Bool) {
+    world.note("office \(number) \(crashes ? "crashes" : "ends")")
+    if crashes { process.crash() }
+    ended.open()
+    for task in watchers.withLock({ $0 }) { task.cancel() }
+  }
+
+  var hasEnded: Bool { ended.isOpen }
+
+  /// Runs `body` until it is done, or until the process ends: then whatever comes of it counts no more.
+  ///
+  /// - Returns: `nil` if the process has ended.
+  func run<Value: Sendable>(_ body: @escaping @Sendable (Office) async throws -> Value) async throws -> Value? {
+    guard !hasEnded else { return nil }
+    return try await withThrowingTaskGroup(of: Value?.self) { group in
+      group.addTask {
+        do { return try await body(self) } catch {
+          if self.hasEnded { return nil }
+          throw error
+        }
+      }
+      group.addTask { [ended] in
+        try? await ended.wait()
+        return nil
+      }
+      defer { group.cancelAll() }
+      let first = try await group.next() ?? nil
+      return hasEnded ? nil : first
+    }
+  }
+
+  /// The ids of the next submission are those of `errand`.
+  func submitting<Value>(_ errand: Errand, _ body: () async throws -> Value) async rethrows -> Value {
+    identities.expect(errand)
+    return try await body()
+  }
+}
+
+extension Office {
+  /// Judges what is shown at this very moment.
+  func judgeNow(_ who: String) {
+    guard !hasEnded else { return }
+    for path in BoardServer.paths {
+      book.judge(boards.cached(Resource(path)), drafts: nil, at: path, in: number, before: nil, "\(who), office \(number)")
+    }
+  }
+
+  /// Watches as long as the task lives.
+  func watch(_ path: String, isLasting: Bool = true) async {
+    let who = "a watcher in office \(number)"
+    var before = book.view(number)
+    for await state in boards.states(for: Resource(path)) {
+      guard !hasEnded else { return }
+      if isLasting { latest.change { $0[path] = state } }
+      world.note("\(who) of \(path): \(state.value.map { "\($0.version) \($0.cards.map(\.text))" } ?? "nothing") \(state.drafts.map { "\(book.record($0)?.errand.mark ?? 0)" }) drafts")
+      book.judge(state.value, drafts: state.value == nil ? nil : state.drafts, at: path, in: number, before: before, who)
+      before = book.view(number)
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate var number: Int? { if case .integer(let number) = self { Int(number) } else { nil } }
+}
+
+/// The identities of one process: seeded, and told to the reference as they are given to a submission.
+final class IdentitySource: Sendable {
+  private let book: OfficeBook
+  private let office: Int
+  private let draws: SeededDraws
+  private let state = Mutex<(isFirst: Bool, errand: Errand?)>((true, nil))
+
+  init(_ book: OfficeBook, _ office: Int, _ draws: SeededDraws) {
+    self.book = book
+    self.office = office
+    self.draws = draws
+  }
+
+  func expect(_ errand: Errand) { state.withLock { $0.errand = errand } }
+
+  func next() -> UUID {
+    let id = UUID.drawn(from: draws)
+    let (isFirst, errand) = state.withLock { state in
+      defer { state = (false, nil) }
+      return state
+    }
+    if isFirst { book.changeView(office) { $0.process = id } }
+    if let errand { book.submitted(errand, as: id, in: office) }
+    return id
+  }
+}
+
+extension UUID {
+  static func drawn(from draws: SeededDraws) -> UUID {
+    let bytes = (0..<16).map { _ in UInt8(draws.number(below: 256)) }
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+}

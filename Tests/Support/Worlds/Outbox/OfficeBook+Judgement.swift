@@ -1,0 +1,175 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+
+/// What a process shows, held against the drafts of its entries, one after the other, over what the server has said.
+extension OfficeBook {
+  /// Judges a value with the entries whose drafts it shows.
+  ///
+  /// - Parameters:
+  ///   - drafts: those that the value is said to show; `nil` for a value that was read at this very moment.
+  ///   - before: what was so before the value was made.
+  func judge(_ shown: Board?, drafts: [UUID]?, at path: String, in office: Int, before: View?, _ who: String) {
+    guard let view = view(office), view.isReady, view.removals == 0 else { return }
+    if let before { guard before.isReady, before.removalsBegun == view.removalsBegun else { return } }
+    let pending = view.pending(at: path)
+    if let drafts { judge(drafts, pending, view, before ?? view, path, who) }
+    guard let shown else { return }
+    var base: Base?
+    if shown.version != 0 {
+      base = self.base(shown.version, at: path)
+      guard base != nil else { return world.check(false, "\(who): the server never had \(shown)") }
+    }
+    let order = drafts ?? pending
+    let accepted = view.accepted.compactMap { id -> Accepted? in
+      guard case .accepted(let errand?, let time) = view.phases[id], errand.paths.contains(path), !order.contains(id) else { return nil }
+      let isUncertain = view.uncertain.contains(id)
+      let version = isUncertain ? 0 : self.server.applications(of: errand.mark).first?.version ?? 0
+      return Accepted(id: id, errand: errand, time: time, version: version, isUncertain: isUncertain)
+    }
+    // The ids that the process has learned since the value was made may be in it or not.
+    let least = drafts == nil ? view.identities.count : before?.identities.count ?? 0
+    var expected: [String] = []
+    for count in least...view.identities.count {
+      let errands = order.compactMap { view.errand($0, upTo: count) }
+      guard errands.count == order.count else { return world.check(false, "\(who): nobody knows one of the drafts") }
+      switch match(shown, base, accepted, errands, view, path) {
+      case .success(let dropped):
+        guard shown.version > 0 else { return }
+        return changeView(office) { view in
+          guard shown.version >= view.dropped[path]?.version ?? 0 else { return }
+          view.dropped[path] = (shown.version, (view.dropped[path]?.ids ?? []).union(dropped))
+        }
+      case .failure(let text): expected.append(text.description)
+      }
+    }
+    world.check(false, "\(who): \(path) shows \(shown.cards.map(\.text)) over version \(shown.version), not \(expected[0])")
+  }
+
+  private struct Mismatch: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  private struct Accepted {
+    var id: UUID
+    var errand: Errand
+    var time: Duration
+    /// The server's version that first had it.
+    var version: Int
+    var isUncertain: Bool
+  }
+
+  /// A value without drafts.
+  private struct Base {
+    var board: Board
+    /// No accepted draft from before is shown over it.
+    var since: Duration
+    /// Each accepted draft from this version or time on is.
+    var isMissing: (Accepted) -> Bool
+  }
+
+  private func base(_ version: Int, at path: String) -> Base? {
+    if version < 0 {
+      guard let saved = saved(version, at: path) else { return nil }
+      let ended = saved.ended ?? .never
+      return Base(board: saved.board, since: saved.begun) { $0.time > ended }
+    }
+    guard let known = server.version(version, of: path) else { return nil }
+    return Base(board: known.board, since: known.since) { $0.version > version }
+  }
+
+  /// The accepted drafts that are still shown are the last of them, as many as it may be.
+  ///
+  /// - Returns: those that are not shown.
+  private func match(
+    _ shown: Board, _ base: Base?, _ accepted: [Accepted], _ pending: [Errand], _ view: View, _ path: String
+  ) -> Result<[UUID], Mismatch> {
+    let first = base.flatMap { base in accepted.firstIndex(where: base.isMissing) } ?? accepted.count
+    let least = base == nil ? 0 : accepted.count - first
+    var most = base.map { base in accepted.count { $0.time >= base.since } } ?? accepted.count
+    if let dropped = view.dropped[path], shown.version >= dropped.version, shown.version > 0 {
+      most = min(most, accepted.count { !dropped.ids.contains($0.id) })
+    }
+    for count in (least...max(least, most)).reversed() {
+      for drafts in Self.choices(accepted.suffix(count)) {
+        let errands = drafts.map(\.errand) + pending
+        guard errands.reduce(base?.board, { $1.drawn(over: $0, at: path) }) == shown else { continue }
+        return .success(accepted.filter { draft in !drafts.contains { $0.id == draft.id } && !draft.isUncertain }.map(\.id))
+      }
+    }
+    let expected = (accepted.suffix(least).map(\.errand) + pending).reduce(base?.board) { $1.drawn(over: $0, at: path) }
+    return .failure(
+      Mismatch(
+        description:
+          "\(expected?.cards.map(\.text) ?? []) with \(least)...\(most) of the accepted \(accepted.map(\.errand)) and the pending \(pending)"))
+  }
+
+  /// Returns the drafts with and without each of the first uncertain ones.
+  private static func choices(_ accepted: ArraySlice<Accepted>) -> [[Accepted]] {
+    let uncertain = accepted.filter(\.isUncertain).prefix(4).map(\.id)
+    return (0..<(1 << uncertain.count)).map { choice in
+      accepted.filter { draft in uncertain.firstIndex(of: draft.id).map { choice & (1 << $0) == 0 } ?? true }
+    }
+  }
+
+  /// The drafts that a state names are those of the entries that have not ended, in the order of their submission.
+  private func judge(_ drafts: [UUID], _ pending: [UUID], _ view: View, _ before: View, _ path: String, _ who: String) {
+    for id in drafts {
+      switch before.phases[id] {
+      case .gone, .accepted:
+        // It was sent again meanwhile.
+        guard before.places[id] == view.places[id] else { continue }
+        world.check(false, "\(who): \(path) shows the draft of \(name(id)), which has ended")
+      case .submitting, .pending, nil: break
+      }
+    }
+    for id in pending where !drafts.contains(id) {
+      guard case .pending = before.phases[id], before.places[id] == view.places[id] else { continue }
+      world.check(false, "\(who): \(path) does not show the draft of \(name(id)), which is pending")
+    }
+    // Each is where it was, or where it was put since.
+    var last = 0
+    let isSorted = drafts.allSatisfy { id in
+      let place = [before.places[id], view.places[id]].compactMap(\.self).filter { $0 > last }.min()
+      last = place ?? last
+      return place != nil
+    }
+    world.check(isSorted, "\(who): \(path) shows drafts in another order than that of submission: \(drafts.map(name))")
+  }
+
+  func name(_ id: UUID) -> String { record(id).map { "\($0.errand)" } ?? "\(id)" }
+}
+
+extension OfficeBook.View {
+  /// Returns the id that the process knows for a temporary one.
+  func id(of card: TemporaryID, upTo count: Int = .max) -> Int? {
+    identities.prefix(count).first { $0.temporary == card }?.id
+  }
+
+  /// Returns an errand with the id that the process knows.
+  func resolved(_ errand: Errand, upTo count: Int = .max) -> Errand {
+    guard errand.card.isTemporary, errand.kind != .add, let id = id(of: errand.card, upTo: count) else { return errand }
+    var errand = errand
+    errand.card = .named("\(id)")
+    return errand
+  }
+
+  /// Returns the errand of an entry as its draft has it, with the first of the ids that the process has learned.
+  func errand(_ id: UUID, upTo count: Int = .max) -> Errand? { errands[id].map { resolved($0, upTo: count) } }
+
+  /// The entries whose drafts are shown, in the order of submission.
+  func pending(at path: String) -> [UUID] {
+    phases.compactMap { id, phase in
+      switch phase {
+      case .submitting, .pending: errand(id)?.paths.contains(path) == true ? id : nil
+      case .accepted, .gone: nil
+      }
+    }.sorted { places[$0] ?? 0 < places[$1] ?? 0 }
+  }
+}
+
+extension Card {
+  var text: String { "\(id)\(isDone ? "!" : "") \(title)" }
+}

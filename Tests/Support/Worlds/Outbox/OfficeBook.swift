@@ -1,0 +1,274 @@
+import Foundation
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import Synchronization
+
+/// The reference of the world: what was submitted, and what each process has said of it.
+final class OfficeBook: Sendable {
+  /// One entry, as everybody knows it.
+  struct Record: Sendable {
+    let id: UUID
+    let errand: Errand
+    /// `submit` has returned.
+    var isAcknowledged = false
+    /// A process has said so.
+    var wasAccepted = false
+    /// The place in the store that was seen last.
+    var number: UInt64 = 0
+    /// It was withdrawn or discarded, or everything was removed; or that is under way.
+    var mayBeGone = false
+    var wasWithdrawn = false
+    var wasDiscarded = false
+    var wasRemoved = false
+    /// The user has sent it again after its outcome was unresolved, so the server may have forgotten its key.
+    var wasSentInDoubt = false
+    /// The end that was said last.
+    var end: String?
+  }
+
+  /// An entry, as one process shows it.
+  enum Phase: Sendable {
+    /// Shown, and perhaps not saved yet.
+    case submitting
+    case pending
+    /// With the errand as its draft has it.
+    case accepted(Errand?, at: Duration)
+    case gone
+  }
+
+  /// What one process shows.
+  struct View: Sendable {
+    var owner: String
+    var process: UUID?
+    var phases: [UUID: Phase] = [:]
+    /// Those that were accepted, in order.
+    var accepted: [UUID] = []
+    /// The errands as they were when they were first shown.
+    var errands: [UUID: Errand] = [:]
+    /// The ids that the process has learned since, in order.
+    var identities: [(temporary: TemporaryID, id: Int)] = []
+    /// Of each path, the accepted drafts that a value had, and the version of that.
+    var dropped: [String: (version: Int, ids: Set<UUID>)] = [:]
+    /// The entries that another process has ended. Their drafts are shown for a while, or not.
+    var uncertain: Set<UUID> = []
+    /// The entries that were about to be sent before a pause.
+    var prepared: Set<UUID> = []
+    /// The place of each draft among the others.
+    var places: [UUID: Int] = [:]
+    var lastPlace = 1 << 32
+    /// Nothing is judged before its outbox is read, nor while everything is being removed.
+    var isReady = false
+    var removals = 0
+    var removalsBegun = 0
+    var isPaused = false
+  }
+
+  private struct State {
+    var records: [UUID: Record] = [:]
+    var ids: [Int: UUID] = [:]
+    var views: [Int: View] = [:]
+    var saved: [String: [Int: (board: Board, begun: Duration, ended: Duration?)]] = [:]
+    var lastMark = 0
+    var lastSaved = 0
+    var payloads: [String: String] = [:]
+    var waiting: [Int: Int] = [:]
+    var tokens: [ReactorEvent.Token] = []
+  }
+
+  let world: SimulatedWorld
+  let server: BoardServer
+  let traits: OutboxTraits
+  private let state = Mutex(State())
+
+  init(_ world: SimulatedWorld, _ server: BoardServer, _ traits: OutboxTraits) {
+    self.world = world
+    self.server = server
+    self.traits = traits
+  }
+
+  var now: Duration { world.clock.now.elapsed }
+
+  func record(_ id: UUID) -> Record? { state.withLock { $0.records[id] } }
+  func record(of mark: Int) -> Record? { state.withLock { state in state.ids[mark].flatMap { state.records[$0] } } }
+  var records: [Record] { state.withLock { $0.records.values.sorted { $0.errand.mark < $1.errand.mark } } }
+  func view(_ office: Int) -> View? { state.withLock { $0.views[office] } }
+
+  func change(_ id: UUID, _ body: (inout Record) -> Void) {
+    state.withLock { state in
+      guard var record = state.records[id] else { return }
+      body(&record)
+      state.records[id] = record
+    }
+  }
+
+  func changeView(_ office: Int, _ body: (inout View) -> Void) {
+    state.withLock { state in
+      guard var view = state.views[office] else { return }
+      body(&view)
+      state.views[office] = view
+    }
+  }
+
+  func nextMark() -> Int {
+    state.withLock { state in
+      state.lastMark += 1
+      return state.lastMark
+    }
+  }
+
+  func keep(_ token: ReactorEvent.Token) { state.withLock { $0.tokens.append(token) } }
+
+  /// Returns the payload that was sent under a key before, or notes this one.
+  func payload(under key: String, orNote payload: String) -> String {
+    state.withLock { state in
+      if let known = state.payloads[key] { return known }
+      state.payloads[key] = payload
+      return payload
+    }
+  }
+}
+
+// MARK: - What users and processes do
+
+extension OfficeBook {
+  /// A process begins, with what it will find in the store.
+  func begin(_ office: Int, _ owner: String) { state.withLock { $0.views[office] = View(owner: owner) } }
+
+  /// The draft of an errand is shown from now on.
+  func submitted(_ errand: Errand, as id: UUID, in office: Int) {
+    world.note("office \(office) submits \(errand) in \(errand.lane)")
+    state.withLock { state in
+      state.records[id] = Record(id: id, errand: errand)
+      state.ids[errand.mark] = id
+      guard var view = state.views[office] else { return }
+      view.errands[id] = view.resolved(errand)
+      view.phases[id] = .submitting
+      view.lastPlace += 1
+      view.places[id] = view.lastPlace
+      state.views[office] = view
+    }
+  }
+
+  func notSaved(_ id: UUID, in office: Int) {
+    changeView(office) { $0.phases[id] = .gone }
+    change(id) { $0.mayBeGone = true }
+  }
+
+  /// A process has read the store: it shows what it has found.
+  func restored(_ entries: [(entry: OutboxEntry, isShown: Bool)], _ identities: [String: Data], in office: Int) {
+    let now = now
+    let known = entries.map { (entry: $0.entry, errand: $0.isShown ? record($0.entry.id)?.errand : nil) }
+    changeView(office) { view in
+      view.identities = identities.sorted { $0.key < $1.key }.map {
+        (.named($0.key), Int(String(decoding: $0.value, as: UTF8.self)) ?? 0)
+      }
+      for (entry, errand) in known {
+        view.places[entry.id] = Int(entry.number)
+        guard var errand else { continue }
+        if let id = view.id(of: errand.card) { errand.card = .named("\(id)") }
+        view.errands[entry.id] = errand
+        if entry.state == .accepted {
+          view.phases[entry.id] = .accepted(errand, at: now)
+          view.accepted.append(entry.id)
+        } else if entry.hasPlace {
+          view.phases[entry.id] = .pending
+        }
+      }
+      view.isReady = true
+    }
+  }
+
+  /// Everything of an owner is being removed.
+  func beginRemoval(_ owner: String, in office: Int) {
+    state.withLock { state in
+      for (id, record) in state.records where record.errand.owner == owner {
+        state.records[id]?.mayBeGone = true
+        state.records[id]?.wasRemoved = record.isAcknowledged
+      }
+      state.views[office]?.removals += 1
+      state.views[office]?.removalsBegun += 1
+    }
+  }
+
+  func endRemoval(_ owner: String, in office: Int) {
+    state.withLock { $0.views[office]?.removals -= 1 }
+  }
+
+  /// Begins a local save.
+  func beginSaving(_ cards: [Card], at path: String) -> Board {
+    let now = now
+    return state.withLock { state in
+      state.lastSaved -= 1
+      let board = Board(version: state.lastSaved, cards: cards)
+      state.saved[path, default: [:]][board.version] = (board, now, nil)
+      return board
+    }
+  }
+
+  func endSaving(_ board: Board, at path: String) {
+    let now = now
+    state.withLock { $0.saved[path]?[board.version]?.ended = now }
+  }
+
+  func saved(_ version: Int, at path: String) -> (board: Board, begun: Duration, ended: Duration?)? {
+    state.withLock { $0.saved[path]?[version] }
+  }
+
+  func wait(in office: Int, _ difference: Int) { state.withLock { $0.waiting[office, default: 0] += difference } }
+  func waiting(in office: Int) -> Int { state.withLock { $0.waiting[office] ?? 0 } }
+}
+
+// MARK: - What a process says
+
+extension OfficeBook {
+  /// - Parameter identity: returns the id that the process has for a temporary one.
+  func heard(_ id: UUID, _ step: ReactorEvent.OutboxStep, in office: Int, identity: (TemporaryID) -> Int?) {
+    world.note("office \(office): \(record(id).map { "\($0.errand.mark)" } ?? "?") \(step)")
+    guard let record = record(id) else { return }
+    let now = now
+    switch step {
+    case .submitted:
+      changeView(office) { view in
+        switch view.phases[id] {
+        case .submitting: view.phases[id] = .pending
+        case .accepted: break
+        // It was sent again, or goes behind one that was.
+        case .pending, .gone, nil:
+          view.phases[id] = .pending
+          view.lastPlace += 1
+          view.places[id] = view.lastPlace
+        }
+      }
+    case .accepted:
+      change(id) { ($0.wasAccepted, $0.end) = (true, "accepted") }
+      let card = record.errand.card
+      let known = record.errand.kind == .add ? identity(card) : nil
+      if let known {
+        world.check(known == server.id(of: record.errand.mark), "the id of \(record.errand) is \(known)")
+      }
+      changeView(office) { view in
+        view.phases[id] = .accepted(view.errand(id), at: now)
+        if let known { view.identities.append((card, known)) }
+        view.accepted.append(id)
+      }
+    case .endedElsewhere:
+      changeView(office) { view in
+        view.phases[id] = .accepted(view.errand(id), at: now)
+        view.accepted.append(id)
+        view.uncertain.insert(id)
+      }
+    case .refused, .unresolved, .withdrawn, .discarded, .unreadable:
+      change(id) { $0.end = "\(step)" }
+      changeView(office) { $0.phases[id] = .gone }
+    default: break
+    }
+  }
+}
+
+extension TemporaryID {
+  /// Decodes an id, so that a seed decides it.
+  static func named(_ name: String) -> TemporaryID {
+    (try? JSONDecoder().decode(TemporaryID.self, from: Data("\"\(name)\"".utf8))) ?? TemporaryID()
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+
+/// What may happen in one world of outboxes.
+struct OutboxTraits: Sendable {
+  /// For how long the outbox thinks that a key is remembered.
+  var window: Duration
+  /// Whether the server remembers keys for at least as long.
+  var isRemembered: Bool
+  var attempts: Int
+  var maximumAge: Duration
+  var lanes: Int
+  /// Memory keeps hardly anything.
+  var evicts: Bool
+  /// Two processes use the store at once.
+  var isShared: Bool
+  var crashes: Bool
+  /// Users sign out, and others sign in.
+  var signsOut: Bool
+  var saves: Bool
+  /// The wall clock is set.
+  var setsClock: Bool
+  /// An older release runs for a while, which does not know each mutation.
+  var runsOlder: Bool
+
+  init(_ world: SimulatedWorld, _ draws: SeededDraws) {
+    window = draws.element(of: [.seconds(86_400), .seconds(86_400), .seconds(3_600), .seconds(60), .seconds(60), .zero]) ?? .zero
+    isRemembered = draws.chance(0.8)
+    attempts = draws.element(of: [20, 20, 3]) ?? 20
+    maximumAge = draws.element(of: [.never, .never, .never, .seconds(20)]) ?? .never
+    lanes = draws.element(of: [1, 2, 4]) ?? 1
+    evicts = draws.chance(0.25)
+    isShared = draws.chance(0.3)
+    crashes = draws.chance(0.5)
+    signsOut = draws.chance(0.3)
+    saves = draws.chance(0.3)
+    setsClock = world.currentFaults.clockChange > 0
+    runsOlder = draws.chance(0.15)
+  }
+
+  /// Nothing but what the server does twice by itself is ever done twice.
+  var isStrict: Bool { isRemembered && window > .zero }
+
+  func habits(_ draws: SeededDraws) -> BoardServer.Habits {
+    var habits = BoardServer.Habits()
+    habits.maximumAge = draws.element(of: [0, 5, 60]) ?? 5
+    // What is under way as the window ends still arrives.
+    habits.memory = isRemembered ? window + .seconds(10) : window / 8
+    habits.processing = draws.element(of: [.zero, .seconds(2), .seconds(20)]) ?? .zero
+    habits.isBusy = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
+    habits.gatewayError = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
+    habits.removesTwice = draws.chance(0.7)
+    habits.conflictsBy409 = draws.chance(0.3)
+    return habits
+  }
+}
+
+/// The outbox on the disk, which tells the reference what a process finds in it.
+struct NotedStorage: OutboxStorage {
+  let base: any OutboxStorage
+  let book: OfficeBook
+  let office: Int
+  let knowsAll: Bool
+
+  func contents(of scope: Scope) async throws -> OutboxContents {
+    let contents = try await base.contents(of: scope)
+    let isFirst = book.view(office)?.isReady == false
+    if isFirst {
+      let now = book.world.clock.wallClock()
+      let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
+      book.restored(entries.map { ($0, (knowsAll || $0.name != RenameCard.name) && !$0.wasAcceptedLong(before: now)) }, contents.identities, in: office)
+    }
+    return contents
+  }
+
+  func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+    for case .update(let stored) in changes {
+      guard let entry = try? OutboxEntry(decoding: stored), entry.state == .sending else { continue }
+      // What is saved to be sent goes on in a pause.
+      book.changeView(office) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
+    }
+    do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
+      // What the process that has crashed does is nobody's any more, and it ends soonest if nothing fails.
+      return Array(repeating: 1, count: changes.count)
+    }
+  }
+
+  func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
+    try await base.claim(id, in: scope, by: process, now: now, until: until)
+  }
+
+  func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+    try await base.release(id, in: scope, by: process)
+  }
+
+  func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
+}
+
+extension OutboxEntry {
+  /// Whether it is sent some time, unless somebody takes it back.
+  var hasPlace: Bool {
+    switch state {
+    case .waiting, .sending, .unknown, .conflicted: true
+    case .refused, .unresolved, .accepted: false
+    }
+  }
+
+  /// Whether it was accepted so long ago that a new process does not show it.
+  func wasAcceptedLong(before now: Date) -> Bool {
+    state == .accepted && endedAt.map { !(0..<600).contains(now.timeIntervalSince($0)) } ?? true
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+
+extension OfficeBook {
+  /// What was acknowledged is in the store, unless it has ended.
+  func judgeSurvival() async {
+    var stored: Set<UUID> = []
+    for owner in ["ann", "bob"] {
+      let contents = await world.disk.outboxContents(of: Scope(owner))
+      note(contents)
+      stored.formUnion(contents.entries.map(\.id))
+      for entry in contents.entries {
+        let text = String(decoding: entry.bytes, as: UTF8.self)
+        world.check(!text.contains(BoardServer.secret), "a secret is in the store, in \(name(entry.id))")
+        world.check(record(entry.id)?.errand.owner == owner, "\(name(entry.id)) is in the store of \(owner)")
+      }
+    }
+    for record in records where record.isAcknowledged && !record.mayBeGone && !stored.contains(record.id) {
+      let isDone = record.wasAccepted || !server.applications(of: record.errand.mark).isEmpty
+      world.check(isDone, "\(record.errand) was acknowledged, and is gone")
+    }
+  }
+
+  /// Returns the id of a card that is shown: the temporary one where the server has given none.
+  func id(ofShown id: Int, board: String) -> TemporaryID {
+    let maker = records.first { $0.errand.kind == .add && $0.errand.card.int == id }
+    return maker?.errand.card ?? .named("\(id)")
+  }
+}
+
+extension Town {
+  /// Nothing of an owner is left, unless it was written since.
+  func judgeRemoval(of owner: String) async {
+    let contents = await world.disk.outboxContents(of: Scope(owner))
+    for entry in contents.entries {
+      guard let record = book.record(entry.id), record.wasRemoved else { continue }
+      world.check(false, "\(owner) has signed out, and \(record.errand) is in the store")
+    }
+  }
+
+  /// The world gets well, and everything ends that can.
+  func recover() async throws {
+    world.currentFaults = .none
+    server.getWell()
+    world.note("all is well")
+    for office in running {
+      book.changeView(office.number) { $0.isPaused = false }
+      office.layer.outbox.resume()
+    }
+    // A process knows what was there when it began.
+    if traits.isShared || traits.runsOlder || draws.chance(0.3) {
+      for office in running { end(office, crashes: false) }
+    }
+    let offices = traits.isShared && draws.chance(0.5) ? [office(0), office(1)] : [office(0)]
+    for round in 0..<60 {
+      try await world.clock.sleep(for: .seconds(60))
+      var isOver = true
+      for office in offices {
+        office.judgeNow("while all ends")
+        for entry in office.layer.outbox.entries {
+          let isConflicted = if case .conflicted = entry.state { true } else { false }
+          if !entry.state.isOver || isConflicted { isOver = false }
+          guard round > 2, round < 10 || isConflicted, draws.chance(0.5) else { continue }
+          try await decide(entry, office)
+          isOver = false
+        }
+      }
+      if isOver, round > 10 { return }
+    }
+    for office in offices {
+      for entry in office.layer.outbox.entries {
+        world.check(entry.state.isOver, "\(book.name(entry.id)) is \(entry.state), an hour after all is well")
+      }
+    }
+  }
+
+  /// Sends an entry again, or discards it.
+  private func decide(_ entry: Outbox.Entry, _ office: Office) async throws {
+    switch entry.state {
+    case .conflicted:
+      guard draws.chance(0.3) else { return try await retry(entry, office, forgives: false) }
+      try await discard(entry, office)
+    case .refused, .unresolved:
+      guard draws.chance(0.5) else { return try await discard(entry, office) }
+      try await retry(entry, office, forgives: draws.chance(0.5))
+    default: break
+    }
+  }
+
+  func judgeEnd() async throws {
+    let offices = running
+    for office in offices {
+      world.check(book.waiting(in: office.number) == 0, "\(book.waiting(in: office.number)) wait for answers in office \(office.number)")
+      for path in BoardServer.paths {
+        let board = try? await office.boards.fetchFromNetwork(Resource(path))
+        world.check(board == server.board(path), "office \(office.number) gets \(String(describing: board)) at the end, and the server has \(String(describing: server.board(path)))")
+        let cached = office.boards.cached(Resource(path))
+        world.check(traits.evicts || cached == server.board(path), "office \(office.number) shows \(String(describing: cached)) at the end")
+      }
+    }
+    try await world.clock.sleep(for: .seconds(1))
+    for office in offices {
+      for path in BoardServer.paths {
+        guard let state = office.latest.value[path] else { continue }
+        world.check(state.value == server.board(path), "a watcher of \(path) in office \(office.number) shows \(String(describing: state.value)) at the end")
+        world.check(state.drafts.isEmpty, "a watcher of \(path) in office \(office.number) shows drafts at the end")
+      }
+    }
+    await book.judgeSurvival()
+    for owner in ["ann", "bob"] { await judgeStore(of: owner) }
+    await judgeRecords()
+    judgeApplications()
+    for office in offices { end(office, crashes: false) }
+    try await world.clock.sleep(for: .seconds(1))
+    world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
+  }
+
+  /// What is in the store has ended, and nobody has a lease of it.
+  private func judgeStore(of owner: String) async {
+    let contents = await world.disk.outboxContents(of: Scope(owner))
+    guard running.first?.owner == owner else { return }
+    let now = world.clock.wallClock()
+    for stored in contents.entries {
+      guard let entry = try? OutboxEntry(decoding: stored) else {
+        world.check(false, "\(book.name(stored.id)) cannot be read")
+        continue
+      }
+      world.check(!entry.hasPlace, "\(book.name(stored.id)) is saved as \(entry.state) at the end")
+      let lease = contents.leases[stored.id]
+      world.check(entry.state == .accepted || traits.setsClock || lease.map { $0.until <= now } ?? true, "somebody has a lease of \(book.name(stored.id)) at the end, which is \(entry.state)")
+    }
+  }
+
+  /// No record has a draft in it.
+  private func judgeRecords() async {
+    for (key, record) in await world.disk.records() {
+      guard let board = try? JSONDecoder().decode(Board.self, from: record.body) else { continue }
+      let path = String(key.url.dropFirst("https://api.example.com".count))
+      let known = board.version < 0 ? book.saved(board.version, at: path)?.board : server.version(board.version, of: path)?.board
+      world.check(known == board, "the record of \(key) has what nobody has said: \(board)")
+    }
+  }
+
+  /// Each errand was carried out as often as was said.
+  private func judgeApplications() {
+    for record in book.records {
+      let errand = record.errand
+      let count = server.applications(of: errand.mark).count
+      let who = "\(errand), which was carried out \(count) times, \(record.end ?? "has not ended")"
+      if record.wasAccepted { world.check(count > 0, who) }
+      if record.wasWithdrawn { world.check(count == 0, "\(who), and was withdrawn") }
+      guard traits.isStrict, !traits.setsClock, !record.wasSentInDoubt, errand.kind == .add || errand.kind == .rename else { continue }
+      world.check(count <= 1, who)
+      if record.end?.hasPrefix("refused") == true { world.check(count == 0, who) }
+    }
+  }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+
+/// What users do.
+extension Town {
+  func step(_ user: SimulatedUser) async throws {
+    let office = anyOffice(user.draws)
+    let path = user.draws.element(of: BoardServer.paths) ?? "/a"
+    switch user.draws.number(below: 32) {
+    case 0..<12: try await submit(path, user, office)
+    case 12: try await withdraw(user, office)
+    case 13: try await retry(user, office)
+    case 14: try await discard(user, office)
+    case 15: pause(user, office)
+    case 16: signIn(user, office)
+    case 17..<21: try await fetch(path, user, office)
+    case 21: await look(path, user, office)
+    case 22: if traits.saves { try await save(path, user, office) }
+    case 23: try await invalidate(path, user, office)
+    case 24: if traits.saves { _ = try await office.run { try? await $0.boards.remove(Resource(path)) } }
+    case 25..<28: server.changeByOthers(path)
+    case 28: try await drain(user, office)
+    case 29..<31: if traits.crashes { await crash(user) }
+    default: if traits.signsOut { try await signOut(user) }
+    }
+    for office in running { office.judgeNow("after a step of user \(user.number)") }
+  }
+
+  private func submit(_ path: String, _ user: SimulatedUser, _ office: Office) async throws {
+    guard let errand = errand(path, user, office) else { return }
+    let keepsWaiting = user.draws.chance(0.3)
+    _ = try await office.run { office in
+      guard let answer = try await submitted(errand, office) else { return }
+      guard keepsWaiting else {
+        return wait(for: answer, errand, office)
+      }
+      _ = try await user.impatiently(in: world, probability: 1, after: .seconds(20)) { await answer() }
+    }
+  }
+
+  /// Submits an errand.
+  ///
+  /// - Returns: what waits for its end; `nil` if it could not be saved.
+  private func submitted(_ errand: Errand, _ office: Office) async throws -> (@Sendable () async -> Void)? {
+    do {
+      let answer =
+        switch errand.kind {
+        case .add: try await submitted(AddCard(errand: errand), office)
+        case .rename: try await submitted(RenameCard(errand: errand), office)
+        case .remove: try await submitted(RemoveCard(errand: errand), office)
+        case .leak: try await submitted(LeakSecret(errand: errand), office)
+        case .check:
+          switch errand.mark % 4 {
+          case 0: try await submitted(CheckCardAsking(errand: errand), office)
+          case 1: try await submitted(CheckCardOnce(errand: errand), office)
+          default: try await submitted(CheckCard(errand: errand), office)
+          }
+        }
+      world.note("office \(office.number): \(errand.mark) is saved")
+      if !office.hasEnded, let id = book.record(of: errand.mark)?.id { book.change(id) { $0.isAcknowledged = true } }
+      return answer
+    } catch {
+      guard !office.hasEnded, let id = book.record(of: errand.mark)?.id else { return nil }
+      world.note("office \(office.number): \(errand.mark) is not saved: \(error)")
+      world.check(world.currentFaults.saveFailure > 0, "\(errand) is not saved: \(error)")
+      book.notSaved(id, in: office.number)
+      return nil
+    }
+  }
+
+  private func submitted<M: ErrandMutation>(_ mutation: M, _ office: Office) async throws -> @Sendable () async -> Void {
+    let submission = try await office.submitting(mutation.errand) { try await office.layer.submit(mutation) }
+    return { [book] in
+      do {
+        _ = try await submission.answer()
+        guard !office.hasEnded else { return }
+        book.world.check(book.record(submission.id)?.wasAccepted == true, "\(mutation.errand) has an answer, and was not accepted")
+      } catch ReactorError.cancelled where Task.isCancelled {
+      } catch {
+        book.world.note("office \(office.number): \(mutation.errand.mark) ends with \(error)")
+      }
+    }
+  }
+
+  /// Waits in the background, for as long as it takes or the process lives.
+  private func wait(for answer: @escaping @Sendable () async -> Void, _ errand: Errand, _ office: Office) {
+    book.wait(in: office.number, 1)
+    _ = spawnApart(on: world.configuration.taskExecutor) { [book] in
+      _ = try? await office.run { _ in await answer() }
+      book.wait(in: office.number, -1)
+    }
+  }
+
+  private func errand(_ path: String, _ user: SimulatedUser, _ office: Office) -> Errand? {
+    let draws = user.draws
+    let lane = draws.element(of: ["main", "main", "main", path, "other"]) ?? "main"
+    let mark = book.nextMark()
+    var errand = Errand(
+      mark: mark, owner: office.owner, kind: .add, board: path, card: .named("tmp-\(UUID.drawn(from: draws).uuidString)"),
+      title: "title \(mark)", lane: lane)
+    if mark % 50 == 0 { errand.kind = .leak }
+    guard errand.kind == .add, !draws.chance(0.4) else { return errand }
+    // A card that somebody sees, perhaps one that the server does not know yet.
+    guard let card = draws.element(of: office.boards.cached(Resource(path))?.cards ?? []) else { return errand }
+    errand.kind = draws.element(of: [.rename, .rename, .check, .check, .remove]) ?? .rename
+    errand.card = book.id(ofShown: card.id, board: path)
+    errand.isDone = !card.isDone
+    errand.isConditional = draws.chance(errand.kind == .rename ? 0.3 : 0.8)
+    return errand
+  }
+
+  private func fetch(_ path: String, _ user: SimulatedUser, _ office: Office) async throws {
+    let policies: [FetchPolicy] = [.cacheFirst, .staleWhileRevalidate, .networkFirst, .networkOnly, .networkOnly, .cacheOnly]
+    let policy = user.draws.element(of: policies) ?? .cacheFirst
+    var path = path
+    if user.draws.chance(0.5), let card = user.draws.element(of: office.boards.cached(Resource(path))?.cards ?? []) {
+      path += "/\(card.id)"
+    }
+    world.note("office \(office.number): user \(user.number) fetches \(path) by \(policy)")
+    _ = try await office.run { [path] office in
+      let board = try? await user.impatiently(in: world) { try await office.boards.fetch(Resource(path), policy: policy) }
+      world.note("office \(office.number): user \(user.number) has fetched \(path): \((board ?? nil).map { "\($0.version) \($0.cards.map(\.text))" } ?? "nothing")")
+    }
+  }
+
+  private func save(_ path: String, _ user: SimulatedUser, _ office: Office) async throws {
+    guard let cards = office.boards.confirmed(Resource(path))?.cards else { return }
+    let board = book.beginSaving(cards.shuffled(by: user.draws), at: path)
+    world.note("office \(office.number): user \(user.number) saves \(path) as \(board.version)")
+    _ = try await office.run { try? await $0.boards.save(board, for: Resource(path)) }
+    book.endSaving(board, at: path)
+  }
+
+  private func invalidate(_ path: String, _ user: SimulatedUser, _ office: Office) async throws {
+    let isAll = user.draws.chance(0.3)
+    world.note("office \(office.number): \(isAll ? "everything" : path) is invalidated")
+    _ = try await office.run { office in
+      isAll ? await office.layer.invalidate(.all) : await office.boards.invalidate(Resource(path))
+    }
+  }
+
+  /// Watches for a while: a board, or the page of a card.
+  private func look(_ path: String, _ user: SimulatedUser, _ office: Office) async {
+    let card = user.draws.element(of: office.boards.cached(Resource(path))?.cards ?? [])
+    let longest = user.draws.duration(upTo: .seconds(5))
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await office.watch(card.map { "\(path)/\($0.id)" } ?? path, isLasting: false) }
+      group.addTask { try? await world.clock.sleep(for: longest) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+}
+
+extension [Card] {
+  /// As a user saves them: in another order.
+  fileprivate func shuffled(by draws: SeededDraws) -> [Card] {
+    isEmpty ? [] : Array(self[draws.number(below: count)...] + self[..<draws.number(below: 1)])
+  }
+}
+
+// MARK: - The outbox
+
+extension Town {
+  private func entry(_ user: SimulatedUser, _ office: Office, _ isMeant: (Outbox.Entry.State) -> Bool) -> Outbox.Entry? {
+    user.draws.element(of: office.layer.outbox.entries.filter { isMeant($0.state) })
+  }
+
+  private func withdraw(_ user: SimulatedUser, _ office: Office) async throws {
+    guard let entry = entry(user, office, { _ in true }) else { return }
+    let who = "office \(office.number): \(book.name(entry.id)) is withdrawn"
+    world.note(who)
+    let mayHaveBeenGone = book.record(entry.id)?.mayBeGone == true
+    book.change(entry.id) { $0.mayBeGone = true }
+    let isDone = try await office.run { await $0.layer.outbox.withdraw(entry.id) }
+    guard let isDone else { return }
+    world.note("\(who): \(isDone)")
+    book.change(entry.id) { record in
+      record.mayBeGone = isDone || mayHaveBeenGone
+      if isDone { record.wasWithdrawn = true }
+    }
+    if isDone { await judgeGone(entry.id, office.owner, who) }
+  }
+
+  private func discard(_ user: SimulatedUser, _ office: Office) async throws {
+    guard let entry = entry(user, office, { _ in true }) else { return }
+    try await discard(entry, office)
+  }
+
+  func discard(_ entry: Outbox.Entry, _ office: Office) async throws {
+    let who = "office \(office.number): \(book.name(entry.id)) is discarded"
+    world.note(who)
+    let mayHaveBeenGone = book.record(entry.id)?.mayBeGone == true
+    book.change(entry.id) { $0.mayBeGone = true }
+    let isDone = try await office.run { await $0.layer.outbox.discard(entry.id) }
+    guard let isDone else { return }
+    world.note("\(who): \(isDone)")
+    book.change(entry.id) { record in
+      record.mayBeGone = isDone || mayHaveBeenGone
+      if isDone { record.wasDiscarded = true }
+    }
+    if isDone { await judgeGone(entry.id, office.owner, who) }
+  }
+
+  private func judgeGone(_ id: UUID, _ owner: String, _ who: String) async {
+    let contents = await world.disk.outboxContents(of: Scope(owner))
+    world.check(!contents.entries.contains { $0.id == id }, "\(who), and is in the store still")
+  }
+
+  private func retry(_ user: SimulatedUser, _ office: Office) async throws {
+    guard let entry = entry(user, office, { $0.isOver || user.draws.chance(0.2) }) else { return }
+    try await retry(entry, office, forgives: user.draws.chance(0.7))
+  }
+
+  /// Sends an entry again, which the server may then no longer refuse.
+  func retry(_ entry: Outbox.Entry, _ office: Office, forgives: Bool) async throws {
+    world.note("office \(office.number): \(book.name(entry.id)) is to be sent again")
+    if forgives, let mark = book.record(entry.id)?.errand.mark { server.forgive(mark) }
+    if case .unresolved = entry.state { book.change(entry.id) { $0.wasSentInDoubt = true } }
+    let isDone = try await office.run { await $0.layer.outbox.retry(entry.id) }
+    world.note("office \(office.number): \(book.name(entry.id)) \(isDone == true ? "is" : "is not") sent again")
+  }
+
+  private func pause(_ user: SimulatedUser, _ office: Office) {
+    let pauses = user.draws.chance(0.5)
+    world.note("office \(office.number) \(pauses ? "pauses" : "resumes")")
+    if pauses { office.layer.outbox.pause() }
+    book.changeView(office.number) { $0.isPaused = pauses }
+    if !pauses { office.layer.outbox.resume() }
+  }
+
+  /// The server forgets who somebody is, or that one signs in again.
+  private func signIn(_ user: SimulatedUser, _ office: Office) {
+    guard server.isSignedOut(office.owner) else {
+      world.note("the server does not know \(office.owner) any more")
+      return server.signOut(office.owner, true)
+    }
+    world.note("\(office.owner) signs in")
+    server.signOut(office.owner, false)
+    for office in running {
+      book.changeView(office.number) { $0.isPaused = false }
+      office.layer.outbox.resume()
+    }
+  }
+
+  private func drain(_ user: SimulatedUser, _ office: Office) async throws {
+    let longest = user.draws.duration(upTo: .seconds(10))
+    let began = world.clock.now
+    let left = try await office.run { await $0.layer.outbox.drain(within: longest) }
+    guard let left else { return }
+    let took = began.duration(to: world.clock.now)
+    world.note("office \(office.number) has drained for \(took / .seconds(1)) s, and \(left) are left")
+  }
+}
+
+extension Outbox.Entry.State {
+  /// Whether nothing becomes of it by itself.
+  var isOver: Bool {
+    switch self {
+    case .waiting, .sending, .unknown: false
+    default: true
+    }
+  }
+}

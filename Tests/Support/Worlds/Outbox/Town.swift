@@ -1,0 +1,90 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import Synchronization
+
+/// Users who write through outboxes: in one process or two, which crash, end and begin again over the same disk, for one user after
+/// the other.
+struct Town: Sendable {
+  let world: SimulatedWorld
+  let traits: OutboxTraits
+  let server: BoardServer
+  let book: OfficeBook
+  let draws: SeededDraws
+  private let offices: Shared<[Office?]>
+  private let owner = Shared("ann")
+  private let lastOffice = Shared(0)
+
+  init(_ world: SimulatedWorld) {
+    self.world = world
+    let draws = world.draws.split()
+    self.draws = draws
+    traits = OutboxTraits(world, draws)
+    server = BoardServer(world, traits.habits(draws), draws.split())
+    book = OfficeBook(world, server, traits)
+    offices = Shared(traits.isShared ? [nil, nil] : [nil])
+    world.note("\(traits) \(server.habits)")
+    world.network.serve { [server] request, body in server.answer(request, body) }
+  }
+
+  /// The processes that run.
+  var running: [Office] { offices.value.compactMap(\.self) }
+
+  /// Returns the process of a place; one that begins, if none runs there.
+  func office(_ place: Int) -> Office {
+    if let office = offices.value[place] { return office }
+    let number = lastOffice.change { last in
+      last += 1
+      return last
+    }
+    let knowsAll = !traits.runsOlder || draws.chance(0.5) || server.isWell
+    let office = Office(number, of: owner.value, traits, book, knowsAll: knowsAll, draws.split())
+    offices.change { $0[place] = office }
+    office.begin()
+    return office
+  }
+
+  func anyOffice(_ draws: SeededDraws) -> Office { office(draws.number(below: offices.value.count)) }
+
+  /// Ends a process.
+  func end(_ office: Office, crashes: Bool) {
+    offices.change { offices in
+      for place in offices.indices where offices[place] === office { offices[place] = nil }
+    }
+    office.end(crashes: crashes)
+  }
+
+  /// Another user signs in: of the one before, nothing is left.
+  func signOut(_ user: SimulatedUser) async throws {
+    let old = owner.value
+    guard let office = running.first else { return }
+    world.note("\(old) signs out")
+    for other in running where other !== office { end(other, crashes: false) }
+    let isDone = try await office.run { office in
+      book.beginRemoval(old, in: office.number)
+      defer { book.endRemoval(old, in: office.number) }
+      do {
+        try await office.layer.removeAll()
+        return true
+      } catch {
+        world.check(world.currentFaults.saveFailure > 0, "signing out fails with \(error)")
+        return false
+      }
+    }
+    guard isDone == true else { return }
+    await judgeRemoval(of: old)
+    guard !office.hasEnded, user.draws.chance(0.7) else { return }
+    end(office, crashes: false)
+    owner.change { $0 = $0 == "ann" ? "bob" : "ann" }
+    world.note("\(owner.value) signs in")
+  }
+
+  func crash(_ user: SimulatedUser) async {
+    guard let office = user.draws.element(of: running) else { return }
+    let crashes = user.draws.chance(0.7)
+    end(office, crashes: crashes)
+    if crashes { await book.judgeSurvival() }
+  }
+}
