@@ -158,11 +158,12 @@
       try run(
         """
         UPDATE outbox_entry SET process = ?, until = ?
-        WHERE scope = ? AND id = ? AND (process IS NULL OR process = ? OR until IS NULL OR until <= ?)
+        WHERE scope = ? AND id = ? AND (process IS NULL OR process = ? OR until IS NULL OR until <= ? OR until > ?)
         """,
         [
           process.bytes, until.timeIntervalSinceReferenceDate, scope, id.bytes, process.bytes,
           now.timeIntervalSinceReferenceDate,
+          until.addingTimeInterval(until.timeIntervalSince(now)).timeIntervalSinceReferenceDate,
         ])
       return db.changesCount > 0 ? entry : nil
     }

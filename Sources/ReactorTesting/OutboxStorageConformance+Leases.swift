@@ -16,6 +16,13 @@ extension OutboxStorageConformance.Check {
       subject.expect(try await subject.claims(entry, Samples.two, at: 30), "the lease does not end")
       subject.expect(try await !subject.claims(entry, Samples.one, at: 31), "the earlier lease still counts")
     },
+    Self("a lease from before the clock was set back far does not count") { subject in
+      let entry = Samples.entry()
+      try await subject.commit(.add(entry))
+      subject.expect(try await subject.claims(entry, Samples.one, at: 1_000), "it is not leased")
+      subject.expect(try await !subject.claims(entry, Samples.two, at: 970), "a small step ends the lease")
+      subject.expect(try await subject.claims(entry, Samples.two, at: 969), "the lease counts still")
+    },
     Self("a process renews its own lease") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))

@@ -199,7 +199,9 @@ enum Restored {
 extension OutboxContents {
   /// Returns the lease of an entry that another process holds.
   func lease(of id: UUID, at now: Date, except process: UUID) -> OutboxLease? {
-    leases[id].flatMap { $0.process != process && $0.until > now ? $0 : nil }
+    leases[id].flatMap { lease in
+      lease.process != process && lease.counts(at: now, longest: now + Outbox.lease.inSeconds) ? lease : nil
+    }
   }
 }
 

@@ -66,7 +66,7 @@ struct OutboxTable: Sendable, Equatable {
   /// there is no entry.
   func claim(_ id: UUID, by process: UUID, now: Date, until: Date) -> (entry: StoredEntry, step: Step)? {
     guard let row = rows[id] else { return nil }
-    if let lease = row.lease, lease.process != process, lease.until > now { return nil }
+    if let lease = row.lease, lease.process != process, lease.counts(at: now, longest: until) { return nil }
     // Such a date compares with none, so the lease counts for nobody. A journal could not be read
     // with it.
     let until = until.timeIntervalSinceReferenceDate.isNaN ? .distantPast : until
@@ -158,6 +158,16 @@ extension OutboxTable {
       next += 1
       return entry
     }
+  }
+}
+
+extension OutboxLease {
+  /// Returns a Boolean value that indicates whether the lease has not ended, unless the clock was
+  /// set back far since it was made.
+  ///
+  /// - Parameter until: The end of a lease that is made now.
+  func counts(at now: Date, longest until: Date) -> Bool {
+    self.until > now && !(self.until > until.addingTimeInterval(until.timeIntervalSince(now)))
   }
 }
 
