@@ -133,6 +133,7 @@ extension Outbox {
     withState { state in
       state.queue.isPaused = false
       state.queue.needsSignIn = false
+      state.signIns += 1
     }
     changed()
     pump()

@@ -129,7 +129,10 @@ extension Outbox: LayerAttachment {
 
   /// Continues after a 401: the user has signed in.
   func signedIn() {
-    withState { $0.queue.needsSignIn = false }
+    withState { state in
+      state.queue.needsSignIn = false
+      state.signIns += 1
+    }
     changed()
     pump()
   }

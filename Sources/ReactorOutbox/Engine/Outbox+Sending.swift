@@ -220,6 +220,7 @@ extension Outbox {
       guard state.epoch == epoch, state.items[entry.id]?.isWithdrawn == false else { return .unwanted }
       guard !state.isStopped else { return .stopped }
       state.items[entry.id]?.sending = task
+      state.items[entry.id]?.signIns = state.signIns
       return nil
     }
     if let obstacle { return obstacle }

@@ -257,7 +257,7 @@ extension OutboxState {
     let id = ended.entry.id
     switch ended.consequence {
     case .rebase: items[id]?.needsRefresh = true
-    case .signIn: queue.needsSignIn = true
+    case .signIn: if ended.sent == nil || items[id]?.signIns == signIns { queue.needsSignIn = true }
     case .asks:
       if let (response, body) = try? ended.sent?.result.get() {
         items[id]?.conflict = Outbox.Entry.Conflict(status: response.status.code, response: response, body: body)

@@ -17,6 +17,8 @@ struct OutboxState: Sendable {
     /// The task that sends the request; `nil` while no byte of an attempt may have left.
     var sending: TaskHandle?
     var isWithdrawn = false
+    /// The count of sign-ins before the latest attempt was sent.
+    var signIns = 0
     var conflict: Outbox.Entry.Conflict?
     /// The error of the refusal, in this process.
     var error: ReactorError?
@@ -64,6 +66,8 @@ struct OutboxState: Sendable {
   /// The count of removals of everything. Work that began under an earlier count is dropped.
   var epoch = 0
   var isStopped = false
+  /// The count of sign-ins. A 401 to a request from before the latest one does not count.
+  var signIns = 0
   /// A Boolean value that indicates whether lanes send without a drain.
   let sendsByItself: Bool
   /// The drains under way, each with the entry at whose end it ends; `nil` if it sends every lane.

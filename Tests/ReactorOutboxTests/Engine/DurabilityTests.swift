@@ -128,6 +128,19 @@ struct DurabilityTests {
     try await writer.end()
   }
 
+  @Test func `a 401 to a request from before the sign-in does not stop the outbox`() async throws {
+    let writer = Writer()
+    let gate = Gate()
+    writer.transport.answer("/v1/b", with: ScriptedTransport.Answer.response(.unauthorized).held(at: gate), accepted)
+    try await writer.layer.submit(Add(name: "b"))
+    try await gate.waitForArrival()
+    writer.outbox.resume()
+    gate.open()
+    await writer.wait()
+    #expect(writer.sent.count == 2)
+    try await writer.end()
+  }
+
   @Test func `submit throws when it cannot be saved, and shows nothing`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
