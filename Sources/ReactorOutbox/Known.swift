@@ -16,15 +16,32 @@ public struct Known: Sendable {
   /// network.
   public func value<Model: Sendable>(_ type: Model.Type, at resource: Resource) async -> Model? {
     asked.note(resource) { layer in try await layer.refresh(resource, as: type) }
-    return drafts.applied(to: await layer.confirmed(resource, as: type), of: resource, key: layer.key)
+    // A response may arrive between the two. A tag that is newer than its value would put back
+    // what others have changed, so both are read again.
+    var tag = await currentTag(of: resource)
+    var value = await layer.confirmed(resource, as: type)
+    for _ in 0..<3 {
+      let next = await currentTag(of: resource)
+      if next == tag { break }
+      tag = next
+      value = await layer.confirmed(resource, as: type)
+    }
+    asked.note(tag, of: resource)
+    return drafts.applied(to: value, of: resource, key: layer.key)
   }
 
   /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1).
   ///
-  /// - Returns: The `ETag` of the newest response, also of one to a `PUT` of this outbox; `nil` if
-  ///   it has none or a weak one.
+  /// - Returns: The `ETag` of the response that ``value(_:at:)`` has returned the value of; of the
+  ///   newest response, if it was not called. A response to a `PUT` of this outbox counts, too.
+  ///   `nil` if there is none, or a weak one.
   public func entityTag(of resource: Resource) async -> String? {
+    if let known = asked.tag(of: resource) { return known }
     asked.noteIfNew(resource) { layer in try await layer.refresh(resource, as: Void.self) }
+    return await currentTag(of: resource)
+  }
+
+  private func currentTag(of resource: Resource) async -> String? {
     let head = await layer.head(of: resource)
     if let tag = tags.tag(of: resource, in: layer, notBefore: head?.receivedAt) { return tag }
     return head?.fields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : $0 }
@@ -36,12 +53,26 @@ final class Asked: Sendable {
   typealias Refresh = @Sendable (LayerContext) async throws -> Void
 
   private let state = Mutex<[(resource: Resource, refresh: Refresh)]>([])
+  /// The entity tags of the values that were read.
+  private let tags = Mutex<[(resource: Resource, tag: String?)]>([])
 
   /// Fetches the resources, past the cache.
   ///
   /// - Throws: the error of the first fetch that fails.
   func refresh(in layer: LayerContext) async throws {
     for refresh in state.withLock({ $0.map(\.refresh) }) { try await refresh(layer) }
+  }
+
+  func note(_ tag: String?, of resource: Resource) {
+    tags.withLock { tags in
+      tags.removeAll { $0.resource == resource }
+      tags.append((resource, tag))
+    }
+  }
+
+  /// Returns the tag of the value that was read; `nil` if none was.
+  func tag(of resource: Resource) -> String?? {
+    tags.withLock { tags in tags.first { $0.resource == resource }.map(\.tag) }
   }
 
   func note(_ resource: Resource, _ refresh: @escaping Refresh) {

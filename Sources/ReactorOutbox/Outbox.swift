@@ -60,10 +60,13 @@ public final class Outbox: Sendable {
   }
 
   deinit {
-    withState { state in
+    let results = withState { state in
       state.timer?.task.cancel()
       state.watcher?.cancel()
+      return state.items.values.compactMap(\.result)
     }
+    // The entries are kept for the next layer of the scope, and nobody else ends these waits.
+    for result in results { result.settle(.failure(.cancelled)) }
   }
 
   /// Reads or changes the state under its lock. `body` calls no other code.

@@ -16,7 +16,8 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   /// - Returns: The model of the accepted response.
   /// - Throws: The error of the refusal; `ReactorError.parser` if the server has accepted the
   ///   mutation, and only its response cannot be read; `ReactorError.cancelled` if the mutation
-  ///   was withdrawn, discarded or removed.
+  ///   was withdrawn, discarded or removed, or if its layer was released. In the last case the
+  ///   mutation is kept, and sent by the next layer of its scope.
   public func answer() async throws(ReactorError) -> Answer {
     let answer = try await result.value().get()
     guard let answer = answer as? Answer else { throw .network(MutationError.endedElsewhere) }

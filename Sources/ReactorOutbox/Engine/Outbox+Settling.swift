@@ -30,7 +30,6 @@ extension Outbox {
     var ended = Ended(entry: entry, consequence: consequence, sent: sent, error: error)
     if entry.state == .accepted, let mutation = withState({ $0.items[entry.id]?.mutation }) {
       (ended.answer, ended.settlement) = mutation.settle(sent.result, layer.configuration)
-      tags.note(sent, at: now)
     }
     if entry.state == .refused, entry.conflicts > OutboxEntry.Limits.conflicts {
       ended.error = .network(MutationError.tooManyConflicts(entry.conflicts))
@@ -116,7 +115,10 @@ extension Outbox {
     // Not before: what waits for an id would go without it.
     if entry.state == .accepted { withState { $0.queue.identities.forget(entry.id) } }
     switch entry.state {
-    case .accepted: accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
+    case .accepted:
+      accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
+      // Not before: the tag would be newer than the value that is read.
+      if let sent = ended.sent { tags.note(sent, at: entry.endedAt ?? layer.configuration.now()) }
     case .refused, .unresolved: layer.withdraw(item.drafts)
     case .waiting, .sending, .unknown, .conflicted: break
     }

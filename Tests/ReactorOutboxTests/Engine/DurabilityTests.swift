@@ -194,6 +194,21 @@ struct DurabilityTests {
   }
 }
 
+/// Replaces a list by a PUT, and reads the tag long after the value.
+private struct SlowAppend: Mutation {
+  static let gate = Gate()
+
+  var name: String
+
+  func request(_ known: Known) async throws -> Resource {
+    let list = await known.value([String].self, at: "list") ?? []
+    try await Self.gate.wait()
+    var request = try Resource("list", method: .put, json: list + [name])
+    request.headers[.ifMatch] = await known.entityTag(of: "list")
+    return request
+  }
+}
+
 @Suite("Conflicts and ids", .timeLimit(.minutes(1)))
 struct ConflictAndIdentityTests {
   @Test func `a 412 fetches anew, and makes the request from the newer value under another key`() async throws {
@@ -204,6 +219,24 @@ struct ConflictAndIdentityTests {
     #expect(handler.puts.map(\.body) == [#"["a","b"]"#, #"["a","x","b"]"#])
     #expect(handler.puts.map(\.match) == ["\"1\"", "\"2\""])
     #expect(writer.shown == ["a", "x", "b"])
+    try await writer.end()
+  }
+
+  @Test func `a request has the tag of the value that it was made from`() async throws {
+    let writer = Writer()
+    let version = { (names: [String], tag: String) in
+      Writer.answer(names, [.cacheControl: "max-age=600", .eTag: "\"\(tag)\""])
+    }
+    writer.transport.answer("/v1/list", with: version(["a"], "1"), version(["a", "x"], "2"), accepted)
+    _ = try await writer.notes.fetch("list")
+    try await writer.layer.submit(SlowAppend(name: "b"))
+    try await SlowAppend.gate.waitForArrival()
+    _ = try await writer.notes.fetchFromNetwork("list")
+    SlowAppend.gate.open()
+    await writer.wait()
+    let put = try #require(writer.transport.requests.first { $0.request.method == .put })
+    #expect(put.request.headerFields[.ifMatch] == "\"1\"")
+    #expect(put.body == Data(#"["a","b"]"#.utf8))
     try await writer.end()
   }
 
