@@ -15,6 +15,7 @@ extension Outbox {
       guard !entry.isInDoubt, entry.attempts == 0 || (isActive && entry.attempts == 1 && entry.state == .sending)
       else { return .no }
       state.items[id]?.isWithdrawn = true
+      if !isActive { state.queue.begin(id) }
       return isActive ? .whenPrepared : .now
     }
     switch decision {
@@ -22,36 +23,50 @@ extension Outbox {
     case .whenPrepared: return await waitUntilTakenBack(id)
     case .now: break
     }
-    let isGone = await whileLeased(id, layer) { stored in
+    return await leased(id, layer) { stored in
       guard let entry = try? OutboxEntry(decoding: stored), entry.isUnsent else { return false }
       return await takeBack(id, .withdrawn, layer)
     }
-    if !isGone { withState { $0.items[id]?.isWithdrawn = false } }
-    return isGone
   }
 
-  /// Runs `body` with an entry as it is stored, while no other process sends or changes it.
+  /// Runs `body` with an entry as it is stored, while nobody else sends or changes it, here or in
+  /// another process.
   ///
-  /// - Returns: the result of `body`; `false` if another process has it or has removed it, or if
-  ///   the store fails.
+  /// - Returns: the result of `body`; `false` if somebody has it or has removed it, or if the store
+  ///   fails.
   private func whileLeased(
     _ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Bool
   ) async -> Bool {
+    let isFree = withState { state in
+      guard !state.queue.active.contains(id) else { return false }
+      // Its lane would send it under this lease, which is then given back.
+      state.queue.begin(id)
+      return true
+    }
+    return isFree ? await leased(id, layer, body) : false
+  }
+
+  /// Runs `body` as ``whileLeased(_:_:_:)`` does, with an entry that is active already.
+  private func leased(_ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Bool) async -> Bool {
     let now = layer.configuration.now()
+    var isDone = false
     do {
       let stored = try await configuration.storage.claim(
         id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
-      guard let stored else { return false }
-      let isDone = await body(stored)
-      // Not the lease under which this process has begun to send it meanwhile.
-      if !withState({ $0.queue.active.contains(id) }) {
+      if let stored {
+        isDone = await body(stored)
         try await configuration.storage.release(id, in: scope, by: process)
       }
-      return isDone
     } catch {
       emit(id, key: nil, .storeFailed(.persistence(error)), layer)
-      return false
     }
+    withState { state in
+      state.items[id]?.isWithdrawn = false
+      state.queue.end(id)
+    }
+    changed()
+    pump()
+    return isDone
   }
 
   /// Ends an entry that was withdrawn before its request was sent.
@@ -140,11 +155,12 @@ extension Outbox {
     guard let layer else { return false }
     await ready()
     await attemptToEnd(id)
-    let now = layer.configuration.now()
-    let entries = withState { $0.retried(id, at: now, newKey: { self.configuration.makeID().uuidString }) }
-    guard !entries.isEmpty else { return false }
+    guard withState({ $0.queue.entries[id]?.isDecidable == true }) else { return false }
     return await whileLeased(id, layer) { stored in
-      isUnchanged(stored) ? await move(entries, layer) : false
+      guard isUnchanged(stored) else { return false }
+      let now = layer.configuration.now()
+      let entries = withState { $0.retried(id, at: now, newKey: { self.configuration.makeID().uuidString }) }
+      return entries.isEmpty ? false : await move(entries, layer)
     }
   }
 
@@ -183,8 +199,11 @@ extension Outbox {
         var item = OutboxState.Item(mutation: old.mutation, drafts: drafts)
         // Of a conflicted entry somebody may be waiting still.
         item.result = old.result
+        let isActive = state.queue.active.contains(entry.id)
         _ = state.remove(entry.id, keepsIDs: true)
-        return state.insert(entry, item)
+        let effect = state.insert(entry, item)
+        if isActive { state.queue.begin(entry.id) }
+        return effect
       }
       effect.perform(in: layer)
       layer.replace(old.drafts, by: drafts, at: place)
@@ -197,8 +216,7 @@ extension OutboxState {
   /// Returns the entry `id`, ready to be sent again, and those that wait for its ids after it;
   /// nothing if its state forbids it.
   fileprivate func retried(_ id: UUID, at now: Date, newKey: () -> String) -> [OutboxEntry] {
-    guard var entry = queue.entries[id], let item = items[id], entry.isDecidable, !queue.active.contains(id)
-    else { return [] }
+    guard var entry = queue.entries[id], let item = items[id], entry.isDecidable else { return [] }
     entry.retry(at: now, keepsRequest: item.mutation.keepsRequest, newKey: newKey)
     var entries = [entry]
     var seen: Set<UUID> = [id]

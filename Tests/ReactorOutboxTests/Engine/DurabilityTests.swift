@@ -141,6 +141,26 @@ struct DurabilityTests {
     try await writer.end()
   }
 
+  @Test func `what is sent again is not sent before its lease is given back`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    let gate = Gate()
+    writer.transport.answer("/v1/b", with: refused, accepted.held(at: gate))
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    await writer.wait(for: "refused")
+    while try await !store.contents(of: .shared).leases.isEmpty { await Task.yield() }
+    store.releases.close()
+    async let isRetried = writer.outbox.retry(submission.id)
+    try await store.releases.waitForArrival()
+    store.releases.open()
+    #expect(await isRetried)
+    try await gate.waitForArrival()
+    #expect(try await store.contents(of: .shared).leases[submission.id] != nil)
+    gate.open()
+    await writer.wait()
+    try await writer.end()
+  }
+
   @Test func `submit throws when it cannot be saved, and shows nothing`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
