@@ -7,7 +7,8 @@ import Foundation
 ///   Ctrl-C.
 @main enum Demo {
   static func main() async {
-    // Where nobody reads the output, the demo runs on, and removes its directory.
+    // If the reader of the output is gone, the demo continues, and removes its directory at the
+    // end.
     signal(SIGPIPE, SIG_IGN)
     let arguments = CommandLine.arguments.dropFirst()
     switch arguments.first {

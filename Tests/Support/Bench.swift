@@ -3,7 +3,8 @@ public import ReactorCore
 public import ReactorTesting
 import Testing
 
-/// A layer on scripted parts: time moves when the test moves it, and the network answers as the test says.
+/// A layer on scripted parts: time moves when the test moves it, and the network answers as the
+/// test says.
 public final class Bench: Sendable {
   public let clock: TestClock
   public let transport: ScriptedTransport
@@ -16,8 +17,8 @@ public final class Bench: Sendable {
 
   /// - Parameters:
   ///   - exceptions: what the test does that the rules of an ``EventRecorder`` do not know.
-  ///   - configure: changes the configuration; by default models stay in memory, so that nobody sleeps, and nothing is
-  ///     retried, so that a request that fails is one request.
+  ///   - configure: changes the configuration; by default models stay in memory, so that nobody
+  ///     sleeps, and nothing is retried, so that a request that fails is one request.
   public init(
     persistence: (any Persistence)? = MemoryPersistence(), clock: TestClock = TestClock(),
     transport: ScriptedTransport = ScriptedTransport(), scope: Scope = .shared,
@@ -52,7 +53,7 @@ public final class Bench: Sendable {
 }
 
 extension Bench {
-  /// What is still under way: empty at the end of a test.
+  /// Everything that still waits: empty at the end of a test.
   public var stillWaiting: [String] {
     var waiting: [String] = []
     if transport.inFlight > 0 { waiting.append("\(transport.inFlight) requests") }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the environment says of a test that is left to chance.
+/// The environment's settings for randomized tests.
 public enum Chance {
   /// `REACTOR_SEED`, or another each time. It is printed, so that a failure can be had again.
   public static func seed(_ test: String) -> UInt64 {

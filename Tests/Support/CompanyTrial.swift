@@ -2,8 +2,8 @@
   public import ReactorCore
   import ReactorTesting
 
-  /// Several processes write to one store at once, each its own keys, while this one reads it all: the first of them is
-  /// killed again and again, the others go on.
+  /// Several processes write to one store at once, each its own keys, while this one reads it all:
+  /// the first of them is killed again and again, the others go on.
   public struct CompanyTrial: Sendable {
     public static let writerCount = 3
     public var engine: WriterEngine
@@ -17,9 +17,9 @@
     }
 
     public struct Outcome: Sendable {
-      /// How many saves each writer said were stored.
+      /// The number of saves that each writer acknowledged.
       public var acknowledged = Array(repeating: 0, count: CompanyTrial.writerCount)
-      /// What an acknowledged save, or one that was seen, should have excluded.
+      /// States that an acknowledged or observed save should have excluded.
       public var faults: [String] = []
     }
 

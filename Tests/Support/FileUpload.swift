@@ -4,11 +4,12 @@
   public import ReactorCore
   import ReactorTesting
 
-  /// Sends a file of 64 MB, and sees what that takes of the process's own memory. For a process that does nothing else.
+  /// Sends a file of 64 MB, and sees what that takes of the process's own memory. For a process
+  /// that does nothing else.
   public enum FileUpload {
     public static let size = 64 << 20
 
-    /// How many bytes of memory that no file backs came to be while the file was sent.
+    /// Returns the growth of anonymous memory in bytes while the file was sent.
     public static func growth(sendingBy transport: any Transport) async throws -> Int {
       let file = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
       try makeFile(file)

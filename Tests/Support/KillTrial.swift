@@ -17,7 +17,7 @@
     public struct Outcome: Sendable {
       public var kills = 0
       public var acknowledged = 0
-      /// What an acknowledged save should have excluded.
+      /// States that an acknowledged save should have excluded.
       public var faults: [String] = []
     }
 
@@ -28,7 +28,8 @@
       var view = StoreView()
       var writer = try writer(0)
       for run in 0..<kills {
-        // Mostly soon, the opening included; at times late enough for a database to be checkpointed.
+        // Mostly soon, the opening included; at times late enough for a database to be
+        // checkpointed.
         let longest = Int.random(in: 0..<24, using: &generator) == 0 ? 400 : 30
         let killed = try writer.kill(after: Int.random(in: 1...longest, using: &generator))
         if run + 1 < kills { writer = try self.writer(run + 1) }

@@ -4,12 +4,12 @@
 
   /// The program `StoreWriter`, which saves records until it is killed.
   public struct KilledWriter: Sendable {
-    /// What a run has shown.
+    /// The results of a run.
     public struct Run: Sendable {
       /// The last version of each number that the writer said was stored.
       public var acknowledged: [Int: Int] = [:]
       public var count = 0
-      /// Whatever else it said.
+      /// Any other output.
       public var complaint = ""
     }
 
@@ -17,7 +17,8 @@
     private let output = Pipe()
     private let input = Pipe()
 
-    /// Starts it; it does nothing yet, so that the next one can start while the store of the last one is looked at.
+    /// Starts it; it does nothing yet, so that the next one can start while the store of the last
+    /// one is looked at.
     ///
     /// - Parameter part: which of `parts` shares of the keys it writes.
     public init(
@@ -31,7 +32,8 @@
       try output.fileHandleForWriting.close()
     }
 
-    /// Lets it begin, and kills it when it has said so many lines; of which the first says that it opens the store.
+    /// Lets it begin, and kills it when it has said so many lines; of which the first says that it
+    /// opens the store.
     public func kill(after count: Int) throws -> Run {
       try input.fileHandleForWriting.write(contentsOf: [0])
       var text = ""

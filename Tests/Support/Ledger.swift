@@ -1,14 +1,15 @@
 public import ReactorCore
 
-/// What a store may hold after all that was tried on it, in a test that makes its disk fail.
+/// The states that a store may have after a test that makes its disk fail.
 public struct Ledger: Sendable {
-  /// How many keys it uses. Those of 0 and 8 are another scope's.
+  /// The keys in use. Keys 0 and 8 belong to another scope.
   public static let numbers = 0..<10
-  /// What should not have been.
+  /// The faults that were found.
   public private(set) var faults: [String] = []
-  /// What saves and removals have done that threw. Only where synchronising fails, or the power, may there be any.
+  /// The effects of saves and removals that threw. They are allowed only if synchronizing or the
+  /// power fails.
   public private(set) var revived: [String] = []
-  /// How many saves were acknowledged.
+  /// The number of acknowledged saves.
   public private(set) var acknowledged = 0
   /// The versions that each number may have; 0 for no record.
   private var possible: [Int: Set<Int>] = [:]
@@ -38,8 +39,8 @@ public struct Ledger: Sendable {
     }
   }
 
-  /// Looks at a store whose disk fails no more: `isStrict` says whether all that was acknowledged must be there, or
-  /// what is there must only be what was saved once, or nothing.
+  /// Looks at a store whose disk fails no more: `isStrict` says whether all that was acknowledged
+  /// must be there, or what is there must only be what was saved once, or nothing.
   public mutating func settle(isStrict: Bool, mayMiss: Bool = false, _ open: () throws -> any Persistence) async {
     do {
       let store = try open()

@@ -23,7 +23,8 @@
       throw CocoaError(.fileNoSuchFile)
     }
 
-    /// What it says until it ends; on a thread of its own, since it blocks.
+    /// Runs the program to its end and returns its output. It blocks, so it has a thread of its
+    /// own.
     public func output(_ arguments: String...) async throws -> String {
       try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try run(arguments) }) }

@@ -4,7 +4,7 @@ public import ReactorCore
 import ReactorTesting
 import Testing
 
-/// What a flow stores of answers that come over redirects, from a real server and by a real transport.
+/// The records that a flow stores for redirected answers, from a real server over a real transport.
 public struct RedirectScenario: Sendable {
   private let transport: any Transport
   private let clock = TestClock()
@@ -12,7 +12,8 @@ public struct RedirectScenario: Sendable {
 
   public init(_ transport: any Transport) { self.transport = transport }
 
-  /// A copy is fresh for as long as the redirect is, and is then asked for anew, without the validators of another URL.
+  /// A copy is fresh for as long as the redirect is, and is then asked for anew, without the
+  /// validators of another URL.
   public func expectShortestFreshness() async throws {
     try await MockServer.run { request in
       request.target == "/note"
@@ -35,7 +36,8 @@ public struct RedirectScenario: Sendable {
     }
   }
 
-  /// What was stored before a URL was redirected is not confirmed by another that has the same entity tag.
+  /// Expects that a URL with the same entity tag does not confirm the record of a URL that is
+  /// redirected to it.
   public func expectNoValidatorsElsewhere() async throws {
     let hasMoved = Shared(false)
     let fields = [
@@ -76,7 +78,8 @@ public struct RedirectScenario: Sendable {
     }
   }
 
-  /// A redirect that may not be stored leaves nothing of what it leads to; neither does one that follows a change.
+  /// A redirect that may not be stored leaves nothing of what it leads to; neither does one that
+  /// follows a change.
   public func expectNothingStored() async throws {
     try await MockServer.run { request in
       switch (request.method, request.target) {
@@ -92,7 +95,8 @@ public struct RedirectScenario: Sendable {
     }
   }
 
-  /// A change has been made where it is redirected, also where what follows fails, and where it is redirected to.
+  /// A change has been made where it is redirected, also where what follows fails, and where it is
+  /// redirected to.
   public func expectChange() async throws {
     let isGone = Shared(false)
     try await MockServer.run { request in

@@ -30,7 +30,7 @@ public enum Repository {
     return (files?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(".swift") }.map { "\(folder)/\($0)" }
   }
 
-  /// What `link` in `document` leads to.
+  /// Returns the target of `link` in `document`.
   public static func path(_ link: String, from document: String) -> String {
     var parts = document.split(separator: "/").dropLast().map(String.init)
     for part in link.split(separator: "/") where part != "." {

@@ -4,7 +4,7 @@ public import ReactorCore
 
 /// Saves records of 1 KB, each under a key of its own, for a store that must stay small.
 public struct Soak: Sendable {
-  /// How many. `REACTOR_SOAK`, or 5,000.
+  /// The number of repetitions: `REACTOR_SOAK`, or 5,000.
   public let count: Int
 
   /// - Parameter share: the part of `REACTOR_SOAK` that is saved.
@@ -18,7 +18,8 @@ public struct Soak: Sendable {
   }
 
   /// - Parameter size: of the store on disk, in bytes.
-  /// - Throws: ``Excess`` where the store, or on Linux the process's memory, is larger than it may be.
+  /// - Throws: ``Excess`` where the store, or on Linux the process's memory, is larger than it may
+  ///   be.
   public func run(_ store: any Persistence, largest: Int, size: () throws -> Int) async throws {
     let body = Data(repeating: 0x78, count: 1_000)
     var (early, greatest): (Int?, Int) = (nil, 0)

@@ -1,7 +1,8 @@
 #if os(macOS) || os(Linux)
   import ReactorCore
 
-  /// What is known of a store that ``KilledWriter`` writes to: no key may lose what was acknowledged or seen once.
+  /// The known state of a store that ``KilledWriter`` writes to: no key may lose a value that was
+  /// acknowledged or seen once.
   struct StoreView: Sendable {
     /// The newest version of each number that must be there.
     private var known: [Int: Int] = [:]

@@ -9,7 +9,7 @@ public func withTemporaryDirectory<Value>(_ body: (URL) async throws -> Value) a
   return try await body(url)
 }
 
-/// What a directory holds, at any depth.
+/// Returns the files of a directory, at any depth.
 public func files(in directory: URL, suffix: String = "") -> [URL] {
   let names = FileManager.default.enumerator(atPath: directory.path(percentEncoded: false))
   return (names?.compactMap { $0 as? String } ?? []).filter { $0.hasSuffix(suffix) }.sorted()

@@ -3,7 +3,8 @@ public import HTTPTypes
 public import ReactorCore
 public import ReactorTesting
 
-/// Signs with bearer tokens "1", "2" and so on: each refresh gives the next, unless it is told to fail.
+/// Signs with bearer tokens "1", "2" and so on: each refresh gives the next, unless it is told to
+/// fail.
 public final class TokenAuthenticator: Authenticator {
   /// Held at, where it is closed, by each refresh. Heeds cancellation.
   public let gate = Gate(isOpen: true)
@@ -12,12 +13,13 @@ public final class TokenAuthenticator: Authenticator {
   private let state = Shared((next: 2, refused: [String](), failure: (any Error)?.none))
   private let ignoresCancellation: Bool
 
-  /// - Parameter ignoresCancellation: whether a refresh that is cancelled goes on, and brings its token.
+  /// - Parameter ignoresCancellation: whether a refresh that is cancelled goes on, and brings its
+  ///   token.
   public init(ignoresCancellation: Bool = false) { self.ignoresCancellation = ignoresCancellation }
 
   /// The tokens that were to be replaced, in order.
   public var refused: [String] { state.value.refused }
-  /// What each refresh throws from now on; `nil` for none.
+  /// Makes each refresh throw this error from now on; `nil` for none.
   public func fail(with error: (any Error)?) { state.change { $0.failure = error } }
 
   public func sign(_ request: inout HTTPRequest, body: Data?, with token: String) {

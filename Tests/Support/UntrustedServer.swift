@@ -1,11 +1,12 @@
 public import Foundation
 import ReactorTesting
 
-/// A TLS server on 127.0.0.1 that shows a page, by `openssl s_server`, with a certificate that it has signed itself a moment ago.
+/// A TLS server on 127.0.0.1 that shows a page, by `openssl s_server`, with a certificate that it
+/// has signed itself a moment ago.
 public final class UntrustedServer {
   public enum Failure: Error { case noCertificate, noPort }
 
-  /// Whether the machine has `openssl`.
+  /// True if the machine has `openssl`.
   public static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: openssl) }
 
   private static let openssl = "/usr/bin/openssl"

@@ -14,7 +14,7 @@ public struct WrittenRecord: Sendable, Hashable {
     self.version = version
   }
 
-  /// What a stored record says it is; `nil` where it is not, to the byte, what was saved as that.
+  /// Reads a stored record's number and version; `nil` unless each byte is as it was saved.
   public init?(_ record: Record, number: Int) {
     let words = record.head.fields[.eTag]?.split(separator: " ") ?? []
     guard words.count == 2, Int(words[0]) == number, let version = Int(words[1]) else { return nil }

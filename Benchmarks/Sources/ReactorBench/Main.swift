@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Synchronization
 
-/// What Reactor costs, beside what does the same work by hand.
+/// Measures Reactor beside code that does the same work by hand.
 @main struct ReactorBench: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "reactor-bench", abstract: "What Reactor costs, beside what does the same work by hand.",
@@ -34,7 +34,8 @@ struct Measure: ParsableCommand {
     }
   }
 
-  /// Keeps the main thread, which serves the main actor: valgrind 3.19 ends where dispatch has taken that thread away.
+  /// Keeps the main thread, which serves the main actor: valgrind 3.19 ends where dispatch has
+  /// taken that thread away.
   private static func awaiting(_ work: @escaping @Sendable () async throws -> Void) throws {
     let outcome = Mutex<Result<Void, any Error>?>(nil)
     Task.detached {

@@ -3,9 +3,9 @@ import HTTPTypes
 import ReactorCore
 import ReactorTesting
 
-/// Where papers of one type are asked for and written: a reactor, whatever its model.
+/// Reads and writes papers of one type: a reactor behind a type-erased interface.
 struct Desk: Sendable {
-  /// What somebody who watches is given.
+  /// One state that an observer received.
   struct Seen: Sendable {
     var document: Document?
     var error: ReactorError?

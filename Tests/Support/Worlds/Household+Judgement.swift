@@ -3,9 +3,10 @@ import HTTPTypes
 import ReactorCore
 import ReactorTesting
 
-/// What must hold once nothing is under way, and nothing goes wrong any more.
+/// Conditions that must hold once nothing is in flight and all faults have ended.
 extension Household {
-  /// What is watched is what is known, and what is called fresh was not declared stale.
+  /// Checks that observers saw the known values, and that no value counted as fresh after it was
+  /// declared stale.
   func judgeEnd(watching places: [Place]) {
     for place in places where place.owner == owner {
       let state = last.state(place)
@@ -21,7 +22,7 @@ extension Household {
     }
   }
 
-  /// Whoever asks gets the server's present word.
+  /// Checks that every caller gets the server's present value.
   func judgeRecovery() async {
     for place in Place.all(owner) {
       let present = model.server.version(place.path)
@@ -34,7 +35,8 @@ extension Household {
     }
   }
 
-  /// What is on disk is whole, its owner's, no secret, and no older than what was acknowledged.
+  /// Checks that each record on disk is whole, belongs to its owner, contains no secret, and is no
+  /// older than the acknowledged value.
   func judge(_ records: [(key: RecordKey, record: Record)]) {
     let isAcknowledged = isForgetful || model.faults.saveFailure == 0
     for (key, record) in records where key.scope == layer.scope {
@@ -60,7 +62,7 @@ extension Household {
     }
   }
 
-  /// What a process that comes after a crash finds.
+  /// Checks the values that the process finds after a crash.
   func judgeSurvival(_ place: Place) async {
     let promise = model.promise(place)
     let before = model.before(place)

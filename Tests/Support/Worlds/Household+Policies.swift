@@ -3,7 +3,8 @@ import HTTPTypes
 import ReactorCore
 import ReactorTesting
 
-/// The table of ``FetchPolicy``, row by row, in a world that is quiet: whatever the household has been through.
+/// The table of ``FetchPolicy``, row by row, in a world that is quiet: whatever the household has
+/// been through.
 extension Household {
   func judgePolicies(_ place: Place) async throws {
     let lifetime = Duration.seconds(model.server.maximumAge)
@@ -89,7 +90,7 @@ extension Household {
     world.reachability.set(true)
   }
 
-  /// What one type may not store is nothing to the other.
+  /// Checks that an answer that one type may not store does not matter to the other type.
   private func judgeTypes(_ place: Place) async {
     guard !isForgetful else { return }
     var other = place

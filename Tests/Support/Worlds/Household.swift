@@ -12,11 +12,11 @@ struct Household: Sendable {
   let desks: [Desk]
   let last = LastStates()
 
-  /// Whether what was acknowledged is on disk, and may be dropped from memory.
+  /// True if acknowledged values are on disk and may be dropped from memory.
   let isForgetful: Bool
 
-  /// Steps of the flow use the layer. They keep what is answered from being saved, so a fetch that joins meanwhile is not judged
-  /// by when its answer came.
+  /// Steps of the flow use the layer. They keep what is answered from being saved, so a fetch that
+  /// joins meanwhile is not judged by when its answer came.
   let isLooking: Bool
 
   init(
@@ -31,7 +31,8 @@ struct Household: Sendable {
     desks = [Desk(.document, documents), Desk(.sheet, layer.reactor(Sheet.self))]
   }
 
-  /// A reactor whose load step reads the next document first, whose own step reads the one after it.
+  /// A reactor whose load step reads the next document first, whose own step reads the one after
+  /// it.
   private static func looking(_ layer: ModelLayer, _ model: ReferenceModel) -> Reactor<Document> {
     struct Own: Sendable { weak var reactor: Reactor<Document>? }
     let own = Shared(Own())
@@ -111,8 +112,8 @@ struct Household: Sendable {
       guard let document else { return }
       world.note("\(who): \(document.version)/\(document.order)")
       let order = model.judge(document, place, before, mustBeAsked: !isLooking, who)
-      // Who waits is told of a local write before that is on disk. What was overtaken is not stored, nor what was confirmed
-      // while it was in memory alone.
+      // Waiters are notified of a local write before it is on disk. An overtaken value is not
+      // stored. Neither is a value that was confirmed while it was in memory alone.
       let isNew = (model.server.arrival(document.order) ?? .zero) >= before.asked
       let mayBeStored = isNew && !before.isBeingWritten
       if isForgetful, document.version > 0, mayBeStored, model.slowness == .zero {
@@ -149,7 +150,8 @@ struct Household: Sendable {
     invalidated(place.path, order)
   }
 
-  /// What could not be marked on disk counts as fresh again once memory has forgotten it.
+  /// Records an invalidation. If its mark could not be saved, the value counts as fresh again once
+  /// memory has evicted it.
   private func invalidated(_ path: String, _ order: Int) {
     if marksOnDisk || !isForgetful { model.invalidated(owner, path, order) }
   }
@@ -220,20 +222,21 @@ struct Household: Sendable {
   /// Watches as long as the task lives.
   ///
   /// - Parameters:
-  ///   - isLasting: whether it is there at the end. What one that leaves is given last may be older than what the
-  ///     others have by then.
+  ///   - isLasting: whether it is there at the end. What one that leaves is given last may be older
+  ///     than what the others have by then.
   ///   - polling: how often it asks the network; zero: not at all.
   func watch(_ place: Place, isLasting: Bool = true, polling: Duration = .zero) async {
     let who = "a watcher of \(place)"
     var floor = 0
     var before = model.before(place)
-    /// What was so before the value came that was seen last.
+    /// The conditions before the latest observed value arrived.
     var shown: ReferenceModel.Before?
     await desk(place).watch(model.resource(place), polling) { state in
       if isLasting { last.set(place, state) }
       let now = model.before(place)
-      // A removal that fails brings back what a save that failed has not replaced. What was seen while it was under way may
-      // be from before it. It may have failed already where its caller has yet to learn it.
+      // A removal that fails brings back what a save that failed has not replaced. What was seen
+      // while it was under way may be from before it. It may have failed already where its caller
+      // has yet to learn it.
       let mayComeBack =
         before.isBeingRemoved && (now.isBeingRemoved || now.failedRemovals != before.failedRemovals)
       if now.removals != before.removals || mayComeBack { floor = 0 }

@@ -20,7 +20,7 @@ struct Sheet: Paper {
   func encode(to encoder: any Encoder) throws { try document.encode(to: encoder) }
 }
 
-/// Whose document it is, of which type and in which language somebody asks for it.
+/// A document with its owner, and the type and language in which it is requested.
 struct Place: Hashable, Sendable, CustomStringConvertible {
   enum Kind: String, CaseIterable, Sendable { case document, sheet }
 

@@ -6,8 +6,8 @@ import Synchronization
 extension ReferenceModel {
   /// A removal has failed.
   ///
-  /// - Parameter comesBack: whether what is on disk comes back, which a save that failed may not have replaced, nor an
-  ///   invalidation marked.
+  /// - Parameter comesBack: whether what is on disk comes back, which a save that failed may not
+  ///   have replaced, nor an invalidation marked.
   func notRemoved(_ owner: String, _ paths: [String], comesBack: Bool) {
     state.withLock { state in
       for key in Key.all(owner, paths) {
@@ -32,7 +32,7 @@ extension ReferenceModel {
       case .server(let response, _): faults.serverError > 0 && response.status == .serviceUnavailable
       case .parser: faults.bodyCut > 0
       case .persistence: mayFailOnDisk
-      // What is not there is what `cacheOnly` says, and its caller judges that.
+      // `cacheOnly` reports a missing value, and its caller judges that.
       default: false
       }
     world.check(isExpected, "\(who): \(error), and nothing has gone wrong that it could be")

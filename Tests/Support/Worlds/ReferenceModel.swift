@@ -6,28 +6,31 @@ import Synchronization
 
 typealias Document = ReferenceServer.Document
 
-/// What may legally be seen, beside the real thing: per owner, path and type the words of the server, and the fences that were set
-/// since.
+/// The values that may legally be seen: per owner, path and type, the words of the server and the
+/// fences that were set since.
 ///
-/// It is simple on purpose: it knows of no flight, no generation, no tier. Each value that somebody gets is held against it. A local
-/// write is a write to its own type, and makes what the other types have stale.
+/// It is simple on purpose: it knows of no flight, no generation, no tier. Each value that somebody
+/// gets is held against it. A local write is a write to its own type, and makes what the other
+/// types have stale.
 final class ReferenceModel: Sendable {
-  /// What was known when somebody began to ask.
+  /// The known facts when a caller began to ask.
   struct Before: Sendable {
-    /// What was written or removed and acknowledged: nothing older may be seen.
+    /// The order of the latest acknowledged write or removal: nothing older may be seen.
     var settled: Int
-    /// What was declared stale and acknowledged: nothing older counts as fresh.
+    /// The order of the latest acknowledged invalidation: nothing older counts as fresh.
     var invalidated: Int
-    /// How many removals were begun. One that fails may leave on disk what a save that failed has not replaced.
+    /// The number of removals that began. A removal that fails may leave a value on disk that a
+    /// failed save has not replaced.
     var removals: Int
-    /// Whether one of them is under way.
+    /// True while a removal is in flight.
     var isBeingRemoved: Bool
-    /// How many removals have failed.
+    /// The number of failed removals.
     var failedRemovals: Int
-    /// Another type's local write is under way. It has fenced the flight that it found, so a caller that joins that flight before
-    /// the write is announced gets an answer that is not stored (decision 0016).
+    /// Another type's local write is under way. It has fenced the flight that it found, so a caller
+    /// that joins that flight before the write is announced gets an answer that is not stored
+    /// (decision 0016).
     var isBeingWritten: Bool
-    /// How often something was begun that may take the place of what is on disk.
+    /// The number of operations that may have replaced the value on disk.
     var overwritten: Int
     var asked: Duration
   }
@@ -35,7 +38,7 @@ final class ReferenceModel: Sendable {
   /// That what was acknowledged is on disk, unless a removal has begun since.
   struct Promise: Sendable {
     var order = 0
-    /// How many removals had begun when it was asked for.
+    /// The number of removals that had begun before the request.
     var removals = 0
     /// The same of what may take its place.
     var overwritten = 0
@@ -82,7 +85,7 @@ final class ReferenceModel: Sendable {
     /// The same when a request was sent. One that is overtaken is not stored.
     var overwrittenWhenSent: [Int: [Place: Int]] = [:]
     var diskHasCrashed = false
-    /// Whether what is shown may have been read from disk: there the wall clock alone says how old it is.
+    /// True if the value may come from disk, where only the wall clock gives its age.
     var readsDisk = false
     var underWay: [Key: UnderWay] = [:]
     /// Another type was written: who joins a flight from before makes it begin again, once.
@@ -92,9 +95,10 @@ final class ReferenceModel: Sendable {
   let world: SimulatedWorld
   let server: ReferenceServer
   let freshFor: Duration = .seconds(300)
-  /// What goes wrong in this world until it is made well.
+  /// The faults of this world until it recovers.
   let faults: SimulatedFaults
-  /// How long a sheet takes more than a document, and how often documents are polled; zero: not at all.
+  /// The delay of a sheet beyond that of a document, and the polling interval of documents; zero
+  /// for none.
   let slowness: Duration
   let polling: Duration
   let state = Mutex(State())
@@ -125,7 +129,8 @@ final class ReferenceModel: Sendable {
 
   /// The real thing: a layer of `owner` on the world's network.
   ///
-  /// - Parameter isForgetful: whether memory keeps hardly anything. What was acknowledged must be on disk then.
+  /// - Parameter isForgetful: whether memory keeps hardly anything. What was acknowledged must be
+  ///   on disk then.
   func layer(_ owner: String, _ persistence: any Persistence, isForgetful: Bool) -> ModelLayer {
     state.withLock { $0.readsDisk = $0.readsDisk || isForgetful || faults.saveFailure > 0 }
     var configuration = world.configuration
@@ -150,7 +155,7 @@ final class ReferenceModel: Sendable {
     }
   }
 
-  /// How many requests were made, retries among them.
+  /// Returns the number of requests, retries included.
   func requests(_ place: Place) -> Int {
     state.withLock { $0.requests[Key(place)] ?? 0 }
   }
@@ -193,8 +198,8 @@ extension ReferenceModel {
     return begin(place.owner, [place.path])
   }
 
-  /// An invalidation has ended, well or not. That of an unsafe request marks what it finds on disk once the server has
-  /// accepted the request, so what was stored meanwhile is marked too.
+  /// An invalidation has ended, well or not. That of an unsafe request marks what it finds on disk
+  /// once the server has accepted the request, so what was stored meanwhile is marked too.
   func endInvalidating(_ place: Place) {
     mayRemoveVariants(place)
     end(place.owner, [place.path])
@@ -311,13 +316,14 @@ extension ReferenceModel {
     world.check(!isOther, "\(who): asked for \(place.language), got \(document.language)")
     let words = server.words(owner, path).filter { $0.document == document }
     world.check(!words.isEmpty, "\(who): nobody has ever said \(document)")
-    // A removal that has failed since brings back what is on disk, which an invalidation may not have marked.
+    // A removal that has failed since brings back what is on disk, which an invalidation may not
+    // have marked.
     var before = before
     before.invalidated = min(before.invalidated, self.before(place).invalidated)
     let least = max(min(before.settled, self.before(place).settled), floor)
     let isOld = { (order: Int) in order < least && !self.server.areSentTogether(order, least) }
     guard let word = words.first(where: { !isOld($0.order) }) else {
-      // What was written and could not be saved is in memory alone.
+      // A write that could not be saved is in memory alone.
       let acknowledged = faults.saveFailure > 0 ? 0 : min(before.settled, self.before(place).settled)
       if let word = words.first(where: { $0.order >= acknowledged && isLater($0.order, than: least) }) {
         return max(word.order, acknowledged)
@@ -334,31 +340,35 @@ extension ReferenceModel {
     return max(word.order, least)
   }
 
-  /// Returns `true` where another type's answer, of `order`, has overtaken one that has come since `time`.
+  /// Returns `true` where another type's answer, of `order`, has overtaken one that has come since
+  /// `time`.
   private func overtakes(_ order: Int, since time: Duration) -> Bool {
     server.arrivals(since: time).contains {
       $0 < order || server.areSentTogether($0, order) || isLater(order, than: $0)
     }
   }
 
-  /// Returns `true` where a wall clock that was set back may make one answer look later than another. Its times decide where
-  /// numbers tell nothing, as of a record that was replaced on disk alone. A time in the future is older than any.
+  /// Returns `true` where a wall clock that was set back may make one answer look later than
+  /// another. Its times decide where numbers tell nothing, as of a record that was replaced on disk
+  /// alone. A time in the future is older than any.
   private func isLater(_ order: Int, than other: Int) -> Bool {
     guard world.setBack > .zero, let shown = server.wallTimes(order), let known = server.wallTimes(other) else {
       return false
     }
     let asked = min(known.sent, known.arrived)
-    // What a 304 has confirmed since counts from that, by a clock that may have been set back in between.
+    // A value counts from its latest 304, by a clock that may have been set back in between.
     let setBack = world.setBack / .seconds(1)
     return asked > world.clock.wallClock() || shown.arrived.addingTimeInterval(setBack) >= asked
   }
 
-  /// What `cacheFirst` may use without a question, or has got for one.
+  /// Judges a value that `cacheFirst` returned, from memory or from its own request.
   private func judgeGood(_ document: Document, _ words: [ReferenceServer.Word], _ before: Before, _ who: String) {
     let lifetime: Duration = document.version == 0 ? freshFor : .seconds(server.maximumAge)
-    // Whoever asks while the answer is being saved joins its flight; other saves of the key may be before it.
+    // A caller that asks while the answer is being saved joins its flight. Other saves of the key
+    // may be queued before it.
     let saving = world.currentFaults.diskLatency * 4
-    // A `Date` of these years counts in steps of 0.12 µs: where the lifetime ends at this very time, it may be over or not.
+    // A `Date` of these years counts in steps of 0.12 µs: where the lifetime ends at this very
+    // time, it may be over or not.
     let resolution = Duration.nanoseconds(240)
     // Of an answer that was under way as the clock was set back, nobody knows how long it took.
     let setBack = world.setBack
@@ -376,7 +386,8 @@ extension ReferenceModel {
 }
 
 extension ReferenceModel {
-  /// What `networkOnly` gives: an answer that was there after it was asked for, or what was written meanwhile.
+  /// Judges a value that `networkOnly` returned: an answer that arrived after the call, or a write
+  /// made since.
   private func judgeAsked(_ document: Document, _ words: [ReferenceServer.Word], _ before: Before, _ who: String) {
     let saving = world.currentFaults.diskLatency * 4
     let isAsked = words.contains { word in

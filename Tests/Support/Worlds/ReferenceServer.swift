@@ -4,8 +4,9 @@ import Synchronization
 
 /// A server of documents, and the book of all that it has said: what may legally be seen.
 ///
-/// A document is `{"owner", "path", "language", "version", "order", "sum"}`; the order is that of the requests, local writes
-/// counted among them. The sum is over the rest, so that a mixed document is seen. Documents of some paths vary by language.
+/// A document is `{"owner", "path", "language", "version", "order", "sum"}`; the order is that of
+/// the requests, local writes counted among them. The sum is over the rest, so that a mixed
+/// document is seen. Documents of some paths vary by language.
 final class ReferenceServer: Sendable {
   struct Document: Codable, Hashable, Sendable {
     var owner: String
@@ -49,9 +50,9 @@ final class ReferenceServer: Sendable {
     var versions: [String: Int] = [:]
     var order = 0
     var words: [String: [Word]] = [:]
-    /// When a request was sent.
+    /// The time at which each request was sent.
     var sent: [Int: Duration] = [:]
-    /// When the answer to a request was there.
+    /// The time at which the answer to each request arrived.
     var arrivals: [Int: Duration] = [:]
     /// The same by the wall clock, of what was written as well.
     var wallTimes: [Int: WallTimes] = [:]
@@ -77,7 +78,7 @@ final class ReferenceServer: Sendable {
     self.now = now
   }
 
-  /// What each token begins with, and nothing else in this world.
+  /// The prefix of each token. Nothing else in this world has it.
   static let secret = "token-of-"
 
   /// A number for what begins now: a request or a local write.
@@ -98,7 +99,7 @@ final class ReferenceServer: Sendable {
 
   func wallTimes(_ order: Int) -> WallTimes? { state.withLock { $0.wallTimes[order] } }
 
-  /// Whether two requests were sent at the very same time: then neither is the later.
+  /// Returns true if two requests were sent at the same time: then neither is the later.
   func areSentTogether(_ one: Int, _ other: Int) -> Bool {
     state.withLock { state in
       guard let time = state.sent[one] else { return false }
@@ -114,7 +115,8 @@ final class ReferenceServer: Sendable {
     }
   }
 
-  /// When the answer to the request of that number was there; `nil` for what was written, and for what never came.
+  /// Returns the time at which the answer to a request arrived; `nil` for a local write and for an
+  /// answer that never came.
   func arrival(_ order: Int) -> Duration? { state.withLock { $0.arrivals[order] } }
 
   /// The requests whose answers have come since `time`.

@@ -22,13 +22,14 @@ struct Stamp: TransportMiddleware {
     model.requestBegins(place, order, isShared: request.method != .put)
     defer { model.requestEnds(place, order) }
     model.world.note("\(place): \(request.method) request \(order)")
-    // What is cancelled is nobody's any more, however long it takes to leave.
+    // A cancelled request belongs to nobody, however long it takes to end.
     let (response, data) = try await withTaskCancellationHandler {
       try await next(request, body)
     } onCancel: {
       model.requestEnds(place, order)
     }
-    // What is slow about a type is its own, such as its parser: the others' answers overtake it.
+    // A slow step of one type, such as its parser, delays that type alone: the others' answers
+    // overtake it.
     if place.kind == .sheet, model.slowness > .zero { try await model.world.clock.sleep(for: model.slowness) }
     model.server.arrived(order)
     model.world.note("\(place): request \(order) gets \(response.status.code)")
@@ -42,7 +43,7 @@ extension ReferenceModel {
     let key = Key(place)
     state.withLock { state in
       state.requests[key, default: 0] += 1
-      // What it brings may overtake the other type's answers, and take the place of other variants' records.
+      // The answer may overtake the other type's answers, and replace other variants' records.
       let varies = server.varying.contains(place.path)
       for other in Place.all(place.owner) where other.path == place.path {
         guard other.kind != place.kind || (varies && other.language != place.language) else { continue }

@@ -2,13 +2,14 @@ import HTTPTypes
 import ReactorCore
 public import ReactorTesting
 
-/// The worlds in which the library runs beside its model. A test runs some seeds of each, and `make simulate` as many as one likes.
+/// The worlds in which the library runs beside its model. A test runs some seeds of each, and `make
+/// simulate` as many as one likes.
 public enum World: String, CaseIterable, Sendable {
-  /// Whatever users, network and disk do, nobody sees what may not be seen.
+  /// Users, network and disk do anything, and nobody sees a value that may not be seen.
   case households
-  /// What was acknowledged is there after a crash, whole.
+  /// Acknowledged values are whole after a crash.
   case crash
-  /// What was accepted stays, what was refused goes, and a base never has a draft in it.
+  /// Accepted writes stay, refused ones go, and a base never includes a draft.
   case writers
   /// What was submitted is carried out as often as was said, in the order of its lane, whoever crashes.
   case outbox
@@ -43,7 +44,7 @@ public enum World: String, CaseIterable, Sendable {
       }
       await live(in: world, model, households)
       world.currentFaults = .none
-      // What is under way ends: retries, waits for connectivity.
+      // Retries and waits for connectivity end.
       try? await world.clock.sleep(for: .seconds(300))
       for household in households { household.judgeEnd(watching: watched) }
       let records = await world.disk.records()
@@ -58,7 +59,8 @@ public enum World: String, CaseIterable, Sendable {
     if let household { try await household.judgePolicies(household.place(world.draws)) }
   }
 
-  /// The users' life; in some worlds beside one who polls a type whose answers overtake the other's.
+  /// The users' life; in some worlds beside one who polls a type whose answers overtake the
+  /// other's.
   private static func live(in world: SimulatedWorld, _ model: ReferenceModel, _ households: [Household]) async {
     await withTaskGroup(of: Void.self) { group in
       if model.polling > .zero {
@@ -112,7 +114,7 @@ public enum World: String, CaseIterable, Sendable {
       await group.next()
       group.cancelAll()
     }
-    // What has come to nothing with the process is no request of the next.
+    // Requests that ended with the process must not count for the next.
     try await world.clock.sleep(for: .seconds(300))
     world.currentFaults = .none
     if world.draws.chance(0.5) { world.setClock(world.draws, upTo: .seconds(86_400)) }

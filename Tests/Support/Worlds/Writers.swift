@@ -6,9 +6,9 @@ import Synchronization
 
 /// Users who change lists of numbers with drafts, beside others who read them.
 ///
-/// The server inserts and removes a number idempotently, and refuses multiples of seven. Each number
-/// is inserted at most once, so the reference needs no order of its own: what was accepted is shown
-/// until its removal begins, and what was refused is not.
+/// The server inserts and removes a number idempotently, and refuses multiples of seven. Each
+/// number is inserted at most once, so the reference needs no order of its own: what was accepted
+/// is shown until its removal begins, and what was refused is not.
 struct Writers: Sendable {
   /// A list as the server has it at one version. No draft changes the version.
   struct Numbers: Codable, Sendable, Hashable {
@@ -16,7 +16,7 @@ struct Writers: Sendable {
     var numbers: [Int]
   }
 
-  /// What is known of one list's numbers at one moment.
+  /// The known facts of one list's numbers at one moment.
   struct Facts: Sendable {
     /// The insertions that were acknowledged, without those whose removal has begun.
     var mustBeShown: Set<Int> = []
@@ -144,7 +144,8 @@ struct Writers: Sendable {
     world.check(extra.isEmpty, "\(who): \(extra.sorted()) was refused or removed, and is shown in \(list)")
   }
 
-  /// Once nothing is under way: everybody shows what the server has, and the disk has had nothing else.
+  /// Once nothing is under way: everybody shows what the server has, and the disk has had nothing
+  /// else.
   func judgeEnd() async {
     for path in Self.paths {
       world.check(underWay.value[path] ?? 0 == 0, "a write of \(path) has not ended")

@@ -6,9 +6,10 @@ import ReactorSQLite
 import ReactorTesting
 import Synchronization
 
-/// Senders and drains of one outbox that are killed at random moments, and a last drain that is not.
+/// Senders and drains of one outbox that are killed at random moments, and a last drain that is
+/// not.
 final class OutboxKillTrial: Sendable {
-  /// What has become known of the request with a number.
+  /// The known facts of one numbered request.
   private struct Request: Sendable {
     var id: String?
     var isKeyed = true
@@ -157,7 +158,7 @@ final class OutboxKillTrial: Sendable {
   }
 }
 
-/// What the server has, beside what the command has said.
+/// Compares the server's records with the command's output.
 extension OutboxKillTrial {
   private func faults() async throws -> [String] {
     let list = try await Command.run(["outbox", "list", "--outbox", path, "--json"])

@@ -10,7 +10,7 @@ import Wire
 
 @testable import reactor
 
-/// What a client, or a page in a client's browser, may not do.
+/// Forbidden actions of a client, or of a page in a client's browser.
 @Suite(.timeLimit(.minutes(2))) struct `A proxy does not let a client` {
   private static let fresh = MockServer.Response.raw(
     "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok")
@@ -160,7 +160,7 @@ import Wire
       let request = "GET /a HTTP/1.1\r\nHost: p\r\n\r\n"
       let refused = try await WireClient.exchange(request + "FROB /b HTTP/1.1\r\n\r\n", port: bench.server.port)
       #expect(refused.hasPrefix("HTTP/1.1 200 ") && refused.contains("okHTTP/1.1 501 "))
-      // What is cut off gets no answer of its own.
+      // A truncated request gets no answer of its own.
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send(request + "GET /b HTT")
       try await client.closeOutput()

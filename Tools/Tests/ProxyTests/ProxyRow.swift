@@ -16,8 +16,8 @@ struct ProxyRow: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { rule }
 
-  /// One request. Messages are written `status or method; Name: value; Name: value | body`; `+60` and `-60` as a value are dates,
-  /// in seconds from the beginning.
+  /// One request. Messages are written `status or method; Name: value; Name: value | body`; `+60`
+  /// and `-60` as a value are dates, in seconds from the beginning.
   struct Step: Sendable {
     let age: Double
     let request: String
@@ -28,8 +28,8 @@ struct ProxyRow: Sendable, CustomTestStringConvertible {
     /// - Parameters:
     ///   - request: a method, and a path where it is not `/a`.
     ///   - answer: the origin's; `nil` where it is not to be asked, `-` where it hangs up.
-    ///   - gets: what the client is to get: the status, fields that are there, names with `!` before them of fields that are not, and
-    ///     the body.
+    ///   - gets: what the client is to get: the status, fields that are there, names with `!`
+    ///     before them of fields that are not, and the body.
     ///   - sent: fields that the origin is to get, written in the same way.
     init(_ age: Double, _ request: String, _ answer: String?, gets: String, sent: String = "") {
       self.age = age

@@ -1,4 +1,4 @@
-/// What RFC 9111 and RFC 5861 ask of a private cache, as exchanges.
+/// The rules of RFC 9111 and RFC 5861 for a private cache, as exchanges.
 enum ProxyTable {
   typealias Step = ProxyRow.Step
 

@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// What all threads have allocated while counting was on.
+/// The allocations of all threads while counting was on.
 typedef struct {
   uint64_t count;
   /// Bytes of what was allocated, less those of what was freed; as the allocator rounds them.
   int64_t live_bytes;
 } measuring_allocations;
 
-/// Whether allocations can be counted here: with glibc, whose allocator can be stood in for.
+/// True if allocations can be counted here: with glibc, whose allocator can be interposed.
 bool measuring_counts_allocations(void);
 /// Begins at zero.
 void measuring_begin(void);

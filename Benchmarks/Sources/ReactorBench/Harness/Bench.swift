@@ -5,13 +5,14 @@ typealias Work = (_ iterations: Int) async throws -> Void
 
 /// Measures a job beside its baseline, and collects the figures.
 ///
-/// A round is job, baseline, baseline, job; the next is the other way round. So what slows the machine down for a while slows both, and
-/// each round gives one ratio. A figure is the median of the rounds.
+/// A round is job, baseline, baseline, job; the next is the other way round. So what slows the
+/// machine down for a while slows both, and each round gives one ratio. A figure is the median of
+/// the rounds.
 final class Bench {
   struct Settings {
-    /// How long one side runs before the other has its turn.
+    /// The time that one side runs before the other has its turn.
     var turn: Duration = .milliseconds(3)
-    /// How long the rounds of one figure may take.
+    /// The most time that the rounds of one figure may take.
     var budget: Duration = .seconds(3)
     var rounds = 9...151
     /// Set for a profiler: the jobs alone run, each for so long, and nothing is compared.
@@ -24,7 +25,7 @@ final class Bench {
 
   let settings: Settings
   private(set) var figures: [Figure] = []
-  /// What is being measured.
+  /// The name of the running benchmark.
   var benchmark = ""
   /// Called with each figure as it comes.
   private let report: (Figure) -> Void
@@ -37,8 +38,10 @@ final class Bench {
 
   /// - Parameters:
   ///   - clock: the elapsed time, where it waits.
-  ///   - processors: on how many it runs. What does not ask for two is measured on one, where nothing moves it.
-  ///   - operations: how many an iteration of the job, and of the limit, stands for: the figure is for one.
+  ///   - processors: on how many it runs. What does not ask for two is measured on one, where
+  ///     nothing moves it.
+  ///   - operations: how many an iteration of the job, and of the limit, stands for: the figure is
+  ///     for one.
   func compare(
     _ name: String, to baselineName: String, target: Target?, clock: Stopwatch = .processor, processors: Int = 1,
     operations: (job: Int, limit: Int) = (1, 1), job: Work, limit: Work
@@ -100,7 +103,7 @@ final class Bench {
     return (clock.now - began) / Double(count)
   }
 
-  /// How many iterations fill a turn; it warms up what they need.
+  /// Returns the number of iterations that fill a turn. It warms up the caches of `work` too.
   func calibrated(_ work: Work) async throws -> Int {
     var count = 1
     try await work(count)

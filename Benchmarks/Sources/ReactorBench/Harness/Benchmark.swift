@@ -2,10 +2,10 @@
 protocol Benchmark: SendableMetatype {
   /// As in `--filter`.
   static var name: String { get }
-  /// What a user learns from it, in one line.
+  /// The question that the benchmark answers, in one line.
   static var question: String { get }
   static func measure(_ bench: Bench) async throws
-  /// How its cost grows with its natural size.
+  /// Measures how its cost grows with its natural size.
   static func grow(_ growth: Growth) async throws
 }
 

@@ -1,8 +1,9 @@
 /// Two runs, figure by figure.
 ///
-/// Times of two runs say little on a machine that others use too; ratios were measured in one process each, and are compared. A change
-/// counts where the two runs' spreads do not meet, and it is more than a tenth: a spread is of one run, and the next may find the
-/// processor's cache in other hands.
+/// Times of two runs say little on a machine that others use too; ratios were measured in one
+/// process each, and are compared. A change counts where the two runs' spreads do not meet, and it
+/// is more than a tenth: a spread is of one run, and the next may find the processor's cache in
+/// other hands.
 struct Comparison {
   let old: Run
   let new: Run

@@ -31,7 +31,7 @@ struct Figure: Codable, Sendable {
   var rounds: Int
   var target: Target?
 
-  /// What it is in every run.
+  /// The name that is the same in every run.
   var id: String { "\(benchmark)/\(name)/\(baselineName)" }
 
   var isMet: Bool? {
@@ -39,7 +39,7 @@ struct Figure: Codable, Sendable {
   }
 }
 
-/// What a figure is to reach.
+/// The value that a figure must reach.
 struct Target: Codable, Sendable {
   enum Kind: String, Codable, Sendable {
     case ratio

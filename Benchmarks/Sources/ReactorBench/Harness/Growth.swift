@@ -1,7 +1,7 @@
 import CMeasuring
 import Foundation
 
-/// How a cost grows with the size of something.
+/// The growth of a cost with the size of something.
 struct Curve: Codable, Sendable {
   struct Point: Codable, Sendable {
     var size: Double
@@ -11,17 +11,19 @@ struct Curve: Codable, Sendable {
 
   var benchmark: String
   var name: String
-  /// What the size counts.
+  /// The unit of the size.
   var unit: String
   var points: [Point]
-  /// What the exponent is to be at most: 0 for a cost that does not depend on the size, 1 for one in proportion.
+  /// The highest exponent that is accepted: 0 for a cost that does not depend on the size, 1 for
+  /// one in proportion.
   var expected: Double
   /// Of the line through the points on logarithmic axes: 0 is flat, 1 is in proportion.
   var exponent: Double
   /// The same between the two largest sizes, where what is always there counts least.
   var lastExponent: Double
 
-  /// What no longer fits a processor's cache costs more too; a fault of design costs far more.
+  /// The tolerance is for data that no longer fits a processor's cache. A fault of design costs far
+  /// more.
   var isWorse: Bool { max(exponent, lastExponent) > expected + 0.25 }
 
   var summary: String {
@@ -30,7 +32,8 @@ struct Curve: Codable, Sendable {
   }
 }
 
-/// Measures curves. All sizes are measured in turn, round after round, so that a slow while falls on all of them.
+/// Measures curves. All sizes are measured in turn, round after round, so that a slow while falls
+/// on all of them.
 final class Growth {
   private let bench: Bench
   private(set) var curves: [Curve] = []

@@ -1,13 +1,14 @@
 import Foundation
 
-/// The curves as small pictures beside each other, on logarithmic axes: SVG that is readable on light and on dark pages.
+/// The curves as small pictures beside each other, on logarithmic axes: SVG that is readable on
+/// light and on dark pages.
 struct GrowthPicture {
   let curves: [Curve]
   let machine: Machine
 
   private static let columns = 3
   private static let panel = (width: 300.0, height: 230.0)
-  /// Where the curve is drawn, in a panel.
+  /// The curve's area in a panel.
   private static let plot = (left: 58.0, right: 274.0, top: 44.0, bottom: 186.0)
 
   var svg: String {

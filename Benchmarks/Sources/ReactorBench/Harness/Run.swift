@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `--json` writes, and `compare` reads.
+/// One run: the file that `--json` writes and `compare` reads.
 struct Run: Codable, Sendable {
   var machine: Machine
   var figures: [Figure]

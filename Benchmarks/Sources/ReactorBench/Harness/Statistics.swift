@@ -13,7 +13,8 @@ extension [Double] {
   }
 }
 
-/// The exponent of a curve: the slope of the straight line through its points on logarithmic axes, by least squares.
+/// The exponent of a curve: the slope of the straight line through its points on logarithmic axes,
+/// by least squares.
 ///
 /// - Parameter points: of positive numbers.
 func fittedExponent(_ points: some Collection<(x: Double, y: Double)>) -> Double {

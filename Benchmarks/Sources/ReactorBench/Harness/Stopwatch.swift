@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a turn is measured by.
+/// The clock or counter that measures a turn.
 enum Stopwatch: String, Codable, Sendable {
-  /// The time that this process, all threads together, had a processor. For what never waits: where others use the machine too, it is
-  /// what would have elapsed without them.
+  /// The time that this process, all threads together, had a processor. For what never waits: where
+  /// others use the machine too, it is what would have elapsed without them.
   case processor
   /// For what waits, or is done by several at once.
   case elapsed

@@ -1,6 +1,7 @@
 import ReactorCore
 
-/// What it costs to look at what memory has, without asking whether it is fresh: `cached(_:)`, which is synchronous.
+/// The cost of `cached(_:)`, which is synchronous: a look at memory without a judgement of
+/// freshness.
 ///
 /// The limit is the same locked dictionary as for `fetch`.
 enum CachedRead: Benchmark {
@@ -24,7 +25,7 @@ enum CachedRead: Benchmark {
   }
 
   private static func reading(_ resources: [Resource], _ reactor: Reactor<[Article]>) -> Work {
-    // Where the last turn ended, the next goes on: a few would be all in the processor's cache.
+    // Each turn continues where the last ended: a few models would all be in the processor's cache.
     var index = 0
     return { count in
       for _ in 0..<count {

@@ -1,9 +1,11 @@
 import ReactorCore
 
-/// What it costs when a thousand callers want the same at the same time: one request, and how much longer than for one caller.
+/// The cost of a thousand callers that want the same resource at the same time: one request, and
+/// the time beyond that of one caller.
 ///
-/// The first limit is one fetch from a server that takes 20 ms, as servers that are elsewhere do. The second shows what a thousand tasks
-/// cost by themselves: one task sends the request, and all await its value.
+/// The first limit is one fetch from a server that takes 20 ms, as servers that are elsewhere do.
+/// The second shows what a thousand tasks cost by themselves: one task sends the request, and all
+/// await its value.
 enum Coalescing: Benchmark {
   static let name = "coalescing"
   static let question = "1,000 concurrent fetches of one key"

@@ -2,10 +2,11 @@ import Foundation
 import ReactorCore
 import ReactorSQLite
 
-/// What a program's start costs: the store is opened, and twenty resources are fetched for the first screen; and whether that depends on how
-/// much is stored.
+/// The cost of a program's start, for stores of several sizes: the store is opened, and twenty
+/// resources are fetched for the first screen.
 ///
-/// The limit opens the same and reads the same by hand, and runs the same parser: for SQLite one connection and one prepared statement.
+/// The limit opens the same and reads the same by hand, and runs the same parser: for SQLite one
+/// connection and one prepared statement.
 enum ColdStart: Benchmark {
   static let name = "cold-start"
   static let question = "open the store and serve twenty resources, with 100 and 100,000 records"
@@ -74,7 +75,7 @@ final class LargeStore: Sendable {
   private let sqlitePath: String
   let rawPath: String
   private let files: URL
-  /// What a first screen shows, from all over the store.
+  /// The resources of a first screen, from all over the store.
   let firstResources: [Resource]
   let firstKeys: [RecordKey]
   let rawFiles: [String]

@@ -1,7 +1,8 @@
 import FastJSON
 import Foundation
 
-/// `FastJSONDecoder` on texts of several shapes. The limit is `JSONDecoder` on the same bytes, so a ratio of 0.2 is five times as fast.
+/// `FastJSONDecoder` on texts of several shapes. The limit is `JSONDecoder` on the same bytes, so a
+/// ratio of 0.2 is five times as fast.
 enum Decoding: Benchmark {
   static let name = "decoding"
   static let question = "JSON of several shapes into models, beside JSONDecoder"

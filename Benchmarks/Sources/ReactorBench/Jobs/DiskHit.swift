@@ -2,10 +2,12 @@ import Foundation
 import ReactorCore
 import ReactorSQLite
 
-/// What it costs to get a record's bytes from disk: what a screen pays first after the program's start, before parsing.
+/// The cost of a record's bytes from disk. A screen pays it first after the program's start, before
+/// parsing.
 ///
-/// The limits read the same bytes: `open`, `fstat`, `read` and `close`; and a statement of SQLite that was prepared once. They check nothing:
-/// a record of the library is checked against its digest, and comes with its head made fields again.
+/// The limits read the same bytes: `open`, `fstat`, `read` and `close`; and a statement of SQLite
+/// that was prepared once. They check nothing: a record of the library is checked against its
+/// digest, and comes with its head made fields again.
 enum DiskHit: Benchmark {
   static let name = "disk-hit"
   static let question = "bytes of a record on disk, 1 KB and 50 KB, file and SQLite"

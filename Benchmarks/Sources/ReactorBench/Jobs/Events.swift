@@ -1,11 +1,12 @@
 import ReactorCore
 import Synchronization
 
-/// What events cost: where nobody listens, and where a closure does.
+/// The cost of events, without a listener and with a closure that listens.
 ///
-/// There is no build without events to compare with. Where nobody listens, an event is one look at an atomic flag; so the first figure is a
-/// memory hit with one more look of that kind, beside the hit as it is: what is added is what would be saved. The second figure is the
-/// difference between hits, of one event each, with a listener and without.
+/// There is no build without events to compare with. Where nobody listens, an event is one look at
+/// an atomic flag; so the first figure is a memory hit with one more look of that kind, beside the
+/// hit as it is: what is added is what would be saved. The second figure is the difference between
+/// hits, of one event each, with a listener and without.
 enum Events: Benchmark {
   static let name = "events"
   static let question = "events with no listener, and with one closure"

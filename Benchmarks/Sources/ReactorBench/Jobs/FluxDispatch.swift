@@ -1,9 +1,10 @@
 import ReactorFlux
 
-/// What a dispatch costs with 1 and with 20 stores: what an app pays for each thing that happens in it.
+/// The cost of a dispatch with 1 and with 20 stores. An app pays it for each action.
 ///
-/// The limit is a dictionary of closures by name. The shape of ReSwift, one reducer over the whole state that tells every subscriber, is
-/// measured beside it, and so is a dispatch whose stores tell an observer each.
+/// The limit is a dictionary of closures by name. The shape of ReSwift, one reducer over the whole
+/// state that tells every subscriber, is measured beside it, and so is a dispatch whose stores tell
+/// an observer each.
 enum FluxDispatch: Benchmark {
   static let name = "flux-dispatch"
   static let question = "a dispatch to 1 and to 20 stores"

@@ -1,11 +1,12 @@
 import CMeasuring
 import ReactorCore
 
-/// How many bytes a program's memory grows by, beside those of the models that it wanted: for the store's connections, and for each
-/// model its key, its freshness and its place.
+/// The growth of a program's memory in bytes, beyond the models themselves: the store's
+/// connections, and for each model its key, its freshness and its place.
 ///
-/// The limit is an array of the same models, parsed by the same parser. Resources are the program's own, and are made before. Two figures more
-/// tell the parts: the same without a store, and with a flow of one closure, whose models come with no response.
+/// The limit is an array of the same models, parsed by the same parser. Resources are the program's
+/// own, and are made before. Two figures more tell the parts: the same without a store, and with a
+/// flow of one closure, whose models come with no response.
 enum MemoryFootprint: Benchmark {
   static let name = "memory"
   static let question = "bytes in use with 100,000 records on disk and 10,000 models in memory"

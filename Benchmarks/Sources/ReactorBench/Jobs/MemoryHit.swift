@@ -1,10 +1,10 @@
 import ReactorCore
 import Synchronization
 
-/// What it costs to ask for a model that is in memory: what a screen pays each time that it is drawn.
+/// The cost of a model that is in memory. A screen pays it each time that it is drawn.
 ///
-/// The limit is a locked dictionary of boxed models whose keys were hashed when they were made. It knows no freshness, no order of use,
-/// no policy; `fetch` asks all three, through an `async` call.
+/// The limit is a locked dictionary of boxed models whose keys were hashed when they were made. It
+/// knows no freshness, no order of use, no policy; `fetch` asks all three, through an `async` call.
 enum MemoryHit: Benchmark {
   static let name = "memory-hit"
   static let question = "fetch of a model that is in memory, 1 KB, 1,000 resources"
@@ -23,7 +23,8 @@ enum MemoryHit: Benchmark {
       let articles = try StoredArticles($0)
       return fetching(articles.resources, try await filledReactor(articles))
     }
-    // Twice as many resources as the memory takes, in turn: each is gone when it is asked for again.
+    // Twice as many resources as the memory takes, in turn: each is gone when it is asked for
+    // again.
     try await growth.curve("fetch into a full memory", of: "models", sizes: [100, 1_000, 10_000]) { size in
       var configuration = ReactorConfiguration()
       configuration.memoryLimit = MemoryLimit(models: size)
@@ -38,7 +39,7 @@ enum MemoryHit: Benchmark {
   }
 
   private static func fetching(_ resources: [Resource], _ reactor: Reactor<[Article]>) -> Work {
-    // Where the last turn ended, the next goes on: a few would be all in the processor's cache.
+    // Each turn continues where the last ended: a few models would all be in the processor's cache.
     var index = 0
     return { count in
       for _ in 0..<count {

@@ -2,10 +2,10 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
-/// What the library adds to a request: the key, the flight, the judgement of the answer, the memory.
+/// The cost that the library adds to a request: key, flight, cache decision and memory.
 ///
-/// The limit is the same transport (`URLSession`) asked by hand, and the same parser. The server is on this machine, so that no network hides
-/// anything. Nothing is persisted on either side.
+/// The limit is the same transport (`URLSession`) asked by hand, and the same parser. The server is
+/// on this machine, so that no network hides anything. Nothing is persisted on either side.
 enum NetworkFetch: Benchmark {
   static let name = "network"
   static let question = "fetch from a server on this machine, 1 KB, 1 and 32 at once"

@@ -1,7 +1,8 @@
 import ReactorCore
 import Synchronization
 
-/// What a memory hit costs while others read too: eight tasks on two processors, on one reactor, whose memory has one lock.
+/// The cost of a memory hit while others read too: eight tasks on two processors, on one reactor,
+/// whose memory has one lock.
 ///
 /// The limit is eight dictionaries, each with a lock of its own, so that readers seldom meet.
 enum ParallelMemoryHit: Benchmark {

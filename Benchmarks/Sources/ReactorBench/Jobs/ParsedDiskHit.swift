@@ -1,11 +1,12 @@
 import Foundation
 import ReactorCore
 
-/// What it costs to get a model from disk: `fetch`, where memory has nothing and the record is fresh.
+/// The cost of a model from disk: `fetch` with an empty memory and a fresh record.
 ///
-/// The limits read the same bytes and run the same parser on them. `fetch` also makes the key, begins a flight that other callers
-/// could join, checks the record, judges its freshness and puts the model into memory. What 1 KB costs is stated, too, beside the same limit in
-/// a task of its own, which is how a caller that is cancelled leaves at once.
+/// The limits read the same bytes and run the same parser on them. `fetch` also makes the key,
+/// begins a flight that other callers could join, checks the record, judges its freshness and puts
+/// the model into memory. What 1 KB costs is stated, too, beside the same limit in a task of its
+/// own, which is how a caller that is cancelled leaves at once.
 enum ParsedDiskHit: Benchmark {
   static let name = "parsed-disk-hit"
   static let question = "fetch of a model that is on disk, 1 KB and 50 KB, file and SQLite"
@@ -86,8 +87,9 @@ enum ParsedDiskHit: Benchmark {
     }
   }
 
-  /// Each pass over the resources has a layer whose memory is empty. A pass takes many turns: with a layer for each turn, which is a few
-  /// fetches, making and freeing it would be half of what is measured.
+  /// Each pass over the resources has a layer whose memory is empty. A pass takes many turns: with
+  /// a layer for each turn, which is a few fetches, making and freeing it would be half of what is
+  /// measured.
   private static func fetching(_ articles: StoredArticles, from persistence: any Persistence) -> Work {
     var (reactor, place) = (emptyReactor(persistence), 0)
     return { count in

@@ -2,10 +2,11 @@ import FastJSON
 import Foundation
 import ReactorCore
 
-/// The parser beside the decoder that it uses: it finds the value at a path, can say where in the bytes something is wrong, and leaves bad
-/// elements out of an array.
+/// The parser beside the decoder that it uses: it finds the value at a path, can say where in the
+/// bytes something is wrong, and leaves bad elements out of an array.
 ///
-/// The limit is `FastJSONDecoder` on the same bytes; for the array with bad elements, into a type that catches each element's error.
+/// The limit is `FastJSONDecoder` on the same bytes; for the array with bad elements, into a type
+/// that catches each element's error.
 enum Parsing: Benchmark {
   static let name = "parsing"
   static let question = "5 MB of articles, whole, and pruned with 1 % bad"

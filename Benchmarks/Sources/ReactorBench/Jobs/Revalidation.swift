@@ -2,9 +2,10 @@ import HTTPTypes
 import ReactorCore
 import Synchronization
 
-/// What it costs to learn that the copy in memory is still good: a request with its validator, and an answer without a body.
+/// The cost of a revalidation: a request with the stored validator, and an answer without a body.
 ///
-/// The limit is the same request sent by hand. The model has 50 KB: were it parsed again, that alone would cost more than the request.
+/// The limit is the same request sent by hand. The model has 50 KB: were it parsed again, that
+/// alone would cost more than the request.
 enum Revalidation: Benchmark {
   static let name = "revalidation"
   static let question = "a 304 for a model of 50 KB"

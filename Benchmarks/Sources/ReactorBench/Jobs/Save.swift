@@ -2,11 +2,13 @@ import Foundation
 import ReactorCore
 import ReactorSQLite
 
-/// What it costs to keep a record: what a fetch pays after its answer, and a screen full of answers at once.
+/// The cost of a saved record: after the answer of one fetch, and for a screen full of answers at
+/// once.
 ///
-/// The limit is SQLite in WAL mode with a statement that was prepared once, alone and with fifty in a transaction. It has one table and
-/// one index; the library's table has an index by URL and one by use, a count that is always right, and overwrites what it deletes. A second
-/// limit has those too, and shows what is SQLite's part.
+/// The limit is SQLite in WAL mode with a statement that was prepared once, alone and with fifty in
+/// a transaction. It has one table and one index; the library's table has an index by URL and one
+/// by use, a count that is always right, and overwrites what it deletes. A second limit has those
+/// too, and shows what is SQLite's part.
 enum Save: Benchmark {
   static let name = "save"
   static let question = "saving a record of 1 KB, alone and fifty at once"
@@ -139,7 +141,8 @@ extension Disk {
   }
 }
 
-/// Raw SQLite with a table like the library's: two indices more, triggers that count, and what is deleted is overwritten.
+/// Raw SQLite with a table like the library's: two indices more, triggers that count, and what is
+/// deleted is overwritten.
 private final class SameTable {
   private let raw: RawSQLite
   private let saving: RawSQLite.Statement

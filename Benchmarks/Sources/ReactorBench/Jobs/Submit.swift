@@ -5,7 +5,8 @@ import ReactorOutbox
 import ReactorSQLite
 import Synchronization
 
-/// What a write costs: until it is shown and saved, until thousands of them are sent, and at the next start.
+/// The cost of a write: until it is shown and saved, until thousands of them are sent, and at the
+/// next start.
 enum Submit: Benchmark {
   static let name = "submit"
   static let question = "a mutation that is shown and saved, drained, and read at the next start"

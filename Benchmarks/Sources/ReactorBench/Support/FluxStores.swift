@@ -8,7 +8,8 @@ extension Event where Payload == Int {
   var count: Int { get }
 }
 
-/// Whether the stores tell of each change. One and the same code is measured with and without.
+/// True while the stores notify observers of each change. The same code is measured with and
+/// without.
 @MainActor var tellsChanges = false
 
 /// Written out, as a program's stores are: a generic store would not be compiled for its type.

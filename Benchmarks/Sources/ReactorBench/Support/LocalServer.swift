@@ -1,15 +1,16 @@
 import Foundation
 import Synchronization
 
-/// An HTTP/1.1 server on 127.0.0.1 that has its answers ready: a thread per connection, and no allocation per request, so that what is
-/// counted is the client's. ReactorTesting's `MockServer` parses and records each request, in the process that is measured.
+/// An HTTP/1.1 server on 127.0.0.1 that has its answers ready: a thread per connection, and no
+/// allocation per request, so that what is counted is the client's. ReactorTesting's `MockServer`
+/// parses and records each request, in the process that is measured.
 final class LocalServer: Sendable {
   struct Failure: Error {
     let code: Int32
   }
 
   let port: UInt16
-  /// How long it thinks about each answer, in microseconds.
+  /// The delay before each answer, in microseconds.
   private let delay: UInt32
   private let listener: Int32
   private let whole: [UInt8]

@@ -2,7 +2,8 @@ import Foundation
 import GRDBSQLite
 import ReactorCore
 
-/// SQLite as its C interface has it, with its statements prepared once: the limit for whoever keeps bytes by key in it.
+/// SQLite as its C interface has it, with its statements prepared once: the limit for whoever keeps
+/// bytes by key in it.
 final class RawSQLite {
   struct Failure: Error {
     let code: Int32

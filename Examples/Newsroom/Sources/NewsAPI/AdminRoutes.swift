@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// How the API behaves, and what it was asked.
+/// Routes for the behaviour of the API and for its log.
 ///
 /// - `GET` and `PATCH /admin/dials`: outage and latency.
 /// - `GET` and `DELETE /admin/requests`: the log.

@@ -4,16 +4,17 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// How the API behaves.
+/// Switches for the behaviour of the API.
 final class Dials: Sendable {
   struct Settings: Codable, Sendable, ResponseEncodable {
     /// Every request is answered with 503.
     var outage = false
-    /// Until an answer begins, and the same again until it has ended; in milliseconds, at most 5,000.
+    /// Until an answer begins, and the same again until it has ended; in milliseconds, at most
+    /// 5,000.
     var latency = 0
   }
 
-  /// What is `nil` stays as it is.
+  /// New positions of some dials. A dial whose value is `nil` stays as it is.
   struct Change: Decodable, Sendable {
     var outage: Bool?
     var latency: Int?

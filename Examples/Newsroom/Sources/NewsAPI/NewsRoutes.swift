@@ -1,7 +1,7 @@
 import Foundation
 import Hummingbird
 
-/// What is asked for, and who answers it.
+/// The routes of the API and their handlers.
 struct NewsRoutes: Sendable {
   let newspaper = Newspaper()
   let archive: NewsArchive

@@ -7,13 +7,16 @@ public import ServiceLifecycle
 /// The news API, on this machine alone.
 ///
 /// - `GET /articles?page=`, `/articles/{id}`, `/authors/{id}`, `/search?q=&page=`: for everybody.
-/// - `POST /session`, `POST /session/refresh`, `DELETE /session`: bearer tokens; one that has expired is answered with 401 everywhere.
-/// - `GET` and `POST /articles/{id}/comments`, `DELETE /articles/{id}/comments/{id}`: everybody reads,
-///   users write and delete their own. A client that repeats a `POST` sends an `Idempotency-Key`.
+/// - `POST /session`, `POST /session/refresh`, `DELETE /session`: bearer tokens; one that has
+///   expired is answered with 401 everywhere.
+/// - `GET` and `POST /articles/{id}/comments`, `DELETE /articles/{id}/comments/{id}`: everybody
+///   reads, users write and delete their own. A client that repeats a `POST` sends an
+///   `Idempotency-Key`.
 /// - `GET /reading-list`, `PUT` and `DELETE /reading-list/{id}`: the user's.
 /// - `/admin`: see ``AdminRoutes``.
 ///
-/// Every answer to a `GET` has an `ETag` and says how long it is fresh; a request with that tag is answered with 304.
+/// Every answer to a `GET` has an `ETag` and says how long it is fresh; a request with that tag is
+/// answered with 304.
 public struct NewsServer: Service {
   private let routes: NewsRoutes
   private let port: Int

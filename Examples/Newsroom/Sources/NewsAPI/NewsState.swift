@@ -13,9 +13,9 @@ struct NewsState: Codable, Sendable {
   var lastComment = 0
   /// Each user's reading list, in the order in which the articles were kept.
   var lists: [User.ID: [Int]] = [:]
-  /// Who is signed in, by access token.
+  /// Signed-in users, by access token.
   var access: [String: Access] = [:]
-  /// Who may have another access token, by refresh token.
+  /// Users who may get another access token, by refresh token.
   var refresh: [String: User] = [:]
   /// The answers to requests with an idempotency key.
   var answers: [IdempotencyKey: RememberedAnswer] = [:]

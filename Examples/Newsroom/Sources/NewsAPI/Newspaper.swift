@@ -11,7 +11,7 @@ struct ArticleSummary: Codable, Sendable {
   var standfirst: String
   var section: String
   var published: Date
-  /// How long it takes to read.
+  /// The reading time.
   var minutes: Int
   var author: Author
 }
@@ -54,7 +54,7 @@ struct ArticlePage: Encodable, Sendable {
   }
 }
 
-/// What was printed: the newest first, each an hour or so older than the one before.
+/// The printed articles, newest first, each about an hour older than the one before.
 struct Newspaper: Sendable {
   let articles: [Article]
 

@@ -14,7 +14,7 @@ struct Session: Codable, Sendable, ResponseEncodable {
   var user: User
 }
 
-/// Who is signed in, by which tokens. A refresh token is good for one refresh (RFC 9700 §4.14).
+/// Signed-in users and their tokens. A refresh token is valid for one refresh (RFC 9700 §4.14).
 final class Sessions: Sendable {
   private let archive: NewsArchive
   private let lifetime: Duration

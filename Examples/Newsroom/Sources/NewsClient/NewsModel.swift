@@ -13,7 +13,8 @@ public struct NewsModel: Sendable {
   public let dials: Reactor<Dials>
   let credentials: Reactor<Credential>
 
-  /// - Parameter outbox: the store of what the user writes; in memory for a guest, who writes nothing.
+  /// - Parameter outbox: the store of what the user writes; in memory for a guest, who writes
+  ///   nothing.
   init(
     backend: Backend, persistence: any Persistence, outbox: any OutboxStorage = MemoryOutboxStorage(), scope: Scope,
     power: any PowerSaving
@@ -41,7 +42,8 @@ public struct NewsModel: Sendable {
     credentials = layer.reactor()
   }
 
-  /// Turns a dial: shown at once, so that no window shows the old position while the API is asked for the new one.
+  /// Turns a dial: shown at once, so that no window shows the old position while the API is asked
+  /// for the new one.
   public func change(_ change: Dials.Change) async throws(ReactorError) {
     _ = try await dials.mutate(.dials, by: .change(change), answer: Dials.self) { dials in
       dials.outage = change.outage ?? dials.outage
@@ -50,10 +52,10 @@ public struct NewsModel: Sendable {
   }
 }
 
-/// What the user writes. Each returns when it is shown and saved, and is sent as soon as it can be.
+/// The user's writes. Each returns when it is shown and saved, and is sent as soon as possible.
 extension NewsModel {
-  /// Puts an article on the reading list, or takes it off. If the opposite has not been sent yet, it
-  /// is taken back instead.
+  /// Puts an article on the reading list, or takes it off. If the opposite has not been sent yet,
+  /// it is taken back instead.
   public func setKept(_ isKept: Bool, _ article: ArticleSummary) async throws(ReactorError) {
     let latest = layer.outbox.entries.last { $0.keeping?.article == article.id }
     if let latest, latest.keeping?.isKept != isKept, await layer.outbox.withdraw(latest.id) { return }

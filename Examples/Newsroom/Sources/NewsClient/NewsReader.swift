@@ -116,7 +116,7 @@ public final class NewsReader {
 
   /// Nothing of the user is left, here or on disk, when it returns.
   ///
-  /// What was written and not sent is sent now, for two seconds at most.
+  /// Waiting writes are sent now, for two seconds at most.
   ///
   /// - Parameter discardsUnsent: removes the rest, too.
   /// - Throws: ``UnsentChanges`` if there is a rest, and the user is signed in as before;

@@ -15,7 +15,7 @@ struct ChangeMessage: Encodable {
   var text: String?
   /// `waiting`, `sending` or `refused`.
   var phase: String
-  /// What it waits for, or why it was refused.
+  /// The reason for the wait or for the refusal.
   var reason: String?
   /// Something has to happen before it is sent: it is not just its turn that it waits for.
   var isStuck = false
@@ -95,7 +95,7 @@ extension ErrorText {
     var error: Reason
   }
 
-  /// Why a change was refused, in the API's own words where it has some.
+  /// Returns the reason of a refusal, in the API's own words if it gave some.
   static func refusal(_ error: ReactorError) -> String {
     switch error {
     case .server(_, let body):

@@ -5,7 +5,8 @@ import ReactorCore
 import ReactorFlux
 import ReactorOutbox
 
-/// What a page asks for, each a `POST` with JSON. The feeds tell what comes of it; the answer, whether it went well.
+/// The commands of a page, each a `POST` with JSON. The answer says whether the command succeeded.
+/// Its effects arrive in the feeds.
 struct Commands: Sendable {
   let reader: NewsReader
   let switches: Switches
@@ -41,7 +42,7 @@ struct Commands: Sendable {
     on("open", group) { (body: Open) in await reader.dispatcher.dispatch(.articleOpened, body.article) }
   }
 
-  /// What the user writes: each is answered when it is saved, sent or not.
+  /// Adds the user's writes. Each is answered when it is saved, sent or not.
   private func addWriting(to group: RouterGroup<BasicRequestContext>) {
     on("keep", group) { (body: Keep) in try await reader.model.setKept(body.isKept, body.article) }
     on("comment", group) { (body: Comment) in

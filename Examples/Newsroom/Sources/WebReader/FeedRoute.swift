@@ -3,7 +3,8 @@ import Hummingbird
 import NewsClient
 import ServiceLifecycle
 
-/// `GET /events?screen=`: a page's feed, until the page is closed, the user changes, or the program ends.
+/// `GET /events?screen=`: a page's feed, until the page is closed, the user changes, or the program
+/// ends.
 struct FeedRoute: Sendable {
   let reader: NewsReader
   let switches: Switches

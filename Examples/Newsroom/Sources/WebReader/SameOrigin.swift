@@ -3,8 +3,8 @@ import Hummingbird
 
 /// Lets in this program's own pages alone.
 ///
-/// `Host` must be this machine, so that no other site's name can be made to lead here; and whoever posts must be a page of that host,
-/// which the browser says in `Origin` (RFC 6454 §7).
+/// `Host` must be this machine, so that no other site's name can be made to lead here; and whoever
+/// posts must be a page of that host, which the browser says in `Origin` (RFC 6454 §7).
 struct SameOrigin: RouterMiddleware {
   func handle(
     _ request: Request, context: BasicRequestContext,

@@ -41,7 +41,7 @@ struct StateMessage<Value: Encodable>: Encodable {
   }
 }
 
-/// What went wrong, for a person.
+/// The text of an error, for a person.
 enum ErrorText {
   static func of(_ error: any Error) -> String {
     switch error as? ReactorError {
@@ -56,7 +56,7 @@ enum ErrorText {
     }
   }
 
-  /// Whether nobody was there, rather than somebody who refused.
+  /// Returns true if the API could not be reached. An API that refused is not offline.
   static func isOffline(_ error: ReactorError) -> Bool {
     switch error {
     case .noConnectivity, .timedOut, .network: true

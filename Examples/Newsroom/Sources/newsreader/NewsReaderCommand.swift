@@ -2,7 +2,8 @@ import Foundation
 import NewsClient
 import ReactorCore
 
-/// `newsreader [URL]`: the news in a terminal. Type an article's number to open it, return for the list, `q` to leave.
+/// `newsreader [URL]`: the news in a terminal. Type an article's number to open it, return for the
+/// list, `q` to leave.
 @main
 @MainActor
 struct NewsReaderCommand {

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Where the API and the reader keep what a restart needs.
+/// The directory in which the API and the reader store their data for a restart.
 enum Directory {
-  /// Calls `body` with `directory` or, without one, with a temporary directory that is removed afterwards.
+  /// Calls `body` with `directory` or, without one, with a temporary directory that is removed
+  /// afterwards.
   static func use(_ directory: URL?, _ body: (URL) async throws -> Void) async throws {
     if let directory {
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -59,7 +59,7 @@ struct RunningNews {
     try await body(directory)
   }
 
-  /// Whether any file of the store holds these bytes.
+  /// Returns true if any file of the store holds these bytes.
   func storeHolds(_ text: String) throws -> Bool {
     try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
       .contains { try Data(contentsOf: $0).range(of: Data(text.utf8)) != nil }
@@ -122,7 +122,7 @@ extension RunningNews {
     return try await ask(.post, "/session", ["name": name, "password": "reactor"]).value(Session.self).access
   }
 
-  /// What the API was asked, as `PUT /reading-list/3 200`.
+  /// The requests that the API received, as `PUT /reading-list/3 200`.
   var requests: [String] {
     get async throws {
       struct Request: Decodable { var method: String, path: String, status: Int }

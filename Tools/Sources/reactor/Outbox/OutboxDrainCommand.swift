@@ -57,7 +57,7 @@ struct Drain: Sendable {
     defer { token?.cancel() }
     if within > .zero { await outbox.outbox.drain(within: within) }
     await outbox.outbox.stop()
-    // What the store has, also of other processes, counts.
+    // The count includes entries that other processes added to the store.
     try await outbox.outbox.reload()
     return try printed(outbox.pending.count, outbox.failure)
   }

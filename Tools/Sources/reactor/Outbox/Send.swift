@@ -30,7 +30,7 @@ struct Send: Sendable {
     // A write without a reader fails, instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
     do {
-      // What no outbox takes is refused before the file of one is made.
+      // Invalid requests are refused before the outbox file is created.
       _ = try await submit(to: CommandOutbox(MemoryOutboxStorage()))
       let outbox = try CommandOutbox(path, timeout: timeout)
       if wait != nil { try await outbox.outbox.reload() }

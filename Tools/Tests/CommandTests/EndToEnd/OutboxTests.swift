@@ -82,7 +82,7 @@ import Testing
       try Data("a file".utf8).write(to: bench.directory.appending(path: "file"))
       try FileManager.default.createDirectory(
         at: bench.directory.appending(path: "directory.sqlite"), withIntermediateDirectories: true)
-      // What is below a file does not exist.
+      // A path below a file does not exist.
       let status: Int32 = name.hasPrefix("file/") ? 0 : 74
       for subcommand in ["list", "drain"] {
         #expect(try await bench.outbox(subcommand).status == status)

@@ -109,7 +109,7 @@ import Testing
     try await withStore(name) { store, _ in
       let good = try await Command.run("store", "verify", "--store", store)
       #expect(good.status == 0 && good.output == "every record can be read\n")
-      // What is in SQLite's log goes into the database: a damaged log would be a shorter one.
+      // Moves the content of SQLite's log into the database: a damaged log would be a shorter one.
       #expect(try await Command.run("store", "compact", "--store", store).status == 0)
       try damage(store)
       let files = try contents(store)
@@ -138,7 +138,8 @@ import Testing
     return try FileManager.default.subpathsOfDirectory(atPath: directory).map { directory + $0 }.sorted()
   }
 
-  /// What is stored, but for SQLite's own index of its log, which each opening makes anew, and the lock.
+  /// Returns the stored files, except for the lock and the index of SQLite's log, which each
+  /// opening makes anew.
   private func contents(_ store: String) throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for path in try paths(store) where !path.hasSuffix("-shm") && !path.hasSuffix("-wal") && !path.hasSuffix("-lock") {

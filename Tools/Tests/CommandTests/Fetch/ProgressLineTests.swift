@@ -7,7 +7,7 @@ import Testing
 @testable import reactor
 
 @Suite(.timeLimit(.minutes(1))) struct `The progress of a fetch` {
-  /// What went to the terminal.
+  /// Records the terminal's output.
   final class Terminal: Sendable {
     private let written = Mutex<[String]>([])
     var lines: [String] { written.withLock { $0.map { $0.replacing("\r\u{1B}[K", with: "|") } } }

@@ -9,7 +9,7 @@ final class RunningCommand {
   struct End: Sendable {
     var status: Int32
     var error: String
-    /// What stood in standard output after the lines that were read.
+    /// The rest of standard output, after the lines that were read.
     var rest: String
   }
 
@@ -65,7 +65,8 @@ final class RunningCommand {
   /// Sends the signal.
   func interrupt() { process.cancel() }
 
-  /// Sends the signal, and waits for the process's end and for that of everything that holds its output.
+  /// Sends the signal, and waits for the process's end and for that of everything that holds its
+  /// output.
   func end() async throws -> End {
     interrupt()
     return try await ended()
@@ -89,7 +90,7 @@ final class RunningCommand {
     try output.close()
   }
 
-  /// What has been written since, waiting for it on a thread that may block; `nil` at the end.
+  /// Returns the output since the last call, on a thread that may block; `nil` at the end.
   private func more() async -> Data? {
     guard !isClosed else { return nil }
     return await withCheckedContinuation { continuation in

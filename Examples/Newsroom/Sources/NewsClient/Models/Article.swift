@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a list shows of an article.
+/// The part of an article that a list shows.
 public struct ArticleSummary: Codable, Hashable, Sendable, Identifiable {
   public struct Author: Codable, Hashable, Sendable, Identifiable {
     public var id: Int
@@ -12,7 +12,7 @@ public struct ArticleSummary: Codable, Hashable, Sendable, Identifiable {
   public var standfirst: String
   public var section: String
   public var published: Date
-  /// How long it takes to read.
+  /// The reading time.
   public var minutes: Int
   public var author: Author
 }

@@ -1,4 +1,4 @@
-/// Who writes, and what.
+/// An author of articles.
 public struct Author: Codable, Hashable, Sendable, Identifiable {
   public var id: Int
   public var name: String

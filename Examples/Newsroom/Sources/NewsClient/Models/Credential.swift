@@ -1,4 +1,4 @@
-/// Who reads.
+/// A reader with an account.
 public struct User: Codable, Hashable, Sendable, Identifiable {
   public var id: String
   public var name: String
@@ -9,7 +9,7 @@ public struct User: Codable, Hashable, Sendable, Identifiable {
   }
 }
 
-/// What the API gives to a user who signs in: a token that expires, and one to get the next with.
+/// The answer to a sign-in: an access token that expires, and a refresh token for the next one.
 struct Credential: Codable, Sendable {
   var access: String
   var refresh: String

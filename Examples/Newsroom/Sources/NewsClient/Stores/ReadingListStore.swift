@@ -4,7 +4,7 @@ extension Event where Payload == [ArticleSummary] {
   static var readingListChanged: Event { Event("readingListChanged") }
 }
 
-/// What the user keeps to read later.
+/// The articles that the user saved to read later.
 public final class ReadingListStore: PlainStore {
   public let context = StoreContext()
   public private(set) var articles: [ArticleSummary] = []

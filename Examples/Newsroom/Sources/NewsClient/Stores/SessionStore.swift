@@ -8,11 +8,11 @@ extension Event where Payload == Void {
   static var signedOut: Event { Event("signedOut") }
 }
 
-/// Who is signed in.
+/// The signed-in user.
 public final class SessionStore: PlainStore {
   public let context = StoreContext()
   public private(set) var user: User?
-  /// Why the latest sign-in failed.
+  /// The error of the latest sign-in, if it failed.
   public private(set) var error: (any Error)?
 
   public init() {}

@@ -1,10 +1,10 @@
 import NewsClient
 import ReactorCore
 
-/// What a page of the browser looks at: one resource of one reactor.
+/// A screen of a page in the browser: one resource of one reactor.
 protocol Screen: Sendable {
   associatedtype Content: Codable & Sendable
-  /// What the page calls it.
+  /// The page's name for the screen.
   static var name: String { get }
   var resource: Resource { get }
   /// The article whose comments are below; `nil`: none.

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Which screen an address of the page shows: `/`, `/articles/3`, `/authors/2`, `/search?q=fog`, `/reading-list`.
+/// Finds the screen of a page's address: `/`, `/articles/3`, `/authors/2`, `/search?q=fog`,
+/// `/reading-list`.
 enum ScreenLocation {
   /// `nil`: none.
   static func screen(at location: String) -> (any Screen)? {
