@@ -33,7 +33,7 @@ extension SyntaxFault {
 extension CorePointer {
   @inline(never) func mismatch(_ type: Any.Type, _ index: TapeIndex, _ place: Place) -> DecodingError {
     if word(index).is(.unreadable), type == String.self {
-      return corrupted("Expected a string without half surrogate pairs.", index, place)
+      return corrupted("Expected a string without unpaired surrogates.", index, place)
     }
     let found = pointee.tape.kindName(index)
     let context = context("Expected \(Self.name(of: type)), found \(found).", index, place)
@@ -55,7 +55,8 @@ extension CorePointer {
 
   @inline(never) func notFound(_ key: any CodingKey, in object: TapeIndex) -> DecodingError {
     .keyNotFound(
-      key, context("There is no member \"\(key.stringValue)\".", object, Place(pointee.tape.position(of: object))))
+      key, context("The object has no member \"\(key.stringValue)\".", object, Place(pointee.tape.position(of: object)))
+    )
   }
 
   @inline(never) func atEnd(_ type: Any.Type, of array: TapeIndex, _ element: Int) -> DecodingError {

@@ -70,7 +70,7 @@ extension TapeParser {
         p &+= count
       case ..<0x20:
         throw fault(
-          p < tape.textCount ? "expected no control character in a string" : "expected the quote behind a string")
+          p < tape.textCount ? "expected no control character in a string" : "expected a quote at the end of a string")
       default:
         // Plain bytes, eight at a time.
         let word = UnsafeRawPointer(text + p).loadUnaligned(as: UInt64.self)
@@ -123,7 +123,7 @@ extension TapeParser {
     case UInt8(ascii: "r"): return 0x0D
     case UInt8(ascii: "t"): return 0x09
     case UInt8(ascii: "u"): break
-    default: throw fault("expected an escape that JSON knows", at: p &- 1)
+    default: throw fault("expected one of the escapes of JSON", at: p &- 1)
     }
     let unit = try scanHex()
     guard unit & 0xF800 == 0xD800 else { return unit }
@@ -140,7 +140,7 @@ extension TapeParser {
   /// Half of a surrogate pair, which RFC 8259 (section 8.2) leaves open: refused, or replaced and
   /// noted.
   @inline(never) private mutating func half(of escape: Int, _ behind: Int) throws(SyntaxFault) -> UInt32 {
-    guard keepsHalfPairs else { throw fault("expected a whole surrogate pair", at: escape, .surrogate) }
+    guard keepsHalfPairs else { throw fault("expected a complete surrogate pair", at: escape, .surrogate) }
     if halfPairs.last != w { halfPairs.append(w) }
     p = behind
     return 0xFFFD
@@ -155,7 +155,7 @@ extension TapeParser {
       case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte &- 0x30
       case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte &- 0x57
       case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte &- 0x37
-      default: throw fault("expected four hexadecimal digits behind \\u")
+      default: throw fault("expected four hexadecimal digits after \\u")
       }
       unit = unit << 4 | UInt32(digit)
       p &+= 1
@@ -203,7 +203,7 @@ extension TapeParser {
     guard digit <= 9 else { throw fault("expected a digit") }
     if digit == 0 {
       p &+= 1
-      guard text[p] &- 0x30 > 9 else { throw fault("expected no digit behind a leading 0") }
+      guard text[p] &- 0x30 > 9 else { throw fault("expected no digit after a leading 0") }
     } else {
       repeat {
         significand = significand &* 10 &+ UInt64(digit)
@@ -220,7 +220,7 @@ extension TapeParser {
         p &+= 1
         let fraction = p
         digit = text[p] &- 0x30
-        guard digit <= 9 else { throw fault("expected a digit behind the point") }
+        guard digit <= 9 else { throw fault("expected a digit after the decimal point") }
         while let eight = eightDigits() {
           significand = significand &* 100_000_000 &+ eight
           p &+= 8

@@ -182,7 +182,7 @@ struct TapeParser {
       }
     }
     skipSpace()
-    guard p == tape.textCount else { throw fault("expected nothing but white space behind the value") }
+    guard p == tape.textCount else { throw fault("expected only white space after the value") }
   }
 
   /// A name, its colon, and what it adds to its object.
@@ -191,7 +191,7 @@ struct TapeParser {
     let start = p &+ 1
     var (length, isASCII) = try scanString()
     skipSpace()
-    guard text[p] == UInt8(ascii: ":") else { throw fault("expected : behind a name") }
+    guard text[p] == UInt8(ascii: ":") else { throw fault("expected : after a name") }
     p &+= 1
     var offset = start
     var flags: Word = 0
@@ -203,7 +203,7 @@ struct TapeParser {
     if !isASCII {
       // Half of a pair in a name, which nobody could ask for, has been noted for the value after
       // it.
-      guard halfPairs.last != w else { throw fault("expected a whole surrogate pair", at: start &- 1, .surrogate) }
+      guard halfPairs.last != w else { throw fault("expected a complete surrogate pair", at: start &- 1, .surrogate) }
       if !name.isNormalized { words[object] |= Word.anyNames }
     }
     if bloom & name.bloomBit != 0, count < Tape.indexedFrom, words[object] & Word.duplicates == 0 {

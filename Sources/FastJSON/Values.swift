@@ -101,19 +101,20 @@ extension CorePointer {
       guard word(index).is(.string) else { throw mismatch(String.self, index, place) }
       if let date = ISO8601Date.fast(pointee.tape.bytes(ofString: index)) { return date }
       guard let date = try? Date.ISO8601FormatStyle().parse(pointee.tape.string(at: index)) else {
-        throw corrupted("Expected a date as in ISO 8601, 2026-11-23T10:00:00Z.", index, place)
+        throw corrupted("Expected an ISO 8601 date, such as 2026-11-23T10:00:00Z.", index, place)
       }
       return date
     #if canImport(Darwin)
       case .formatted(let formatter):
         let text = try string(index, place)
         guard let date = formatter.date(from: text) else {
-          throw corrupted("Expected a date of the formatter's format, found \"\(text)\".", index, place)
+          throw corrupted("Expected a date that the DateFormatter can read, found \"\(text)\".", index, place)
         }
         return date
     #endif
     case .custom(let make): return try within(value) { try make($0) }
-    @unknown default: throw corrupted("The date strategy is unknown to this decoder.", index, place)
+    @unknown default:
+      throw corrupted("FastJSONDecoder does not support this date decoding strategy; use JSONDecoder.", index, place)
     }
   }
 
@@ -124,11 +125,12 @@ extension CorePointer {
     case .deferredToData: return try within(value) { try Data(from: $0) }
     case .base64:
       guard let data = Data(base64Encoded: try string(index, place)) else {
-        throw corrupted("Expected base64.", index, place)
+        throw corrupted("Expected data in base64.", index, place)
       }
       return data
     case .custom(let make): return try within(value) { try make($0) }
-    @unknown default: throw corrupted("The data strategy is unknown to this decoder.", index, place)
+    @unknown default:
+      throw corrupted("FastJSONDecoder does not support this data decoding strategy; use JSONDecoder.", index, place)
     }
   }
 

@@ -50,24 +50,26 @@ extension FluxError: CustomStringConvertible {
     case .contextInUse(let store):
       "the context of this \(store) already belongs to a dispatcher; make a new store with `let context = StoreContext()`"
     case .notRegistered(let store): "\(store) is not registered; call register(_:) first"
-    case .emptyName(let payload): "an event with the payload \(payload) has an empty name"
+    case .emptyName(let payload): "an event with the payload \(payload) has an empty name; give it one"
     case .conflictingPayloads(let event, let known, let other):
       "the event \"\(event)\" has payload \(known), but is used here with \(other); rename one of the two events"
-    case .waitCycle(let path): "stores wait for each other: \(path.joined(separator: " → "))"
+    case .waitCycle(let path):
+      "stores wait for each other: \(path.joined(separator: " → ")); remove one of the calls of waitFor(_:)"
     case .nothingToWaitFor(let store):
       "\(store) called waitFor(_:) while no action was being handled; call it only in an action handler"
     case .handlerFailed(let store, let event, let error): "\(store) failed to handle \"\(event)\": \(error)"
     case .tooDeep(let event):
       "the action \"\(event)\" was dropped, because handlers dispatched more than \(Dispatcher.maximumDepth) actions in a row"
     case .changesWithoutEnd(let store):
-      "the observers of \(store) change it each time they are called; stopped after \(Dispatcher.maximumDepth) calls"
+      "the observers of \(store) change it at each call, and were stopped after \(Dispatcher.maximumDepth) calls; change a store only in its handlers"
     case .unsupportedLogVersion(let found, let supported):
       "the log has version \(found), but this library reads version \(supported); record it again"
     case .notCodable(let event, let payload):
-      "the log needs Codable payloads: that of \"\(event)\", \(payload), is not"
+      "the event \"\(event)\" has the payload \(payload), which is not Codable; a log needs Codable payloads"
     case .missingStores(let stores):
       "the log needs stores that are not registered; register them first: \(stores.joined(separator: ", "))"
-    case .noSuchPosition(let position, let count): "there is no position \(position) in a log of \(count) actions"
+    case .noSuchPosition(let position, let count):
+      "a log of \(count) actions has no position \(position); use 0 to \(count)"
     case .busy: "an action is being handled; replay or travel after it has been handled"
     }
   }

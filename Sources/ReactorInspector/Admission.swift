@@ -45,7 +45,7 @@ struct Admission: Sendable {
     switch path.dropFirst(self.path.count) {
     case "", "/": return get(request) ?? .page
     case "/live": return get(request) ?? .live
-    case "/key": return get(request) ?? query["id"].map { .key(id: $0) } ?? .badRequest("id is missing")
+    case "/key": return get(request) ?? query["id"].map { .key(id: $0) } ?? .badRequest("the query item id is missing")
     case "/invalidate": return change(.invalidate, request, query)
     case "/remove": return change(.remove, request, query)
     case "/refetch": return change(.refetch, request, query)
@@ -60,18 +60,18 @@ struct Admission: Sendable {
   private func get(_ request: HTTPRequest) -> Decision? { request.method == .get ? nil : .notAllowed("GET") }
 
   private func change(_ action: Action, _ request: HTTPRequest, _ query: [String: String]) -> Decision {
-    refusal(request) ?? query["key"].map { .change(action, id: $0) } ?? .badRequest("key is missing")
+    refusal(request) ?? query["key"].map { .change(action, id: $0) } ?? .badRequest("the query item key is missing")
   }
 
   private func write(
     _ command: WriteStatus.Command, _ request: HTTPRequest, _ query: [String: String]
   ) -> Decision {
-    refusal(request) ?? query["write"].map { .write(command, id: $0) } ?? .badRequest("write is missing")
+    refusal(request) ?? query["write"].map { .write(command, id: $0) } ?? .badRequest("the query item write is missing")
   }
 
   private func offline(_ request: HTTPRequest, _ query: [String: String]) -> Decision {
     if let refusal = refusal(request) { return refusal }
-    return query["on"].flatMap(Bool.init).map { .offline($0) } ?? .badRequest("on must be true or false")
+    return query["on"].flatMap(Bool.init).map { .offline($0) } ?? .badRequest("the query item on must be true or false")
   }
 
   /// Returns the reason to refuse a change, or `nil`. Forms and scripts of other origins may change
@@ -79,10 +79,10 @@ struct Admission: Sendable {
   private func refusal(_ request: HTTPRequest) -> Decision? {
     guard request.method == .post else { return .notAllowed("POST") }
     if let site = request.headerFields[field("Sec-Fetch-Site")], site != "same-origin" {
-      return .forbidden("the request comes from another site")
+      return .forbidden("the request comes from another site; open the inspector's own page")
     }
     if let origin = request.headerFields[.origin], !isOwn(origin, request) {
-      return .forbidden("the request comes from another origin")
+      return .forbidden("the request comes from another origin; open the inspector's own page")
     }
     guard request.headerFields[field(Self.tokenField)] == token else {
       return .forbidden("the page belongs to an earlier run of the program; reload it")

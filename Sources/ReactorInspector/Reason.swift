@@ -9,7 +9,7 @@ enum Reason {
 
   static func text(_ error: ParserError) -> String {
     // The text of an unacceptable value often quotes the value.
-    var text = error.reason == .unacceptable ? "a value is not acceptable" : error.expected
+    var text = error.reason == .unacceptable ? "a value is not valid" : error.expected
     if !error.codingPath.isEmpty { text += " at \(error.codingPath)" }
     if let position = error.position { text += ", \(position)" }
     return text

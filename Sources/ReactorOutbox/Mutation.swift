@@ -138,14 +138,16 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
   public var description: String {
     switch self {
     case .noMigration(let name, let from, let to):
-      "the mutation \(name) was saved in version \(from), and migrate(_:from:) does not make version \(to) of it"
+      "the mutation \(name) was saved in version \(from), which migrate(_:from:) does not convert to version \(to); add the step"
     case .unknownName(let name):
       "no mutation is named \(name); add its type to OutboxConfiguration.mutations"
     case .notCodable(let name, let reason): "the mutation \(name) cannot be encoded or decoded: \(reason)"
-    case .missingIdentity(let id): "the write that was to give an id for \(id) has ended without one"
-    case .expired: "the write was never sent, and is older than the outbox keeps it"
-    case .tooManyConflicts(let count): "the write conflicted with newer values \(count) times; look at both values"
-    case .endedElsewhere: "another process has ended the write"
+    case .missingIdentity(let id):
+      "the write that should have returned the server's id for \(id) ended without one; discard this write, and submit both again"
+    case .expired: "the write was never sent, and is older than OutboxConfiguration.maximumAge; submit it again"
+    case .tooManyConflicts(let count):
+      "the write conflicted with newer values \(count) times; compare both values, then retry or discard it"
+    case .endedElsewhere: "another process has ended the write; fetch the resource to see the result"
     }
   }
 }

@@ -60,7 +60,7 @@
         guard try files.identity() == identity else {
           throw DatabaseError(
             resultCode: .SQLITE_READONLY_DBMOVED,
-            message: "\(files.path) was replaced by another file while it was open")
+            message: "\(files.path) was replaced by another file while it was open; open the store again")
         }
         lister = opened
         return opened

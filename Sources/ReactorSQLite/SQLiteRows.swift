@@ -101,7 +101,7 @@
     init(_ row: SQLiteRow) { self.init(head: row.bytes(1), body: row.data(2), usedAt: row.real(0)) }
 
     func record() throws(RecordError) -> HTTPCaching.Record {
-      guard let head, let body else { throw .corrupt("a column that should hold bytes does not") }
+      guard let head, let body else { throw .corrupt("a column of its row does not contain bytes") }
       let layout = try RecordCodec.layout(of: head, count: head.count + body.count)
       let record = HTTPCaching.Record(head: try RecordCodec.decodeHead(head, layout), body: body)
       try RecordCodec.check(body: body, layout)

@@ -25,7 +25,7 @@ enum Differences {
   private static func isEqual<Value: Equatable>(_ one: Value, _ other: Any) -> Bool { one == other as? Value }
 
   private static func text(_ one: Any, _ other: Any, _ path: String) -> String {
-    "\(path) is \(String(reflecting: one)), and \(String(reflecting: other)) after it was read"
+    "\(path) is \(String(reflecting: one)), and after decoding \(String(reflecting: other))"
   }
 }
 

@@ -35,7 +35,7 @@ public import ReactorFlux
         guard var expected = changes.before as? S.Snapshot, let store = changes.store as? S else { return nil }
         change(&expected)
         let actual = store.snapshot
-        return actual == expected ? nil : "is \(actual), but \(expected) was expected"
+        return actual == expected ? nil : "has the snapshot \(actual), but \(expected) was expected"
       })
   }
 
@@ -59,7 +59,7 @@ public import ReactorFlux
     expectations.append(
       Expectation(store: S.self, fails: fails) { changes in
         guard let store = changes.store as? S, !isAsExpected(store) else { return nil }
-        return "does not have the expected snapshot"
+        return "changed, but does not meet its `where` condition"
       })
   }
 }
@@ -71,7 +71,9 @@ extension ExpectedChanges {
     var differences: [String] = []
     for expectation in expectations {
       guard let index = rest.firstIndex(where: { type(of: $0.store) == expectation.store }) else {
-        differences.append("\(expectation.store) is expected to change, but is not registered, or is expected twice")
+        differences.append(
+          "\(expectation.store) is expected to change, but is not registered or is expected twice; register it, or expect it once"
+        )
         continue
       }
       let changes = rest.remove(at: index)
@@ -89,7 +91,7 @@ extension ExpectedChanges {
     for isAsExpected in failures {
       if let index = rest.firstIndex(where: isAsExpected) { rest.remove(at: index) } else { missing += 1 }
     }
-    return rest.map { "an error was reported that was not expected: \($0)" }
+    return rest.map { "an unexpected error was reported: \($0)" }
       + Array(repeating: "an expected failure was not reported", count: missing)
   }
 }

@@ -26,10 +26,10 @@ extension MutationConformance {
       changing = { mutation, restored in
         bases.flatMap { base in
           let result = Self.applied(mutation, to: base, resource, probe)
-          let others = [("again", mutation), ("after it was read", restored)]
+          let others = [("the next time", mutation), ("after decoding", restored)]
           return others.compactMap { when, mutation in
             let other = Self.applied(mutation, to: base, resource, probe)
-            return other == result ? nil : "\(place): \(base.text) becomes \(result.text), and \(other.text) \(when)"
+            return other == result ? nil : "\(place): \(base.text) becomes \(result.text), and \(when) \(other.text)"
           }
         }
       }
@@ -37,13 +37,13 @@ extension MutationConformance {
         bases.compactMap { base in
           let once = Self.applied(mutation, to: base, resource, probe)
           let twice = Self.applied(mutation, to: once, resource, probe)
-          return once == twice ? nil : "\(place): \(base.text) becomes \(once.text), and then \(twice.text)"
+          return once == twice ? nil : "\(place): \(base.text) becomes \(once.text), and the second time \(twice.text)"
         }
       }
       unsettling = { mutation in
         settled.compactMap { value in
           let result = Self.applied(mutation, to: value, resource, probe)
-          return result == value ? nil : "\(place): \(Optional(value).text) becomes \(result.text)"
+          return result == value ? nil : "\(place): \(Optional(value).text) has the effect, but becomes \(result.text)"
         }
       }
     }

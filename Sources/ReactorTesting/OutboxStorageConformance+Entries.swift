@@ -9,8 +9,9 @@ extension OutboxStorageConformance.Check {
   static let entries = [
     Self("an empty store has no contents") { subject in
       let contents = try await subject.storage.contents(of: .shared)
-      subject.expect(contents == OutboxContents(), "it has \(contents)")
-      subject.expect(try await subject.storage.commit([], in: .shared) == [], "an empty commit returns numbers")
+      subject.expect(contents == OutboxContents(), "contents(of:) returned \(contents)")
+      subject.expect(
+        try await subject.storage.commit([], in: .shared) == [], "a commit without changes returned numbers")
     },
     Self("entries come back as they were added") { subject in
       var entries = [
@@ -22,9 +23,12 @@ extension OutboxStorageConformance.Check {
       let numbers = try await subject.storage.commit(entries.map { .add($0) }, in: .shared)
       try await subject.expect(holds: entries)
       let contents = try await subject.storage.contents(of: .shared)
-      subject.expect(numbers == contents.entries.map(\.number), "other numbers than were returned")
-      subject.expect(contents.entries.allSatisfy { $0.bytes.startIndex == 0 }, "bytes do not begin at index 0")
-      subject.expect(contents.setAside.isEmpty, "something was set aside")
+      subject.expect(
+        numbers == contents.entries.map(\.number), "contents(of:) has other numbers than commit(_:in:) returned")
+      subject.expect(
+        contents.entries.allSatisfy { $0.bytes.startIndex == 0 },
+        "the startIndex of an entry's bytes is not 0; copy them with Data(_:)")
+      subject.expect(contents.setAside.isEmpty, "setAside is not empty, but nothing was damaged")
     },
     Self("an update replaces lane and bytes") { subject in
       let entries = Samples.entries(3)
@@ -32,20 +36,21 @@ extension OutboxStorageConformance.Check {
       var changed = Samples.changed(entries[1], "changed", lane: "other")
       changed.number = 99
       let updated = try await subject.commit(.update(changed))
-      subject.expect(updated.isEmpty, "an update returns numbers")
+      subject.expect(
+        updated.isEmpty, "commit(_:in:) returned numbers for an update; only additions and moves have them")
       try await subject.expect(holds: [entries[0], changed, entries[2]])
       let stored = try await subject.storage.contents(of: .shared).entries
-      subject.expect(stored.map(\.number) == numbers, "the update changed a number")
+      subject.expect(stored.map(\.number) == numbers, "the update changed the number of an entry")
     },
-    Self("a removed entry is gone, and the others are not") { subject in
+    Self("a removed entry is gone, and the others stay") { subject in
       let entries = Samples.entries(3)
       _ = try await subject.storage.commit(entries.map { .add($0) }, in: .shared)
       try await subject.commit(.remove(entries[1].id))
       try await subject.expect(holds: [entries[0], entries[2]])
       try await subject.commit(.remove(entries[1].id), .remove(UUID()))
-      try await subject.expect(holds: [entries[0], entries[2]], "removed again: ")
+      try await subject.expect(holds: [entries[0], entries[2]], "after a second removal: ")
       try await subject.commit(.add(entries[1]))
-      try await subject.expect(holds: [entries[0], entries[2], entries[1]], "added again: ")
+      try await subject.expect(holds: [entries[0], entries[2], entries[1]], "after a second addition: ")
     },
     Self("the changes of a commit are applied in order") { subject in
       let (first, second) = (Samples.entry("1"), Samples.entry("2"))
@@ -53,27 +58,30 @@ extension OutboxStorageConformance.Check {
       let numbers = try await subject.commit(
         .add(first), .add(second), .update(changed), .remove(second.id), .add(second), .move(changed),
         .remove(second.id))
-      subject.expect(numbers.count == 4, "there are \(numbers.count) numbers")
-      subject.expect(zip(numbers, numbers.dropFirst()).allSatisfy(<), "the numbers do not grow")
+      subject.expect(numbers.count == 4, "commit(_:in:) returned \(numbers.count) numbers for 4 additions and moves")
+      subject.expect(zip(numbers, numbers.dropFirst()).allSatisfy(<), "the numbers do not increase: \(numbers)")
       try await subject.expect(holds: [changed])
     },
   ]
 
   static let order = [
-    Self("the order is that of the commits") { subject in
+    Self("entries are listed in the order of their commits") { subject in
       let entries = Samples.entries(40)
       for entry in entries { try await subject.commit(.add(entry)) }
       try await subject.expect(holds: entries)
     },
-    Self("a moved entry is the last") { subject in
+    Self("a moved entry becomes the last") { subject in
       let entries = Samples.entries(3)
       let numbers = try await subject.storage.commit(entries.map { .add($0) }, in: .shared)
       let changed = Samples.changed(entries[0], "moved", lane: "other")
       let moved = try await subject.commit(.move(changed))
-      subject.expect(moved.count == 1 && moved.allSatisfy { $0 > numbers[2] }, "the move returns \(moved)")
+      subject.expect(
+        moved.count == 1 && moved.allSatisfy { $0 > numbers[2] },
+        "the move returned \(moved), not one number above \(numbers[2])")
       try await subject.expect(holds: [entries[1], entries[2], changed])
       subject.expect(
-        try await subject.storage.contents(of: .shared).entries.last?.number == moved.last, "another number")
+        try await subject.storage.contents(of: .shared).entries.last?.number == moved.last,
+        "the entry's number is not the one that the move returned")
     },
     Self("the numbers of removed entries are not used again") { subject in
       let entries = Samples.entries(3)
@@ -81,9 +89,10 @@ extension OutboxStorageConformance.Check {
       for entry in entries { try await subject.commit(.remove(entry.id)) }
       let reopened = try await subject.open()
       let next = try await reopened.commit([.add(Samples.entry())], in: .shared)
-      subject.expect(next.count == 1 && next.allSatisfy { $0 > numbers[2] }, "\(next) after \(numbers)")
+      subject.expect(
+        next.count == 1 && next.allSatisfy { $0 > numbers[2] }, "commit(_:in:) returned \(next) after \(numbers)")
     },
-    Self("commits at once are all there, in the order of their numbers") { subject in
+    Self("concurrent commits are all stored, in the order of their numbers") { subject in
       let entries = Samples.entries(24)
       let numbered = try await withThrowingTaskGroup(of: (UInt64?, StoredEntry).self) { group in
         for entry in entries { group.addTask { (try await subject.commit(.add(entry)).first, entry) } }
@@ -142,18 +151,20 @@ extension OutboxStorageConformance.Check {
   ]
 
   static let identities = [
-    Self("given ids are kept and replaced") { subject in
+    Self("server ids are stored and replaced") { subject in
       try await subject.commit(.identify("a", Data("1".utf8)), .identify("b \u{0}ü", Data(#""x""#.utf8)))
       try await subject.commit(.identify("a", Data("2".utf8)))
       let identities = try await subject.storage.contents(of: .shared).identities
-      subject.expect(identities == ["a": Data("2".utf8), "b \u{0}ü": Data(#""x""#.utf8)], "there are \(identities)")
+      subject.expect(
+        identities == ["a": Data("2".utf8), "b \u{0}ü": Data(#""x""#.utf8)], "contents(of:) has the ids \(identities)")
     },
-    Self("a given id is saved with the end of its entry, and outlives it") { subject in
+    Self("a server id is stored with the removal of its entry, and stays") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       try await subject.commit(.remove(entry.id), .identify("a", Data("1".utf8)))
       let contents = try await subject.storage.contents(of: .shared)
-      subject.expect(contents == OutboxContents(identities: ["a": Data("1".utf8)]), "there is \(contents)")
+      subject.expect(
+        contents == OutboxContents(identities: ["a": Data("1".utf8)]), "contents(of:) returned \(contents)")
     },
   ]
 }

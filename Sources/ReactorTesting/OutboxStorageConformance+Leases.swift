@@ -10,11 +10,19 @@ extension OutboxStorageConformance.Check {
     Self("an entry is leased to one process, until the lease ends") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
-      subject.expect(try await subject.claims(entry, Samples.one, at: 0), "it is not leased")
-      subject.expect(try await !subject.claims(entry, Samples.two, at: 0), "it is leased twice")
-      subject.expect(try await !subject.claims(entry, Samples.two, at: 29.5), "the lease ends early")
-      subject.expect(try await subject.claims(entry, Samples.two, at: 30), "the lease does not end")
-      subject.expect(try await !subject.claims(entry, Samples.one, at: 31), "the earlier lease still counts")
+      subject.expect(
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
+      subject.expect(
+        try await !subject.claims(entry, Samples.two, at: 0), "claim returned an entry that another process has leased")
+      subject.expect(
+        try await !subject.claims(entry, Samples.two, at: 29.5),
+        "claim returned an entry before the other process's lease had ended")
+      subject.expect(
+        try await subject.claims(entry, Samples.two, at: 30),
+        "claim returned nil at the end of the other process's lease")
+      subject.expect(
+        try await !subject.claims(entry, Samples.one, at: 31),
+        "claim returned an entry to the first process during the second's lease")
     },
     Self("a lease from before the clock was set back far does not count") { subject in
       let entry = Samples.entry()
@@ -26,45 +34,54 @@ extension OutboxStorageConformance.Check {
     Self("a process renews its own lease") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
-      subject.expect(try await subject.claims(entry, Samples.one, at: 0), "it is not leased")
-      subject.expect(try await subject.claims(entry, Samples.one, at: 20), "it is not renewed")
-      subject.expect(try await !subject.claims(entry, Samples.two, at: 40), "the first lease decides")
-      subject.expect(try await subject.claims(entry, Samples.two, at: 50), "the second lease does not end")
+      subject.expect(
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
+      subject.expect(
+        try await subject.claims(entry, Samples.one, at: 20), "claim returned nil to the process that holds the lease")
+      subject.expect(try await !subject.claims(entry, Samples.two, at: 40), "the renewal did not extend the lease")
+      subject.expect(try await subject.claims(entry, Samples.two, at: 50), "the renewed lease did not end")
     },
-    Self("only the process that holds a lease ends it") { subject in
+    Self("only the process that holds a lease can release it") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       try await subject.storage.release(entry.id, in: .shared, by: Samples.one)
-      subject.expect(try await subject.claims(entry, Samples.one, at: 0), "it is not leased")
+      subject.expect(
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
       try await subject.storage.release(entry.id, in: .shared, by: Samples.two)
       try await subject.storage.release(entry.id, in: "other", by: Samples.one)
-      subject.expect(try await !subject.claims(entry, Samples.two, at: 0), "another ended it")
+      subject.expect(
+        try await !subject.claims(entry, Samples.two, at: 0),
+        "a release by another process or in another scope ended the lease")
       try await subject.storage.release(entry.id, in: .shared, by: Samples.one)
-      subject.expect(try await subject.claims(entry, Samples.two, at: 0), "it is not ended")
+      subject.expect(
+        try await subject.claims(entry, Samples.two, at: 0), "a release by the holder did not end the lease")
     },
-    Self("an entry that is not stored is not leased") { subject in
+    Self("an entry that is not stored cannot be claimed") { subject in
       let entry = Samples.entry()
-      subject.expect(try await !subject.claims(entry, Samples.one, at: 0), "it was never stored")
+      subject.expect(
+        try await !subject.claims(entry, Samples.one, at: 0), "claim returned an entry that was never stored")
       try await subject.commit(.add(entry))
       let others = try await subject.storage.claim(
         entry.id, in: "other", by: Samples.one, now: Samples.now, until: Samples.now + 30)
-      subject.expect(others == nil, "it is another scope's")
+      subject.expect(others == nil, "claim returned an entry of another scope")
       try await subject.commit(.remove(entry.id))
-      subject.expect(try await !subject.claims(entry, Samples.one, at: 0), "it was removed")
+      subject.expect(try await !subject.claims(entry, Samples.one, at: 0), "claim returned a removed entry")
     },
-    Self("a lease is kept over updates and moves, and ends with the entry") { subject in
+    Self("a lease survives updates and moves, and ends with the entry") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
-      subject.expect(try await subject.claims(entry, Samples.one, at: 0), "it is not leased")
+      subject.expect(
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
       try await subject.commit(.update(Samples.changed(entry, "changed")))
-      subject.expect(try await !subject.claims(entry, Samples.two, at: 1), "an update ends it")
+      subject.expect(try await !subject.claims(entry, Samples.two, at: 1), "an update ended the lease")
       try await subject.commit(.move(Samples.changed(entry, "moved")))
-      subject.expect(try await !subject.claims(entry, Samples.two, at: 2), "a move ends it")
+      subject.expect(try await !subject.claims(entry, Samples.two, at: 2), "a move ended the lease")
       try await subject.commit(.remove(entry.id))
       try await subject.commit(.add(entry))
-      subject.expect(try await subject.claims(entry, Samples.two, at: 3), "it outlives the entry")
+      subject.expect(
+        try await subject.claims(entry, Samples.two, at: 3), "the lease remained after the removal of the entry")
     },
-    Self("of many processes at once, one gets a lease") { subject in
+    Self("of many concurrent claims, one succeeds") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
       let count = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -77,7 +94,7 @@ extension OutboxStorageConformance.Check {
         }
         return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
       }
-      subject.expect(count == 1, "\(count) got it")
+      subject.expect(count == 1, "\(count) of 12 processes got the lease")
     },
   ]
 
@@ -90,20 +107,24 @@ extension OutboxStorageConformance.Check {
       try await subject.expect(holds: entries, in: other)
       let updated = Samples.changed(entries[0], "updated", lane: "another lane \u{0}")
       try await subject.commit(.update(updated))
-      try await subject.expect(updated, isClaimedFrom: other, "updated: ")
+      try await subject.expect(updated, isClaimedFrom: other, "after an update: ")
       let moved = Samples.changed(entries[0], "moved")
       _ = try await other.commit([.move(moved)], in: .shared)
-      try await subject.expect(moved, isClaimedFrom: subject.storage, "moved and claimed again: ")
-      try await subject.expect(entries[1], isClaimedFrom: subject.storage, "unchanged: ")
+      try await subject.expect(moved, isClaimedFrom: subject.storage, "after a move and a second claim: ")
+      try await subject.expect(entries[1], isClaimedFrom: subject.storage, "without a change: ")
     },
-    Self("the contents have the leases, until they are released") { subject in
+    Self("contents(of:) lists each lease until its release") { subject in
       let (entries, now) = (Samples.entries(3), Samples.now)
       for scope in [.shared, "other"] as [Scope] {
         _ = try await subject.storage.commit(entries.map { .add($0) }, in: scope)
       }
-      try await subject.expect(leases: [:], "before the first: ")
-      subject.expect(try await subject.claims(entries[0], Samples.one, at: 0), "it is not leased")
-      subject.expect(try await subject.claims(entries[1], Samples.two, at: 1), "it is not leased")
+      try await subject.expect(leases: [:], "before the first claim: ")
+      subject.expect(
+        try await subject.claims(entries[0], Samples.one, at: 0),
+        "claim returned nil for an entry that nobody has leased")
+      subject.expect(
+        try await subject.claims(entries[1], Samples.two, at: 1),
+        "claim returned nil for an entry that nobody has leased")
       _ = try await subject.claims(entries[0], Samples.two, at: 2)
       let second = OutboxLease(process: Samples.two, until: now + 31)
       try await subject.expect(
@@ -112,18 +133,18 @@ extension OutboxStorageConformance.Check {
       try await subject.commit(.update(Samples.changed(entries[0], "changed")), .move(entries[1]))
       try await subject.expect(
         leases: [entries[0].id: OutboxLease(process: Samples.one, until: now + 40), entries[1].id: second],
-        "renewed, updated and moved: ")
+        "after a renewal, an update and a move: ")
       try await subject.storage.release(entries[0].id, in: .shared, by: Samples.one)
-      try await subject.expect(leases: [entries[1].id: second], "released: ")
+      try await subject.expect(leases: [entries[1].id: second], "after a release: ")
       try await subject.commit(.remove(entries[1].id))
-      try await subject.expect(leases: [:], "removed: ")
+      try await subject.expect(leases: [:], "after a removal: ")
       let others = try await subject.storage.contents(of: "other").leases
-      subject.expect(others.isEmpty, "another scope lists \(others)")
+      subject.expect(others.isEmpty, "another scope lists the leases \(others)")
     },
   ]
 
   static let scopes = [
-    Self("scopes are apart, and are removed apart") { subject in
+    Self("scopes are separate, and are removed separately") { subject in
       // The last two are canonically equivalent Unicode strings with different bytes.
       let scopes: [Scope] = [.shared, "", "alice", "Alice", "alice\n", "../alice", "a\u{0}", "\u{E9}", "e\u{301}"]
       let id = UUID()
@@ -134,17 +155,18 @@ extension OutboxStorageConformance.Check {
       for (index, scope) in scopes.enumerated() {
         try await subject.expect(scope, holds: [Samples.entry("\(index)", id: id)], "scope \(index): ")
         let identities = try await subject.storage.contents(of: scope).identities
-        subject.expect(identities == ["a": Data("\(index)".utf8)], "scope \(index) has \(identities)")
+        subject.expect(identities == ["a": Data("\(index)".utf8)], "scope \(index) has the ids \(identities)")
         let claimed = try await subject.storage.claim(
           id, in: scope, by: UUID(), now: Samples.now, until: Samples.now + 30)
         subject.expect(
-          claimed?.bytes == Data("\(index)".utf8), "scope \(index): claimed \(claimed.map(Samples.name) ?? "nothing")")
+          claimed?.bytes == Data("\(index)".utf8),
+          "scope \(index): claim returned \(claimed.map(Samples.name) ?? "nil")")
         try await subject.storage.removeAll(in: scope)
         let left = try await subject.storage.contents(of: scope)
-        subject.expect(left == OutboxContents(), "scope \(index), removed: \(left)")
+        subject.expect(left == OutboxContents(), "scope \(index) still has, after its removal, \(left)")
       }
     },
-    Self("removeAll without a scope empties the store, which works on") { subject in
+    Self("removeAll(in: nil) empties the store, which stays usable") { subject in
       let scopes: [Scope] = [.shared, "alice"]
       for scope in scopes {
         let changes: [OutboxChange] = [.add(Samples.entry()), .identify("a", Data("1".utf8))]
@@ -153,7 +175,7 @@ extension OutboxStorageConformance.Check {
       try await subject.storage.removeAll(in: nil)
       for scope in scopes {
         let left = try await subject.storage.contents(of: scope)
-        subject.expect(left == OutboxContents(), "\(scope) has \(left)")
+        subject.expect(left == OutboxContents(), "after removeAll(in: nil), \(scope) has \(left)")
       }
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
@@ -161,30 +183,33 @@ extension OutboxStorageConformance.Check {
       try await subject.storage.removeAll(in: "nobody")
       try await subject.expect(holds: [entry])
     },
-    Self("a lease ends with removeAll") { subject in
+    Self("removeAll(in:) ends leases") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
-      subject.expect(try await subject.claims(entry, Samples.one, at: 0), "it is not leased")
+      subject.expect(
+        try await subject.claims(entry, Samples.one, at: 0), "claim returned nil for an entry that nobody has leased")
       try await subject.storage.removeAll(in: .shared)
       try await subject.commit(.add(entry))
-      subject.expect(try await subject.claims(entry, Samples.two, at: 1), "it is still leased")
+      subject.expect(try await subject.claims(entry, Samples.two, at: 1), "the lease remained after removeAll(in:)")
     },
   ]
 
   static let instances = [
-    Self("another instance has everything that was committed, leases too") { subject in
+    Self("another instance sees every commit and every lease") { subject in
       let entries = Samples.entries(3)
       let numbers = try await subject.storage.commit(
         entries.map { .add($0) } + [.identify("a", Data("1".utf8))], in: .shared)
-      subject.expect(try await subject.claims(entries[0], Samples.one, at: 0), "it is not leased")
+      subject.expect(
+        try await subject.claims(entries[0], Samples.one, at: 0),
+        "claim returned nil for an entry that nobody has leased")
       let other = try await subject.open()
       try await subject.expect(holds: entries, in: other)
       let contents = try await other.contents(of: .shared)
-      subject.expect(contents.entries.map(\.number) == numbers, "other numbers")
-      subject.expect(contents.identities == ["a": Data("1".utf8)], "other ids")
+      subject.expect(contents.entries.map(\.number) == numbers, "the other instance lists other numbers")
+      subject.expect(contents.identities == ["a": Data("1".utf8)], "the other instance lists other server ids")
       let claimed = try await other.claim(
         entries[0].id, in: .shared, by: Samples.two, now: Samples.now + 1, until: Samples.now + 30)
-      subject.expect(claimed == nil, "it is leased twice")
+      subject.expect(claimed == nil, "claim returned an entry that another process has leased")
     },
     Self("instances that commit in turn see each other's changes") { subject in
       let other = try await subject.open()
@@ -201,7 +226,7 @@ extension OutboxStorageConformance.Check {
       try await subject.commit(.add(entries[0]))
       try await subject.expect(holds: [entries[0]], in: other)
     },
-    Self("instances that commit at once lose nothing") { subject in
+    Self("concurrent commits of several instances lose nothing") { subject in
       let entries = Samples.entries(24)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for part in 0..<4 {
@@ -215,8 +240,9 @@ extension OutboxStorageConformance.Check {
         try await group.waitForAll()
       }
       let stored = try await subject.storage.contents(of: .shared).entries
-      subject.expect(Set(stored.map(\.id)) == Set(entries.map(\.id)), "there are \(stored.count) entries")
-      subject.expect(Set(stored.map(\.number)).count == entries.count, "two have one number")
+      subject.expect(
+        Set(stored.map(\.id)) == Set(entries.map(\.id)), "\(stored.count) of \(entries.count) entries are stored")
+      subject.expect(Set(stored.map(\.number)).count == entries.count, "two entries have the same number")
     },
   ]
 }
@@ -240,15 +266,17 @@ extension OutboxStorageConformance.Subject {
     let stored = try await storage.contents(of: .shared).entries.first { $0.id == entry.id }
     expect(
       claimed.map(Samples.spelling) == Samples.spelling(entry),
-      "\(what)claimed \(claimed.map(Samples.name) ?? "nothing")")
-    expect(claimed?.number == stored?.number, "\(what)claimed number \(claimed?.number ?? 0)")
+      "\(what)claim returned \(claimed.map(Samples.name) ?? "nil")")
+    expect(
+      claimed?.number == stored?.number,
+      "\(what)claim returned the number \(claimed?.number ?? 0), contents(of:) another")
   }
 
   /// Expects the leases of the shared scope, in this instance and in another.
   fileprivate func expect(leases: [UUID: OutboxLease], _ what: String = "") async throws {
     for storage in [storage, try await open()] {
       let listed = try await storage.contents(of: .shared).leases
-      expect(listed == leases, "\(what)listed \(listed), expected \(leases)")
+      expect(listed == leases, "\(what)expected the leases \(leases), listed \(listed)")
     }
   }
 }

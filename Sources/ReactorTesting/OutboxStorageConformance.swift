@@ -100,7 +100,7 @@ extension OutboxStorageConformance {
       let isSame = stored.map(Samples.spelling) == entries.map(Samples.spelling)
       expect(isSame, "\(what)expected \(entries.map(Samples.name)), stored \(stored.map(Samples.name))")
       let numbers = stored.map(\.number)
-      expect(zip(numbers, numbers.dropFirst()).allSatisfy(<), "\(what)the numbers do not grow: \(numbers)")
+      expect(zip(numbers, numbers.dropFirst()).allSatisfy(<), "\(what)the numbers do not increase: \(numbers)")
     }
 
     /// Expects `error` of a commit, and that nothing of it was applied.
@@ -108,9 +108,10 @@ extension OutboxStorageConformance {
       let before = try await storage.contents(of: .shared)
       var thrown: (any Error)?
       do { _ = try await storage.commit(changes, in: .shared) } catch { thrown = error }
-      expect(thrown as? OutboxStorageError == error, "threw \(thrown.map { "\($0)" } ?? "nothing")")
+      expect(
+        thrown as? OutboxStorageError == error, "expected the error \(error), got \(thrown.map { "\($0)" } ?? "none")")
       let after = try await storage.contents(of: .shared)
-      expect(before == after, "a part of the commit was applied")
+      expect(before == after, "a part of the failed commit was applied")
     }
   }
 }

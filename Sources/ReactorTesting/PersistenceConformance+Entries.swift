@@ -14,10 +14,11 @@ extension PersistenceConformance.Check {
       let record = Samples.record(for: key, body: Samples.bytes(300, seed: 1))
       try await subject.persistence.save(record, for: key)
       let entries = try await subject.persistence.entries(in: nil, url: nil)
-      subject.expect(entries.count == 1, "\(entries.count) entries")
-      subject.expect(entries.first?.key == key, "the key is \(String(describing: entries.first?.key))")
-      subject.expect(entries.first.map { $0.size >= 300 } == true, "the size is less than the body's")
-      subject.expect(entries.first?.fetchedAt == record.head.receivedAt, "the time is not receivedAt")
+      subject.expect(entries.count == 1, "entries(in:url:) lists \(entries.count) entries, not 1")
+      subject.expect(entries.first?.key == key, "the entry has the key \(entries.first?.key, default: "none")")
+      subject.expect(entries.first.map { $0.size >= 300 } == true, "the entry's size is less than that of its body")
+      subject.expect(
+        entries.first?.fetchedAt == record.head.receivedAt, "the entry's fetchedAt is not the record's receivedAt")
     },
     Self("entries are filtered by scope and by URL") { subject in
       let keys = ["a", "b"].flatMap { path in ["alice", "bob"].map { Samples.key(path, scope: Scope($0)) } }
@@ -27,11 +28,12 @@ extension PersistenceConformance.Check {
           let found = try await subject.persistence.entries(in: scope, url: url)
           let expected = keys.filter { (scope == nil || $0.scope == scope) && (url == nil || $0.url == url) }
           let isRight = found.count == expected.count && Set(found.map(\.key)) == Set(expected)
-          subject.expect(isRight, "scope \(scope, default: "any"), URL \(url, default: "any"): \(found.map(\.key))")
+          subject.expect(
+            isRight, "entries(in: \(scope, default: "nil"), url: \(url, default: "nil")) lists \(found.map(\.key))")
         }
       }
     },
-    Self("two variants of one URL are both found, each by its own request, and both go with it") { subject in
+    Self("two variants of one URL are each found by their own request, and removed together") { subject in
       let key = RecordKey(method: .get, url: Samples.urls[0], scope: .shared)
       let cache = HTTPCache(persistence: subject.persistence)
       for language in ["de", "fr"] {
@@ -40,11 +42,11 @@ extension PersistenceConformance.Check {
       }
       for language in ["de", "fr"] {
         let found = try await cache.lookUp(key, for: [.acceptLanguage: language])
-        subject.expect(found?.body == Data(language.utf8), "the variant \(language) is not found")
+        subject.expect(found?.body == Data(language.utf8), "the request for \(language) did not find its variant")
       }
       try await cache.remove(key)
       let left = try await subject.persistence.entries(in: nil, url: nil).count
-      subject.expect(left == 0, "\(left) records of a URL are left after its removal")
+      subject.expect(left == 0, "\(left) records are left after the removal of their URL")
     },
     Self("the entries of a URL are all its variants, by all methods and in all scopes, and nothing else") { subject in
       for url in Samples.urls {
@@ -65,14 +67,15 @@ extension PersistenceConformance.Check {
           let keys = try await subject.persistence.entries(in: scope, url: url).map(\.key)
           let expected = scope == nil ? 10 : scope == "nobody" ? 0 : 5
           let isRight = keys.count == expected && Set(keys).count == expected && keys.allSatisfy { $0.url == url }
-          subject.expect(isRight, "\(url) in \(scope, default: "any scope"): \(keys.count) entries, not \(expected)")
+          subject.expect(
+            isRight, "entries(in: \(scope, default: "nil"), url: \(url)) lists \(keys.count) entries, not \(expected)")
         }
       }
     },
   ]
 
   static let concurrency = [
-    Self("concurrent saves of one key leave one of them, whole") { subject in
+    Self("of concurrent saves of one key, one record remains, whole") { subject in
       let key = Samples.key()
       let records = (0..<32).map { Samples.record(for: key, body: Samples.bytes(20_000 + $0, seed: UInt8($0))) }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -104,7 +107,9 @@ extension PersistenceConformance.Check {
         try await group.waitForAll()
       }
       let left = Set(try await subject.persistence.entries(in: nil, url: nil).map(\.key))
-      subject.expect(left == Set(keys.indices.filter { !$0.isMultiple(of: 2) }.map { keys[$0] }), "wrong records left")
+      subject.expect(
+        left == Set(keys.indices.filter { !$0.isMultiple(of: 2) }.map { keys[$0] }),
+        "the listed records are not those that remain")
     },
   ]
 }

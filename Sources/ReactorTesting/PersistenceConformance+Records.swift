@@ -7,27 +7,29 @@ extension PersistenceConformance.Check {
   private typealias Samples = PersistenceConformance.Samples
 
   static let keeping = [
-    Self("what was never saved is nil") { subject in
+    Self("load(_:) returns nil for a key that was never saved") { subject in
       try await subject.expect(Samples.key(), holds: nil)
     },
-    Self("a record comes back as it was saved") { subject in
+    Self("a record is loaded as it was saved") { subject in
       let key = Samples.key()
       try await subject.keeps(Samples.record(for: key), key)
     },
-    Self("an empty body is kept") { subject in
+    Self("an empty body is stored") { subject in
       let key = Samples.key()
       try await subject.keeps(Samples.record(for: key, body: Data()), key)
     },
-    Self("a body of 5 MB is kept") { subject in
+    Self("a body of 5 MB is stored") { subject in
       let key = Samples.key()
       try await subject.keeps(Samples.record(for: key, body: Samples.bytes(5_000_000, seed: 0x5A)), key)
     },
     Self("a loaded body begins at index 0") { subject in
       let key = Samples.key()
       try await subject.persistence.save(Samples.record(for: key), for: key)
-      subject.expect(try await subject.persistence.load(key)?.body.startIndex == 0, "startIndex is not 0")
+      subject.expect(
+        try await subject.persistence.load(key)?.body.startIndex == 0,
+        "the body's startIndex is not 0; copy the bytes with Data(_:)")
     },
-    Self("texts and bytes beyond ASCII are kept") { subject in
+    Self("texts and bytes beyond ASCII are stored") { subject in
       let key = Samples.key("%C3%BCber", scope: Scope("Zoë\r\n日本 \u{0}"))
       var record = Samples.record(for: key, body: Data("{\"名\": \"\u{1F980}\"}".utf8))
       record.head.localModel = "Ärticle<日本>"
@@ -46,7 +48,7 @@ extension PersistenceConformance.Check {
       }
       try await subject.keeps(record, key)
     },
-    Self("status, times, invalidation, local model and variant are kept") { subject in
+    Self("status, times, invalidation, local model and variant are stored") { subject in
       let key = Samples.key()
       var record = Samples.record(for: key)
       record.head.status = HTTPResponse.Status(code: 404, reasonPhrase: "Nicht gefunden: ü")
@@ -58,7 +60,7 @@ extension PersistenceConformance.Check {
       record.head.variant = Variant(names: ["accept", "accept-language"], digest: "00ff")
       try await subject.keeps(record, key)
     },
-    Self("keys of any length are kept apart, and so are keys that differ in case alone") { subject in
+    Self("keys of any length are distinct, and so are keys that differ only in case") { subject in
       let paths = ["a", "A", String(repeating: "long/", count: 2_000), String(repeating: "long/", count: 2_000) + "x"]
       for (index, path) in paths.enumerated() {
         let key = Samples.key(path)
@@ -69,12 +71,12 @@ extension PersistenceConformance.Check {
         try await subject.expect(key, holds: Samples.record(for: key, body: Data([UInt8(index)])), "key \(index)")
       }
     },
-    Self("a record of another key is never given out, whether saving it throws or not") { subject in
+    Self("load(_:) never returns a record of another key, whether its save throws or not") { subject in
       let key = Samples.key()
       let other = Samples.record(for: Samples.key("other"))
       try? await subject.persistence.save(other, for: key)
       let loaded = try? await subject.persistence.load(key)
-      subject.expect(loaded == nil, "it was loaded")
+      subject.expect(loaded == nil, "load(_:) returned the record of another key")
     },
   ]
 
@@ -84,12 +86,14 @@ extension PersistenceConformance.Check {
       try await subject.keeps(Samples.record(for: key, body: Samples.bytes(100_000, seed: 1)), key)
       try await subject.keeps(Samples.record(for: key, body: Data("short".utf8)), key)
       try await subject.keeps(Samples.record(for: key, body: Samples.bytes(70_000, seed: 2)), key)
-      subject.expect(try await subject.persistence.entries(in: nil, url: nil).count == 1, "more than one entry")
+      subject.expect(
+        try await subject.persistence.entries(in: nil, url: nil).count == 1,
+        "entries(in:url:) does not list one entry after three saves of one key")
     }
   ]
 
   static let removing = [
-    Self("a removed record is gone, and the others are not") { subject in
+    Self("a removed record is gone, and the others stay") { subject in
       let (key, other) = (Samples.key("a"), Samples.key("b"))
       for key in [key, other] { try await subject.persistence.save(Samples.record(for: key), for: key) }
       try await subject.persistence.remove(key)
@@ -97,13 +101,15 @@ extension PersistenceConformance.Check {
       try await subject.expect(other, holds: Samples.record(for: other))
       try await subject.keeps(Samples.record(for: key), key)
     },
-    Self("removing what is not there does nothing") { subject in
+    Self("removing a missing record does nothing") { subject in
       try await subject.persistence.remove(Samples.key())
       try await subject.persistence.removeAll(in: "nobody")
       try await subject.persistence.removeAll(in: nil)
-      subject.expect(try await subject.persistence.entries(in: nil, url: nil).isEmpty, "there are entries")
+      subject.expect(
+        try await subject.persistence.entries(in: nil, url: nil).isEmpty,
+        "entries(in:url:) lists records of an empty store")
     },
-    Self("scopes are apart, and are removed apart") { subject in
+    Self("scopes are separate, and are removed separately") { subject in
       // The last two are canonically equivalent Unicode strings with different bytes.
       let scopes: [Scope] = [.shared, "", "alice", "Alice", "alice\n", "../alice", "\u{E9}", "e\u{301}"]
       for (index, scope) in scopes.enumerated() {
@@ -114,12 +120,13 @@ extension PersistenceConformance.Check {
         let key = Samples.key(scope: scope)
         try await subject.expect(key, holds: Samples.record(for: key, body: Data([UInt8(index)])), "scope \(index)")
         try await subject.persistence.removeAll(in: scope)
-        try await subject.expect(key, holds: nil, "scope \(index), removed")
+        try await subject.expect(key, holds: nil, "scope \(index), after its removal")
         let left = try await subject.persistence.entries(in: nil, url: nil).count
-        subject.expect(left == scopes.count - index - 1, "scope \(index), removed: \(left) records are left")
+        subject.expect(
+          left == scopes.count - index - 1, "after the removal of scope \(index), the number of records is \(left)")
       }
     },
-    Self("removeAll without a scope empties the store, which works on") { subject in
+    Self("removeAll(in: nil) empties the store, which stays usable") { subject in
       let keys = [Samples.key("a"), Samples.key("b", scope: "alice")]
       for key in keys { try await subject.persistence.save(Samples.record(for: key), for: key) }
       try await subject.persistence.removeAll(in: nil)

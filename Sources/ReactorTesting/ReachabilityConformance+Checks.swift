@@ -4,12 +4,14 @@ import Synchronization
 /// Checks without a change of connectivity.
 extension ReachabilityConformance.Check {
   static let standing = [
-    Self("each access gives a stream of its own, which begins with the current value") { subject in
+    Self("each access to `changes` returns a new stream, which first yields the current value") { subject in
       for _ in 0..<2 {
         let before = subject.reachability.isReachable
         let first = try await subject.first(of: subject.reachability.changes)
         let after = subject.reachability.isReachable
-        subject.expect(first == before || first == after, "\(after) began with \(first, default: "nothing")")
+        subject.expect(
+          first == before || first == after,
+          "isReachable is \(after), the stream's first value \(first, default: "missing")")
       }
     },
     Self("a stream ends when its reader is cancelled") { subject in
@@ -25,18 +27,18 @@ extension ReachabilityConformance.Check {
         try await reader.ended()
       }
     },
-    Self("a hundred streams are read at once") { subject in
+    Self("a hundred streams can be read concurrently") { subject in
       let streams = (0..<100).map { _ in subject.reachability.changes }
       let firsts = try await withThrowingTaskGroup(of: Bool?.self) { group in
         for stream in streams { group.addTask { try await subject.first(of: stream) } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
-      subject.expect(!firsts.contains(nil), "\(firsts.count { $0 == nil }) of 100 had no first value")
+      subject.expect(!firsts.contains(nil), "\(firsts.count { $0 == nil }) of 100 streams ended without a value")
     },
-    Self("streams that nobody reads disturb nobody") { subject in
+    Self("streams that nobody reads do not affect others") { subject in
       let unread = (0..<10).map { _ in subject.reachability.changes }
       let first = try await subject.first(of: subject.reachability.changes)
-      subject.expect(first != nil, "another stream had no first value")
+      subject.expect(first != nil, "another stream ended without a value")
       withExtendedLifetime(unread) {}
     },
   ]
@@ -45,24 +47,26 @@ extension ReachabilityConformance.Check {
 /// Checks of changes of connectivity.
 extension ReachabilityConformance.Check {
   static let changing = [
-    Self("an open stream gets the change, and isReachable tells the same") { subject in
+    Self("an open stream yields the change, and isReachable agrees") { subject in
       for value in [true, false, true] {
         let stream = subject.reachability.changes
         try await subject.set(value)
         let values = try await subject.values(until: value, of: stream)
-        subject.expect(values.last == value, "set to \(value), the stream gave \(values)")
-        subject.expect(subject.reachability.isReachable == value, "isReachable is \(!value) after \(values)")
+        subject.expect(values.last == value, "connectivity was set to \(value), the stream yielded \(values)")
+        subject.expect(
+          subject.reachability.isReachable == value, "isReachable is \(!value) after the stream yielded \(values)")
       }
     },
-    Self("a stream that begins after a change begins with it") { subject in
+    Self("a stream that is opened after a change first yields the new value") { subject in
       for value in [false, true] {
         try await subject.set(value)
         _ = try await subject.values(until: value, of: subject.reachability.changes)
         let first = try await subject.first(of: subject.reachability.changes)
-        subject.expect(first == value, "after \(value) it began with \(first, default: "nothing")")
+        subject.expect(
+          first == value, "connectivity was set to \(value), the stream's first value is \(first, default: "missing")")
       }
     },
-    Self("every open stream gets every change, and nothing twice") { subject in
+    Self("every open stream yields every change once") { subject in
       try await subject.settle(true)
       let readers = (0..<5).map { _ in ReachabilityReader(subject.reachability.changes) }
       var expected = [true]
@@ -74,10 +78,10 @@ extension ReachabilityConformance.Check {
       }
       for reader in readers {
         reader.stop()
-        subject.expect(reader.values == expected, "expected \(expected), got \(reader.values)")
+        subject.expect(reader.values == expected, "expected \(expected), the stream yielded \(reader.values)")
       }
     },
-    Self("a stream that was let go stops no other") { subject in
+    Self("the release of a stream does not stop another") { subject in
       try await subject.settle(true)
       let reader = ReachabilityReader(subject.reachability.changes)
       defer { reader.stop() }
@@ -86,7 +90,8 @@ extension ReachabilityConformance.Check {
         try await subject.set(value)
         try await subject.wait(for: [reader], count: value ? 3 : 2)
       }
-      subject.expect(reader.values == [true, false, true], "got \(reader.values)")
+      subject.expect(
+        reader.values == [true, false, true], "the other stream yielded \(reader.values), not true, false, true")
     },
   ]
 }
@@ -100,7 +105,7 @@ extension ReachabilityConformance.Subject {
 
   fileprivate func wait(for readers: [ReachabilityReader], count: Int) async throws {
     for reader in readers {
-      try await wait(for: "element \(count) of a stream that has given \(reader.values)") {
+      try await wait(for: "value \(count) of a stream that has yielded \(reader.values)") {
         try await reader.wait(for: count)
       }
     }

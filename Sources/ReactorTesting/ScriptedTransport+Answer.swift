@@ -97,7 +97,9 @@ extension ScriptedTransport {
     public let method: HTTPRequest.Method
     /// The path of the request, with the query.
     public let path: String
-    public var description: String { "nothing is scripted for \(method.rawValue) \(path)" }
+    public var description: String {
+      "no answer is scripted for \(method.rawValue) \(path); add one to the ScriptedTransport"
+    }
   }
 }
 

@@ -139,7 +139,9 @@ public final class ScriptedTransport: Transport {
       let cut = answer.cut.map { min(max($0, 0), body.count) }
       transfer.received = Int64(cut ?? body.count)
       progress(transfer)
-      if let cut { throw TransportError.connectionFailed("cut after \(cut) of \(body.count) bytes") }
+      if let cut {
+        throw TransportError.connectionFailed("the scripted body was cut after \(cut) of \(body.count) bytes")
+      }
       return (response, body)
     }
   }

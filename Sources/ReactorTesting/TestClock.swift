@@ -40,7 +40,7 @@ public final class TestClock: Clock {
     /// The deadlines of the sleepers, in order.
     public let deadlines: [Instant]
     public var description: String {
-      "\(deadlines.count) still sleeping, until \(deadlines.map { "\($0.elapsed)" }.joined(separator: ", "))"
+      "\(deadlines.count) tasks still sleep, until \(deadlines.map { "\($0.elapsed)" }.joined(separator: ", "))"
     }
   }
 

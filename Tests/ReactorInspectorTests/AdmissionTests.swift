@@ -12,8 +12,10 @@ struct AdmissionTests {
 
   private static let token = ["X-Reactor-Inspector": "t0ken"]
   private static func and(_ name: String, _ value: String) -> [String: String] { token.merging([name: value]) { $1 } }
-  private static let otherSite = Admission.Decision.forbidden("the request comes from another site")
-  private static let otherOrigin = Admission.Decision.forbidden("the request comes from another origin")
+  private static let otherSite = Admission.Decision.forbidden(
+    "the request comes from another site; open the inspector's own page")
+  private static let otherOrigin = Admission.Decision.forbidden(
+    "the request comes from another origin; open the inspector's own page")
   private static let otherRun = Admission.Decision.forbidden(
     "the page belongs to an earlier run of the program; reload it")
 
@@ -24,7 +26,7 @@ struct AdmissionTests {
     (.get, "/inspector", "[::1]:8080", [:], .page),
     (.get, "/inspector/live", "localhost", [:], .live),
     (.get, "/inspector/key?id=7f", "localhost", [:], .key(id: "7f")),
-    (.get, "/inspector/key", "localhost", [:], .badRequest("id is missing")),
+    (.get, "/inspector/key", "localhost", [:], .badRequest("the query item id is missing")),
     (.get, "/inspector/other", "localhost", [:], .notFound),
     (.get, "/inspectors", "localhost", [:], .notFound),
     (.get, "/", "localhost", [:], .notFound),
@@ -37,18 +39,18 @@ struct AdmissionTests {
     (.post, "/inspector/remove?key=7f", "localhost", token, .change(.remove, id: "7f")),
     (.post, "/inspector/invalidate?key=7f", "localhost", token, .change(.invalidate, id: "7f")),
     (.post, "/inspector/refetch?key=7f", "localhost", token, .change(.refetch, id: "7f")),
-    (.post, "/inspector/refetch", "localhost", token, .badRequest("key is missing")),
+    (.post, "/inspector/refetch", "localhost", token, .badRequest("the query item key is missing")),
     (.post, "/inspector/retry?write=1-7f", "localhost", token, .write(.retry, id: "1-7f")),
     (.post, "/inspector/discard?write=1-7f", "localhost", token, .write(.discard, id: "1-7f")),
     (.post, "/inspector/withdraw?write=1-7f", "localhost", token, .write(.withdraw, id: "1-7f")),
-    (.post, "/inspector/withdraw?key=1-7f", "localhost", token, .badRequest("write is missing")),
+    (.post, "/inspector/withdraw?key=1-7f", "localhost", token, .badRequest("the query item write is missing")),
     (.get, "/inspector/withdraw?write=1-7f", "localhost", token, .notAllowed("POST")),
     (.post, "/inspector/discard?write=1-7f", "localhost", [:], otherRun),
     (.post, "/inspector/discard?write=1-7f", "localhost", and("Sec-Fetch-Site", "cross-site"), otherSite),
     (.post, "/inspector/discard?write=1-7f", "localhost:1", and("Origin", "http://localhost:2"), otherOrigin),
     (.post, "/inspector/offline?on=true", "localhost", token, .offline(true)),
     (.post, "/inspector/offline?on=false", "localhost", token, .offline(false)),
-    (.post, "/inspector/offline?on=1", "localhost", token, .badRequest("on must be true or false")),
+    (.post, "/inspector/offline?on=1", "localhost", token, .badRequest("the query item on must be true or false")),
     (.get, "/inspector/offline?on=true", "localhost", token, .notAllowed("POST")),
     (.post, "/inspector/remove?key=7f", "localhost", [:], otherRun),
     (.post, "/inspector/remove?key=7f", "localhost", ["X-Reactor-Inspector": "old"], otherRun),

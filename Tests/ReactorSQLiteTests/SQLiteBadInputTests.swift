@@ -14,15 +14,15 @@
       ("head = substr(head, 1, 40)", .truncated),
       ("head = x''", .truncated),
       ("body = substr(body, 1, 1)", .truncated),
-      ("body = x'5B315D00'", .corrupt("there are 1 bytes too many")),
+      ("body = x'5B315D00'", .corrupt("1 bytes follow its end")),
       ("body = x'5B325D'", .corrupt("the body's checksum is wrong")),
       ("head = CAST(replace(head, 'json', 'text') AS BLOB)", .corrupt("the head's checksum is wrong")),
       (
         "head = CAST('not a record, however long it may be: fifty bytes!' AS BLOB)",
-        .corrupt("it does not begin as a record does")
+        .corrupt("its first bytes are not those of a record")
       ),
-      ("head = 7", .corrupt("a column that should hold bytes does not")),
-      ("body = 7", .corrupt("a column that should hold bytes does not")),
+      ("head = 7", .corrupt("a column of its row does not contain bytes")),
+      ("body = 7", .corrupt("a column of its row does not contain bytes")),
       ("head = (SELECT head FROM reactor_record WHERE url LIKE '%other')", nil),
     ]
 

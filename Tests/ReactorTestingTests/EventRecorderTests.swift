@@ -65,7 +65,7 @@ import Testing
       return true
     }
     let text = issues.withLock { $0.joined() }
-    #expect(text.contains("memory has had no model") && text.contains("1. memory hit"), "\(text)")
+    #expect(text.contains("no model was stored in memory") && text.contains("1. memory hit"), "\(text)")
   }
 
   @Test func `observes no longer than it lives`() async throws {

@@ -39,12 +39,12 @@ import Testing
 final class BrokenReachability: Reachability {
   /// Named by the check that finds it.
   enum Fault: String, CaseIterable {
-    case tellsTheWrongValueFirst = "begins with the current value"
-    case repeats = "and nothing twice"
-    case isStuck = "isReachable tells the same"
-    case tellsOneStreamOnly = "every open stream gets every change"
-    case beginsWithTheFirstValueEver = "a stream that begins after a change"
-    case endsAllWithOne = "a stream that was let go stops no other"
+    case tellsTheWrongValueFirst = "first yields the current value"
+    case repeats = "every change once"
+    case isStuck = "isReachable agrees"
+    case tellsOneStreamOnly = "every open stream yields every change"
+    case beginsWithTheFirstValueEver = "a stream that is opened after a change"
+    case endsAllWithOne = "the release of a stream does not stop another"
   }
 
   private struct State {

@@ -28,7 +28,7 @@ import Testing
     expectIssue("name: \"Ada\"") {
       test.dispatch(.renamed, "Ada") { $0.changes(Profile.self) { $0.name = "Eve" } }
     }
-    expectIssue("does not have the expected snapshot") {
+    expectIssue("does not meet its `where` condition") {
       test.dispatch(.renamed, "Ada") { $0.changes(Profile.self, where: { $0.snapshot.name == "Eve" }) }
     }
   }
@@ -48,7 +48,7 @@ import Testing
 
   @Test func `a handler that fails is an issue, unless it is expected to`() throws {
     let test = StoreTest(try dispatcher())
-    expectIssue("an error was reported that was not expected") { test.dispatch(.broken) }
+    expectIssue("an unexpected error was reported") { test.dispatch(.broken) }
     test.dispatch(.broken) {
       $0.reports { error in
         guard case .handlerFailed(_, "broken", is Refused) = error else { return false }

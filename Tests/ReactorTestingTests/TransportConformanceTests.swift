@@ -17,7 +17,7 @@ import Testing
     await #expect {
       try await subject(patience: .milliseconds(10)).expectHangUp(hungUp, after: "an error")
     } throws: {
-      "\($0)".hasPrefix("the end of the connection after an error did not come within")
+      "\($0)".hasPrefix("the end of the connection after an error did not happen within")
     }
     #expect(hungUp.waiterCount == 0)
   }
@@ -27,7 +27,7 @@ import Testing
     await #expect {
       try await subject(limit: .milliseconds(10)).run { _ in await gate.waitIgnoringCancellation() }
     } throws: {
-      "\($0)".hasPrefix("the end of the check did not come within")
+      "\($0)".hasPrefix("the end of the check did not happen within")
     }
     gate.open()
     try await gate.waitForArrival()

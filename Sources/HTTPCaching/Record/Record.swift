@@ -178,8 +178,8 @@ extension RecordError: CustomStringConvertible {
   /// A sentence that describes the error and, for ``wrongKey``, the remedy.
   public var description: String {
     switch self {
-    case .truncated: "the record is cut off"
-    case .corrupt(let what): "the record is corrupt: \(what)"
+    case .truncated: "the record is truncated; fetch the resource again"
+    case .corrupt(let what): "the record is corrupt, \(what); fetch the resource again"
     case .newerFormat(let version):
       "the record has format \(version), which is newer than this release reads (\(RecordCodec.formatVersion))"
     case .wrongKey: "the record belongs to another key; make it with the identity of the key it is saved under"

@@ -23,7 +23,8 @@ extension ReactorEngine {
     if let error = unobservable(resource) { throw error }
     if policy != .cacheOnly, Refreshing.isUnderWay {
       throw .invalidResource(
-        "the refresh of a credential observed a resource, whose request may wait for it; fetch instead")
+        "a credential refresh cannot observe a resource of its own layer, whose request may wait for the refresh; use fetch(_:)"
+      )
     }
     let key = try flow.key(resource)
     let (now, id) = (now, nextID())
@@ -56,7 +57,9 @@ extension ReactorEngine {
 
   private func unobservable(_ resource: Resource) -> ReactorError? {
     guard resource.readsOnly else {
-      return .invalidResource("\(resource.method.rawValue) has no states; set isReadOnly if it changes nothing")
+      return .invalidResource(
+        "\(resource.method.rawValue) may change something, so it cannot be observed; set isReadOnly if it changes nothing"
+      )
     }
     do { _ = try flow.key(resource) } catch { return error }
     return nil

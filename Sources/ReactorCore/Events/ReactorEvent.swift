@@ -128,7 +128,7 @@ extension ReactorEvent.OutboxStep: CustomStringConvertible {
     case .accepted: "accepted"
     case .refused(let error): "refused, \(error.reason)"
     case .unresolved: "unresolved, the server may have carried it out"
-    case .conflicted(let isRebased): isRebased ? "conflicted, made anew" : "conflicted"
+    case .conflicted(let isRebased): isRebased ? "conflicted, the request is made again" : "conflicted"
     case .withdrawn: "withdrawn"
     case .discarded: "discarded"
     case .endedElsewhere: "ended by another process"
@@ -166,7 +166,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .notEncoded(let reason): "in memory only, \(reason)"
     case .paused: "paused, waiting for connectivity"
     case .superseded: "superseded, the result is not stored"
-    case .cancelled: "cancelled, nobody waits"
+    case .cancelled: "cancelled, no waiter is left"
     case .savedLocally: "saved locally"
     case .drafted: "drafted"
     case .draftEnded(let isAccepted): isAccepted ? "draft accepted" : "draft removed"
@@ -175,7 +175,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .removed: "removed"
     case .evicted: "evicted from memory"
     case .failed(let error): "failed, \(error.reason)"
-    case .dropped(let count): "dropped \(count) events, their observer is slow"
+    case .dropped(let count): "dropped \(count) events, the observer is too slow"
     }
   }
 

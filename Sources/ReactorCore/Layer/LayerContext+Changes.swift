@@ -15,7 +15,10 @@ extension LayerContext {
     let trail = RedirectTrail()
     var sent: SentRequest
     do {
-      guard let backend else { throw ReactorError.invalidResource("a flow of closures has no backend to send to") }
+      guard let backend else {
+        throw ReactorError.invalidResource(
+          "a flow of closures has no backend to send to; submit writes to a layer with a Backend")
+      }
       let answer = try await backend.send(request, body: body, trail: trail) { _ in }
       sent = SentRequest(key: key, result: .success(answer))
     } catch {

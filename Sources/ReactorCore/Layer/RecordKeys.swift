@@ -47,7 +47,7 @@ extension RecordKey {
     digests: SecretDigests
   ) throws(ReactorError) {
     if let name = resource.identityHeaders.first(where: StoredFields.secret.contains) {
-      throw .invalidResource("\(name) cannot be an identity header: say whose data it is with the layer's scope")
+      throw .invalidResource("\(name) cannot be an identity header; make a layer with a scope for each user instead")
     }
     let url = if let backend { try backend.request(for: resource).absoluteURL } else { try resource.pathAndQuery() }
     self.init(

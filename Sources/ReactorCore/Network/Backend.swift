@@ -108,7 +108,7 @@ public struct Backend: Sendable {
     if fields[.accept] == nil { fields[.accept] = "application/json" }
     if let key = resource.idempotencyKey {
       guard let name = HTTPField.Name("Idempotency-Key"), HTTPField.isValidValue(key) else {
-        throw .invalidResource("the idempotency key has a character that a header field cannot contain")
+        throw .invalidResource("the idempotency key has a character that a header field cannot contain; use a UUID")
       }
       fields[name] = key
     }

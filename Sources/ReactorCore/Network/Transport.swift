@@ -77,8 +77,10 @@ extension TransportError: CustomStringConvertible {
   /// The limit or the reason, in one line.
   public var description: String {
     switch self {
-    case .responseTooLarge(let limit): "the response is larger than \(limit) bytes"
-    case .tooManyRedirects(let limit): "more than \(limit) redirects"
+    case .responseTooLarge(let limit):
+      "the response is larger than \(limit) bytes; raise the transport's maximumResponseSize"
+    case .tooManyRedirects(let limit):
+      "more than \(limit) redirects; check the URL, or raise the transport's maximumRedirects"
     case .tooManyFields(let limit): "the response has more than \(limit) header fields"
     case .notConnected(let reason): "no connection was made: \(reason)"
     case .connectionFailed(let reason): "the connection failed: \(reason)"

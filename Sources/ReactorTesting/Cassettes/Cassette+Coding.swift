@@ -58,7 +58,7 @@ extension Cassette.Request {
     let name = try container.decode(String.self, forKey: .method)
     guard let method = HTTPRequest.Method(name) else {
       throw DecodingError.dataCorruptedError(
-        forKey: .method, in: container, debugDescription: "\(name) is not an HTTP method")
+        forKey: .method, in: container, debugDescription: "'\(name)' is not an HTTP method")
     }
     let message = try Message(from: decoder)
     self.init(
@@ -116,7 +116,7 @@ private struct Message: Codable {
     for line in try container.decodeIfPresent([String].self, forKey: .fields) ?? [] {
       guard let field = HTTPField(line: line) else {
         throw DecodingError.dataCorruptedError(
-          forKey: .fields, in: container, debugDescription: "\(line) is not a header field")
+          forKey: .fields, in: container, debugDescription: "'\(line)' is not a header field; write 'Name: value'")
       }
       fields.append(field)
     }

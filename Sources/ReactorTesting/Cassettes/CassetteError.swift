@@ -20,13 +20,13 @@ extension CassetteError: CustomStringConvertible {
     switch self {
     case .unreadable(let file, let reason): "the cassette \(file) cannot be read: \(reason)"
     case .malformed(let path, let reason):
-      "the cassette is malformed\(path.isEmpty ? "" : " at \(path)"): \(reason)"
+      "the cassette is malformed\(path.isEmpty ? "" : " at \(path)"): \(reason); correct it, or record it again"
     case .unknownVersion(let version):
       "the cassette has version \(version), but this library reads version \(Cassette.currentVersion); record it again"
     case .unmatched(let request, let exchange, let difference):
-      "nothing was recorded for \(request); exchange \(exchange) of the cassette comes closest:\n\(difference)"
+      "nothing was recorded for \(request); record the cassette again, or send the recorded request. Exchange \(exchange) comes closest:\n\(difference)"
     case .exhausted(let request, let played):
-      "the cassette is exhausted: \(request) was requested again after all \(played) recorded exchanges had been played"
+      "the cassette is exhausted: \(request) was requested again after all \(played) recorded exchanges had been played; record it again"
     }
   }
 }

@@ -45,9 +45,11 @@ package struct EventGrammar: Sendable {
     case .request, .response, .progress, .retry, .paused, .failed: takeExchange(kind)
     case .parsed, .pruned, .duplicateMembers, .notModified, .persistenceHit: takeModel(kind)
     case .saved, .savedLocally, .notEncoded: takeSave(kind)
-    case .memoryHit: expect(hasHadModelSinceRemoval || hasOwnSteps, "memory has had no model since it was removed")
-    case .evicted: expect(hasEverHadModel || hasOwnSteps, "memory has had no model")
-    case .servedStale: expect(hasHadModelSinceRemoval || hasOwnSteps, "memory has had no model since it was removed")
+    case .memoryHit:
+      expect(hasHadModelSinceRemoval || hasOwnSteps, "no model was stored in memory since the last removal")
+    case .evicted: expect(hasEverHadModel || hasOwnSteps, "no model was stored in memory before")
+    case .servedStale:
+      expect(hasHadModelSinceRemoval || hasOwnSteps, "no model was stored in memory since the last removal")
     case .removed: removed()
     case .superseded, .cancelled: gaveUp()
     default: nil
@@ -62,24 +64,24 @@ package struct EventGrammar: Sendable {
         attempts = isSerial ? 1 : attempts + 1
         wasConditional = wasConditional || isConditional
       }
-      return expect(!isSerial || open == 0, "another request of the key is open")
+      return expect(!isSerial || open == 0, "an earlier request of the key has no response yet")
     case .response(let status, _, _):
       if status == 304, wasConditional { unmodified += 1 }
       if status == 304 || (200..<300).contains(status) { unsaved += 1 }
-      return use(&open, "no request is open")
-    case .progress: return expect(open > 0 || hasOwnSteps, "no request is open")
+      return use(&open, "no request waits for a response")
+    case .progress: return expect(open > 0 || hasOwnSteps, "no request waits for a response")
     case .retry(_, _, let reason):
       // A request that got a response is no longer open.
       if !reason.hasPrefix("status "), open > 0 { open -= 1 }
       unpaused += 1
-      return use(&attempts, "no request was made")
+      return use(&attempts, "no request was sent before")
     case .paused:
       if unpaused > 0 { attempts += 1 }
       unpaused = 0
       return nil
     case .failed(let error):
       if isSerial { open = 0 }
-      return Self.isOfExchange(error) && !hasOwnSteps ? use(&attempts, "no request was made") : nil
+      return Self.isOfExchange(error) && !hasOwnSteps ? use(&attempts, "no request was sent before") : nil
     default: return nil
     }
   }
@@ -93,8 +95,8 @@ package struct EventGrammar: Sendable {
 
   private mutating func takeModel(_ kind: ReactorEvent.Kind) -> String? {
     switch kind {
-    case .pruned: return use(&unpruned, "no body was parsed")
-    case .duplicateMembers: return use(&undeduplicated, "no body was parsed")
+    case .pruned: return use(&unpruned, "no body was parsed before")
+    case .duplicateMembers: return use(&undeduplicated, "no body was parsed before")
     case .parsed:
       unpruned += 1
       undeduplicated += 1
@@ -110,13 +112,13 @@ package struct EventGrammar: Sendable {
   private mutating func takeSave(_ kind: ReactorEvent.Kind) -> String? {
     switch kind {
     case .savedLocally:
-      guard !isSerial || open == 0 || hasOwnSteps else { return "a request is still open" }
+      guard !isSerial || open == 0 || hasOwnSteps else { return "a request has no response yet" }
       unsaved += 1
       unencoded += 1
       gotModel()
       return gaveUp()
-    case .notEncoded: return hasOwnSteps ? nil : use(&unencoded, "nothing was saved locally")
-    default: return hasOwnSteps ? nil : use(&unsaved, "there is nothing to save")
+    case .notEncoded: return hasOwnSteps ? nil : use(&unencoded, "no model was saved locally before")
+    default: return hasOwnSteps ? nil : use(&unsaved, "no response or local model was there to save")
     }
   }
 

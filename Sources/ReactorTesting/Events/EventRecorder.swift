@@ -134,6 +134,6 @@ extension EventRecorder.State {
     else { return nil }
     let sequence = events.filter { $0.key == event.key && $0.model == event.model }
     let lines = sequence.enumerated().map { "\($0.offset + 1). \($0.element.kind)" }.joined(separator: "\n")
-    return "an impossible order of events of \(event.model), \(event.key): \(problem)\n\(lines)"
+    return "the last event of \(event.model), \(event.key) cannot follow the others: \(problem)\n\(lines)"
   }
 }

@@ -36,7 +36,7 @@ struct SimulationRun: Sendable {
     let lines = run.trace.suffix(200).map { "  \($0)" }.joined(separator: "\n")
     return """
       seed \(seed) fails: \(failure)
-      again with REACTOR_SEED=\(seed); its first \(failing) of \(steps) steps suffice: \(run.failure ?? "which passed when run again")
+      reproduce it with REACTOR_SEED=\(seed); the first \(failing) of \(steps) steps suffice: \(run.failure ?? "which passed when run again")
       \(lines)
       """
   }
@@ -106,7 +106,7 @@ struct SimulationRun: Sendable {
   private static let nothingLeft =
     "the simulation is stuck: a task waits for something that cannot happen, or for a task outside of the simulation (\(outside))"
   private static let somebodyLeft =
-    "a task or a reference cycle outlives the body and retains the world's clock"
+    "after the end of the body, a task or a reference cycle still retains the world's clock"
   private static let stranger =
     "a job came from a task outside of the simulation (\(outside))"
   private static let outside = "Task {}, Task.detached, the main actor"

@@ -3,5 +3,5 @@ struct NeverHappened: Error, CustomStringConvertible {
   let what: String
   let limit: Duration
 
-  var description: String { "\(what) did not come within \(limit)" }
+  var description: String { "\(what) did not happen within \(limit)" }
 }

@@ -5,7 +5,7 @@ import ReactorCore
 /// Valid responses and their results.
 extension TransportConformance.Check {
   static let answers = [
-    Self("every status is an answer") { subject in
+    Self("every status is a response") { subject in
       let codes = [
         200, 201, 202, 203, 205, 206, 226, 299, 300, 400, 401, 403, 404, 407, 408, 410, 412, 416, 418, 421, 429, 451,
         499, 500, 501, 502, 503, 504, 599, 600, 999,
@@ -15,32 +15,36 @@ extension TransportConformance.Check {
       } body: { server, transport in
         for code in codes {
           let (response, body) = try await transport.send(server.request("/\(code)"))
-          subject.expect(response.status.code == code, "\(code) came as \(response.status.code)")
-          subject.expect(body == Data("text".utf8), "the body of a \(code) is \(body.count) bytes")
+          subject.expect(
+            response.status.code == code,
+            "the server sent status \(code), the transport returned \(response.status.code)")
+          subject.expect(body == Data("text".utf8), "the body of a \(code) has \(body.count) bytes")
         }
       }
     },
-    Self("204 and 304 have no body, whatever they announce (RFC 9112 §6.3)") { subject in
+    Self("204 and 304 have no body, whatever their Content-Length (RFC 9112 §6.3)") { subject in
       for code in [204, 304] {
         for fields in [[], [("Content-Length", "5")], [("Content-Length", "0")]] {
           try await subject.serving {
             $0.target == "/good" ? .text("good") : .head(code, fields: fields)
           } body: { server, transport in
             let (response, body) = try await transport.send(server.request())
-            subject.expect(response.status.code == code, "\(code) came as \(response.status.code)")
-            subject.expect(body.isEmpty, "the body of a \(code) is \(body.count) bytes")
+            subject.expect(
+              response.status.code == code,
+              "the server sent status \(code), the transport returned \(response.status.code)")
+            subject.expect(body.isEmpty, "the body of a \(code) has \(body.count) bytes")
             await subject.expectGood(transport, server, after: "a \(code) with \(fields)")
           }
         }
       }
     },
-    Self("HEAD has the fields and no body, however large the announced one") { subject in
+    Self("HEAD has the fields and no body, whatever its Content-Length") { subject in
       try await subject.serving {
         $0.target == "/good" ? .text("good") : .head(announcing: 1 << 40)
       } body: { server, transport in
         let (response, body) = try await transport.send(server.request(method: .head))
         subject.expect(response.headerFields[.contentLength] == "1099511627776", "\(response.headerFields)")
-        subject.expect(body.isEmpty, "a body of \(body.count) bytes")
+        subject.expect(body.isEmpty, "the transport returned a body of \(body.count) bytes")
         await subject.expectGood(transport, server, after: "HEAD")
       }
     },
@@ -57,7 +61,9 @@ extension TransportConformance.Check {
         for size in [0, 1, 65_535, 65_536, 3_000_000] {
           for framing in ["announced", "chunked", "closed"] {
             let (_, body) = try await transport.send(server.request("/\(framing)/\(size)"))
-            subject.expect(body == Self.bytes(size), "\(framing): \(size) bytes came as \(body.count), or as others")
+            subject.expect(
+              body == Self.bytes(size),
+              "\(framing): the server sent \(size) bytes, the transport returned \(body.count), or other ones")
           }
         }
       }
@@ -71,10 +77,10 @@ extension TransportConformance.Check {
       } body: { server, transport in
         let (response, body) = try await transport.send(server.request())
         subject.expect(response.headerFields[.eTag] == "\"a\"", "\(response.headerFields)")
-        subject.expect(body == Data("hi".utf8), "a body of \(body.count) bytes")
+        subject.expect(body == Data("hi".utf8), "the transport returned a body of \(body.count) bytes")
       }
     },
-    Self("70,000 fields end nothing but the exchange") { subject in
+    Self("a response with 70,000 fields fails, and later ones succeed") { subject in
       let fields = (0..<70_000).map { "a\($0):\r\n" }.joined()
       try await subject.serving {
         $0.target == "/good" ? .text("good") : .raw("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 2\r\n\r\nhi")
@@ -88,9 +94,10 @@ extension TransportConformance.Check {
       guard let server = try? MockServer.onIPv6({ _ in .text("good") }) else { return }
       defer { server.stop() }
       let (_, body) = try await subject.make(TransportConformance.Settings()).send(server.request())
-      subject.expect(body == Data("good".utf8), "a body of \(body.count) bytes")
+      subject.expect(body == Data("good".utf8), "the transport returned a body of \(body.count) bytes")
       subject.expect(
-        server.requests.first?["Host"] == server.authority, "\(server.requests.first?["Host"] ?? "no Host")")
+        server.requests.first?["Host"] == server.authority,
+        "the field Host is \(server.requests.first?["Host"] ?? "missing"), not \(server.authority)")
     },
     Self("fields may follow the last chunk (RFC 9112 §7.1.2)", unless: .trailers) { subject in
       try await expectHelloWorld(subject, "b\r\nhello world\r\n0\r\nX-Checksum: 1\r\nX-Other: 2\r\n\r\n")
@@ -117,7 +124,7 @@ extension TransportConformance.Check {
         }
       }
     },
-    Self("fields of one name are kept apart in their order, or come as one, joined by commas") { subject in
+    Self("fields of one name stay separate and in order, or are joined with commas") { subject in
       let fields = [
         ("Set-Cookie", "a=1"), ("X-Name", "Ænima"), ("Set-Cookie", "b=2; Path=/"), ("Cache-Control", "no-cache"),
         ("Cache-Control", "private"), ("X-Empty", ""),
@@ -137,16 +144,16 @@ extension TransportConformance.Check {
         }
       }
     },
-    Self("fields of one name are found however they are spelled", unless: .fieldsInAnyCase) { subject in
+    Self("fields of one name are found in any case", unless: .fieldsInAnyCase) { subject in
       try await subject.serving { _ in
         .text("x", fields: [("Cache-Control", "no-cache"), ("cache-control", "private")])
       } body: { server, transport in
         let (response, _) = try await transport.send(server.request())
         let received = response.headerFields[.cacheControl]
-        subject.expect(received == "no-cache, private", "got \(received ?? "none")")
+        subject.expect(received == "no-cache, private", "Cache-Control is \(received ?? "missing")")
       }
     },
-    Self("a slow server is waited for, and its bytes are told as they come") { subject in
+    Self("a slow server is waited for, and its bytes are reported as they arrive") { subject in
       let latches = (0..<10).map { _ in Latch() }
       let head = MockServer.Response.head(200, [("Content-Length", "8")])
       let pieces = [head.prefix(9), head.dropFirst(9)] + (0..<8).map { Data([UInt8($0)]) }
@@ -161,7 +168,7 @@ extension TransportConformance.Check {
         let (_, body) = try await transport.send(server.request(), body: nil) { progress in
           if progress.stage == .receiving, progress.received < 8 { latches[Int(progress.received) + 2].open() }
         }
-        subject.expect(body == Data(0..<8), "got \(Array(body))")
+        subject.expect(body == Data(0..<8), "the transport returned the body \(Array(body))")
       }
     },
   ]
@@ -171,7 +178,8 @@ extension TransportConformance.Check {
       $0.target == "/good" ? .text("good") : .kept("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)")
     } body: { server, transport in
       let (_, body) = try await transport.send(server.request())
-      subject.expect(body == Data("hello world".utf8), "got \(String(decoding: body, as: UTF8.self))")
+      subject.expect(
+        body == Data("hello world".utf8), "the transport returned the body \(String(decoding: body, as: UTF8.self))")
       await subject.expectGood(transport, server, after: "chunks")
     }
   }

@@ -7,18 +7,18 @@ extension TransportConformance.Check {
   private typealias Response = MockServer.Response
 
   static let brokenAnswers = [
-    Self("an answer that is cut short is an error, never a short success") { subject in
+    Self("a truncated response is an error, never a short success") { subject in
       try await expectFailures(subject, cutShort)
     },
-    Self("what is no answer is an error") { subject in try await expectFailures(subject, nonsense) },
-    Self("a server that hangs up in its header is an error", unless: .headerCutShort) { subject in
+    Self("bytes that are not HTTP are an error") { subject in try await expectFailures(subject, nonsense) },
+    Self("a connection that ends within the header is an error", unless: .headerCutShort) { subject in
       try await expectFailures(
         subject,
         ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"].map {
           ("cut after \($0.utf8.count) bytes", .raw($0))
         })
     },
-    Self("a request that changes something is sent once, whatever becomes of it") { subject in
+    Self("a request that changes something is sent once, even if it fails") { subject in
       for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
         try await subject.serving {
           $0.method == "GET" ? .text("good") : .close
@@ -33,7 +33,7 @@ extension TransportConformance.Check {
         }
       }
     },
-    Self("nobody listening, and a name that does not resolve, are errors of the connection") { subject in
+    Self("a port without a server and an unknown host are errors of the connection") { subject in
       let transport = subject.make(.init())
       for authority in ["127.0.0.1:\(MockServer.unusedPort)", "does-not-exist.invalid"] {
         await subject.expectFailure(of: authority) {
@@ -48,7 +48,7 @@ extension TransportConformance.Check {
         var request = server.request()
         request.scheme = "https"
         await subject.expectFailure(of: "TLS") { try await transport.send(request) }
-        subject.expect(server.requests.allSatisfy(\.isTLS), "the request went out in the clear")
+        subject.expect(server.requests.allSatisfy(\.isTLS), "the request was sent without TLS")
       }
     },
   ]
@@ -57,10 +57,10 @@ extension TransportConformance.Check {
   private static let announced = Response.head(200, [("Content-Length", "100")])
 
   private static let cutShort: [(String, Response)] = [
-    ("less than announced", .short(announcing: 100, body: abc)),
-    ("nothing of what was announced", .short(announcing: 100, body: Data())),
+    ("fewer bytes than Content-Length", .short(announcing: 100, body: abc)),
+    ("no bytes in spite of Content-Length", .short(announcing: 100, body: Data())),
     (
-      "less than announced, compressed",
+      "fewer bytes than Content-Length, compressed",
       .short(announcing: 100, body: Data([0x1f, 0x8b, 8, 0]), fields: [("Content-Encoding", "gzip")])
     ),
     ("no last chunk", .chunked([abc], isWhole: false)),
@@ -77,10 +77,10 @@ extension TransportConformance.Check {
 
   private static let nonsense: [(String, Response)] = [
     ("another protocol", .raw("220 mail.example.com ready\r\n\r\n")),
-    ("a status that is no number", .raw("HTTP/1.1 abc\r\n\r\n")),
-    ("a chunk whose size is no number", chunked("xyz\r\nabc\r\n0\r\n\r\n")),
-    ("a chunk that is longer than it says", chunked("3\r\nabcdef\r\n0\r\n\r\n")),
-    ("a chunk of an immense size", chunked("ffffffffffffffffff\r\nabc\r\n0\r\n\r\n")),
+    ("a status that is not a number", .raw("HTTP/1.1 abc\r\n\r\n")),
+    ("a chunk whose size is not a number", chunked("xyz\r\nabc\r\n0\r\n\r\n")),
+    ("a chunk that is longer than its size", chunked("3\r\nabcdef\r\n0\r\n\r\n")),
+    ("a chunk whose size overflows", chunked("ffffffffffffffffff\r\nabc\r\n0\r\n\r\n")),
   ]
 
   private static func chunked(_ body: String) -> Response {

@@ -14,28 +14,29 @@ extension TransportConformance.Check {
   private static let bomb = zippedZeros.prefix(25) + Data(count: 10_170)
 
   static let codings = [
-    Self("a compressed body is decoded, and the fields say so", unless: .contentCodings) { subject in
+    Self("a compressed body is decoded, and its coding and length are removed from the fields", unless: .contentCodings)
+    { subject in
       for (coding, bytes) in [("gzip", zipped), ("deflate", deflated), ("GZip", zipped)] {
         try await subject.serving {
           .status(
             200, fields: [("Content-Encoding", coding), ("ETag", "\"1\"")], body: $0.target == "/" ? bytes : Data())
         } body: { server, transport in
           let (response, body) = try await transport.send(server.request())
-          subject.expect(body == hello, "\(coding): got \(body.count) bytes")
+          subject.expect(body == hello, "\(coding): the transport returned \(body.count) bytes")
           subject.expect(response.headerFields[.contentEncoding] == nil, "\(coding): \(response.headerFields)")
           subject.expect(response.headerFields[.contentLength] == nil, "\(coding): \(response.headerFields)")
           subject.expect(response.headerFields[.eTag] == "\"1\"", "\(coding): \(response.headerFields)")
         }
       }
     },
-    Self("what is in no coding, or in an unknown one, is not changed") { subject in
+    Self("a body in the identity coding or an unknown one is not changed") { subject in
       for coding in ["identity", "x-rot13"] {
         try await subject.serving { _ in
           .status(200, fields: [("Content-Encoding", coding)], body: hello)
         } body: { server, transport in
           do {
             let (_, body) = try await transport.send(server.request())
-            subject.expect(body == hello, "\(coding): got \(body.count) bytes")
+            subject.expect(body == hello, "\(coding): the transport returned \(body.count) bytes")
           } catch {
             // To refuse an unknown coding is as good.
             subject.expect(coding != "identity" && !(error is ReactorError), "\(coding): threw \(error)")
@@ -43,8 +44,8 @@ extension TransportConformance.Check {
         }
       }
     },
-    Self("a compressed body that is none is an error", unless: .contentCodings) { subject in
-      for (what, bytes) in [("none", hello), ("of changed bytes", changed(zipped))] {
+    Self("a body that is not in its declared coding is an error", unless: .contentCodings) { subject in
+      for (what, bytes) in [("not compressed", hello), ("corrupt", changed(zipped))] {
         for coding in ["gzip", "deflate"] {
           try await subject.serving {
             $0.target == "/good"
@@ -56,7 +57,7 @@ extension TransportConformance.Check {
         }
       }
     },
-    Self("a compressed body that is cut short is an error", unless: .compressedBodyCutShort) { subject in
+    Self("a truncated compressed body is an error", unless: .compressedBodyCutShort) { subject in
       guard !subject.exceptions.contains(.contentCodings) else { return }
       for (coding, bytes) in [("gzip", zipped), ("deflate", deflated)] {
         try await subject.serving { _ in
@@ -72,7 +73,7 @@ extension TransportConformance.Check {
         settings: .init(maximumResponseSize: 10_000)
       ) { server, transport in
         let (_, body) = try await transport.send(server.request())
-        subject.expect(body == Data(count: 10_000), "got \(body.count) bytes")
+        subject.expect(body == Data(count: 10_000), "the transport returned \(body.count) bytes")
         guard !subject.exceptions.contains(.sizeLimit) else { return }
         let smaller = subject.make(.init(maximumResponseSize: 9_999))
         await subject.expectFailure(of: "one byte more", .responseTooLarge(limit: 9_999)) {
@@ -80,7 +81,7 @@ extension TransportConformance.Check {
         }
       }
     },
-    Self("a bomb is refused at the limit of what it decodes to", unless: .sizeLimit) { subject in
+    Self("a decompression bomb is refused at the size limit", unless: .sizeLimit) { subject in
       guard !subject.exceptions.contains(.contentCodings) else { return }
       let hungUp = Latch()
       let head = MockServer.Response.head(200, [("Content-Encoding", "gzip"), ("Content-Length", "1000000")])
@@ -91,8 +92,8 @@ extension TransportConformance.Check {
         await subject.expectFailure(of: "10 MB in 10 KB", .responseTooLarge(limit: 1 << 20)) {
           try await transport.send(server.request())
         }
-        try await subject.expectHangUp(hungUp, after: "a bomb")
-        await subject.expectGood(transport, server, after: "a bomb")
+        try await subject.expectHangUp(hungUp, after: "a decompression bomb")
+        await subject.expectGood(transport, server, after: "a decompression bomb")
       }
     },
   ]

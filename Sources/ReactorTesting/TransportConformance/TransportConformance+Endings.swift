@@ -7,7 +7,7 @@ extension TransportConformance.Check {
   private typealias Response = MockServer.Response
 
   static let endings = [
-    Self("cancellation ends the call at once and the connection after it") { subject in
+    Self("cancellation ends the call at once, and then the connection") { subject in
       let (arrived, hungUp) = (Latch(), Latch())
       try await subject.serving { request in
         if request.target == "/good" { return .text("good") }
@@ -22,7 +22,7 @@ extension TransportConformance.Check {
         await subject.expectGood(transport, server, after: "a cancellation")
       }
     },
-    Self("cancellation in the middle of a body is no short body") { subject in
+    Self("cancellation within a body never returns a short body") { subject in
       for start in [
         Response.head(200, [("Content-Length", "100")]) + Data("abc".utf8), Response.head(200, []) + Data("abc".utf8),
         Response.head(200, [("Transfer-Encoding", "chunked")]) + Data("3\r\nabc\r\n".utf8),
@@ -30,7 +30,7 @@ extension TransportConformance.Check {
         try await expectEndInBody(subject, start)
       }
     },
-    Self("cancellation while a body goes out closes the connection") { subject in
+    Self("cancellation during an upload closes the connection") { subject in
       // The body exceeds the buffers of both sides, and the server reads none of it.
       let large = Data(count: 64 << 20)
       let (arrived, cancelled, ended, count) = (Latch(), Latch(), Latch(), Shared(0))
@@ -48,8 +48,8 @@ extension TransportConformance.Check {
       task.cancel()
       await subject.expectCancellation(of: "sending") { try await task.value }
       cancelled.open()
-      try await subject.expectHangUp(ended, after: "a cancellation while a body goes out")
-      subject.expect(count.value < large.count, "the whole body went out")
+      try await subject.expectHangUp(ended, after: "a cancellation during an upload")
+      subject.expect(count.value < large.count, "the whole body was sent after the cancellation")
     },
     Self("a call that is cancelled before it starts sends nothing") { subject in
       try await subject.serving { _ in
@@ -62,7 +62,7 @@ extension TransportConformance.Check {
         }
         task.cancel()
         await subject.expectCancellation(of: "the call") { try await task.value }
-        subject.expect(server.requests.isEmpty, "it was sent")
+        subject.expect(server.requests.isEmpty, "the request was sent in spite of the cancellation")
         await subject.expectGood(transport, server, after: "a call that was cancelled")
       }
     },
@@ -74,11 +74,11 @@ extension TransportConformance.Check {
         try await expectTimeout(subject, what, first, target)
       }
     },
-    Self("an exchange that ends leaves nobody waiting for the clock", unless: .injectedClock) { subject in
+    Self("an exchange that has ended leaves no task waiting for the clock", unless: .injectedClock) { subject in
       let clock = TestClock()
       try await subject.serving({ _ in .text("x") }, settings: .init(clock: clock)) { server, transport in
         _ = try await transport.send(server.request())
-        subject.expect(clock.sleeperCount == 0, "\(clock.sleeperCount) sleep")
+        subject.expect(clock.sleeperCount == 0, "\(clock.sleeperCount) tasks still wait for the clock")
       }
     },
     Self("any timeout is accepted", unless: .injectedClock) { subject in
@@ -86,9 +86,9 @@ extension TransportConformance.Check {
         try await subject.serving({ _ in .text("x") }, settings: .init(timeout: timeout)) { server, transport in
           do {
             _ = try await transport.send(server.request())
-            subject.expect(timeout > .zero, "\(timeout) was no timeout")
+            subject.expect(timeout > .zero, "a timeout of \(timeout) did not throw ReactorError.timedOut")
           } catch ReactorError.timedOut {
-            subject.expect(timeout <= .zero, "\(timeout) was a timeout")
+            subject.expect(timeout <= .zero, "a timeout of \(timeout) threw ReactorError.timedOut")
           }
         }
       }
@@ -132,10 +132,10 @@ extension TransportConformance.Check {
       let error = await subject.failure(of: what) { try await task.value }
       if case ReactorError.timedOut? = error {
       } else {
-        subject.expect(false, "\(what): threw \(String(describing: error))")
+        subject.expect(false, "\(what): expected ReactorError.timedOut, got \(error.map { "\($0)" } ?? "no error")")
       }
       try await subject.expectHangUp(hungUp, after: what)
-      subject.expect(clock.sleeperCount == 0, "\(what): \(clock.sleeperCount) sleep")
+      subject.expect(clock.sleeperCount == 0, "\(what): \(clock.sleeperCount) tasks still wait for the clock")
     }
   }
 }

@@ -5,10 +5,10 @@ import ReactorCore
 /// Messages with contradictory or invalid lengths (RFC 9112 §6.3).
 extension TransportConformance.Check {
   static let framing = [
-    Self("more bytes than were announced are not the next answer") { subject in
+    Self("bytes beyond the end of a response are not the next response") { subject in
       let forged = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
       for (what, start) in [
-        ("after an announced body", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
+        ("after the Content-Length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"),
         ("after the last chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
       ] {
         try await subject.serving {
@@ -16,12 +16,13 @@ extension TransportConformance.Check {
         } body: { server, transport in
           // An error is as good as the announced body.
           let body = try? await transport.send(server.request()).1
-          subject.expect(body ?? Data("abc".utf8) == Data("abc".utf8), "\(what): got \(body?.count ?? 0) bytes")
-          await subject.expectGood(transport, server, after: "more bytes \(what)")
+          subject.expect(
+            body ?? Data("abc".utf8) == Data("abc".utf8), "\(what): the transport returned \(body?.count ?? 0) bytes")
+          await subject.expectGood(transport, server, after: "further bytes \(what)")
         }
       }
     },
-    Self("a body with a transfer coding that nobody knows is an error, or all there is") { subject in
+    Self("an unknown transfer coding is an error, or all bytes are the body") { subject in
       for coding in ["x-unknown", "gzip", "x-unknown, chunked", "chunked, x-unknown", "identity"] {
         let isChunked = coding.hasSuffix("chunked")
         let body = isChunked ? "3\r\nabc\r\n0\r\n\r\n" : "abc"
@@ -30,40 +31,42 @@ extension TransportConformance.Check {
         } body: { server, transport in
           let received = try? await transport.send(server.request()).1
           let allowed = [nil, Data(body.utf8), Data("abc".utf8)]
-          subject.expect(allowed.contains(received), "\(coding): got \(received?.count ?? 0) bytes")
+          subject.expect(allowed.contains(received), "\(coding): the transport returned \(received?.count ?? 0) bytes")
           await subject.expectGood(transport, server, after: coding)
         }
       }
     },
-    Self("chunks count more than an announced length, or the two are an error") { subject in
+    Self("chunks override a Content-Length, or both together are an error") { subject in
       try await subject.serving {
         $0.target == "/good"
           ? .text("good")
           : .kept("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
       } body: { server, transport in
         let body = try? await transport.send(server.request()).1
-        subject.expect(body ?? Data("abc".utf8) == Data("abc".utf8), "got \(body?.count ?? 0) bytes")
+        subject.expect(body ?? Data("abc".utf8) == Data("abc".utf8), "the transport returned \(body?.count ?? 0) bytes")
         await subject.expectGood(transport, server, after: "both")
       }
     },
-    Self("lengths that differ, or are none, give an error or all there is") { subject in
+    Self("contradictory or invalid lengths are an error, or all bytes are the body") { subject in
       let cases = ["3\r\nContent-Length: 4", "3, 4", "abc", "-1", "99999999999999999999", "0x3", "3;", "+3", ""]
       for length in cases {
         try await subject.serving {
           $0.target == "/good" ? .text("good") : .raw("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nabc")
         } body: { server, transport in
           let body = try? await transport.send(server.request()).1
-          subject.expect(body ?? Data("abc".utf8) == Data("abc".utf8), "\(length): got \(body?.count ?? 0) bytes")
+          subject.expect(
+            body ?? Data("abc".utf8) == Data("abc".utf8),
+            "Content-Length \(length): the transport returned \(body?.count ?? 0) bytes")
           await subject.expectGood(transport, server, after: length)
         }
       }
     },
-    Self("the same length twice is one") { subject in
+    Self("the same Content-Length twice counts once") { subject in
       try await subject.serving { _ in
         .raw("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc")
       } body: { server, transport in
         let body = try? await transport.send(server.request()).1
-        subject.expect(body ?? Data("abc".utf8) == Data("abc".utf8), "got \(body?.count ?? 0) bytes")
+        subject.expect(body ?? Data("abc".utf8) == Data("abc".utf8), "the transport returned \(body?.count ?? 0) bytes")
       }
     },
   ]

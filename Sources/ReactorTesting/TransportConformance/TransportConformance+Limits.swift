@@ -5,7 +5,7 @@ import ReactorCore
 /// The maximum size of a response.
 extension TransportConformance.Check {
   static let limits = [
-    Self("an announced size beyond the limit ends the exchange before the body", unless: .sizeLimit) { subject in
+    Self("a Content-Length above the limit ends the exchange before the body", unless: .sizeLimit) { subject in
       let hungUp = Latch()
       let head = MockServer.Response.head(200, [("Content-Length", "1001")])
       try await expectTooLarge(subject, .held(until: Latch(), hungUp: hungUp, sendingFirst: head), hungUp)
@@ -25,7 +25,7 @@ extension TransportConformance.Check {
       ) { server, transport in
         for target in ["/", "/chunked"] {
           let (_, received) = try await transport.send(server.request(target))
-          subject.expect(received == body, "\(target): got \(received.count) bytes")
+          subject.expect(received == body, "\(target): the transport returned \(received.count) bytes")
         }
       }
     },

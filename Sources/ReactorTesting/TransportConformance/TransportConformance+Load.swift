@@ -5,7 +5,7 @@ import ReactorCore
 /// Many exchanges at once.
 extension TransportConformance.Check {
   static let load = [
-    Self("thirty-two at once get each its own answer") { subject in
+    Self("of 32 concurrent requests, each gets its own response") { subject in
       try await subject.serving {
         .chunked([Data($0.target.utf8), Data(repeating: 7, count: 10_000)])
       } body: { server, transport in
@@ -15,15 +15,17 @@ extension TransportConformance.Check {
             group.addTask {
               let (_, body) = try await transport.send(server.request("/\(index)"))
               let isOwn = body == Data("/\(index)".utf8) + Data(repeating: 7, count: 10_000)
-              subject.expect(isOwn, "/\(index) got \(String(decoding: body.prefix(5), as: UTF8.self))")
+              subject.expect(isOwn, "/\(index) got the response of \(String(decoding: body.prefix(5), as: UTF8.self))")
             }
           }
           try await group.waitForAll()
         }
-        subject.expect(server.mostOpenConnections <= 32, "\(server.mostOpenConnections) connections")
+        subject.expect(
+          server.mostOpenConnections <= 32,
+          "\(server.mostOpenConnections) connections were open at once, for 32 requests")
       }
     },
-    Self("exchanges that are cancelled at any moment all end") { subject in
+    Self("exchanges end whenever they are cancelled") { subject in
       let (arrivals, ended) = (Shared<[String: Latch]>([:]), Shared((answers: 0, cancellations: 0)))
       try await subject.serving { request in
         if request.target == "/good" { return .text("good") }
@@ -37,10 +39,10 @@ extension TransportConformance.Check {
               let moment = Moment.allCases[index % Moment.allCases.count]
               switch try await end(of: "/\(index)", at: moment, server, transport, arrivals) {
               case let size?:
-                subject.expect(size == 100_003, "a body of \(size) bytes")
+                subject.expect(size == 100_003, "the transport returned a body of \(size) bytes")
                 ended.change { $0.answers += 1 }
               case nil:
-                subject.expect(moment != .never, "cancelled by nobody")
+                subject.expect(moment != .never, "an exchange threw CancellationError, but was not cancelled")
                 ended.change { $0.cancellations += 1 }
               }
             }

@@ -5,7 +5,7 @@ import ReactorCore
 /// Redirects as browsers follow them (RFC 9110 §15.4).
 extension TransportConformance.Check {
   static let redirects = [
-    Self("a Location is resolved against the request", unless: .redirects) { subject in
+    Self("a Location is resolved against the request's URL", unless: .redirects) { subject in
       for (location, target) in [
         ("/y", "/y"), ("y", "/a/y"), ("../y", "/y"), ("?q=1", "/a/b?q=1"), ("/a%2Fb?x=%2B", "/a%2Fb?x=%2B"),
         ("/%C3%A9#part", "/%C3%A9"), ("./y?z#w", "/a/y?z"),
@@ -19,7 +19,7 @@ extension TransportConformance.Check {
         }
       }
     },
-    Self("a Location that cannot be followed, or none, makes the redirect the answer", unless: .redirects) { subject in
+    Self("a redirect without a usable Location is returned as the response", unless: .redirects) { subject in
       for location in [
         nil, "", "mailto:a@example.com", "ftp://example.com/x", "file:///etc/passwd", "http://[bad", "http:///x",
       ] {
@@ -27,14 +27,19 @@ extension TransportConformance.Check {
           .status(302, fields: location.map { [("Location", $0)] } ?? [], body: Data("moved".utf8))
         } body: { server, transport in
           let (response, body) = try await transport.send(server.request())
-          subject.expect(response.status == .found, "\(location ?? "none"): \(response.status)")
+          subject.expect(
+            response.status == .found, "Location \(location ?? "missing"): the status is \(response.status)")
           let isDropped = subject.exceptions.contains(.bodyOfAimlessRedirect)
-          subject.expect(isDropped || body == Data("moved".utf8), "\(location ?? "none"): \(body.count) bytes")
-          subject.expect(server.requests.count == 1, "\(location ?? "none"): \(server.requests.count) requests")
+          subject.expect(
+            isDropped || body == Data("moved".utf8),
+            "Location \(location ?? "missing"): the transport returned \(body.count) bytes")
+          subject.expect(
+            server.requests.count == 1,
+            "Location \(location ?? "missing"): the server got \(server.requests.count) requests")
         }
       }
     },
-    Self("the method and the body follow as in a browser", unless: .redirects) { subject in
+    Self("the method and the body change as in a browser", unless: .redirects) { subject in
       for (code, before, after) in [
         (301, "GET", "GET"), (302, "GET", "GET"), (303, "GET", "GET"), (307, "GET", "GET"), (308, "GET", "GET"),
         (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (307, "POST", "POST"), (308, "POST", "POST"),
@@ -44,7 +49,7 @@ extension TransportConformance.Check {
         try await expectMethod(subject, code: code, before: before, after: after)
       }
     },
-    Self("credentials and fields that are never indexed stay with their origin", unless: .redirects) { subject in
+    Self("credentials and never-indexed fields are not sent to another origin", unless: .redirects) { subject in
       try await MockServer.run { _ in
         .text("other")
       } body: { other in
@@ -58,15 +63,17 @@ extension TransportConformance.Check {
         } body: { server, transport in
           _ = try await transport.send(server.request("/out", fields: secrets))
           let there = other.requests.first
-          subject.expect(there?["X-Custom"] == "kept", "the other fields are gone")
-          for name in secretNames { subject.expect(there?[name] == nil, "\(name) left its origin") }
+          subject.expect(there?["X-Custom"] == "kept", "the other fields were not sent on")
+          for name in secretNames { subject.expect(there?[name] == nil, "\(name) was sent to another origin") }
           _ = try await transport.send(server.request("/in", fields: secrets))
           let here = server.requests.last
-          for name in secretNames { subject.expect(here?[name] == "secret", "\(name) is lost at its own origin") }
+          for name in secretNames {
+            subject.expect(here?[name] == "secret", "\(name) was not sent on within its origin")
+          }
         }
       }
     },
-    Self("credentials that left do not come back", unless: .redirects) { subject in
+    Self("credentials are not sent after a redirect to another origin and back", unless: .redirects) { subject in
       try await MockServer.run {
         .redirect(to: "http://\($0["X-Custom"] ?? "")/back")
       } body: { other in
@@ -77,8 +84,10 @@ extension TransportConformance.Check {
           var fields = secrets
           if let custom = HTTPField.Name("X-Custom") { fields[custom] = server.authority }
           let (_, body) = try await transport.send(server.request(fields: fields))
-          subject.expect(body == Data("back".utf8), "got \(body.count) bytes")
-          for name in secretNames { subject.expect(server.requests.last?[name] == nil, "\(name) came back") }
+          subject.expect(body == Data("back".utf8), "the transport returned \(body.count) bytes")
+          for name in secretNames {
+            subject.expect(server.requests.last?[name] == nil, "\(name) was sent after the redirect back")
+          }
         }
       }
     },
@@ -89,17 +98,18 @@ extension TransportConformance.Check {
           await subject.expectFailure(of: "a loop", .tooManyRedirects(limit: limit)) {
             try await transport.send(server.request())
           }
-          subject.expect(server.requests.count == limit + 1, "\(server.requests.count) requests")
+          subject.expect(server.requests.count == limit + 1, "the server got \(server.requests.count) requests")
         }
       }
     },
-    Self("as many redirects as the limit are followed; with none, the redirect is the answer", unless: .redirects) {
+    Self("redirects are followed up to the limit; with a limit of 0, the redirect is the response", unless: .redirects)
+    {
       subject in
       try await subject.serving(
         { $0.target == "/aaa" ? .text("there") : .redirect(to: $0.target + "a") }, settings: .init(maximumRedirects: 3)
       ) { server, transport in
         let (_, body) = try await transport.send(server.request())
-        subject.expect(body == Data("there".utf8), "got \(body.count) bytes")
+        subject.expect(body == Data("there".utf8), "the transport returned \(body.count) bytes")
         let (response, moved) = try await subject.make(.init(maximumRedirects: 0)).send(server.request())
         subject.expect(response.status == .found && moved == Data("moved".utf8), "\(response.status)")
       }
@@ -132,13 +142,15 @@ extension TransportConformance.Check {
         server.request(method: HTTPRequest.Method(before) ?? .get, fields: fields), body: body)
       let what = "\(before) after \(code)"
       let second = server.requests.last
-      subject.expect(server.requests.count == 2, "\(what): \(server.requests.count) requests")
-      subject.expect(second?.method == after, "\(what) became \(second?.method ?? "nothing")")
-      subject.expect(second?.body == (before == after ? body ?? Data() : Data()), "\(what): another body")
+      subject.expect(server.requests.count == 2, "\(what): the server got \(server.requests.count) requests")
+      subject.expect(
+        second?.method == after, "\(what): the next method is \(second?.method ?? "missing"), not \(after)")
+      subject.expect(
+        second?.body == (before == after ? body ?? Data() : Data()), "\(what): the next request has another body")
       subject.expect(
         second?["Content-Type"] == (before == after ? "application/json" : nil),
-        "\(what): \(second?["Content-Type"] ?? "no type")")
-      subject.expect(second?["Accept"] == "text/html", "\(what): Accept is lost")
+        "\(what): the next Content-Type is \(second?["Content-Type"] ?? "missing")")
+      subject.expect(second?["Accept"] == "text/html", "\(what): Accept was not sent on")
     }
   }
 }

@@ -5,7 +5,7 @@ import ReactorCore
 /// Requests on the wire.
 extension TransportConformance.Check {
   static let requests = [
-    Self("the target goes over the wire byte for byte") { subject in
+    Self("the target is sent byte for byte") { subject in
       let targets = [
         "/", "/a%2Fb?x=%2B", "/a%2fb", "/%E2%82%AC/%C3%A9", "/a+b;c=1,2:3@4!$&'()*~", "/?", "/?a=1&a=2&b=&c", "/a//b/",
         "/documents:batchGet?q=a/b?c", "/a%00b", "/%25", "/a?x=%5B1%5D", "/.well-known/x",
@@ -17,11 +17,11 @@ extension TransportConformance.Check {
         for target in targets {
           _ = try await transport.send(server.request(target))
           let received = server.requests.last?.target ?? "nothing"
-          subject.expect(received == target, "\(target.prefix(100)) went as \(received.prefix(100))")
+          subject.expect(received == target, "the target \(target.prefix(100)) was sent as \(received.prefix(100))")
         }
       }
     },
-    Self("any method goes out with its body") { subject in
+    Self("any method is sent with its body") { subject in
       let large = Data(repeating: 65, count: 2_500_000)
       try await subject.serving { _ in
         .text("x")
@@ -33,10 +33,10 @@ extension TransportConformance.Check {
               server.request(method: HTTPRequest.Method(name) ?? .get, fields: [.contentType: "text/plain"]), body: body
             )
             let received = server.requests.last
-            subject.expect(received?.method == name, "\(name) went as \(received?.method ?? "nothing")")
+            subject.expect(received?.method == name, "\(name) was sent as \(received?.method ?? "nothing")")
             subject.expect(
-              received?.body == body ?? Data(), "\(name): the body came as \(received?.body.count ?? 0) bytes")
-            subject.expect(received?["Content-Type"] == "text/plain", "\(name): Content-Type is lost")
+              received?.body == body ?? Data(), "\(name): the server got a body of \(received?.body.count ?? 0) bytes")
+            subject.expect(received?["Content-Type"] == "text/plain", "\(name): Content-Type was not sent")
           }
         }
       }
@@ -57,12 +57,12 @@ extension TransportConformance.Check {
         let received = server.requests.first
         for name in Set(sent.map(\.name)) {
           let values = received?.headers.filter { $0.name.lowercased() == name.canonicalName }.map(\.value) ?? []
-          subject.expect(values.joined(separator: ", ") == sent[name], "\(name) came as \(values)")
+          subject.expect(values.joined(separator: ", ") == sent[name], "the server got \(name) as \(values)")
         }
-        subject.expect(received?["Host"] == server.authority, "Host is \(received?["Host"] ?? "missing")")
+        subject.expect(received?["Host"] == server.authority, "the field Host is \(received?["Host"] ?? "missing")")
       }
     },
-    Self("what has no address is an invalid resource") { subject in
+    Self("a request without an address throws ReactorError.invalidResource") { subject in
       for (scheme, authority, path) in [
         ("ftp", "127.0.0.1", "/"), ("file", "", "/etc/passwd"), (nil, "127.0.0.1", "/"), ("http", nil, "/"),
         ("http", "", "/"), ("http", "127.0.0.1:99999999", "/"), ("http", "127.0.0.1", nil),
@@ -70,21 +70,21 @@ extension TransportConformance.Check {
         let request = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
         let error = await subject.failure(of: "\(request)") { try await subject.make(.init()).send(request) }
         guard case ReactorError.invalidResource? = error else {
-          subject.expect(false, "\(request): threw \(String(describing: error))")
+          subject.expect(false, "\(request): expected ReactorError.invalidResource, got \(error, default: "no error")")
           continue
         }
       }
     },
-    Self("nothing is answered from a cache, and no cookie is kept") { subject in
+    Self("the transport caches no response and stores no cookie") { subject in
       try await subject.serving { _ in
         .text("x", fields: [("Cache-Control", "max-age=3600"), ("Set-Cookie", "id=7; Path=/")])
       } body: { server, transport in
         for _ in 0..<3 { _ = try await transport.send(server.request()) }
-        subject.expect(server.requests.count == 3, "\(server.requests.count) requests")
-        subject.expect(server.requests.allSatisfy { $0["Cookie"] == nil }, "the cookie came back")
+        subject.expect(server.requests.count == 3, "the server got \(server.requests.count) requests")
+        subject.expect(server.requests.allSatisfy { $0["Cookie"] == nil }, "the transport sent a stored cookie")
       }
     },
-    Self("a 401 is an answer with its body, whatever it asks for") { subject in
+    Self("a 401 is a response with its body, whatever its WWW-Authenticate") { subject in
       for challenges in [
         [], ["Basic realm=\"news\""], ["Basic"], ["Bearer realm=\"x\", error=\"invalid_token\""],
         ["Digest realm=\"x\", nonce=\"y\""], ["Negotiate"], [""], ["Basic realm="], ["Basic realm=\"a\"", "Bearer"],
@@ -96,7 +96,7 @@ extension TransportConformance.Check {
             let (response, body) = try await transport.send(server.request(fields: [.authorization: "Bearer old"]))
             subject.expect(response.status == .unauthorized && body == Data("who?".utf8), "\(challenges): \(response)")
           }
-          subject.expect(server.requests.count == 2, "\(challenges): \(server.requests.count) requests")
+          subject.expect(server.requests.count == 2, "\(challenges): the server got \(server.requests.count) requests")
         }
       }
     },

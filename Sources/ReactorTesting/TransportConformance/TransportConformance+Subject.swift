@@ -70,7 +70,7 @@ extension TransportConformance {
     ) async -> (any Error)? {
       do {
         let value = try await body()
-        expect(false, "\(what): expected an error, got \(value)")
+        expect(false, "\(what): expected an error, the transport returned \(value)")
         return nil
       } catch {
         return error
@@ -80,17 +80,22 @@ extension TransportConformance {
     /// Expects an error other than a cancellation or a `ReactorError`.
     func expectFailure<Value>(of what: String, _ body: () async throws -> Value) async {
       let error = await failure(of: what, body)
-      expect(!(error is CancellationError) && !(error is ReactorError), "\(what): threw \(String(describing: error))")
+      expect(
+        !(error is CancellationError) && !(error is ReactorError),
+        "\(what): expected an error of the transport, got \(error.map { "\($0)" } ?? "none")")
     }
 
     func expectFailure<Value>(of what: String, _ expected: TransportError, _ body: () async throws -> Value) async {
       let error = await failure(of: what, body)
-      expect(error as? TransportError == expected, "\(what): threw \(String(describing: error))")
+      expect(
+        error as? TransportError == expected,
+        "\(what): expected the error \(expected), got \(error.map { "\($0)" } ?? "none")")
     }
 
     func expectCancellation<Value>(of what: String, _ body: () async throws -> Value) async {
       let error = await failure(of: what, body)
-      expect(error is CancellationError, "\(what): threw \(String(describing: error))")
+      expect(
+        error is CancellationError, "\(what): expected CancellationError, got \(error.map { "\($0)" } ?? "no error")")
     }
 
     /// Expects that the next exchange with the server gets its own answer.
@@ -99,9 +104,9 @@ extension TransportConformance {
         let (response, body) = try await transport.send(server.request("/good"))
         expect(
           response.status == .ok && body == Data("good".utf8),
-          "the exchange after \(what) got \(response.status), \(body)")
+          "the next exchange after \(what) returned \(response.status), \(body)")
       } catch {
-        expect(false, "the exchange after \(what) threw \(error)")
+        expect(false, "the next exchange after \(what) threw \(error)")
       }
     }
   }

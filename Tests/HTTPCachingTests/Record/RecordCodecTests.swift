@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `bytes after the record are seen`() {
-    #expect(throws: RecordError.corrupt("there are 1 bytes too many")) { try RecordCodec.decode(encode(full) + [0]) }
+    #expect(throws: RecordError.corrupt("1 bytes follow its end")) { try RecordCodec.decode(encode(full) + [0]) }
   }
 
   @Test func `a newer format is named, whatever follows`() {
@@ -105,7 +105,7 @@ import Testing
 
   @Test func `what is no record says so`() {
     for text in ["{\"json\": true}", String(repeating: "\0", count: 100)] {
-      #expect(throws: RecordError.corrupt("it does not begin as a record does")) {
+      #expect(throws: RecordError.corrupt("its first bytes are not those of a record")) {
         try RecordCodec.decode(Array(text.utf8))
       }
     }

@@ -24,8 +24,8 @@ import Testing
     ("cut in half", .truncated, { $0.prefix($0.count / 2) }),
     ("of zero bytes", .truncated, { _ in Data() }),
     ("without its last byte", .truncated, { $0.dropLast() }),
-    ("with a byte too many", .corrupt("there are 1 bytes too many"), { $0 + [0] }),
-    ("of text", .corrupt("it does not begin as a record does"), { _ in Data("not a record".utf8) }),
+    ("with a byte too many", .corrupt("1 bytes follow its end"), { $0 + [0] }),
+    ("of text", .corrupt("its first bytes are not those of a record"), { _ in Data("not a record".utf8) }),
     (
       "of a newer format", .newerFormat(7),
       {

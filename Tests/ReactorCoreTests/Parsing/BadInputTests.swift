@@ -48,7 +48,7 @@ import Testing
     Case("a surrogate in UTF-8", Data([0x22, 0xED, 0xA0, 0x80, 0x22]), .notJSON, at: 1, "expected valid UTF-8"),
     Case("a character cut short", Data([0x22, 0xE2, 0x82]), .notJSON, at: 1, "expected valid UTF-8"),
     Case("a NUL in a string", "\"a\0\"".data, .notJSON, at: 2, "expected no control character in a string"),
-    Case("a NUL after the value", "{}\0".data, .notJSON, at: 2, "expected nothing but white space behind the value"),
+    Case("a NUL after the value", "{}\0".data, .notJSON, at: 2, "expected only white space after the value"),
     Case(
       "a missing member in UTF-16", "{}".data(using: .utf16LittleEndian) ?? Data(), .missing, at: 0, path: "id",
       "expected a member id"),
@@ -56,16 +56,16 @@ import Testing
       "a new line in a string", "[\n\"a\nb\"]".data, .notJSON, at: 4, line: 2, column: 3,
       "expected no control character in a string"),
     Case(
-      "bytes after the value", "{\"id\":1} x".data, .notJSON, at: 9, "expected nothing but white space behind the value"
+      "bytes after the value", "{\"id\":1} x".data, .notJSON, at: 9, "expected only white space after the value"
     ),
-    Case("two values", "{} {}".data, .notJSON, at: 3, "expected nothing but white space behind the value"),
+    Case("two values", "{} {}".data, .notJSON, at: 3, "expected only white space after the value"),
     Case("a trailing comma", "{\"id\":1,}".data, .notJSON, at: 8, "expected a name in quotes"),
     Case("a trailing comma in an array", "[1,]".data, .notJSON, at: 3, "expected a JSON value"),
-    Case("a leading zero", "{\"id\":01}".data, .notJSON, at: 7, "expected no digit behind a leading 0"),
+    Case("a leading zero", "{\"id\":01}".data, .notJSON, at: 7, "expected no digit after a leading 0"),
     Case("a number without digits", "{\"id\":-}".data, .notJSON, at: 7, "expected a digit"),
-    Case("a bad escape", #"{"a\x":1}"#.data, .notJSON, at: 4, "expected an escape that JSON knows"),
-    Case("a short escape", #"{"a\u00g0":1}"#.data, .notJSON, at: 7, "expected four hexadecimal digits behind \\u"),
-    Case("a missing colon", #"{"a" 1}"#.data, .notJSON, at: 5, "expected : behind a name"),
+    Case("a bad escape", #"{"a\x":1}"#.data, .notJSON, at: 4, "expected one of the escapes of JSON"),
+    Case("a short escape", #"{"a\u00g0":1}"#.data, .notJSON, at: 7, "expected four hexadecimal digits after \\u"),
+    Case("a missing colon", #"{"a" 1}"#.data, .notJSON, at: 5, "expected : after a name"),
     Case("a missing comma", "{\"id\":1 \"title\":2}".data, .notJSON, at: 8, "expected , or } in an object"),
     Case("the wrong bracket", "[1}".data, .notJSON, at: 2, "expected , or ] in an array"),
     Case("an array where an object was expected", " [1]".data, .wrongType, at: 1, "expected an object, found an array"),

@@ -47,21 +47,21 @@ import Testing
 
   @Test func `a draft that counts is found`() async {
     await expect(
-      "applied twice", "1 becomes 2, and then 3",
+      "applied twice", "1 becomes 2, and the second time 3",
       of: MutationConformance(Configured { $0.change(Int.self, at: "count") { $0 += 1 } })
         .sample(Int.self, at: "count", [1]))
   }
 
   @Test func `a draft that appends without a look is found`() async {
     await expect(
-      "applied twice", #"[] becomes ["a"], and then ["a", "a"]"#,
+      "applied twice", #"[] becomes ["a"], and the second time ["a", "a"]"#,
       of: MutationConformance(Configured { $0.change([String].self, at: "names") { $0.append("a") } })
         .sample([String].self, at: "names", [[]]))
   }
 
   @Test func `a draft that counts where there is no value is found`() async {
     await expect(
-      "applied twice", "no value becomes 1, and then 2",
+      "applied twice", "no value becomes 1, and the second time 2",
       of: MutationConformance(Configured { $0.replace(Int.self, at: "count") { ($0 ?? 0) + 1 } })
         .sample(Int.self, at: "count", []))
   }
@@ -72,20 +72,20 @@ import Testing
         $0.change(Int.self, at: "count") { $0 = $0 == 1 ? 2 : 1 }
         $0.change(Int.self, at: "count") { $0 *= 10 }
       })
-    await expect("applied twice", "1 becomes 20, and then 10", of: suite.sample(Int.self, at: "count", [1]))
+    await expect("applied twice", "1 becomes 20, and the second time 10", of: suite.sample(Int.self, at: "count", [1]))
   }
 
   @Test func `a draft of another value each time is found`() async {
     let suite = MutationConformance(
       Configured { $0.change(String.self, at: "id") { [id = UUID()] in $0 = "\(id)" } })
     let issues = await issues(suite.sample(String.self, at: "id", [""]))
-    #expect(issues.contains { $0.contains("same effect each time") && $0.contains(" again") })
-    #expect(issues.contains { $0.contains("same effect each time") && $0.contains(" after it was read") })
+    #expect(issues.contains { $0.contains("same effect each time") && $0.contains(" the next time ") })
+    #expect(issues.contains { $0.contains("same effect each time") && $0.contains(" after decoding ") })
   }
 
   @Test func `a draft that changes what has its effect is found`() async {
     await expect(
-      "changes nothing where its effect is there", #"["b", "a"] becomes ["a", "b"]"#,
+      "does not change a value that has its effect", #"["b", "a"] has the effect, but becomes ["a", "b"]"#,
       of: MutationConformance(Configured { $0.change([String].self, at: "names") { $0.sort() } })
         .sample([String].self, at: "names", [["a"]], settled: [["b", "a"], ["a", "b"]]))
   }
@@ -93,36 +93,37 @@ import Testing
   @Test func `a draft without a sample, and a sample without a draft, are found`() async {
     let mutation = Configured { $0.change(Int.self, at: "count") { $0 = 1 } }
     let check = "each draft has samples"
-    await expect(check, "no sample of Int at GET count", of: MutationConformance(mutation))
+    await expect(check, "a draft changes Int at GET count, and no sample tests it", of: MutationConformance(mutation))
     let suite = MutationConformance(mutation).sample(Int.self, at: "count", [0])
-    await expect(check, "nothing is drafted over Int at GET counts", of: suite.sample(Int.self, at: "counts", [0]))
     await expect(
-      check, "nothing is drafted over String at GET count", of: suite.sample(String.self, at: "count", [""]))
+      check, "no draft changes the sample of Int at GET counts", of: suite.sample(Int.self, at: "counts", [0]))
+    await expect(
+      check, "no draft changes the sample of String at GET count", of: suite.sample(String.self, at: "count", [""]))
   }
 
   @Test func `a draft over what is never read is found`() async {
     let resource = Resource("count", method: .post)
     await expect(
-      "lies over a resource that is read", "never stored",
+      "a resource that can be read", "never stored",
       of: MutationConformance(Configured { $0.change(Int.self, at: resource) { $0 = 1 } })
         .sample(Int.self, at: resource, [0]))
   }
 
   @Test func `a member that is not saved is found`() async {
     let issues = await issues(MutationConformance(LosesMember(title: "a", body: "b")))
-    #expect(issues.contains { $0.contains("read as it was saved: ") && $0.contains(#"LosesMember.body is "b""#) })
-    #expect(issues.allSatisfy { $0.contains("read as it was saved") || $0.contains("same request") })
+    #expect(issues.contains { $0.contains("decoded as it was encoded: ") && $0.contains(#"LosesMember.body is "b""#) })
+    #expect(issues.allSatisfy { $0.contains("decoded as it was encoded") || $0.contains("same request") })
   }
 
   @Test func `a member that is made anew with each reading is found`() async {
     let issues = await issues(MutationConformance(MakesID(title: "a")))
     #expect(issues.contains { $0.contains("same JSON") })
-    #expect(issues.contains { $0.contains("read as it was saved") && $0.contains("MakesID.id") })
+    #expect(issues.contains { $0.contains("decoded as it was encoded") && $0.contains("MakesID.id") })
   }
 
   @Test func `a member inside of others is found`() async {
     await expect(
-      "read as it was saved", "Nested.list.1.kind",
+      "decoded as it was encoded", "Nested.list.1.kind",
       of: MutationConformance(Nested(list: [.init(kind: .one), .init(kind: .two)])))
   }
 
@@ -132,7 +133,7 @@ import Testing
   }
 
   @Test func `a mutation that only reads temporary ids is found`() async {
-    await expect("ids that the server gives", "can be read", of: MutationConformance(OnlyTemporary()))
+    await expect("server ids", "decoding fails", of: MutationConformance(OnlyTemporary()))
   }
 
   @Test func `a name that changes, or is none, is found`() async {
@@ -141,12 +142,12 @@ import Testing
   }
 
   @Test func `a saved form of an earlier release that cannot be read is found`() async {
-    let check = "what an earlier release has saved can be read"
+    let check = "mutations that earlier releases saved can be decoded"
     let suite = AddPost.suite
     let json = #"{"id":"7","title":"","tags":[]}"#
-    await expect(check, "is named AddPost now", of: suite.reading(json, name: "Add", version: 1))
-    await expect(check, "version 1: ", of: suite.reading("{}", name: "AddPost", version: 1))
-    await expect(check, "version 0: ", of: suite.reading("{}", name: "AddPost", version: 0))
+    await expect(check, "its name is AddPost", of: suite.reading(json, name: "Add", version: 1))
+    await expect(check, "version 1 cannot be decoded", of: suite.reading("{}", name: "AddPost", version: 1))
+    await expect(check, "version 0 cannot be decoded", of: suite.reading("{}", name: "AddPost", version: 0))
   }
 
   @Test(arguments: [

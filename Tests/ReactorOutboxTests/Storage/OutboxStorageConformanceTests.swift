@@ -39,23 +39,23 @@ import Testing
 
 /// Named by the check that finds it.
 enum OutboxDefect: String, CaseIterable, Sendable {
-  case losesOrder = "the order is that of the commits"
-  case movesNothing = "a moved entry is the last"
+  case losesOrder = "entries are listed in the order of their commits"
+  case movesNothing = "a moved entry becomes the last"
   case addsUnknown = "an unknown entry can be neither updated nor moved"
   case isNotAtomic = "an entry cannot be added twice, and nothing of the commit is applied"
   case leasesTwice = "an entry is leased to one process, until the lease ends"
-  case keepsLeases = "a lease is kept over updates and moves, and ends with the entry"
-  case releasesOthers = "only the process that holds a lease ends it"
+  case keepsLeases = "a lease survives updates and moves, and ends with the entry"
+  case releasesOthers = "only the process that holds a lease can release it"
   case returnsStaleEntries = "a claim returns the entry as it is stored at that moment"
-  case hidesLeases = "the contents have the leases, until they are released"
-  case mixesScopes = "scopes are apart, and are removed apart"
-  case removesEntriesAlone = "removeAll without a scope empties the store, which works on"
+  case hidesLeases = "contents(of:) lists each lease until its release"
+  case mixesScopes = "scopes are separate, and are removed separately"
+  case removesEntriesAlone = "removeAll(in: nil) empties the store, which stays usable"
   case usesNumbersAgain = "the numbers of removed entries are not used again"
   case renumbersUpdates = "an update replaces lane and bytes"
   case cutsBytes = "entries come back as they were added"
   case hasNoLimit = "a scope has at most 10,000 entries"
   case takesLargeEntries = "an entry larger than a mebibyte is refused"
-  case forgetsIdentities = "given ids are kept and replaced"
+  case forgetsIdentities = "server ids are stored and replaced"
 }
 
 /// Keeps the contract but for one thing.

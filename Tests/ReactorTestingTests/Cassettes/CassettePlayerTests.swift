@@ -53,7 +53,7 @@ import Testing
     }
     #expect(
       error.map { "\($0)" } == """
-        nothing was recorded for POST https://api.test/a; exchange 2 of the cassette comes closest:
+        nothing was recorded for POST https://api.test/a; record the cassette again, or send the recorded request. Exchange 2 comes closest:
           POST
           https://api.test/a
           ?p=1

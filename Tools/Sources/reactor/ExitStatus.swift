@@ -40,11 +40,15 @@ struct ExitStatus: Hashable, Sendable {
 
   init(_ error: ReactorError) {
     switch error {
-    case .noConnectivity: self.init(code: Self.unavailable, text: "no connectivity; nothing was sent")
+    case .noConnectivity:
+      self.init(code: Self.unavailable, text: "no connectivity, so nothing was sent; try again when online")
     case .network(let cause): self.init(code: Self.unavailable, text: NetworkFailureText.text(cause) ?? "\(error)")
     case .cancelled: self.init(code: Self.interrupted, text: "interrupted")
-    case .timedOut: self.init(code: Self.timedOut, text: "timed out")
-    case .notCached: self.init(code: Self.notCached, text: "not cached: the store has nothing for this request")
+    case .timedOut: self.init(code: Self.timedOut, text: "timed out; try again, or give more time with --timeout")
+    case .notCached:
+      self.init(
+        code: Self.notCached,
+        text: "not cached: the store has nothing for this request; choose a --policy that asks the server")
     case .invalidResource(let reason): self.init(code: Self.usage, text: reason)
     case .authentication: self.init(code: Self.server, text: "\(error)")
     case .server(let response, let body):

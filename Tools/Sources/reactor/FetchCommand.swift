@@ -11,29 +11,30 @@ struct FetchCommand: AsyncParsableCommand {
     discussion: """
       Durations are written 500ms, 1s, 5m, 2h.
 
-      With --watch it prints each new state on a line of its own, as a JSON object with the members value, error, \
-      fetchStatus, origin and isStale, until it is interrupted. --policy says what is shown first and asked for, \
-      cache-first as without --watch.
+      With --watch, it prints each new state as one line, a JSON object with the members value, error, \
+      fetchStatus, origin and isStale, until it is interrupted. --policy chooses which values are printed first, and \
+      when the server is asked; the default is cache-first, as without --watch.
 
-      --retries is for what may pass: no connection, timed out, and the statuses 408, 425, 429, 500, 502, 503 and 504, to GET, HEAD, \
-      PUT, DELETE or a request with an Idempotency-Key. It waits longer each time, and for what Retry-After says up to a minute.
+      --retries applies to failures that may be temporary: no connection, a timeout, and the statuses 408, 425, 429, 500, \
+      502, 503 and 504, for GET, HEAD, PUT, DELETE or a request with an Idempotency-Key. The wait grows with each \
+      retry, and follows Retry-After up to a minute.
       """)
 
-  @Argument(help: "What to fetch: an http or https URL.", transform: URLArgument.parse)
+  @Argument(help: "The http or https URL to fetch.", transform: URLArgument.parse)
   var url: URL
 
   @Option(
     help: ArgumentHelp(
-      "Keep records in this directory, or in this file where it ends in .sqlite, and look there first.",
+      "Store records in this directory, or in this file if it ends in .sqlite, and read them from there first.",
       valueName: "path"),
     transform: StoreArgument.parse)
   var store: StoreArgument?
 
-  @Option(help: "The policy: whether the cache or the network answers.")
+  @Option(help: "The fetch policy: cache, network, or both, in which order.")
   var policy: PolicyArgument = .cacheFirst
 
   @Option(
-    help: ArgumentHelp("How long a copy is fresh where the server says nothing.", valueName: "duration"),
+    help: ArgumentHelp("The time for which a response is fresh if the server does not say.", valueName: "duration"),
     transform: DurationArgument.parse)
   var freshFor: Duration?
 
@@ -64,7 +65,8 @@ struct FetchCommand: AsyncParsableCommand {
   var keyPath: String?
 
   @Option(
-    help: ArgumentHelp("Members that every element must have; one without is pruned.", valueName: "id,title"),
+    help: ArgumentHelp(
+      "Members that every element must have; elements without them are pruned.", valueName: "id,title"),
     transform: RequireArgument.parse)
   var require: [String] = []
 
@@ -72,23 +74,23 @@ struct FetchCommand: AsyncParsableCommand {
   var strict = false
 
   @Option(
-    help: ArgumentHelp("How long each request may take, redirects included. (default: 60s)", valueName: "duration"),
+    help: ArgumentHelp("The time limit of each request, redirects included. (default: 60s)", valueName: "duration"),
     transform: DurationArgument.parsePositive)
   var timeout: Duration = .seconds(60)
 
   @Option(
-    help: ArgumentHelp("Send a request that failed again, up to this often; 0 for never.", valueName: "number"),
+    help: ArgumentHelp("Retry a failed request at most this many times; 0 for never.", valueName: "number"),
     transform: RetriesArgument.parse)
   var retries: Int = 0
 
-  @Flag(help: "Act as if there were no connectivity, for a loopback host too.")
+  @Flag(help: "Act as if there were no connectivity, also for a loopback host.")
   var offline = false
 
   @Flag(help: "Print each new state of a GET or HEAD as one line of JSON, until interrupted.")
   var watch = false
 
   @Option(
-    help: ArgumentHelp("With --watch: ask the server again this long after each answer.", valueName: "duration"),
+    help: ArgumentHelp("With --watch: fetch again this long after each response.", valueName: "duration"),
     transform: DurationArgument.parsePositive)
   var every: Duration?
 
@@ -101,7 +103,7 @@ struct FetchCommand: AsyncParsableCommand {
   func validate() throws {
     guard every == nil || watch else { throw ValidationError("--every needs --watch") }
     guard every == nil || policy != .cacheOnly else {
-      throw ValidationError("--every asks the server, which --policy cache-only never does")
+      throw ValidationError("--every asks the server, which --policy cache-only never does; choose another policy")
     }
     guard !watch || effectiveMethod.readsOnly else {
       throw ValidationError("--watch is for GET and HEAD; \(effectiveMethod.rawValue) is not read-only")

@@ -9,7 +9,7 @@ enum BodyArgument {
     do {
       return try Data(contentsOf: URL(filePath: path))
     } catch {
-      throw ValidationError("the file '\(path)' cannot be read")
+      throw ValidationError("the file '\(path)' cannot be read; check its path and its permissions")
     }
   }
 }

@@ -16,7 +16,7 @@ enum DurationArgument {
       throw ValidationError("a duration begins with a whole number, as in 500ms, 1s, 5m, 2h")
     }
     guard let unit = units.first(where: { $0.suffix == suffix }) else {
-      let problem = suffix.isEmpty ? "the unit is missing" : "'\(suffix)' is no unit"
+      let problem = suffix.isEmpty ? "the unit is missing" : "'\(suffix)' is not a unit"
       throw ValidationError("\(problem); the units are ms, s, m and h, as in 500ms, 1s, 5m, 2h")
     }
     // Only digits are left, so an invalid number is too large.
@@ -28,7 +28,7 @@ enum DurationArgument {
   /// Parses a duration like ``parse(_:)``, which must be more than zero.
   static func parsePositive(_ text: String) throws -> Duration {
     let duration = try parse(text)
-    guard duration > .zero else { throw ValidationError("it must be more than zero") }
+    guard duration > .zero else { throw ValidationError("the duration must be more than zero") }
     return duration
   }
 }

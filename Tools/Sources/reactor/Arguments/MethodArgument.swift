@@ -5,7 +5,7 @@ import HTTPTypes
 enum MethodArgument {
   static func parse(_ text: String) throws -> HTTPRequest.Method {
     guard let method = HTTPRequest.Method(rawValue: text.uppercased()) else {
-      throw ValidationError("it is not an HTTP method (RFC 9110 §9.1); use GET, POST, PUT, PATCH or DELETE")
+      throw ValidationError("the name is not an HTTP method (RFC 9110 §9.1); use GET, POST, PUT, PATCH or DELETE")
     }
     return method
   }

@@ -13,9 +13,11 @@ enum URLArgument {
     guard parts.user == nil, parts.password == nil else {
       throw ValidationError("credentials in the URL are not sent; use --header 'Authorization: …'")
     }
-    guard (0...65_535).contains(parts.port ?? 0) else { throw ValidationError("the port is larger than 65535") }
+    guard (0...65_535).contains(parts.port ?? 0) else { throw ValidationError("the port must be at most 65535") }
     parts.fragment = nil
-    guard let url = parts.url else { throw ValidationError("it is not a valid URL (RFC 3986)") }
+    guard let url = parts.url else {
+      throw ValidationError("the URL is not valid (RFC 3986); percent-encode special characters")
+    }
     return url
   }
 }

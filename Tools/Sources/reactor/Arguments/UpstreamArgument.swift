@@ -18,7 +18,9 @@ struct UpstreamArgument: Hashable, Sendable {
   static func parse(_ text: String) throws -> UpstreamArgument {
     let url = try URLArgument.parse(text)
     guard url.query() == nil else { throw ValidationError("remove the query from the upstream URL") }
-    guard let host = url.host(percentEncoded: true), !host.isEmpty else { throw ValidationError("it has no host") }
+    guard let host = url.host(percentEncoded: true), !host.isEmpty else {
+      throw ValidationError("the upstream URL has no host, as in https://api.example.com")
+    }
     let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     let bracketed = bare.contains(":") ? "[\(bare)]" : bare
     let isSecure = url.scheme?.lowercased() == "https"

@@ -10,7 +10,7 @@ struct OutboxCommand: ParsableCommand {
     abstract: "Lists and sends the requests that reactor send has saved.",
     discussion: """
       An outbox is a directory, or an SQLite file whose name ends in .sqlite. Several processes may use one at the same \
-      time. An outbox that does not exist is empty, and is not made.
+      time. An outbox that does not exist is empty, and is not created.
       """,
     subcommands: [
       OutboxListCommand.self, OutboxDrainCommand.self, OutboxRetryCommand.self, OutboxDiscardCommand.self,

@@ -6,12 +6,12 @@ import ReactorOutbox
 struct OutboxDrainCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "drain",
-    abstract: "Sends what waits, and prints the count of entries that have not ended.",
+    abstract: "Sends the waiting requests, and prints the count of entries that have not ended.",
     discussion: """
-      It sends the requests of each lane in their order, until nothing is left that can go or the time is over. It exits \
+      It sends the requests of each lane in their order, until no entry is left that can be sent or the time is over. It exits \
       with 0 if every entry has ended, else with 75. Refused entries have ended; list them with reactor outbox list.
 
-      A request that the end of the time or an interrupt cuts off has an unknown outcome. It is sent again under its \
+      A request that is interrupted, also by the end of the time, has an unknown outcome. It is sent again under its \
       Idempotency-Key. After a 401, nothing more is sent; the next drain tries again. Two drains at the same time are safe.
       """)
 

@@ -6,16 +6,16 @@ import ReactorOutbox
 struct OutboxRetryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "retry",
-    abstract: "Puts an entry that was refused or is unresolved at the end of its lane again.",
+    abstract: "Puts a refused or unresolved entry back at the end of its lane.",
     discussion: """
-      The entry keeps its id. What was refused is sent under a new Idempotency-Key, what is unresolved under its own. \
+      The entry keeps its id. A refused request is sent under a new Idempotency-Key, an unresolved one under its own. \
       Exits with 65 if there is no such entry or its state forbids it.
       """)
 
   @OptionGroup var entry: OutboxEntryOptions
 
   func run() async throws {
-    try await entry.run(needing: "only what was refused, conflicted or is unresolved can be retried") { outbox, id in
+    try await entry.run(needing: "only refused, conflicted and unresolved entries can be retried") { outbox, id in
       await outbox.retry(id)
     }
   }
@@ -24,13 +24,13 @@ struct OutboxRetryCommand: AsyncParsableCommand {
 struct OutboxDiscardCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "discard",
-    abstract: "Removes an entry that was refused, is unresolved or cannot be read.",
+    abstract: "Removes a refused, unresolved or unreadable entry.",
     discussion: "Exits with 65 if there is no such entry or its state forbids it.")
 
   @OptionGroup var entry: OutboxEntryOptions
 
   func run() async throws {
-    try await entry.run(needing: "only what was refused, conflicted, is unresolved or unreadable can be discarded") {
+    try await entry.run(needing: "only refused, conflicted, unresolved and unreadable entries can be discarded") {
       await $0.discard($1)
     }
   }
@@ -39,13 +39,13 @@ struct OutboxDiscardCommand: AsyncParsableCommand {
 struct OutboxWithdrawCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "withdraw",
-    abstract: "Takes an entry back of which nothing was sent.",
+    abstract: "Withdraws an entry of which nothing was sent.",
     discussion: "Exits with 65 if there is no such entry or its state forbids it.")
 
   @OptionGroup var entry: OutboxEntryOptions
 
   func run() async throws {
-    try await entry.run(needing: "only what was never sent can be withdrawn") { await $0.withdraw($1) }
+    try await entry.run(needing: "only entries that were never sent can be withdrawn") { await $0.withdraw($1) }
   }
 }
 

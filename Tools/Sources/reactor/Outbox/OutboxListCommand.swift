@@ -4,7 +4,8 @@ import ReactorOutbox
 
 struct OutboxListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists the entries in their order: what was not accepted yet, or was refused.")
+    commandName: "list",
+    abstract: "Lists the entries in their order: not accepted yet, refused, or without a known outcome.")
 
   @OptionGroup var options: OutboxOptions
 

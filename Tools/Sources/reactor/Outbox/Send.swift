@@ -59,7 +59,9 @@ struct Send: Sendable {
     if wait > .zero { await outbox.outbox.drain(until: submission.id, within: wait) }
     await outbox.outbox.stop()
     guard !Task.isCancelled else {
-      throw ExitStatus(code: ExitStatus.interrupted, text: "interrupted; the entry stays in the outbox")
+      throw ExitStatus(
+        code: ExitStatus.interrupted,
+        text: "interrupted; the entry stays in the outbox, and reactor outbox drain sends it")
     }
     try await outbox.outbox.reload()
     let entry = outbox.entry(submission.id)
@@ -67,7 +69,8 @@ struct Send: Sendable {
     if entry.state.isPending {
       if let failure = outbox.failure { throw ExitStatus(failure) }
       throw ExitStatus(
-        code: ExitStatus.timedOut, text: "the entry is \(entry.state.text) and stays in the outbox")
+        code: ExitStatus.timedOut,
+        text: "the entry is \(entry.state.text) and stays in the outbox; see reactor outbox list")
     }
     throw refusal(entry)
   }
@@ -77,7 +80,7 @@ struct Send: Sendable {
     do {
       body = try await submission.answer()
     } catch .network(MutationError.endedElsewhere) {
-      StandardStream.error.writeLine("reactor: another process has ended the entry, and its answer is not known here")
+      StandardStream.error.writeLine("reactor: another process has ended the entry, and has its response")
       return
     }
     if !body.isEmpty { try print(body + Data("\n".utf8)) }

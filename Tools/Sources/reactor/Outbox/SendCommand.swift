@@ -95,7 +95,7 @@ enum OutboxMethodArgument {
 /// The name of a lane.
 enum LaneArgument {
   static func parse(_ text: String) throws -> String {
-    guard !text.isEmpty else { throw ValidationError("a lane has a name that is not empty") }
+    guard !text.isEmpty else { throw ValidationError("the name of a lane must not be empty") }
     return text
   }
 }

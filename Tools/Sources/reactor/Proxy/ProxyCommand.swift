@@ -9,31 +9,31 @@ struct ProxyCommand: AsyncParsableCommand {
     commandName: "proxy",
     abstract: "Caches a server's responses as a proxy (RFC 9111), until it is interrupted.",
     discussion: """
-      It prints the URL that it listens at. What is stored, used, validated and made stale is what RFC 9111 and RFC 5861 \
-      say of a private cache; requests with Authorization have a cache of their own per value. A server that gives no \
-      whole answer is a 502, or a stale answer where that is allowed.
+      It prints the URL that it listens on. It stores, uses, validates and invalidates responses as RFC 9111 and RFC 5861 \
+      define for a private cache; requests with Authorization have a separate cache per value. If the server gives no \
+      complete response, the client gets a 502, or a stale response where that is allowed.
 
-      It serves requests for this machine (localhost, 127.0.0.1, [::1]), for the address that it listens at, and for the names \
+      It serves requests for this machine (localhost, 127.0.0.1, [::1]), for the address that it listens on, and for the names \
       of --allow-host; another Host is a 421. A path with a segment . or .. is a 400. Forwarded and X-Forwarded fields are not sent on. \
-      A GET with a body goes past the cache. Values of secret query items, such as access_token, are stored as digests.
+      A GET with a body bypasses the cache. Values of secret query items, such as access_token, are stored as digests.
 
-      Bodies are kept whole in memory on their way, up to 64 MiB each. A request's head has at most 64 KiB and takes at most 30 seconds; \
-      its body brings 16 KiB in each 30 seconds, or ends. A connection on which nothing happens for two minutes is closed.
+      Each body is held in memory, up to 64 MiB. A request's head has at most 64 KiB and takes at most 30 seconds; its body \
+      must bring 16 KiB in each 30 seconds. A connection that is idle for two minutes is closed.
       """)
 
   @Option(
-    help: ArgumentHelp("Where to listen; port 0 is any that is free.", valueName: "host:port"),
+    help: ArgumentHelp("The host and port to listen on; port 0 is any free port.", valueName: "host:port"),
     transform: ListenArgument.parse)
   var listen: ListenArgument
 
   @Option(
-    help: ArgumentHelp("The server behind it: an http or https URL.", valueName: "url"),
+    help: ArgumentHelp("The http or https URL of the server behind the proxy.", valueName: "url"),
     transform: UpstreamArgument.parse)
   var upstream: UpstreamArgument
 
   @Option(
     help: ArgumentHelp(
-      "Keep records in this directory, or in this file where it ends in .sqlite, and not in memory, where nothing bounds them.",
+      "Store records in this directory, or in this file if it ends in .sqlite. (default: in memory, without a limit)",
       valueName: "path"),
     transform: StoreArgument.parse)
   var store: StoreArgument?
@@ -50,7 +50,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Let in at most so many clients at once, or as many as the system's limit of open files has room for; others wait until one has gone.",
+      "Serve at most this many clients at once; others wait. (default: as many as the limit of open files allows)",
       valueName: "number"))
   var maxConnections = 1024
 
@@ -61,7 +61,7 @@ struct ProxyCommand: AsyncParsableCommand {
   var trace = false
 
   func validate() throws {
-    guard maxConnections > 0 else { throw ValidationError("--max-connections is 1 or more.") }
+    guard maxConnections > 0 else { throw ValidationError("--max-connections must be 1 or more.") }
   }
 
   func run() async throws {
@@ -83,7 +83,9 @@ struct ProxyCommand: AsyncParsableCommand {
       let isStore = error is SQLitePersistenceError
       let status = ExitStatus(
         code: isStore ? ExitStatus.inputOutput : ExitStatus.unavailable,
-        text: isStore ? "\(error)" : "it cannot listen at \(listen.text): \(error)")
+        text: isStore
+          ? "\(error)"
+          : "the proxy cannot listen on \(listen.text): \(error); use another --listen, or port 0 for any free port")
       status.report()
       return status.code
     }

@@ -6,8 +6,8 @@ struct StoreCommand: ParsableCommand {
     commandName: "store",
     abstract: "Lists, shows, verifies and removes the records of a store.",
     discussion: """
-      A store is a directory, or an SQLite file whose name ends in .sqlite. KEY is a record's key as list prints it, or as much of its \
-      beginning as no other has. A store that does not exist is empty, and is not made.
+      A store is a directory, or an SQLite file whose name ends in .sqlite. KEY is a record's key as list prints it, or the \
+      beginning of only one key. A store that does not exist is empty, and is not created.
       """,
     subcommands: [
       StoreListCommand.self, StoreShowCommand.self, StoreRemoveCommand.self, StoreVerifyCommand.self,

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct StoreCompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "compact", abstract: "Gives the space of removed records back to the disk.")
+    commandName: "compact", abstract: "Returns the space of removed records to the disk.")
 
   @OptionGroup var options: StoreOptions
 

@@ -13,7 +13,8 @@ struct StoreShowCommand: AsyncParsableCommand {
   func run() async throws {
     try await record.run { store, key in
       guard let record = try await store.persistence.load(key) else {
-        throw ExitStatus(code: ExitStatus.notCached, text: "the record was removed while it was being read")
+        throw ExitStatus(
+          code: ExitStatus.notCached, text: "the record was removed while it was read; fetch the resource again")
       }
       var lines = ["\(key)", "\(record.head.status.code) \(record.head.status.reasonPhrase)"]
       if let model = record.head.localModel { lines = ["\(key)", "written locally, as \(model)"] }

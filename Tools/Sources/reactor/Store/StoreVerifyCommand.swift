@@ -5,7 +5,7 @@ import ReactorCore
 struct StoreVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Reads every record, and names those that cannot be read.",
-    discussion: "Changes nothing. Exits with 65 where there is a defect.")
+    discussion: "Changes nothing. Exits with 65 if a record cannot be read.")
 
   @OptionGroup var options: StoreOptions
 

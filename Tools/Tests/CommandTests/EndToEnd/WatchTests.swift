@@ -114,7 +114,7 @@ import Testing
   @Test func `tells that there is no connectivity, and goes on`() async throws {
     let server = try MockServer.answering([:])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch", "--offline"]) { command in
-      let error = #"{"kind":"noConnectivity","message":"no connectivity; nothing was sent"}"#
+      let error = #"{"kind":"noConnectivity","message":"no connectivity, so nothing was sent; try again when online"}"#
       let failed = try await command.line(with: "kind")
       #expect(failed == line(error: error))
       #expect(try await command.end().status == 130)

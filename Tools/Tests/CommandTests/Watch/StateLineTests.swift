@@ -18,7 +18,7 @@ import Testing
       origin: .network, isStale: true, revision: 7)
     #expect(
       line(state) == #"{"value":{"n":1.10,"s":"a b"},"error":{"kind":"noConnectivity","#
-        + #""message":"no connectivity; nothing was sent"},"fetchStatus":"paused","origin":"network","isStale":true}"#
+        + #""message":"no connectivity, so nothing was sent; try again when online"},"fetchStatus":"paused","origin":"network","isStale":true}"#
         + "\n")
   }
 
@@ -40,13 +40,16 @@ import Testing
   }
 
   @Test(arguments: [
-    (ReactorError.noConnectivity, "noConnectivity", "no connectivity; nothing was sent"),
+    (ReactorError.noConnectivity, "noConnectivity", "no connectivity, so nothing was sent; try again when online"),
     (.cancelled, "cancelled", "interrupted"), (.timedOut, "timedOut", "timed out"),
-    (.notCached, "notCached", "not cached: the store has nothing for this request"),
+    (
+      .notCached, "notCached",
+      "not cached: the store has nothing for this request; choose a --policy that asks the server"
+    ),
     (.invalidResource("why"), "invalidResource", "why"),
     (
       .network(URLError(.cannotConnectToHost)), "network",
-      "network: no server listens at that host and port (URLError -1004)"
+      "network: no server listens at that host and port; check the URL (URLError -1004)"
     ),
     (.parser(ParserError(.notJSON, expected: "a value")), "parser", "cannot be parsed: a value"),
     (.persistence(CocoaError(.fileWriteOutOfSpace)), "persistence", "the store failed: NSCocoaErrorDomain 640"),
