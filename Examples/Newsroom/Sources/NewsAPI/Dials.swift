@@ -20,7 +20,11 @@ final class Dials: Sendable {
     var latency: Int?
   }
 
+  /// Waits for the latency. The caller of ``NewsServer`` injects it.
+  let sleep: @Sendable (Duration) async throws -> Void
   private let state = Mutex(Settings())
+
+  init(sleep: @escaping @Sendable (Duration) async throws -> Void) { self.sleep = sleep }
 
   var settings: Settings { state.withLock(\.self) }
 
@@ -56,10 +60,10 @@ final class Dials: Sendable {
   private func slowed(_ body: ByteBuffer) -> ResponseBody {
     let pause = Duration.milliseconds(settings.latency) / 10
     guard pause > .zero else { return ResponseBody(byteBuffer: body) }
-    return ResponseBody(contentLength: body.readableBytes) { writer in
+    return ResponseBody(contentLength: body.readableBytes) { [sleep] writer in
       var rest = body
       while rest.readableBytes > 0 {
-        try await Task.sleep(for: pause)
+        try await sleep(pause)
         let size = min(rest.readableBytes, body.readableBytes / 10 + 1)
         if let piece = rest.readSlice(length: size) { try await writer.write(piece) }
       }

@@ -7,8 +7,7 @@ struct NewsRoutes: Sendable {
   let archive: NewsArchive
   let tokenLifetime: Duration
   let now: @Sendable () -> Date
-  let sleep: @Sendable (Duration) async throws -> Void
-  let dials = Dials()
+  let dials: Dials
   let log = RequestLog()
 
   var router: Router<NewsContext> {
@@ -19,12 +18,12 @@ struct NewsRoutes: Sendable {
       .add(middleware: RequestLogging(log: log))
       .add(middleware: Outage(dials: dials))
     SessionRoutes(sessions: sessions).add(
-      to: news.group("session").add(middleware: Latency(dials: dials, sleep: sleep)))
+      to: news.group("session").add(middleware: Latency(dials: dials)))
     // A request under a key is under way while it waits.
     let signed = news.group()
       .add(middleware: BearerAuthentication(sessions: sessions))
       .add(middleware: IdempotentRequests(archive: archive))
-      .add(middleware: Latency(dials: dials, sleep: sleep))
+      .add(middleware: Latency(dials: dials))
     ArticleRoutes(newspaper: newspaper, dials: dials).add(to: signed)
     CommentRoutes(newspaper: newspaper, archive: archive, dials: dials, now: now)
       .add(to: signed.group("articles/{id}/comments"))

@@ -28,7 +28,8 @@ public struct NewsServer: Service {
   ///   - directory: where comments, reading lists, sessions and the answers to requests with a key
   ///     outlive the program; `nil`: nowhere.
   ///   - tokenLifetime: how long an access token is good for.
-  ///   - sleep: waits for as long as the latency is, before an answer.
+  ///   - sleep: waits for the latency, before an answer and within its body. By default the task
+  ///     sleeps; tests inject their own wait.
   ///   - onRunning: is called once, when the server listens.
   /// - Throws: the error of what is in the directory and cannot be read.
   public init(
@@ -38,7 +39,8 @@ public struct NewsServer: Service {
     onRunning: @escaping @Sendable (URL) -> Void
   ) throws {
     routes = NewsRoutes(
-      archive: try NewsArchive(directory: directory), tokenLifetime: tokenLifetime, now: now, sleep: sleep)
+      archive: try NewsArchive(directory: directory), tokenLifetime: tokenLifetime, now: now,
+      dials: Dials(sleep: sleep))
     self.port = port
     self.logger = logger
     self.onRunning = onRunning

@@ -15,13 +15,12 @@ struct Outage: RouterMiddleware {
 /// Lets each request wait for as long as the dial says.
 struct Latency: RouterMiddleware {
   let dials: Dials
-  let sleep: @Sendable (Duration) async throws -> Void
 
   func handle(
     _ request: Request, context: NewsContext, next: @concurrent (Request, NewsContext) async throws -> Response
   ) async throws -> Response {
     let latency = dials.settings.latency
-    if latency > 0 { try await sleep(.milliseconds(latency)) }
+    if latency > 0 { try await dials.sleep(.milliseconds(latency)) }
     return try await next(request, context)
   }
 }
