@@ -21,18 +21,18 @@ FIGURES = (
 # The products in their order, each with a word about its place. One that is not here comes last.
 PRODUCTS = {
     "ReactorCore": "The model layer", "HTTPCaching": "On its own", "FastJSON": "On its own",
-    "ReactorOperators": "For screens", "ReactorFlux": "For state of the app", "ReactorSQLite": "Trait SQLite",
+    "ReactorOutbox": "For writes", "ReactorOperators": "For screens", "ReactorFlux": "For state of the app", "ReactorSQLite": "Trait SQLite",
     "ReactorAsyncHTTPClient": "Trait AsyncHTTPClient", "ReactorTesting": "For tests",
     "ReactorInspector": "For debug builds",
 }
-HUES = (205, 28, 262, 338, 48, 150, 185, 88, 8)
+HUES = (205, 28, 262, 300, 338, 48, 150, 185, 88, 8)
 
 READING = (
     ("architecture.html", "Architecture", "The modules, the locks, and the path of a fetch. One page."),
     ("decisions/index.html", "Decisions", "Why the library is as it is, one choice a page."),
     ("testing.html", "Testing", "Simulation, races, crashes, fuzzing: how the library itself is tested."),
     ("speed.html", "Speed", "Each job beside the same work written by hand."),
-    ("migrating-from-reactor-1.html", "From Reactor 1.x", "What the names of 2016 are here."),
+    ("migrating-from-reactor-1.html", "From Reactor 1.x", "The names of 2016, and their names here."),
     ("migrating-from-jb-flux.html", "From JBFlux", "Dispatchers, stores and actions, in Swift 6."),
     ("contributing.html", "Contributing", "Build, test, and the rules of the house."),
     ("changelog.html", "Changes", "What is new, by product."),

@@ -5,8 +5,15 @@ import Testing
 /// The Markdown of the repository is held to what the repository is.
 @Suite("Documentation") struct DocumentationTests {
   @Test(arguments: [
-    ("Documentation/MigratingFromReactor1.md", "MigrationExamples.swift"),
-    ("Documentation/MigratingFromJBFlux.md", "../../ReactorFluxTests/Documentation/JBFluxExamples.swift"),
+    (
+      "Documentation/MigratingFromReactor1.md",
+      "MigrationExamples.swift, ../../ReactorOutboxTests/Documentation/MigratedWrites.swift"
+    ),
+    (
+      "Documentation/MigratingFromJBFlux.md",
+      "../../ReactorFluxTests/Documentation/JBFluxExamples.swift, "
+        + "../../ReactorOutboxTests/Documentation/MigratedWrites.swift"
+    ),
     ("Sources/FastJSON/FastJSON.docc/FastJSON.md", "../../FastJSONTests/Documentation/FastJSONExamples.swift"),
     (
       "Sources/HTTPCaching/HTTPCaching.docc/HTTPCaching.md",
@@ -71,9 +78,10 @@ import Testing
     ),
   ])
   func `every block of Swift stands in a file that is compiled`(document: String, examples: String) throws {
-    let compiled = try Repository.text(of: "Tests/ReactorCoreTests/Documentation/\(examples)").filter {
-      !$0.isWhitespace
+    let texts = try examples.split(separator: ", ").map {
+      try Repository.text(of: "Tests/ReactorCoreTests/Documentation/\($0)")
     }
+    let compiled = texts.joined(separator: "\n").filter { !$0.isWhitespace }
     for block in try Repository.markdown(document).blocks(of: "swift") {
       let isCompiled = compiled.contains(block.text.filter { !$0.isWhitespace })
       #expect(isCompiled, "\(document):\(block.line) differs from \(examples)")

@@ -64,7 +64,7 @@ actor Database {
   func delete(_ id: String) { rows[id] = nil }
 }
 
-/// What the examples of the document take as given.
+/// The values that the examples of the document assume.
 struct Migration {
   var api: URL
   var directory = URL.temporaryDirectory.appending(path: "reactor-migration-\(UUID().uuidString)")
@@ -153,6 +153,13 @@ struct Migration {
     let author = try await reactor.fetch("author")  // memory, persistence, and only then the network
     let newest = try await reactor.fetchFromNetwork("author")  // the network, and then the save
     return (author, newest)
+  }
+
+  func mutated(_ reactor: Reactor<Author>) async throws {
+    let change = try Resource("author", method: .put, json: ["name": "Ada"])
+    try await reactor.mutate("author", by: change) { author in
+      author = Author(name: "Ada")
+    }
   }
 
   func wrapped(_ flow: ReactorFlow<Author>) -> Reactor<Author> {

@@ -45,6 +45,20 @@ import Testing
     #expect(migration.transport.requestCount == 2)
   }
 
+  @Test func `an optimistic change is shown at once, and needs no rollback`() async throws {
+    let gate = Gate()
+    migration.transport.answer(
+      "/v1/author", with: .json(#"{"name":"Grace"}"#), .response(.unprocessableContent).held(at: gate))
+    let reactor = Reactor<Author>(baseURL: migration.api, transport: migration.transport)
+    #expect(try await reactor.fetch(resource).name == "Grace")
+    let change = Task { [migration] in try await migration.mutated(reactor) }
+    try await gate.waitForArrival()
+    #expect(reactor.cached(resource)?.name == "Ada")
+    gate.open()
+    await #expect(throws: ReactorError.self) { try await change.value }
+    #expect(reactor.cached(resource)?.name == "Grace")
+  }
+
   @Test func `a step that loads is wrapped, and why it failed is known`() async throws {
     let log = Log()
     var flow = ReactorFlow<Author> { _ in Author(name: "Ada") }

@@ -9,6 +9,11 @@ struct User: Sendable, Equatable {
 
 struct Offline: Error {}
 
+/// A model layer, whose method is in the document.
+struct Layer: Sendable {
+  var rename: @Sendable (String) async throws -> User
+}
+
 struct API: Sendable {
   var currentUser: @Sendable () async throws -> User
 }
@@ -89,6 +94,10 @@ final class DraftStore: Store {
     let api = API { User(name: "Bob") }
     await dispatcher.dispatch(.currentUserRefreshed) { try await api.currentUser() }
     #expect(screen.title == "Bob")
+
+    let layer = Layer { User(name: $0) }
+    await dispatcher.dispatch(.currentUserRefreshed) { try await layer.rename("Ada") }
+    #expect(screen.title == "Ada")
   }
 
   @Test func `changes end with the task that iterates them`() async throws {
