@@ -33,7 +33,7 @@ import Foundation
     let result = await signals.cancelling(Task { try await body() })
     switch (result, signals.received) {
     case (.success, nil): return 0
-    case (.failure(let error), nil): return failure("not as claimed: \(error)", 1)
+    case (.failure(let error), nil): return failure("the demo failed: \(error)", 1)
     case (_, .some) where isEndedBySignal: return 0
     case (_, .some(let number)): return failure("interrupted", 128 + number)
     }

@@ -30,7 +30,7 @@ struct DemoReport: Sendable {
   }
 
   static func requireEqual<Value: Equatable>(_ value: Value, _ claimed: Value, _ what: String) throws(NotAsClaimed) {
-    try require(value == claimed, "\(what): \(claimed) was claimed, \(value) was seen")
+    try require(value == claimed, "\(what): expected \(claimed), found \(value)")
   }
 
   /// Returns the duration in milliseconds; in microseconds if it is less than one millisecond.

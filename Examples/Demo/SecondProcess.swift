@@ -23,7 +23,7 @@ enum SecondProcess {
   /// Runs this program with ``command``, and returns its exit code and the lines that it printed.
   static func run(_ url: URL, _ directory: URL) async throws -> (status: Int32, lines: [String]) {
     guard let program = Bundle.main.executableURL else {
-      throw DemoReport.NotAsClaimed(description: "this program does not know where it is")
+      throw DemoReport.NotAsClaimed(description: "the path of this program is unknown; run it by its full path")
     }
     let arguments = [command, url.absoluteString, directory.path(percentEncoded: false)]
     return try await withCheckedThrowingContinuation { continuation in

@@ -99,7 +99,7 @@
         return await #expect(throws: DemoReport.NotAsClaimed.self) { try await walk.run() }
       }
       server.stop()
-      #expect(error?.description == "requests at the server: 1 was claimed, 2 was seen")
+      #expect(error?.description == "requests at the server: expected 1, found 2")
       #expect(told.withLock { $0.last } == "\n1. The first fetch comes from the network.")
     }
   }

@@ -140,7 +140,7 @@ import Testing
     let seen = Mutex<[TransferProgress]>([])
     transport.answer("/a", with: Answer.json("abc").cutShort(after: bytes))
     let request = HTTPRequest(method: .get, scheme: "https", authority: "api.test", path: "/a")
-    await #expect(throws: TransportError.connectionFailed("cut after \(received) of 3 bytes")) {
+    await #expect(throws: TransportError.connectionFailed("the scripted body was cut after \(received) of 3 bytes")) {
       try await transport.send(request, body: nil) { progress in seen.withLock { $0.append(progress) } }
     }
     #expect(seen.withLock { $0.last } == TransferProgress(received: received, expected: 3))

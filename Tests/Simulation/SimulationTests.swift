@@ -35,7 +35,7 @@ struct SimulationTests {
     }
     let report = found.withLock { $0.joined() }
     #expect(report.contains("an update was lost"))
-    #expect(report.contains(/its first [2-9] of 10 steps suffice/))
+    #expect(report.contains(/the first [2-9] of 10 steps suffice/))
     #expect(report.contains("writes 1"))
   }
 

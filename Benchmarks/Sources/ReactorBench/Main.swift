@@ -5,20 +5,20 @@ import Synchronization
 /// Measures Reactor beside code that does the same work by hand.
 @main struct ReactorBench: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "reactor-bench", abstract: "What Reactor costs, beside what does the same work by hand.",
+    commandName: "reactor-bench", abstract: "Measures Reactor beside code that does the same work by hand.",
     subcommands: [Measure.self, Compare.self], defaultSubcommand: Measure.self)
 }
 
 struct Measure: ParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Measures, and prints a table.")
 
-  @Option(help: "Only the jobs whose name begins so; several, parted by commas.") var filter: String?
+  @Option(help: "Only the jobs whose names begin with this; separate several with commas.") var filter: String?
   @Option(help: "Only the figures whose name contains this.") var figure: String?
-  @Flag(help: "Print the jobs' names.") var list = false
+  @Flag(help: "Print the names of the jobs.") var list = false
   @Flag(help: "Fewer rounds, for a first look.") var quick = false
-  @Option(help: "For a profiler: run the jobs alone, each for so many seconds.") var alone: Double?
-  @Flag(help: "Measure how each cost grows, too.") var growth = false
-  @Option(help: "Write all that was measured to this file.") var json: String?
+  @Option(help: "For a profiler: run the jobs alone, each for this many seconds.") var alone: Double?
+  @Flag(help: "Also measure how each cost grows.") var growth = false
+  @Option(help: "Write all measurements to this file.") var json: String?
   @Option(help: "Draw the growth as growth.svg into this directory.") var svg: String?
 
   private var chosen: [any Benchmark.Type] {

@@ -88,7 +88,7 @@ import Testing
       "expected a number that fits Int, found 1.5"),
     Case(
       "half a surrogate pair", #"{"id":1,"title":"a\ud83d"}"#.data, .unacceptable, at: 16, path: "title",
-      "expected a string without half surrogate pairs"),
+      "expected a string without unpaired surrogates"),
     Case(
       "a nested wrong type", #"{"id":1,"title":"a","writer":{"name":[]}}"#.data, .wrongType, at: 37,
       path: "writer.name", "expected a string, found an array"),

@@ -58,7 +58,7 @@ final class OutboxKillTrial: Sendable {
 
   func run() async throws -> Outcome {
     defer { listener.stop() }
-    var generator = SeededGenerator(seed: seed)
+    let generator = SeededGenerator(seed: seed)
     for round in 0..<Self.rounds {
       let seeds = (0..<Self.lanes + 2).map { _ in generator.next() }
       try await withThrowingTaskGroup { group in

@@ -141,5 +141,5 @@ struct Unexpected: Error, CustomStringConvertible {
 }
 
 func expect(_ condition: Bool, _ what: String) throws {
-  guard condition else { throw Unexpected(description: "not as it should be: \(what)") }
+  guard condition else { throw Unexpected(description: "a check of the benchmark failed: \(what)") }
 }

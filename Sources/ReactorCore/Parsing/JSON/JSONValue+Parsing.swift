@@ -46,7 +46,7 @@ private struct JSONValueReader {
     case .bool: return .bool(tree.isTrue(value))
     case .number: return try number(value)
     case .string:
-      guard let text = tree.string(value) else { throw unacceptable(value, "a string without half surrogate pairs") }
+      guard let text = tree.string(value) else { throw unacceptable(value, "a string without unpaired surrogates") }
       return .string(text)
     case .array: return .array(try elements(value))
     case .object: return .object(try members(value))

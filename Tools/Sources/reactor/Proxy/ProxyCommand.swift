@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HTTPCaching
+import NIOCore
 import ReactorSQLite
 
 /// `reactor proxy`: a caching reverse proxy that runs until it is interrupted.
@@ -81,11 +82,13 @@ struct ProxyCommand: AsyncParsableCommand {
         maxConnections: OpenFiles.makeRoom(forClients: maxConnections))
     } catch {
       let isStore = error is SQLitePersistenceError
+      // SwiftNIO's own text names a system call, and its arguments.
+      let reason = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
       let status = ExitStatus(
         code: isStore ? ExitStatus.inputOutput : ExitStatus.unavailable,
         text: isStore
           ? "\(error)"
-          : "the proxy cannot listen on \(listen.text): \(error); use another --listen, or port 0 for any free port")
+          : "the proxy cannot listen on \(listen.text): \(reason); use another --listen, or port 0 for any free port")
       status.report()
       return status.code
     }

@@ -41,7 +41,8 @@ import Testing
 
   @Test(arguments: [
     (ReactorError.noConnectivity, "noConnectivity", "no connectivity, so nothing was sent; try again when online"),
-    (.cancelled, "cancelled", "interrupted"), (.timedOut, "timedOut", "timed out"),
+    (.cancelled, "cancelled", "interrupted"),
+    (.timedOut, "timedOut", "timed out; try again, or give more time with --timeout"),
     (
       .notCached, "notCached",
       "not cached: the store has nothing for this request; choose a --policy that asks the server"
