@@ -161,7 +161,7 @@ import Wire
     let result = try await Command.run(
       "proxy", "--listen", "127.0.0.1:\(origin.port)", "--upstream", "http://127.0.0.1:1")
     #expect(result.status == 69)
-    #expect(result.error.contains("cannot listen on 127.0.0.1:\(origin.port)"))
+    #expect(result.error.contains("cannot listen on 127.0.0.1:\(origin.port): Address already in use; use another"))
     origin.stop()
   }
 
