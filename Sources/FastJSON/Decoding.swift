@@ -1,4 +1,4 @@
-// Which type is decoded how, and the frames around it.
+// The decoding of each type, and the frames around it.
 
 import Foundation
 

@@ -169,7 +169,7 @@ extension JSONTree {
   /// The nearest number; `nil` where there is none but infinity.
   package func double(_ value: Value) -> Double? {
     if let number = try? session.core.double(value.index, Place(value.position)) { return number }
-    // What is too small is zero here.
+    // A number that is too small is zero here.
     return Double(numberText(value)).flatMap { $0.isFinite ? $0 : nil }
   }
 }

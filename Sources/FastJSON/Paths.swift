@@ -1,4 +1,4 @@
-// Where values stand, and the keys of the members that are being decoded: what paths are made of.
+// The positions of values, and the keys of the members that are being decoded: the parts of paths.
 
 /// A value, and where it stands.
 struct Position {

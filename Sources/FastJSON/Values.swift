@@ -67,7 +67,7 @@ extension CorePointer {
       throw mismatch(T.self, index, place())
     }
     let text = pointee.tape.number(at: index)
-    // What is too large becomes infinite; what is too small, zero.
+    // A number that is too large becomes infinite; one that is too small, zero.
     guard let value = parse(text), value.isFinite, value != 0 || pointee.tape.isZero(index) else {
       throw unrepresentable(T.self, index, place())
     }

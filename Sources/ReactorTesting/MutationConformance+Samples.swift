@@ -20,7 +20,7 @@ extension MutationConformance {
       self.resource = resource
       self.probe = probe
       model = type
-      // What a resource without a value shows is drafted as well.
+      // The draft of a resource without a value is checked too.
       let bases = bases.map(Optional.some) + [nil]
       let place = "\(type) at \(resource)"
       changing = { mutation, restored in

@@ -50,7 +50,7 @@ static bool is_armed(const char *path) {
   return armed && path && strncmp(path, armed, strlen(armed)) == 0;
 }
 
-// What the call must return instead of being made, or SQLITE_OK.
+// Returns the code that the call must return instead of being made, or SQLITE_OK.
 static int fault(const disk_file *on, const char *call, int code) {
   if (!on) return SQLITE_OK;
   if (on == &grave) {
@@ -65,7 +65,7 @@ static int fault(const disk_file *on, const char *call, int code) {
     if (fails && !*failed) failed = call;
     if (fails && kind == FAULT_VFS_POWER_CUT) is_cut = true;
   }
-  // Whoever closes a file after a power cut must not write to it any more.
+  // A file that is closed after a power cut must not be written any more.
   fails = fails || is_cut;
   pthread_mutex_unlock(&lock);
   // SQLite asks for it afterwards.
@@ -93,7 +93,7 @@ static disk_file *disk_of(const char *path) {
   if (disk_count == DISK_FILES) return NULL;
   disk_file *file = &disk[disk_count++];
   *file = (disk_file){.path = strdup(path)};
-  // What is there already was there when the machine was started.
+  // The existing bytes were there when the machine was started.
   file->named = read_whole(path, &file->bytes, &file->size) != 0 && file->size > 0;
   return file;
 }

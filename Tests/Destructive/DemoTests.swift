@@ -50,7 +50,8 @@
 
     @Test(arguments: [("INT", Int32(130)), ("TERM", 143)])
     func `leaves nothing behind when it is interrupted`(signal: String, status: Int32) async throws {
-      // The first line says that the server runs; the rest is read, so that no closed pipe ends the demo instead.
+      // The first line says that the server runs; the rest is read, so that no closed pipe ends the
+      // demo instead.
       let result = try await run(
         """
         mkfifo pipe; "$1" > pipe 2> err & demo=$!

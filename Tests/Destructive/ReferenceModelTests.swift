@@ -3,8 +3,9 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// The library beside a simple model of what may be seen, in worlds that go wrong as their seeds have it: a few, as they are debugged.
-/// `make test` runs a thousand of each world with the optimized program `Simulate`, and `make simulate` as many as one likes.
+/// The library beside a simple model of what may be seen, in worlds that go wrong as their seeds
+/// have it: a few, as they are debugged. `make test` runs a thousand of each world with the
+/// optimized program `Simulate`, and `make simulate` as many as one likes.
 @Suite("The library beside its model", .timeLimit(.minutes(10)))
 struct ReferenceModelTests {
   /// Of each world.
@@ -15,11 +16,12 @@ struct ReferenceModelTests {
     await Simulation.run(seeds: Simulation.seeds(Self.count), world.body)
   }
 
-  /// A removal that returned and had not removed (500372), a write that was lost with a sign-out that failed (504243), a request of a
-  /// flight that was superseded (100886), an answer that was under way as its resource changed, and was taken from disk as fresh
-  /// (31172449), another variant than the one asked for, since a local write had lost its number (18643), a flight that waited for
-  /// its turn at the disk for ever, since the step that shared it had given up (34618), a stale copy after the clock was set back (4100086883), and
-  /// strictnesses of the model.
+  /// A removal that returned and had not removed (500372), a write that was lost with a sign-out
+  /// that failed (504243), a request of a flight that was superseded (100886), an answer that was
+  /// under way as its resource changed, and was taken from disk as fresh (31172449), another
+  /// variant than the one asked for, since a local write had lost its number (18643), a flight that
+  /// waited for its turn at the disk for ever, since the step that shared it had given up (34618),
+  /// a stale copy after the clock was set back (4100086883), and strictnesses of the model.
   @Test(arguments: World.allCases)
   func `what has failed once is tried again`(world: World) async {
     let seeds: [UInt64] = [
@@ -50,7 +52,7 @@ struct ReferenceModelTests {
     }
   }
 
-  /// Where two logs part.
+  /// Returns the first difference of two logs.
   private func difference(_ a: [String], _ b: [String]) -> String? {
     if let (one, other) = zip(a, b).first(where: { $0 != $1 }) { return "\(one) | \(other)" }
     return a.count == b.count ? nil : "\(a.count) lines | \(b.count) lines"

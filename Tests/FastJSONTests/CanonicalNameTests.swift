@@ -57,7 +57,8 @@ private let names = [
 
 @Suite struct `Names beyond ASCII` {
   @Test func `a name is taken for normalized only where it surely is`() throws {
-    // Scalars that stand behind the first in what some character is written as: they may join what is before them.
+    // Scalars that stand behind the first in what some character is written as: they may join what
+    // is before them.
     var joining: Set<UInt32> = []
     var listed: [Unicode.Scalar] = []
     for value in UInt32(0x80)...0xFFFF {

@@ -68,7 +68,8 @@ private struct Generator {
     }
   }
 
-  /// Members in any order, some absent that may be, some more than asked for, some twice with the same value.
+  /// Members in any order, some absent that may be, some more than asked for, some twice with the
+  /// same value.
   private mutating func object(_ schema: [(String, Schema)]) -> Node {
     var members: [Node.Member] = []
     for (name, schema) in schema {

@@ -2,9 +2,11 @@ import FastJSON
 import Foundation
 import Testing
 
-/// Nicolas Seriot's JSONTestSuite: a parser must accept `y_`, must refuse `n_`, and may do either with `i_`.
+/// Nicolas Seriot's JSONTestSuite: a parser must accept `y_`, must refuse `n_`, and may do either
+/// with `i_`.
 private enum Corpus {
-  /// The environment's `JSON_TEST_SUITE`, or `shared/json-test-suite` in a folder around this file, or beside one.
+  /// The environment's `JSON_TEST_SUITE`, or `shared/json-test-suite` in a folder around this file,
+  /// or beside one.
   static let directory: URL? = {
     let manager = FileManager.default
     if let path = ProcessInfo.processInfo.environment["JSON_TEST_SUITE"], manager.fileExists(atPath: path) {

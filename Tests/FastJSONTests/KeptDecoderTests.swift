@@ -46,8 +46,8 @@ private final class Keeper: Decodable {
   }
 }
 
-/// Remembers which sessions read a text, without keeping them. Each is used by one thread alone; `userInfo` asks for
-/// `Sendable`.
+/// Remembers which sessions read a text, without keeping them. Each is used by one thread alone;
+/// `userInfo` asks for `Sendable`.
 private final class Probe: @unchecked Sendable {
   static let key = CodingUserInfoKey(rawValue: "probe")
   weak var session: Session?
@@ -172,7 +172,8 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
   }
 
   @Test func `they may be used by eight threads at once`() throws {
-    // Types that the decoding has not met: what is learned after it must not be written by two threads.
+    // Types that the decoding has not met: what is learned after it must not be written by two
+    // threads.
     for round in 0..<50 {
       let keeper = Handed(value: try decode(Keeper.self, Keeper.text(round)))
       let wrong = Atomic<Int>(0)
@@ -242,7 +243,7 @@ private func probed(_ sessions: SessionPool = SessionPool(capacity: 4)) throws -
     let (decoder, probe) = try probed(sessions)
     var keeper: DecoderKeeper? = try decode(DecoderKeeper.self, #"{"inner":{"id":7}}"#, with: decoder)
     #expect(sessions.kept.count == 0)
-    // What is made of it now owns the session.
+    // A container that is made of it now owns the session.
     var container = try keeper?.decoder.container(keyedBy: Keys.self).nestedContainer(
       keyedBy: Keys.self, forKey: .inner)
     keeper = nil

@@ -10,7 +10,8 @@ enum Way: CaseIterable, Sendable {
   case decoder, object, list, element
 }
 
-/// Tries each element of a list as a number, in one of several ways, and keeps the paths of the errors.
+/// Tries each element of a list as a number, in one of several ways, and keeps the paths of the
+/// errors.
 private struct Failing: Decodable {
   static let way = CodingUserInfoKey(rawValue: "way")
   var paths: [[String]] = []

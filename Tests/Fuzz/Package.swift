@@ -8,7 +8,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// A program for each parser of bytes from outside; its `main` is libFuzzer's. Built by `run`, which sets the flags.
+// A program for each parser of bytes from outside; its `main` is libFuzzer's. Built by `run`, which
+// sets the flags.
 let package = Package(
   name: "reactor-fuzz",
   platforms: [.macOS(.v15)],

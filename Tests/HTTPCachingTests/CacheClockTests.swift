@@ -123,8 +123,8 @@ private struct CachedServer {
   }
 }
 
-/// The cache beside a model of one line: whatever happened, what is stored is the server's present word, and what may be
-/// stored is.
+/// The cache beside a model of one line: whatever happened, what is stored is the server's present
+/// word, and what may be stored is.
 @Suite struct `A proxy's cache beside a model` {
   @Test(arguments: 0..<4)
   func `whoever asks, changes and sets the clock, nobody gets what is old, and the cache works`(_ store: Int) async {

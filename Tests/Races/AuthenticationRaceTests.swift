@@ -5,8 +5,8 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// Requests that are refused at the same time. Everything runs on an executor that runs only when it is told to, and until nothing can go
-/// on: so who waits for what is known at each step.
+/// Requests that are refused at the same time. Everything runs on an executor that runs only when
+/// it is told to, and until nothing can go on: so who waits for what is known at each step.
 @Suite("Races of sign-in", .timeLimit(.minutes(1)))
 struct AuthenticationRaceTests {
   private let executor = SteppedExecutor()
@@ -95,7 +95,7 @@ struct AuthenticationRaceTests {
     for task in tasks { #expect(await failure(task) is Broken) }
     #expect(authenticator.refused == ["1"])
     #expect(transport.tokens == Array(repeating: "1", count: 20))
-    // What begins now is a new attempt.
+    // A request that begins now is a new attempt.
     authenticator.fail(with: nil)
     transport.answer("/c", with: .response(.unauthorized), .json("[]"))
     #expect(try await send("/c").value == 200)
@@ -113,7 +113,7 @@ struct AuthenticationRaceTests {
     expectNothingWaits()
   }
 
-  /// Why signing in failed.
+  /// Returns the error of a sign-in.
   private func failure(_ task: Task<Int, any Error>) async -> (any Error)? {
     if case .authentication(let failure)? = await error({ try await task.value }) { failure } else { nil }
   }

@@ -3,8 +3,8 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// What happens while an observer is told of something else. It happens inside the observer's call, on an executor that runs until nothing
-/// can go on.
+/// Changes during a call of an observer. Each happens inside the call, on an executor that runs
+/// until no job is left.
 @Suite("Races of events", .timeLimit(.minutes(1)))
 struct EventRaceTests {
   private let executor = SteppedExecutor()
@@ -16,7 +16,7 @@ struct EventRaceTests {
     reactor = Reactor(flow: ReactorFlow(configuration: configuration) { $0.path })
   }
 
-  /// What an observer is told, in order, where `change` happens during its first call.
+  /// Returns the events of an observer, in order, with `change` during its first call.
   private func events(during change: @escaping @Sendable () async throws -> Void) async throws
     -> [ReactorEvent.Kind.Name]
   {

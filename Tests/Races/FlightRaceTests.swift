@@ -4,7 +4,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// Who waits for a flight, and who leaves it: each order forced step by step.
+/// The waiters of a flight, and those that leave it: each order forced step by step.
 @Suite("Races of flights and cancellation", .timeLimit(.minutes(5)))
 struct FlightRaceTests {
   @Test func `a caller that leaves gets cancelled at once, and the others their answer`() async throws {

@@ -4,7 +4,8 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// A write, an invalidation, a removal against an answer that is under way: the later begun wins, in memory and on disk.
+/// A write, an invalidation, a removal against an answer that is under way: the later begun wins,
+/// in memory and on disk.
 @Suite("Races of generations", .timeLimit(.minutes(5)))
 struct GenerationRaceTests {
   @Test func `a local write survives the fetch that was under way, in memory and on disk`() async throws {
@@ -16,7 +17,7 @@ struct GenerationRaceTests {
     let caller = Task { try await notes.fetch("note").text }
     try await gate.waitForArrival()
     try await notes.save(Note(1, "written"), for: "note")
-    // Who waited gets what is newest.
+    // A waiter gets the newest value.
     #expect(try await caller.value == "written")
     gate.open()
     try await bench.log.wait(for: .response)

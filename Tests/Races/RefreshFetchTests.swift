@@ -53,7 +53,7 @@ struct RefreshFetchTests {
     let (layer, transport) = layer { try await $0.fetch("session", policy: policy).text }
     #expect(try await layer.reactor(Note.self).fetch("session").text == "signed")
     #expect(transport.tokens == ["1", "-", "2"])
-    // What the refresh got was for it alone.
+    // The answer of the refresh was for the refresh alone.
     #expect(layer.reactor(Note.self).cached("session")?.text == "signed")
   }
 

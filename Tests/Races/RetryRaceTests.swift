@@ -163,7 +163,8 @@ struct RetryRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  /// The response's age counts from its own request, not from the one that failed (RFC 9111 §4.2.3).
+  /// The response's age counts from its own request, not from the one that failed (RFC 9111
+  /// §4.2.3).
   @Test func `the time that was lost by backing off does not make the answer older`() async throws {
     let bench = bench { $0.retry.longestRetryAfter = .seconds(3_600) }
     bench.transport.answer(

@@ -196,7 +196,7 @@ struct WrittenElsewhereTests {
     #expect(state?.error == nil)
     #expect(bench.transport.requestCount == 1)
     #expect(bench.notes.cached("note")?.text == "mine")
-    // Whoever asks gets the server's word, which replaces what was written.
+    // Every caller gets the server's word, which replaces the written value.
     #expect(try await titles.fetch("note").text == "two")
     #expect(bench.transport.requestCount == 2)
   }
@@ -259,7 +259,8 @@ struct WrittenElsewhereTests {
     let stream = titles.states(for: "note", policy: .cacheOnly).subscribe()
     while let state = await stream.next(), state.value == nil {}
     try await bench.notes.save(Note(1, "mine"), for: "note")
-    // It is stale, and still the latest that this type has: what is on disk is the server's of before.
+    // It is stale, and still the latest that this type has: what is on disk is the server's of
+    // before.
     var state = stream.latest()
     while state?.fetchStatus != .idle { state = await stream.next() }
     #expect(state?.value?.text == "my title")
@@ -286,7 +287,7 @@ struct RetriedElsewhereTests {
     bench.clock.advance(by: .seconds(4))
     #expect(try await early.value == "retried")
     gate.open()
-    // What it has brought is older than what is stored.
+    // The answer is older than the stored one.
     #expect(try await between.value == "retried")
     #expect(bench.notes.cached("note")?.text == "retried")
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "retried")

@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Steps of a flow that use the layer they belong to: they hold their own key, pass it, and pass no other.
+/// Steps of a flow that use the layer they belong to: they hold their own key, pass it, and pass no
+/// other.
 @Suite("Races of steps", .timeLimit(.minutes(1)))
 struct StepRaceTests {
   private let faulty = FaultyPersistence()
@@ -178,7 +179,8 @@ struct StepRaceTests {
   @Test func `a sign-out in a step waits for the saves of other resources, and leaves nothing`() async throws {
     bench.transport.answer("/v1/b", with: .json(Note(2, "b").json))
     let (notes, layer) = (bench.notes, bench.layer)
-    // It ends the step's own flight too, so that the step is told `cancelled`, and is carried out all the same.
+    // It ends the step's own flight too, so that the step is told `cancelled`, and is carried out
+    // all the same.
     let reactor = loading("a") { try await layer.removeAll() }
     let (save, removal) = (faulty.hold(.save), faulty.hold(.removeAll))
     let saving = Task { try? await notes.fetch("b") }
@@ -268,7 +270,8 @@ struct StepRaceTests {
       }
     }
     executor.run()
-    // The second step joins the first's flight while an observer is notified that the first has joined the second's.
+    // The second step joins the first's flight while an observer is notified that the first has
+    // joined the second's.
     let token = bench.layer.observeEvents { event in
       guard event.kind.name == .joined, !starts.1.isOpen else { return }
       starts.1.open()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorCore
 
-/// What no stream is made for, and what must not harm the others.
+/// Uses that no stream is made for, which must not harm other streams.
 @Suite("Streams that are misused", .timeLimit(.minutes(1)))
 struct StreamMisuseTests {
   @Test(arguments: [Resource("note"), Resource("note", method: .post)])

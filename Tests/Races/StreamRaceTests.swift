@@ -3,10 +3,12 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// Streams that leave, or are written to, just when something else happens: each order forced step by step.
+/// Streams that leave, or are written to, just when something else happens: each order forced step
+/// by step.
 @Suite("Races of streams", .timeLimit(.minutes(1)))
 struct StreamRaceTests {
-  /// The event is told after the state has been changed and before it is delivered: there the reader is cancelled.
+  /// The event is told after the state has been changed and before it is delivered: there the
+  /// reader is cancelled.
   @Test func `leaving while a state is being delivered ends the stream, and delivers at most that state`() async throws
   {
     let bench = Bench()
@@ -57,7 +59,8 @@ struct StreamRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  /// Connectivity returns while the only stream is leaving: whichever comes first, nothing is left running.
+  /// Connectivity returns while the only stream is leaving: whichever comes first, nothing is left
+  /// running.
   @Test(arguments: [true, false])
   func `reconnection while the last stream leaves leaves no request behind`(leavesFirst: Bool) async throws {
     let bench = Bench()

@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What asks by itself (reconnection, polling, becoming stale), just when something else happens.
+/// Requests of the reactor itself (reconnection, polling, becoming stale), together with another
+/// change.
 @Suite("Races of wakeups", .timeLimit(.minutes(1)))
 struct WakeupRaceTests {
   private func counting(
@@ -30,7 +31,7 @@ struct WakeupRaceTests {
     var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
     try await loading.reached()
     #expect(await error { try await bench.notes.fetchFromNetwork("note") }?.isNoConnectivity == true)
-    // Where connectivity returns before persistence has answered, nothing else tells of it.
+    // If connectivity returns before persistence has answered, no other event reports it.
     if returnsBefore { bench.reachability.set(true) }
     loading.open()
     if returnsBefore {
@@ -88,7 +89,7 @@ struct WakeupRaceTests {
     }
     state = await states?.first { $0.error == nil }
     #expect(state?.value?.text == "\(known + 1)")
-    // Where nothing failed, it stays as it is.
+    // Without a failure, the state stays as it is.
     bench.reachability.set(false)
     bench.reachability.set(true)
     states = nil
@@ -132,7 +133,7 @@ struct WakeupRaceTests {
     bench.clock.advance(by: .seconds(5))
     bench.reachability.set(false)
     bench.reachability.set(true)
-    // Whatever that caused would have been begun before these are done.
+    // Any request that this caused would have begun before these fetches end.
     for n in 0..<10 { _ = try await bench.notes.fetch(Resource("other\(n)")) }
     #expect(bench.transport.requests.filter { $0.path == "/v1/note" }.count == 1)
     #expect(bench.clock.sleeperCount == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorFlux
 
-/// How a log is written and read.
+/// Writing and reading a log.
 @MainActor @Suite struct `A log of actions` {
   let recorder = ActionRecorder()
   let dispatcher: Dispatcher
@@ -116,7 +116,7 @@ import Testing
     try dispatcher.replay(log)
     #expect(try dispatcher.ledger.lines == ["cleared"])
     #expect(reports.lines == [])
-    // What was not read is not written as if it had been.
+    // An action that was not read is not written as if it had been.
     #expect(throws: FluxError.self) { try Self.text(log) }
   }
 

@@ -1,7 +1,7 @@
 import ReactorFlux
 import Testing
 
-/// When observers are told, and of what.
+/// The notifications of observers, and their order.
 @MainActor @Suite struct Changes {
   let dispatcher = Dispatcher()
   let trace = Trace()

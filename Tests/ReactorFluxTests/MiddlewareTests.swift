@@ -1,7 +1,7 @@
 import ReactorFlux
 import Testing
 
-/// What stands between a dispatch and the stores.
+/// The middlewares between a dispatch and the stores.
 @MainActor @Suite struct Middlewares {
   let dispatcher = Dispatcher()
   let trace = Trace()

@@ -1,7 +1,7 @@
 import ReactorFlux
 import Testing
 
-/// How long an observation lasts.
+/// The lifetime of an observation.
 @MainActor @Suite struct Observing {
   let store = Probe<A>()
   let trace = Trace()

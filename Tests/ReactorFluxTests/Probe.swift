@@ -2,7 +2,8 @@ import Testing
 
 @testable import ReactorFlux
 
-/// A store that does with ``Event/go`` and ``Event/next`` what the test says. Each tag is a store type of its own.
+/// A store that does with ``Event/go`` and ``Event/next`` what the test says. Each tag is a store
+/// type of its own.
 final class Probe<Tag>: Store {
   typealias Body = @MainActor (Probe, Action<Int>) throws -> Void
 
@@ -35,7 +36,7 @@ extension Event where Payload == Int {
 
 struct Refused: Error, Equatable {}
 
-/// What happened, in order.
+/// The names of what happened, in order.
 @MainActor final class Trace {
   private(set) var lines: [String] = []
 
@@ -45,7 +46,7 @@ struct Refused: Error, Equatable {}
   func line<Tag>(_ name: String) -> Probe<Tag>.Body { { _, action in self.add("\(name) \(action.payload ?? 0)") } }
 }
 
-/// What a dispatcher reported.
+/// The failures that a dispatcher reported.
 @MainActor final class Reports {
   private(set) var errors: [FluxError] = []
 

@@ -1,7 +1,7 @@
 import ReactorFlux
 import Testing
 
-/// How stores come to a dispatcher, are found there, and go with it.
+/// Registering stores with a dispatcher, finding them there, and their end.
 @MainActor @Suite struct Registering {
   let dispatcher = Dispatcher()
 
@@ -177,7 +177,8 @@ import Testing
       }
     }
     expect(.notRegistered(store: name(Conflicting.self))) { _ = try dispatcher.store(Conflicting.self) }
-    // Its first handler, of an event without conflict, is not there either: another payload is free to take the name.
+    // Its first handler, of an event without conflict, is not there either: another payload is free
+    // to take the name.
     _ = try dispatcher.register(Free.self)
     dispatcher.dispatch(Event<Bool>("free"), true)
     #expect(try dispatcher.store(Free.self).values == [true])

@@ -1,7 +1,7 @@
 import ReactorFlux
 import Testing
 
-/// What is released within a dispatch may come back to the dispatcher.
+/// A payload that is released within a dispatch may dispatch again.
 @MainActor @Suite struct `Payloads that dispatch as they go` {
   let dispatcher = Dispatcher()
 

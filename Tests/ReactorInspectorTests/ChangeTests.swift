@@ -85,7 +85,7 @@ struct OfflineTests {
     let frame = try await feed.frame()
     #expect(frame.isOffline && frame.rows.map(\.phase) == ["paused"])
 
-    // What the system says of connectivity changes nothing.
+    // A change of the system's connectivity changes nothing.
     bench.reachability.set(false)
     bench.reachability.set(true)
     try await bench.log.wait(for: .paused, count: 2)

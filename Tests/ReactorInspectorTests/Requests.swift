@@ -28,7 +28,7 @@ extension Inspector {
     return await respond(to: request).response
   }
 
-  /// What the page carries.
+  /// Returns the token in the page.
   func token() async -> String {
     let page = await text(get("/inspector").body)
     return page.firstMatch(of: /reactor-token" content="([0-9a-f]*)"/).map { String($0.output.1) } ?? ""

@@ -269,7 +269,7 @@ extension AsyncIteratorProtocol where Element: Sendable {
   }
 }
 
-/// What ends the sequence.
+/// The events that end the sequence.
 enum Ending: CaseIterable { case end, failure, expiry, cancellation, release }
 
 /// Opens the latch when nobody holds it any more.

@@ -23,7 +23,7 @@ struct FailRandomlyTests {
     }
   }
 
-  /// How many elements came before the failure of each of 200 runs over one generator.
+  /// Returns the number of elements before the failure of each of 200 runs over one generator.
   private func lengths(seed: UInt64, probability: Double) async throws -> [Int] {
     let generator = SeededGenerator(seed: seed)
     var lengths: [Int] = []

@@ -10,7 +10,8 @@ import Testing
 struct MappedValuesTests {
   typealias State = LoadState<Int>
 
-  /// What becomes of `states` if even numbers are derived from, as text; and from what it was derived.
+  /// Maps `states` to the texts of even numbers. Returns the values, their revisions, and the
+  /// numbers that they were derived from.
   private func mapped(_ states: [State]) async throws -> (values: [String?], revisions: [UInt64], derived: [Int]) {
     let derived = Shared<[Int]>([])
     let mapped = elements(states).mapValues { number -> String? in

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Operators: cancellation")
 struct OperatorCancellationTests {
-  /// Reads one element of what `operation` makes of an endless sequence, cancels, and waits for the end of the latter.
+  /// Reads one element of what `operation` makes of an endless sequence, cancels, and waits for the
+  /// end of the latter.
   private func endsItsBase<Result: AsyncSequence & Sendable>(
     _ operation: (Signals<Int>) -> Result
   ) async throws where Result.Element: Sendable {

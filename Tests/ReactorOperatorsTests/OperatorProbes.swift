@@ -29,7 +29,7 @@ extension AsyncSequence {
   }
 }
 
-/// What the test sends; it can wait until all of it has arrived.
+/// The signals that a test sends; it can wait until all of them have arrived.
 struct Signals<Element: Sendable>: AsyncSequence, Sendable {
   typealias Failure = Never
 

@@ -117,8 +117,8 @@ struct RepeatedTests {
     try clock.checkNobodySleeps()
   }
 
-  /// What is sent between the making of the iterator and the first job of any task: a sequence that subscribes when it is
-  /// iterated, and keeps nothing for later, shows whether it was iterated at once.
+  /// Sends between the creation of the iterator and the first job of any task. A sequence that
+  /// subscribes when it is iterated, and buffers nothing, shows whether it was iterated at once.
   @Test func `triggers are followed from the making of the iterator on`() async throws {
     struct Subscribed: AsyncSequence, Sendable {
       let subscriptions = Shared(0)

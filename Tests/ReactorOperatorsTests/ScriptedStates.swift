@@ -33,7 +33,7 @@ struct ScriptedStates<Value: Sendable>: AsyncSequence, Sendable, Equatable {
 
   static func == (a: Self, b: Self) -> Bool { a.name == b.name }
 
-  /// How many iterations have begun.
+  /// The number of iterations that have begun.
   var count: Int { open.value.count }
   var openCount: Int { open.value.isOpen }
   var mostOpen: Int { open.value.mostOpen }

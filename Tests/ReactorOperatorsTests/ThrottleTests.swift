@@ -6,7 +6,8 @@ import Testing
 @testable import ReactorOperators
 
 @Suite("The pace of runs") struct ThrottleTests {
-  /// A clock that can be set back, and on which nobody waits longer than it takes to note for how long.
+  /// A clock that can be set back, and on which nobody waits longer than it takes to note for how
+  /// long.
   private final class SettableClock: Clock {
     struct Instant: InstantProtocol {
       var elapsed: Duration

@@ -14,7 +14,7 @@
     }
   }
 
-  /// How many pages the writing connection and a reading one have read from the disk.
+  /// Returns the number of pages that the writing connection and a reading one have read from disk.
   func pagesRead(_ persistence: SQLitePersistence) throws -> Int {
     let count = { (db: Database) -> Int in
       var (current, highest): (Int32, Int32) = (0, 0)

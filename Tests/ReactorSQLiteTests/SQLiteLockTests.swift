@@ -64,7 +64,7 @@
         #expect(error == .file(path: path + "-lock", code: EWOULDBLOCK))
         let text = try #require(error).description
         #expect(text.contains("another process is opening the database") && text.hasSuffix("if it hangs"))
-        // What is open needs no lock.
+        // An open store needs no lock.
         try await persistence.save(.sample(other), for: other)
         #expect(try await persistence.load(key) == .sample(key))
         holder.release()

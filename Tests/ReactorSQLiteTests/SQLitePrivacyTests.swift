@@ -9,7 +9,7 @@
   @Suite struct `What is left on the disk` {
     private let time = Time()
 
-    /// How often the text is in any of the files beside the database.
+    /// Returns the places of the text in the files beside the database.
     private func traces(_ text: String, _ path: String) throws -> [String] {
       let directory = URL(filePath: (path as NSString).deletingLastPathComponent)
       return try neighbours(path).filter { name in

@@ -29,7 +29,7 @@
 
     private struct NotSetAside: Error { var error: SQLitePersistenceError? }
 
-    /// What a program, a disk or another release may make of the file.
+    /// Damage by a program, a disk or another release.
     struct Damage: Sendable, CustomTestStringConvertible {
       var testDescription: String
       var reason: @Sendable (SQLiteDamage) -> Bool
@@ -148,7 +148,7 @@
       }
     }
 
-    /// What a few wrong bytes make of a column, whatever constraint it has.
+    /// Columns with a few wrong bytes, whatever constraint they have.
     @Test(arguments: [
       "UPDATE reactor_usage SET bytes = NULL",
       "DROP TRIGGER reactor_record_replaced; UPDATE reactor_record SET size = NULL",

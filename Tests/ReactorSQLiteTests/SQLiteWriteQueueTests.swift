@@ -10,7 +10,7 @@
   @Suite struct `Saves that arrive together` {
     private struct Refused: Error, Equatable { var operation: Int }
 
-    /// What was performed together; jobs that are waiting run meanwhile.
+    /// The jobs that were performed together; waiting jobs run meanwhile.
     private final class Script: Sendable {
       let batches = Mutex<[[Int]]>([])
       let executor = ManualExecutor()

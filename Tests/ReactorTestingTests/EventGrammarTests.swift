@@ -7,7 +7,7 @@ import Testing
 @Suite struct `The order of events` {
   typealias Kind = ReactorEvent.Kind
 
-  /// What happens, and whether the last of it may.
+  /// A sequence of events, and whether the last of them may follow.
   struct Row: CustomTestStringConvertible, Sendable {
     let name: String
     let kinds: [Kind]

@@ -9,8 +9,8 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What a bad server, a bad network and a bad disk get: a precise error or a miss with an event, never a crash, and nothing
-/// that was stored before is lost. Over real HTTP and real files.
+/// The results of a bad server, a bad network and a bad disk: a precise error or a miss with an
+/// event, never a crash, and no loss of a stored record. Over real HTTP and real files.
 @Suite("Bad input", .timeLimit(.minutes(2)))
 struct BadInputTests {
   struct Bad: Sendable, CustomTestStringConvertible {

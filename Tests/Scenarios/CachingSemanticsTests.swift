@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// Where the rules of HTTP meet the flow of models.
+/// The rules of HTTP in the flow of models.
 @Suite("Models under the rules of HTTP", .timeLimit(.minutes(1)))
 struct CachingSemanticsTests {
   private struct Title: Codable, Sendable { var text: String }

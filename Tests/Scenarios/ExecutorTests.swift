@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Where things run: a memory hit stays with its caller, disk and parsing never do.
+/// The executor of each step: a memory hit stays with its caller, disk and parsing never do.
 @Suite("Executors", .timeLimit(.minutes(5)))
 struct ExecutorTests {
   @Test func `a memory hit enqueues no job: it returns on the caller's own executor`() async throws {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What stays in memory, and for how long.
+/// The models that stay in memory, and for how long.
 @Suite("Memory of a reactor", .timeLimit(.minutes(5)))
 struct MemoryTests {
   @Test func `an unused model leaves memory after keepUnusedFor, and stays on disk`() async throws {

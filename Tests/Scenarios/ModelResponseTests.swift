@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// What a server says beside the body.
+/// The parts of a response beside the body.
 @Suite("The response of a model", .timeLimit(.minutes(1))) struct ModelResponseTests {
   private let bench = Bench()
 

@@ -101,7 +101,8 @@ struct ObservedEventsTests {
 
   @Test(arguments: ["save", "remove", "invalidate", "removeAll"])
   func `each request that is ended is told of, so that a gauge comes back to zero`(change: String) async throws {
-    // Only its cancellation ends the first request: an answer that comes before it would be told of too.
+    // Only its cancellation ends the first request: an answer that comes before it would be told of
+    // too.
     let (gate, open, requests) = (Gate(), Gate(isOpen: true), Shared(0))
     let bench = Bench(
       transport: ScriptedTransport { _, _ in

@@ -17,7 +17,7 @@ struct PolicyTableTests {
     let policy: FetchPolicy, stored: Stored, place: Place, network: Network
     var testDescription: String { "\(policy), \(stored) in \(place), network \(network)" }
 
-    /// What the network gives, and how many requests that is.
+    /// The result of the network, and the number of requests.
     var asked: (Result, Int) {
       switch network {
       case .works: (.new, 1)

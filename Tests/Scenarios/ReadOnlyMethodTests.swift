@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A server that takes RFC 9110 §13 at its word: a validator that matches means 304 to GET and HEAD, and 412 to others.
+/// A server that takes RFC 9110 §13 at its word: a validator that matches means 304 to GET and
+/// HEAD, and 412 to others.
 private struct StrictServer: Transport {
   let version = Shared(1)
   let requests = Shared(0)

@@ -70,7 +70,7 @@ private struct Heeding: Persistence {
     }
   }
 
-  /// Which of the paths are asked for anew, by this layer and by one that is made after it.
+  /// Returns the paths that are requested again, by this layer and by one that is made after it.
   private func stale(_ notes: Reactor<Note>) async throws -> [[String]] {
     for path in Self.paths { script.answer("/v1/\(path)", with: .failure(URLError(.badServerResponse))) }
     var stale: [[String]] = []

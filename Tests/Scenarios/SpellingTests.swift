@@ -4,7 +4,8 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// Swift's strings are equal when they look alike; servers, files and users are told apart by bytes.
+/// Swift's strings are equal when they look alike; servers, files and users are told apart by
+/// bytes.
 @Suite("Spellings of one text")
 struct SpellingTests {
   static let composed = "caf\u{e9}"

@@ -6,7 +6,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-/// What a 304 confirms is no new value: nothing is parsed, derived or drawn again.
+/// A value that a 304 confirms is not new: nothing is parsed, derived or drawn again.
 @Suite("A value that was confirmed", .timeLimit(.minutes(1)))
 struct UnchangedValueTests {
   private static let tag: HTTPFields = [.eTag: "\"1\"", .cacheControl: "max-age=60"]

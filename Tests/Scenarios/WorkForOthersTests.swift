@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReactorCore
 
-/// What somebody causes for others runs as those others need it.
+/// Work that one caller causes for others runs as those others need it.
 @Suite("Work for others", .timeLimit(.minutes(1)))
 struct WorkForOthersTests {
   private enum Mark { @TaskLocal static var value: Marker? }

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// How far the seeds are, on standard error, ten times a second at most; nothing where that is no terminal.
+/// The progress of the seeds, on standard error, ten times a second at most; none without a
+/// terminal.
 final class ProgressBar: Sendable {
   private struct State {
     var done = 0

@@ -2,7 +2,8 @@ import Foundation
 import ReactorTesting
 import TestSupport
 
-/// The long run of the simulation: `make simulate SEEDS=1000000`. Every world, each seed once, on all processors.
+/// The long run of the simulation: `make simulate SEEDS=1000000`. Every world, each seed once, on
+/// all processors.
 ///
 /// `Simulate log <world> <seed>` prints what happens in one. `Simulate survey <world> <count>` goes on after a failure, and prints the
 /// first line of each.

@@ -22,8 +22,9 @@ private struct PrivateMapped: Mappable, Equatable {
 
 /// Models of every kind of type, written by one process and read by the next.
 ///
-/// Arguments: `models`, the store's directory, and `write` or `read`. On standard output, a line for
-/// each kind: its name, and `lost` where a local write was not found or a stored model was made anew.
+/// Arguments: `models`, the store's directory, and `write` or `read`. On standard output, a line
+/// for each kind: its name, and `lost` where a local write was not found or a stored model was made
+/// anew.
 struct ModelKinds {
   let layer: ModelLayer
   let directory: URL

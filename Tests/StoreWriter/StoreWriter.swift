@@ -6,8 +6,9 @@ import TestSupport
 
 /// Saves records for ever, and says of each that it is stored; made to be killed.
 ///
-/// Arguments: engine, path, seed, run, and which of how many shares of the keys is its own. It begins when there is a byte on standard input. On standard output: `open`, then
-/// a line of key and version for each save that has returned.
+/// Arguments: engine, path, seed, run, and which of how many shares of the keys is its own. It
+/// begins when there is a byte on standard input. On standard output: `open`, then a line of key
+/// and version for each save that has returned.
 ///
 /// With `models` as its first argument it is ``ModelKinds``.
 @main struct StoreWriter {

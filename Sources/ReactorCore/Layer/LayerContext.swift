@@ -118,7 +118,7 @@ package final class LayerContext: Sendable {
     announce(.removedAll)
     try await carryOut(nil) { [cache, scope, generations] in
       defer { removal.end() }
-      // What one of them fails to remove does not keep the other.
+      // If one of them fails, the other still removes its part.
       var failure: (any Error)?
       do { try await attachment?.removeAll() } catch { failure = error }
       try await cache.removeAll(in: scope)

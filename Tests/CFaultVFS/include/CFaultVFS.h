@@ -7,7 +7,8 @@
 // A VFS for SQLite, over the system's, whose calls fail when told to. It acts on files below one directory alone, and on
 // those only while it is armed; everything else passes through.
 
-// What a failing call says: ENOSPC, EIO, EACCES. SQLite's own VFS has another word for a read's EIO, of which SQLite makes
+// The error of a failing call: ENOSPC, EIO, EACCES. SQLite's own VFS has another word for a read's
+// EIO, of which SQLite makes
 // SQLITE_CORRUPT: that is for FAULT_VFS_BAD_READ.
 typedef enum {
   FAULT_VFS_FULL,

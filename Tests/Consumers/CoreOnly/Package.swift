@@ -1,7 +1,8 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// Features that a consumer may have on: what ReactorCore's interface uses is there with `import ReactorCore` alone.
+// Features that a consumer may have on: what ReactorCore's interface uses is there with `import
+// ReactorCore` alone.
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility"),
 ]

@@ -3,7 +3,8 @@ import ReactorAsyncHTTPClient
 import ReactorCore
 import ReactorSQLite
 
-// Checked and never built: each line of the function uses something that needs a trait, and must say which to add.
+// Checked and never built: each line of the function uses something that needs a trait, and must
+// say which to add.
 func use(api: URL, backend: Backend, client: Int) async throws {
   _ = try ModelLayer(baseURL: api, sqlite: "news")
   _ = try ModelLayer(baseURL: api, sqlite: "news", scope: "ada")

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPCaching
 
 @Suite(.timeLimit(.minutes(5))) struct `File persistence on a disk that fails` {
-  /// What a record that was left half written throws.
+  /// Returns true for the errors that a half-written record may throw.
   private static func isTyped(_ error: any Error) -> Bool { error is FilePersistenceError || error is RecordError }
 
   @Test(arguments: [ENOSPC, EIO, EACCES], [false, true])

@@ -4,13 +4,14 @@ import Synchronization
 
 @testable import HTTPCaching
 
-/// A disk below a directory whose power is cut: files keep for certain what was synchronised of them, directories the
-/// names that they had when they were.
+/// A disk below a directory whose power is cut: files keep for certain what was synchronised of
+/// them, directories the names that they had when they were.
 final class PowerCut: Sendable {
   private struct Disk {
     var calls = 0
     var failing = 0
-    /// By the file's number. What was synchronised, and what was written, of files that have no name any more too.
+    /// By the file's number. What was synchronised, and what was written, of files that have no
+    /// name any more too.
     var synchronized: [UInt64: Data] = [:]
     var written: [UInt64: Data] = [:]
     /// By path: what is there for certain.
@@ -49,7 +50,7 @@ final class PowerCut: Sendable {
         guard disk.calls < disk.failing else { return .error(EIO) }
         switch operation {
         case .synchronize where !self.lies: self.synchronize(path, &disk)
-        // What had the name keeps its bytes, should the name be its own again.
+        // The file that had the name keeps its bytes, in case the name becomes its own again.
         case .rename, .remove: self.keep(path, &disk)
         default: break
         }
@@ -73,8 +74,9 @@ final class PowerCut: Sendable {
     if let number = number(path) { disk.written[number] = contents(path) }
   }
 
-  /// Leaves what a disk may hold after the cut: of each name the file that it had for certain or the one that it has;
-  /// of each file, for each sector of 512 bytes and for the length, what was synchronised or what was written.
+  /// Leaves what a disk may hold after the cut: of each name the file that it had for certain or
+  /// the one that it has; of each file, for each sector of 512 bytes and for the length, what was
+  /// synchronised or what was written.
   func cut(_ generator: inout SeededGenerator) {
     let disk = disk.withLock { $0 }
     // A directory is decided before what is in it.

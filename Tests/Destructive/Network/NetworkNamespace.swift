@@ -11,7 +11,7 @@
 
     let name = "reactor-\(getpid())-\(UInt32.random(in: 0 ... .max))"
 
-    /// Whether this process may make one, and the kernel has pairs of links.
+    /// True if this process may make a namespace, and the kernel has pairs of links.
     static let isAvailable = geteuid() == 0 && (try? NetworkNamespace()) != nil
     static let requirement = "needs root, the command ip (apt-get install iproute2) and links of type veth"
 

@@ -6,10 +6,10 @@
 
   @testable import ReactorSQLite
 
-  /// Three databases that are opened and used while the system fails: one that is full, behind a link; one that is not
-  /// there yet, nor its directories; and one that is damaged.
+  /// Three databases that are opened and used while the system fails: one that is full, behind a
+  /// link; one that is not there yet, nor its directories; and one that is damaged.
   final class FileFaultTrial {
-    /// What was thrown while the system failed.
+    /// The errors that were thrown while the system failed.
     private(set) var errors: [any Error] = []
     private var acknowledged: Set<RecordKey> = []
     private var isEmptied = false
@@ -111,7 +111,7 @@
 
     private func note(_ error: any Error) { errors.append(error) }
 
-    /// Whether a file of the database holds just these bytes.
+    /// Returns true if a file of the database holds exactly these bytes.
     private func isFound(_ bytes: Data, beside path: String) throws -> Bool {
       let file = URL(filePath: path)
       return try files(in: file.deletingLastPathComponent()).contains { other in

@@ -77,8 +77,9 @@
       }
     }
 
-    /// Whether a save succeeds and is there; what was found damaged is told by the next load. In an index that is out of order SQLite
-    /// may look past what it has just put there: only ``SQLitePersistence/verify()`` can tell that.
+    /// Returns true if a save succeeds and is stored; the next load reports the damage. In an index
+    /// that is out of order, SQLite may miss the record that it has just stored: only
+    /// ``SQLitePersistence/verify()`` finds that.
     private static func goesOn(_ store: SQLitePersistence) async throws -> Bool {
       _ = try await store.entries(in: nil, url: nil)
       let written = WrittenRecord(number: 3, version: 3)
@@ -111,7 +112,8 @@
       }
     }
 
-    /// The bytes of the database, by the suffix of the file: with version 2 of each record in the log, or in the database.
+    /// The bytes of the database, by the suffix of the file: with version 2 of each record in the
+    /// log, or in the database.
     private static func files(withLog: Bool) async throws -> [String: Data] {
       try await withTemporaryDirectory { directory in
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
@@ -130,7 +132,8 @@
       }
     }
 
-    /// A few bytes, a sector of nothing, or the end gone; at times in the first page, which rules all others.
+    /// A few bytes, a sector of nothing, or the end gone; at times in the first page, which rules
+    /// all others.
     private static func damage(_ bytes: Data, _ generator: inout SeededGenerator) -> Data {
       var bytes = bytes
       let range = Bool.random(using: &generator) ? 0..<min(4_096, bytes.count) : bytes.indices

@@ -61,7 +61,7 @@
           fault_vfs_disarm()
           await ledger.settle(isStrict: true, open)
           #expect(ledger.faults.isEmpty, "call \(call), \(name)")
-          // What was written and not synchronised may be found by the next start.
+          // The next start may find a write that was not synchronized.
           #expect(ledger.revived.isEmpty || name == "sync", "call \(call), \(name)")
           let checked = try integrity(of: path)
           #expect(checked == ["ok"], "call \(call), \(name)")
@@ -72,7 +72,8 @@
     }
 
     @Suite struct `a power cut` {
-      /// In a test the program goes on; what it still has open must not change what the next start finds.
+      /// In a test the program goes on; what it still has open must not change what the next start
+      /// finds.
       @Test(arguments: 0..<16) func `ends what was open, though it is closed later`(_ seed: UInt64) async throws {
         try await withFaultyDatabase { path in
           let written = (1...2).map { WrittenRecord(number: 3, version: $0) }

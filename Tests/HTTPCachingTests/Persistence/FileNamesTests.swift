@@ -33,7 +33,7 @@ private final class Calls: Sendable {
     RecordKey(method: method, url: "https://api.example.com/\(number)", scope: Self.scopes[number % 2])
   }
 
-  /// How many files are opened, for a store with so many other records.
+  /// Returns the number of opened files, for a store with this many other records.
   private func opened(
     beside count: Int, _ body: (FilePersistence) async throws -> Void
   ) async throws -> Int {

@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// Whatever the times of the files say, what was saved last is there, as many as seven eighths of the limit.
+  /// The latest saves stay, whatever times the files have: as many as seven eighths of the limit.
   @Test func `whatever times the files have, what was saved last stays`() async throws {
     var generator = SeededGenerator(seed: Chance.seed("Times of files"))
     for _ in 0..<Chance.count("REACTOR_WALKS", default: 10) {

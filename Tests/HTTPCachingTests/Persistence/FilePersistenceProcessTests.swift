@@ -8,7 +8,8 @@ import Testing
   static let count = 300
   static func body(_ index: Int, _ writer: String) -> String { String(repeating: "\(writer)\(index) ", count: 200) }
 
-  /// The parent and a child save, load, list and remove the same keys at once, within a limit that evicts.
+  /// The parent and a child save, load, list and remove the same keys at once, within a limit that
+  /// evicts.
   @Test func `records stay whole while both write, remove and evict`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.path(percentEncoded: false)

@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  /// Whatever fails: there is a key that the next process finds, or none, and never half of one.
+  /// After any failure, the next process finds a whole key or none, never half of one.
   @Test(arguments: [ENOSPC, EIO, EROFS], [FilePersistence.Synchronization.normal, .full])
   func `is whole or not there, whichever call fails`(
     _ code: Int32, _ synchronization: FilePersistence.Synchronization

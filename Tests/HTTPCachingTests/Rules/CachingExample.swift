@@ -3,9 +3,9 @@ import HTTPTypes
 
 @testable import HTTPCaching
 
-/// What the cells of the tables of `Rules.md` mean.
+/// The meaning of the cells in the tables of `Rules.md`.
 enum CachingExample {
-  /// When every stored response came: Saturday, 21 November 2026, noon.
+  /// The time of every stored response: Saturday, 21 November 2026, noon.
   static let time = Date(timeIntervalSince1970: 1_795_262_400)
 
   /// A cell without its backticks.

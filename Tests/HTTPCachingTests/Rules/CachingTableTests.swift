@@ -5,7 +5,8 @@ import Testing
 
 @testable import HTTPCaching
 
-/// The tables of `Rules.md` are this suite's input, so that they say what is. No socket, no clock, no disk.
+/// The tables of `Rules.md` are this suite's input, so that they say what is. No socket, no clock,
+/// no disk.
 @Suite("Every rule of HTTP caching") struct CachingTableTests {
   private static let tables = (try? Repository.markdown(path).tables) ?? []
   private static let path = "Sources/HTTPCaching/HTTPCaching.docc/Rules.md"

@@ -3,15 +3,15 @@ import HTTPTypes
 
 @testable import HTTPCaching
 
-/// What holds of any fields, whatever bytes are in them.
+/// Properties of any fields, whatever bytes they contain.
 enum FieldChecks {
-  /// When the response came: Saturday, 21 November 2026, noon.
+  /// The time of the response: Saturday, 21 November 2026, noon.
   static let time = Date(timeIntervalSince1970: 1_795_262_400)
   /// RFC 8288 §3.
   static let link = HTTPField.Name("Link") ?? .location
   private static let body = Data("0123456789".utf8)
 
-  /// What is wrong with what the fields are taken for.
+  /// Returns a fault in the reading of the fields.
   static func problem(_ own: HTTPFields, _ fields: HTTPFields, _ now: Date) -> String? {
     let request = HTTPRequest(
       method: .get, scheme: "https", authority: "api.example.com", path: "/a", headerFields: own)
@@ -43,7 +43,7 @@ enum FieldChecks {
     return urls.allSatisfy { $0.hasPrefix("https://api.example.com/") } ? nil : "another origin"
   }
 
-  /// What is wrong with what is stored of an answer with `fields` that came over a redirect with `own`.
+  /// Returns a fault in the stored answer with `fields` that came over a redirect with `own`.
   private static func redirected(_ own: HTTPFields, _ fields: HTTPFields) -> String? {
     let (redirect, answer) = (
       HTTPResponse(status: .found, headerFields: own), HTTPResponse(status: .ok, headerFields: fields)

@@ -1,4 +1,5 @@
-/// Field values that a parser of ours has to take: what servers send, what is almost that, and what once was taken wrongly.
+/// Field values that a parser of ours has to take: what servers send, what is almost that, and what
+/// once was taken wrongly.
 enum FieldCorpus {
   static let values =
     directives + dates + [

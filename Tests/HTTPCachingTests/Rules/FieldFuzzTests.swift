@@ -6,7 +6,8 @@ import Testing
 
 @testable import HTTPCaching
 
-/// Field values that nobody would send, made of those in ``FieldCorpus`` by a seeded generator: `REACTOR_FUZZ` says how many.
+/// Field values that nobody would send, made of those in ``FieldCorpus`` by a seeded generator:
+/// `REACTOR_FUZZ` says how many.
 @Suite("Any bytes in a field", .timeLimit(.minutes(10))) struct FieldFuzzTests {
   private static let names: [HTTPField.Name] = [
     .age, .cacheControl, .connection, .contentLength, .contentLocation, .date, .eTag, .expires, .ifMatch,

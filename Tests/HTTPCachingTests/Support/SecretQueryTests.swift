@@ -59,7 +59,7 @@ import Testing
   }
 }
 
-/// Where a secret stands in a URL, however it is spelled and encoded.
+/// The places of a secret in a URL, in every spelling and encoding.
 @Suite(.timeLimit(.minutes(1))) struct `A secret in a URL` {
   private static let names: Set<String> = ["access_token", "Token", "password"]
 
@@ -101,7 +101,8 @@ import Testing
     #expect(SecretQuery.redact(url, names: ["token"], digests: .ofProcess).utf8.count > 64)
   }
 
-  /// A generator of URLs whose secret is nested, encoded and surrounded at random: whatever the spelling, it is found.
+  /// A generator of URLs whose secret is nested, encoded and surrounded at random: whatever the
+  /// spelling, it is found.
   @Test(arguments: 0..<300 as Range<UInt64>) func `is found at any depth`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let names = ["access_token", "ACCESS_TOKEN", "access_token[]", "a[access_token]", "password"]

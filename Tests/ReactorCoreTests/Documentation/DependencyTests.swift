@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a module may know is in its imports.
+/// The imports of a module say which modules it may use.
 @Suite("Dependencies") struct DependencyTests {
   @Test func `ReactorFlux depends on nothing, Foundation included`() throws {
     let allowed: Set<Substring> = ["Synchronization", "Darwin", "Glibc", "Musl", "Android"]

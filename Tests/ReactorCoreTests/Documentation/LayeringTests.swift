@@ -3,8 +3,8 @@ import Testing
 
 /// Finds references that point back: from a folder to one that stands below it in the list.
 private struct Layers {
-  /// Each folder knows those above it. The files beside the folders are what users hold: they know everything, and everything may
-  /// know them.
+  /// Each folder knows those above it. The files beside the folders are what users hold: they know
+  /// everything, and everything may know them.
   static let order = [
     "Values", "Concurrency", "Resource", "Parsing", "Network", "Events", "Memory", "Layer", "Flow", "Engine",
   ]
@@ -28,7 +28,7 @@ private struct Layers {
     }
   }
 
-  /// Where each top-level type is declared.
+  /// Returns the file of each top-level type.
   private func homes() -> [String: (path: String, rank: Int)] {
     var homes: [String: (path: String, rank: Int)] = [:]
     for (path, text) in sources {

@@ -14,7 +14,8 @@ import ReactorCore
   import class SwiftUIStandIn.UIViewController
 #endif
 
-// The Swift code of ListsAndDetails.md and ObservingValues.md in ReactorCore.docc, which a test compares with it.
+// The Swift code of ListsAndDetails.md and ObservingValues.md in ReactorCore.docc, which a test
+// compares with it.
 
 extension UIViewController {
   fileprivate func show(_ stories: [ScreenGuide.Story], isLoading: Bool) {}

@@ -5,7 +5,8 @@ import ReactorTesting
 import Synchronization
 import Testing
 
-// The Swift code of the guides by task in ReactorCore.docc that show no screen, which a test compares with it.
+// The Swift code of the guides by task in ReactorCore.docc that show no screen, which a test
+// compares with it.
 
 /// The declarations that the guides take as given.
 enum TaskGuide {

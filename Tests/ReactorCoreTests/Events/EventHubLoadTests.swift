@@ -90,8 +90,9 @@ struct EventHubLoadTests {
     #expect(weakHub == nil)
   }
 
-  /// Emitters, bursts and observers in any order, beside what they should have been told: each event once and in order, or
-  /// counted as lost; and nobody has delivered more of others than the bound.
+  /// Emitters, bursts and observers in any order, beside what they should have been told: each
+  /// event once and in order, or counted as lost; and nobody has delivered more of others than the
+  /// bound.
   @Test(arguments: UInt64(1)...5) func `whatever happens, all is told or counted, and nobody works for long`(
     seed: UInt64
   ) {

@@ -12,7 +12,7 @@ func numbered(_ number: Int, of emitter: Int = 0) -> ReactorEvent {
     kind: .saved(bytes: number))
 }
 
-/// What an observer was told, as numbers.
+/// The events that an observer got, as numbers.
 final class Told: Sendable {
   private let events = Mutex<[ReactorEvent]>([])
   private let arrivals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -37,7 +37,7 @@ final class Told: Sendable {
 }
 
 extension ReactorEvent {
-  /// What ``numbered(_:of:)`` gave it; a count of lost events is negative.
+  /// The number from ``numbered(_:of:)``; a count of lost events is negative.
   var number: Int {
     switch kind {
     case .saved(let bytes): bytes

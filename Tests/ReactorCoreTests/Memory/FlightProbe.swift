@@ -3,7 +3,7 @@ import HTTPTypes
 @testable import HTTPCaching
 @testable import ReactorCore
 
-/// How a copy stands, by name: the columns of the policy table.
+/// The states of a copy, by name: the columns of the policy table.
 enum CopyAtHand: String, Sendable, CaseIterable {
   case none, fresh, stale, withinStaleIfError, mayNotStandIn, withinStaleWhileRevalidate
 
@@ -45,7 +45,7 @@ extension FlightMachine.Action {
 /// A flight to which things happen, seen as words.
 struct FlightProbe {
   var flight = FlightMachine(id: 1)
-  /// How the key's copy stands now.
+  /// The present state of the key's copy.
   var copy = CopyAtHand.none
 
   mutating func join(

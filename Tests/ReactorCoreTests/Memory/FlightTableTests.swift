@@ -2,7 +2,8 @@ import Testing
 
 @testable import ReactorCore
 
-/// One waiter alone, from joining to its end: each policy with each copy, for each kind of waiter and each answer.
+/// One waiter alone, from joining to its end: each policy with each copy, for each kind of waiter
+/// and each answer.
 @Suite struct `A waiter alone` {
   enum Network: Sendable { case answers, fails, isUnreachable }
 
@@ -47,8 +48,8 @@ import Testing
   private static let askAndPause = "load request paused"
   private static let use = "load use end"
 
-  /// In the order of ``CopyAtHand``: none, fresh, stale, within stale-if-error, may not stand in, within
-  /// stale-while-revalidate.
+  /// In the order of ``CopyAtHand``: none, fresh, stale, within stale-if-error, may not stand in,
+  /// within stale-while-revalidate.
   private static let rows: [(FetchPolicy, [FlightMachine.Waiter.Kind], Network, [String])] = [
     (.cacheFirst, [.caller, .stream], .answers, [ask, use, ask, ask, ask, "load use request use end"]),
     (.cacheFirst, [.background], .answers, [ask, use, ask, ask, ask, ask]),
@@ -111,7 +112,7 @@ import Testing
     Array(repeating: trace, count: CopyAtHand.allCases.count)
   }
 
-  /// What may be shown is, and the network asked behind it.
+  /// A copy that may be shown is shown, and the network is asked behind it.
   private static func revalidated(_ end: String, asked: String) -> [String] {
     let shown = "load use request \(end)"
     return [asked, use, shown, shown, asked, shown]

@@ -56,10 +56,10 @@ private struct FlightWalk {
   private(set) var fault: String?
 
   private var flight = FlightMachine(id: 1)
-  /// Who has joined and was neither resolved nor has left.
+  /// The waiters that have joined, and were neither resolved nor have left.
   private var waiting: [UInt64: FlightMachine.Waiter.Kind] = [:]
   private var lastID: UInt64 = 0
-  /// What persistence has of each language; `nil` where that changes at any time.
+  /// The copies in persistence, by language; `nil` if they change at any time.
   private let disk: [CopyAtHand]?
   /// The languages that a load was begun for, and the one under way.
   private var loads: Set<Int> = []
@@ -189,7 +189,7 @@ private struct FlightWalk {
     if flight.hasBackgroundWaiter { waiting[0] = .background }
   }
 
-  /// Whether persistence has what the waiter's policy is content with.
+  /// Returns true if persistence has a copy that the waiter's policy accepts.
   private func isOnDisk(for waiter: FlightMachine.Waiter) -> Bool {
     guard let disk, waiter.policy.asksStoreFirst else { return false }
     return !FetchDecision(waiter.policy, disk[Self.language(of: waiter.resource)].status).needsFlight

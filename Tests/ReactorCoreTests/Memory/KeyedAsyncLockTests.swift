@@ -13,7 +13,7 @@ import Testing
   private let inside = Gate()
   private let order = Order()
 
-  /// Who was inside, in order. A name is noted when its owner has come in.
+  /// The order of the owners that were inside. A name is noted when its owner has entered.
   private final class Order: Sendable {
     private let names = Mutex<[String]>([])
     var noted: [String] { names.withLock { $0 } }
@@ -166,7 +166,7 @@ import Testing
   }
 }
 
-/// What is awaited from inside, in tasks of their own and for other keys.
+/// Work that an owner awaits from inside, in tasks of its own and for other keys.
 @Suite(.timeLimit(.minutes(1))) struct `A key's gate, from inside` {
   private let gate = KeyedAsyncLock()
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
@@ -328,7 +328,8 @@ import Testing
     try await first.value
   }
 
-  /// Begins a task that is inside for `outer` and, once `start` is open, wants to be inside for `inner` too.
+  /// Begins a task that is inside for `outer` and, once `start` is open, wants to be inside for
+  /// `inner` too.
   private func nested(
     _ outer: RecordKey, _ inner: RecordKey, at start: Gate, on executor: SteppedExecutor,
     inside innerGate: KeyedAsyncLock? = nil

@@ -6,7 +6,8 @@ import Testing
 
 @testable import ReactorCore
 
-/// Owners that come, nest, join, leave and are cancelled in an order left to chance, held against what must always be so.
+/// Owners that come, nest, join, leave and are cancelled in an order left to chance, held against
+/// what must always be so.
 @Suite(.timeLimit(.minutes(1))) struct `A key's gate, in any order` {
   @Test func `lets nobody in beside a stranger, forgets nobody, and fails only who would wait for ever`() {
     let seed = Chance.seed("key gates in any order")
@@ -24,7 +25,7 @@ import Testing
 private struct Walk {
   /// A task: a chain of nested visits, the last of which may be queued.
   private final class Worker {
-    /// What its outermost visit works for; those that join it wait for this.
+    /// The owner that its outermost visit works for; those that join it wait for this one.
     let root: LockOwner
     var inside: [Visit] = []
     var queued: LockWaiter?
@@ -69,7 +70,7 @@ private struct Walk {
       check()
       if let fault { return fault }
     }
-    // Whoever can end does: then nobody may be left.
+    // Every worker that can end does. Then none may be left.
     while let worker = workers.first(where: { !$0.isBusy }) {
       end(worker)
       check()

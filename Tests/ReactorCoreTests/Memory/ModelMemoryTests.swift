@@ -16,7 +16,7 @@ private final class Held: MemoryEntry {
     set { pinned = newValue }
   }
   private var pinned = false
-  /// How often somebody has asked for ``isPinned``.
+  /// The number of reads of ``isPinned``.
   private(set) var looks = 0
   var use = MemoryUse()
   var readable: CachedModel? { copy }
@@ -198,7 +198,7 @@ extension [RecordKey] {
       memory.touch(observed[number], at: .zero)
       memory.updateUse(of: observed[number])
       #expect(memory.trim() == [])
-      // What nobody observes leaves at once, and is all that is looked at.
+      // A model without observers leaves at once, and is the only one that is inspected.
       memory.add("unused\(number)")
       #expect(memory.trim().names == ["unused\(number)"])
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorCore
 
-/// What a resource knows of the memory that it was asked of.
+/// The facts that a resource caches about the memory that it was looked up in.
 @Suite(.timeLimit(.minutes(1))) struct `A resource that was asked with before` {
   private final class Owned: Sendable {
     let gone = Latch()
@@ -131,7 +131,8 @@ import Testing
     let resources = (0..<32).map { Resource("\($0)") }
     let reactor = Self.reactor(models: 32) { $0.path }
     for resource in resources { _ = try await reactor.fetch(resource) }
-    // The oldest two are used, each in its way; the next that comes costs the least recently used their places.
+    // The oldest two are used, each in its way; the next that comes costs the least recently used
+    // their places.
     _ = reactor.cached(resources[0])
     _ = reactor.cached(Resource("1"))
     _ = try await reactor.fetch("new")

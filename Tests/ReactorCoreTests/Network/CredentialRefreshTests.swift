@@ -84,14 +84,14 @@ import Testing
     _ = machine.ended(.success("b"), of: 1)
     #expect(text(machine.wait(2, refused: 0)) == ["resume [2] with b"])
     #expect(text(machine.wait(4, refused: 1)) == ["refresh 2 of b"])
-    // What it would get is known to be refused too.
+    // The credential that it would get is known to be refused too.
     #expect(text(machine.wait(5, refused: 0)) == [])
   }
 
   @Test func `begins again for one that came to wait when the last had gone`() {
     var machine = Machine("a")
     _ = machine.wait(1, refused: 0)
-    // What a request sees that begins meanwhile.
+    // The view of a request that begins meanwhile.
     let look = machine.look
     _ = machine.leave(1)
     #expect(look.usable == nil)

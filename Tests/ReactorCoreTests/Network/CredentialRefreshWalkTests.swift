@@ -4,8 +4,8 @@ import Testing
 
 @testable import ReactorCore
 
-/// Random walks through the state machine: whatever happens in whatever order, nobody waits for ever, nobody is resumed twice, and
-/// what was signed out is never used again.
+/// Random walks through the state machine: whatever happens in whatever order, nobody waits for
+/// ever, nobody is resumed twice, and what was signed out is never used again.
 @Suite struct `Any walk of a credential's refresh` {
   private typealias Machine = CredentialRefresh<Int>
 
@@ -20,7 +20,7 @@ import Testing
     var isSignedOut = false
     /// Credentials from before the latest sign-out.
     var gone: Set<Int> = []
-    /// What requests were signed with.
+    /// The credentials that signed requests.
     var used: [Machine.Held] = []
     /// The latest refresh that has failed, and the version that it was for.
     var failure: (number: UInt64, version: UInt64)?

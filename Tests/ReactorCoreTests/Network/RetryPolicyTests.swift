@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What a policy decides after one attempt, by its outcome.
+/// The decision of a policy after one attempt, by its outcome.
 struct RetryRow: Sendable, CustomTestStringConvertible {
   let name: String
   var method = HTTPRequest.Method.get

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2)))
 struct `URLSession cancelled` {
-  /// How one of the many exchanges is disturbed.
+  /// The disturbance of one of the many exchanges.
   private enum Moment: CaseIterable {
     case atOnce, soon, whenTheServerHasIt, inTheBody, never
   }

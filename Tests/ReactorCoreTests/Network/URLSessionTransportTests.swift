@@ -5,7 +5,7 @@ import ReactorTesting
 import Testing
 
 extension Set<TransportConformance.Exception> {
-  /// What Foundation makes impossible. On Apple platforms it is less.
+  /// The exceptions that Foundation makes necessary. There are fewer on Apple platforms.
   static var ofURLSession: Self {
     #if canImport(FoundationNetworking)
       [

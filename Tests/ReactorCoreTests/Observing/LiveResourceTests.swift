@@ -20,7 +20,7 @@ struct LiveResourceTests {
           continuation.resume()
         }
       }
-      // What tells of a change is called before it; the change is made by the job that runs now.
+      // The callback comes before the change, which the running job makes.
       await Task { @MainActor in }.value
     }
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorCore
 
-/// What a stream shows, as the tables of the documentation write it: `none – fetching`.
+/// The state of a stream, as the tables of the documentation write it: `none – fetching`.
 struct ShownState: Sendable, CustomStringConvertible {
   enum Value: String, Sendable { case none, fresh, stale }
 
@@ -44,7 +44,7 @@ final class TransitionBench {
   let bench: Bench
   private let gate: Gate
   private let fails: Shared<Bool>
-  /// How many requests have been caused.
+  /// The number of requests so far.
   private var requests = 0
   private var stream: Subscription<Note>?
   /// Of the state that was seen last.
@@ -132,7 +132,7 @@ final class TransitionBench {
     return false
   }
 
-  /// Whether there is nothing to read after what was seen, without waiting.
+  /// True if there is no state to read after the last one, without waiting.
   var showsNothing: Bool { stream?.latest()?.revision == revision }
 
   func close() {

@@ -23,7 +23,7 @@ struct TransitionTableTests {
     let from = try #require(ShownState(row[0]))
     for (event, cell) in zip(heading, row).dropFirst() where !cell.isEmpty {
       try await expect(cell, after: event, from)
-      // However it fails.
+      // Any kind of failure has the same result.
       guard event == "failed" else { continue }
       try await expect(cell, after: event, from, failure: .failure(CancellationError()))
     }

@@ -52,7 +52,8 @@ import Testing
     func mapToJSON() -> JSONValue { ["id": .integer(Int64(id))] }
   }
 
-  /// What a parser of a collection makes of two good elements and a bad one, of bad ones, of none, and under `.strict`.
+  /// Returns the results of a parser of a collection for two good elements and a bad one, for bad
+  /// ones, for none, and under `.strict`.
   private func behaviour<Model: Collection & Sendable>(of type: Model.Type) throws -> [String] {
     let mixed = #"[{"id":1},{"id":"x"},{"id":2}]"#.data
     let parsed = try Parser<Model>.automatic().parse(mixed)

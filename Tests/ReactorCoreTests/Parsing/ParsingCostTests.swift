@@ -4,8 +4,8 @@ import Testing
 
 @testable import ReactorCore
 
-/// What bad elements cost, counted and not timed: a body must not make its parser work or keep more
-/// than a good body of the same length.
+/// The cost of bad elements, counted and not timed: a body must not make its parser work or store
+/// more than a good body of the same length.
 @Suite struct `The cost of bad elements` {
   /// Counts how often it is decoded or mapped, by the test that runs.
   private struct Counted: Codable, Mappable, Hashable {

@@ -30,7 +30,7 @@ struct MappedStory: Mappable, Hashable {
   }
 }
 
-/// What a model of a user's throws by itself.
+/// An error that a user's model throws.
 final class NotAnAddress: Error, CustomStringConvertible {
   let text: String
   init(_ text: String) { self.text = text }

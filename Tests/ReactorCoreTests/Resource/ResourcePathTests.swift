@@ -14,7 +14,7 @@ import Testing
     try Self.backend.request(for: resource).path
   }
 
-  /// Why a fetch refuses it.
+  /// Returns the reason for which a fetch refuses the resource.
   private func refusal(_ resource: Resource) -> String? {
     do {
       _ = try target(resource)
@@ -113,7 +113,8 @@ import Testing
     #expect(resource == "posts/5")
   }
 
-  /// What a value may hold: of each kind of byte that a URL treats in its own way, and some letters beyond ASCII.
+  /// Parts of a value: of each kind of byte that a URL treats in its own way, and some letters
+  /// beyond ASCII.
   private static let pieces =
     "aZ09-._~!$&'()*+,;=:@/?#[]%\\\"<>^`{|} \t\n\u{0}\u{7f}éß€😀".map(String.init) + ["..", "%2e", "%2F", "//"]
 

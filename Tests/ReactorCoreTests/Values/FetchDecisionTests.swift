@@ -20,8 +20,8 @@ import Testing
     #expect(Self.cells.count == FetchPolicy.allCases.count * CopyAtHand.allCases.count)
   }
 
-  /// In the order of ``CopyAtHand``: none, fresh, stale, within stale-if-error, may not stand in, within
-  /// stale-while-revalidate.
+  /// In the order of ``CopyAtHand``: none, fresh, stale, within stale-if-error, may not stand in,
+  /// within stale-while-revalidate.
   private static let rows: [(FetchPolicy, [@Sendable (CopyAtHand) -> FetchDecision<CopyAtHand>])] = [
     (.cacheFirst, [ask, use, ask, ask, ask, useAndRevalidate]),
     (.networkOnly, [ask, ask, ask, ask, ask, ask]),

@@ -71,7 +71,7 @@ final class ApplicationScreen {
   func select(_ application: Application) { selected = application }
 }
 
-/// What the examples of the page take as given.
+/// The values that the examples of the page assume.
 struct Fabric {
   struct NoApplications: Error {}
   struct OutOfTime: Error {}

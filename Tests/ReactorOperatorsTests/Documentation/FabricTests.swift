@@ -219,8 +219,8 @@ import Testing
 }
 
 extension ReactorConfiguration {
-  /// Time moves when the test moves it; models stay in memory, so that nobody sleeps; nothing is retried, and the machine's battery has no
-  /// say.
+  /// Time moves when the test moves it; models stay in memory, so that nobody sleeps; nothing is
+  /// retried, and the machine's battery has no say.
   static func scripted(_ clock: TestClock) -> ReactorConfiguration {
     var configuration = ReactorConfiguration()
     configuration.clock = clock

@@ -106,7 +106,8 @@ import Testing
         damaged[index] ^= 0x10
         try damaged.write(to: directory.appending(path: file.lastPathComponent))
         let contents = try await FileOutboxStorage(directory: directory).contents(of: .shared)
-        // The first entry is in the first frame, behind the header. Damage in the header hides none.
+        // The first entry is in the first frame, behind the header. Damage in the header hides
+        // none.
         let hit = index < headerLength ? nil : lengths.firstIndex { index < $0 }
         let left = entries.indices.filter { $0 != hit }.map { entries[$0] }
         #expect(contents.entries.map(\.id) == left.map(\.id) && contents.setAside.count == 1, "byte \(index)")

@@ -25,7 +25,7 @@ import FuzzSupport
   writer.write(subject.schema)
   let first = Encoded(text: writer.text, &writer.choices)
   let outcome = comparison.run(first)
-  // What the decoder learns of another text does not change what it makes of this one.
+  // The decoder learns from another text, and still makes the same of this one.
   var second = TextWriter(writer.choices, comparison.settings.names)
   second.write(subject.schema)
   _ = comparison.run(Encoded(Data(second.text), utf8: second.text))

@@ -38,8 +38,8 @@ final class Keeper: Decodable {
     return prober.log
   }
 
-  /// The values that it has read. FastJSON's reads the same now; Foundation's decoder is one object for the
-  /// whole text, and has gone on.
+  /// The values that it has read. FastJSON's reads the same now; Foundation's decoder is one object
+  /// for the whole text, and has gone on.
   var witness: [String] {
     if String(reflecting: type(of: decoder)).hasPrefix("FastJSON.") {
       let after = log

@@ -23,7 +23,8 @@ import ReactorCore
   return 0
 }
 
-/// What is read of any bytes is read again when it is written. A secret is not written.
+/// Checks that an entry that is read from any bytes is read again after it is written. A secret is
+/// not written.
 private func checkEntry(_ bytes: [UInt8]) {
   let entry: OutboxEntry
   do throws(RecordError) { entry = try OutboxEntry.decode(bytes) } catch {
@@ -127,7 +128,7 @@ private func checkTorn(_ bytes: [UInt8]) {
   let scan = succeed("a newer format") { try JournalScan(Array(whole[..<length]), of: .shared) }
   check(texts(scan) == Array(all.prefix(ends.count { $0 <= length } - 1)), "not the frames before")
   check(scan.damage.isEmpty && scan.isTorn == !ends.contains(length), "cut off at \(length) of \(ends)")
-  // What another process appended is read on from there.
+  // The scan continues where another process has appended.
   var rest = scan
   rest.read(next: Array(whole[scan.end...]))
   check(texts(rest) == all && rest.damage.isEmpty && !rest.isTorn, "not read on")

@@ -6,7 +6,8 @@ import HTTPTypes
 
 /// Any fields are read, and decide nothing that is impossible.
 ///
-/// The input is lines: seconds since the response came, fields of the request, and behind an empty line those of the response.
+/// The input is lines: seconds since the response came, fields of the request, and behind an empty
+/// line those of the response.
 @c(LLVMFuzzerTestOneInput) public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = Input(start, count)
   let lines = input.bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -36,10 +37,11 @@ private func checkAll(_ request: HTTPFields, _ response: HTTPFields, _ now: Date
   }
 }
 
-/// What one value may be.
+/// Checks the readings of one value.
 private func check(_ value: String) {
   let now = FieldChecks.time
-  // A leap second leads to the year 10000, and ``HTTPDate/format(_:)`` writes the years from 1 to 9999.
+  // A leap second leads to the year 10000, and ``HTTPDate/format(_:)`` writes the years from 1 to
+  // 9999.
   let years = -62_135_596_800.0..<253_402_300_800
   if let date = HTTPDate.parse(value, now: now), years.contains(date.timeIntervalSince1970) {
     check(HTTPDate.parse(HTTPDate.format(date), now: now) == date, "the date of \(value)")

@@ -3,7 +3,8 @@ import FuzzSupport
 
 @testable import ReactorCore
 
-/// `JSONValue` and the other parsers agree about any bytes, and `JSONDecoder` about what they read; it reads more than RFC 8259 allows.
+/// `JSONValue` and the other parsers agree about any bytes, and `JSONDecoder` about what they read;
+/// it reads more than RFC 8259 allows.
 @c(LLVMFuzzerTestOneInput) public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let input = Input(start, count)
   checkReaders(input.data)
@@ -43,8 +44,8 @@ private func checkValue(_ value: JSONValue, _ data: Data) {
   checkInteger(value, data)
 }
 
-/// Compares what was read again with the value that was written. A `Double` from 2⁵³ on is whole, and its text may be read as an
-/// integer; then that integer has the same `Double`.
+/// Compares what was read again with the value that was written. A `Double` from 2⁵³ on is whole,
+/// and its text may be read as an integer; then that integer has the same `Double`.
 private func isSame(_ again: JSONValue, _ value: JSONValue) -> Bool {
   switch (again, value) {
   case (.integer(let integer), .number(let number)): number.magnitude >= 0x1p53 && Double(integer) == number
@@ -102,7 +103,8 @@ private func checkParsers(_ input: Input) {
   }
 }
 
-/// Whether `JSONDecoder` is quick: each value of another type than was tried costs it the square of the depth, and a `JSONValue` tries four.
+/// Returns true if `JSONDecoder` is fast enough: each value of another type than was tried costs it
+/// the square of the depth, and a `JSONValue` tries four.
 private func isShallow(_ data: Data) -> Bool {
   data.count { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "{") } <= 32
 }
@@ -119,8 +121,9 @@ private struct MappedStory: Mappable, Hashable {
   func mapToJSON() -> JSONValue { ["id": .integer(Int64(id))] }
 }
 
-/// Whether they are the same, but for how `JSONDecoder` reads numbers: 1.0 as an integer, and one near 2⁵³ past its fraction. Integers
-/// that both hold as such are the same.
+/// Returns true if the values are equal, except for the numbers that `JSONDecoder` reads otherwise:
+/// 1.0 as an integer, and one near 2⁵³ past its fraction. Integers that both hold as integers must
+/// be equal.
 private func agree(_ theirs: JSONValue, _ ours: JSONValue) -> Bool {
   switch (theirs, ours) {
   case (.array(let left), .array(let right)): left.count == right.count && zip(left, right).allSatisfy(agree)

@@ -21,7 +21,8 @@ import HTTPTypes
 
 private func encode(_ record: Record) -> [UInt8] { RecordCodec.encodeHead(of: record) + record.body }
 
-/// What is read of any bytes is read again when it is written. Compared as bytes: a date may be no number.
+/// Checks that a record that is read from any bytes is read again after it is written. They are
+/// compared as bytes, since a date may be no number.
 private func checkDecoding(_ bytes: [UInt8]) {
   let record: Record
   do throws(RecordError) { record = try RecordCodec.decode(bytes) } catch {

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Ends the program where something does not hold, so that libFuzzer keeps the input that showed it.
+/// Ends the program where something does not hold, so that libFuzzer keeps the input that showed
+/// it.
 public func check(_ holds: Bool, _ message: @autoclosure () -> String) {
   if !holds { violated(message()) }
 }
@@ -11,7 +12,7 @@ public func violated(_ message: String) -> Never {
   abort()
 }
 
-/// What `body` returns; ends the program where it throws.
+/// Returns the result of `body`; ends the program if it throws.
 public func succeed<Value>(_ message: String, _ body: () throws -> Value) -> Value {
   do { return try body() } catch { violated("\(message): \(error)") }
 }

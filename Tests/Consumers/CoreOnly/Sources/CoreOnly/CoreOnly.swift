@@ -1,7 +1,8 @@
 import Foundation
 import ReactorCore
 
-/// A program that uses nothing but ReactorCore. It ends with a non-zero status unless each step is as it says.
+/// A program that uses nothing but ReactorCore. It ends with a non-zero status unless each step is
+/// as it says.
 @main struct CoreOnly {
   struct Note: Codable, Sendable, Equatable {
     var text: String
