@@ -90,24 +90,28 @@ extension Outbox {
 
   /// Removes an entry from the store, and then from what is shown.
   private func takeBack(_ id: UUID, _ step: ReactorEvent.OutboxStep, _ layer: LayerContext) async -> Bool {
-    do { try await commits.save(commits.enqueue([.remove(id)])) } catch {
+    let orphans = withState { $0.orphans(of: id, at: layer.configuration.now()) }
+    do {
+      do {
+        try await commits.save(commits.enqueue([.remove(id)] + updates(of: orphans, layer)))
+      } catch OutboxStorageError.unknownEntry {
+        // One of the others was taken back as well.
+        try await commits.save(commits.enqueue([.remove(id)]))
+      }
+    } catch {
       emit(id, key: nil, .storeFailed(.persistence(error)), layer)
       withState { $0.items[id]?.isWithdrawn = false }
       return false
     }
     // Whoever was to send it may have taken it back meanwhile.
     guard withState({ $0.items[id] != nil || $0.unreadable[id] != nil }) else { return true }
-    let (entry, item, effect) = withState { state in
-      let entry = state.queue.entries[id]
-      // Its dependents are looked up after it is gone.
-      let (item, effect) = state.remove(id, keepsIDs: true)
-      return (entry, item, effect)
-    }
+    // Its dependents are looked up after it is gone.
+    let (item, effect) = withState { $0.remove(id, keepsIDs: true) }
     effect.perform(in: layer)
     layer.withdraw(item?.drafts ?? [])
     emit(id, key: nil, step, layer)
     item?.result?.settle(.failure(.cancelled))
-    if let entry { await refuseDependents(of: entry, layer) }
+    await refuseDependents(of: id, layer)
     changed()
     pump()
     return true
@@ -122,9 +126,10 @@ extension Outbox {
       return state.queue.entries[id]?.isDecidable == true && !state.queue.active.contains(id)
     }
     guard isAllowed else { return false }
-    return await whileLeased(id, layer) { stored in
+    let isDone = await whileLeased(id, layer) { stored in
       isUnchanged(stored) ? await takeBack(id, .discarded, layer) : false
     }
+    return await isDoneOrChanged(isDone)
   }
 
   /// Waits for the attempt whose end is shown already, while its lease is given back.
@@ -156,12 +161,20 @@ extension Outbox {
     await ready()
     await attemptToEnd(id)
     guard withState({ $0.queue.entries[id]?.isDecidable == true }) else { return false }
-    return await whileLeased(id, layer) { stored in
+    let isDone = await whileLeased(id, layer) { stored in
       guard isUnchanged(stored) else { return false }
       let now = layer.configuration.now()
       let entries = withState { $0.retried(id, at: now, newKey: { self.configuration.makeID().uuidString }) }
       return entries.isEmpty ? false : await move(entries, layer)
     }
+    return await isDoneOrChanged(isDone)
+  }
+
+  /// Returns `isDone`. Otherwise another process may have decided: what it has done is taken over,
+  /// or the entry would hold its lane for ever.
+  private func isDoneOrChanged(_ isDone: Bool) async -> Bool {
+    if !isDone, !(configuration.storage is MemoryOutboxStorage) { try? await reloading() }
+    return isDone
   }
 
   /// Moves entries to the ends of their lanes.
@@ -207,6 +220,8 @@ extension Outbox {
       }
       effect.perform(in: layer)
       layer.replace(old.drafts, by: drafts, at: place)
+      // Ids may have been given since.
+      if let rewritten = entry.rewritten(by: withState(\.identities)) { rewrite(rewritten, layer) }
       emit(entry, .submitted, layer)
     }
   }

@@ -61,7 +61,7 @@ extension Outbox: LayerAttachment {
     for reason in contents.setAside where withState({ $0.setAside.insert(reason).inserted }) {
       emit(nil, .unreadable(reason), layer)
     }
-    withState { $0.identities.merge(contents.identities) { $1 } }
+    learn(contents.identities, layer)
     let types = mutationTypes
     let now = layer.configuration.now()
     var old: [OutboxChange] = []
@@ -71,7 +71,11 @@ extension Outbox: LayerAttachment {
     where !ended.contains(stored.id) && withState({ $0.queue.entries[stored.id] == nil }) {
       switch Restored(stored, types, contents.identities) {
       case .unreadable(let unreadable):
-        let isNew = withState { $0.unreadable.updateValue(unreadable, forKey: stored.id) == nil }
+        let isNew = withState { state in
+          // Those that wait for its ids go on waiting.
+          if let entry = unreadable.entry { state.queue.identities.note(entry) }
+          return state.unreadable.updateValue(unreadable, forKey: stored.id) == nil
+        }
         if isNew { emit(unreadable.entry, .unreadable(unreadable.reason), layer) }
       case .readable(let entry, let box):
         guard entry.isOver(at: now) else {
@@ -191,7 +195,7 @@ enum Restored {
       self = .unreadable(OutboxState.Unreadable(stored: stored, reason: "\(error)"))
       return
     }
-    if let rewritten = TemporaryIDs.rewritten(entry.arguments, identities) { entry.arguments = rewritten }
+    entry = entry.rewritten(by: identities) ?? entry
     do { self = .readable(entry, try MutationBox(entry, types: types)) } catch {
       self = .unreadable(
         OutboxState.Unreadable(stored: stored, entry: entry, reason: "\(error)", summary: error.summary))

@@ -43,10 +43,15 @@ extension Outbox {
   /// Forgets the entries that other processes have removed.
   private func forget(_ known: [UUID: OutboxEntry], absentFrom contents: OutboxContents, _ layer: LayerContext) async {
     let stored = Set(contents.entries.map(\.id))
-    withState { state in state.unreadable = state.unreadable.filter { stored.contains($0.key) } }
+    withState { state in
+      for id in state.unreadable.keys where !stored.contains(id) {
+        state.unreadable[id] = nil
+        state.queue.identities.forget(id)
+      }
+    }
     for entry in known.values where !stored.contains(entry.id) {
       guard withState({ $0.isUnchanged(entry) }) else { continue }
-      await goneElsewhere(entry.id, layer)
+      await goneElsewhere(entry.id, contents.identities, layer)
     }
   }
 
@@ -59,7 +64,7 @@ extension Outbox {
     let lease = contents.lease(of: entry.id, at: now, except: process)
     if lease == nil { entry.abandon() }
     switch (old.isInLane, entry.isInLane) {
-    case (true, false): return await endedElsewhere(entry, layer)
+    case (true, false): return await endedElsewhere(entry, contents.identities, layer)
     // It is retried there, and shown again by what restores it.
     case (false, true): withState { _ = $0.remove(entry.id) }
     case (true, true), (false, false):
@@ -67,6 +72,7 @@ extension Outbox {
         _ = state.update(entry)
         if let lease { state.queue.deferLease(entry.id, until: lease.look(after: now)) }
       }
+      showChange(of: entry, from: old, layer)
     }
   }
 }

@@ -47,21 +47,41 @@ extension Outbox {
       return nil
     }
     entry.abandon()
+    // It was perhaps saved before its giver was.
+    entry = entry.rewritten(by: withState(\.identities)) ?? entry
     if !entry.isInLane {
-      // Another process has ended it.
       try? await configuration.storage.release(id, in: scope, by: process)
       await endedElsewhere(entry, layer)
       return nil
     }
-    let isPostponed = withState { state in
-      // Another process has tried in vain, and this one heeds its backoff too.
-      let isNews = state.queue.entries[id]?.outcome != entry.outcome
+    let (old, mayGo) = withState { state -> (OutboxEntry?, Bool) in
+      let old = state.queue.entries[id]
       _ = state.update(entry)
-      return isNews && entry.notBefore.map { $0 > now } == true
+      // Another process has tried in vain, and this one heeds its backoff too.
+      let isPostponed = old?.outcome != entry.outcome && entry.notBefore.map { $0 > now } == true
+      return (old, !isPostponed && state.queue.mayGo(id))
     }
-    guard isPostponed else { return entry }
+    if let old { showChange(of: entry, from: old, layer) }
+    guard !mayGo else { return entry }
     try? await configuration.storage.release(id, in: scope, by: process)
     return nil
+  }
+
+  /// Shows what another process has changed of an entry: its ids, or its place.
+  func showChange(of entry: OutboxEntry, from old: OutboxEntry, _ layer: LayerContext) {
+    let isMoved = entry.number != old.number
+    guard isMoved || entry.arguments != old.arguments else { return }
+    rewrite(entry, isMoved: isMoved, layer)
+  }
+
+  /// Takes over that another process has ended an entry, with the ids that it has given.
+  private func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
+    do {
+      let contents = try await configuration.storage.contents(of: scope)
+      await endedElsewhere(entry, contents.identities, layer)
+    } catch {
+      postpone(entry.id, after: .persistence(error), layer)
+    }
   }
 
   /// Looks at the store: another process has leased the entry, or has ended it.
@@ -69,12 +89,21 @@ extension Outbox {
     let now = layer.configuration.now()
     withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
     guard let contents = try? await configuration.storage.contents(of: scope) else { return }
-    guard contents.entries.contains(where: { $0.id == id }) else { return await goneElsewhere(id, layer) }
+    guard let stored = contents.entries.first(where: { $0.id == id }) else {
+      return await goneElsewhere(id, contents.identities, layer)
+    }
+    // It keeps the lease for a while.
+    if let entry = try? OutboxEntry(decoding: stored), !entry.isInLane {
+      return await endedElsewhere(entry, contents.identities, layer)
+    }
     if let lease = contents.leases[id] { withState { $0.queue.deferLease(id, until: lease.look(after: now)) } }
   }
 
   /// Forgets an entry that another process has ended and removed.
-  func goneElsewhere(_ id: UUID, _ layer: LayerContext) async {
+  ///
+  /// - Parameter identities: The ids of the store, with those that the entry has given.
+  func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
+    learn(identities, layer)
     let (item, effect) = withState { $0.remove(id) }
     effect.perform(in: layer)
     guard let item else { return }
@@ -84,14 +113,24 @@ extension Outbox {
     await layer.invalidate(item.drafts.map(\.key), groups: [])
     item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
     changed()
+    // Those that have waited for its ids.
+    pump()
   }
 
   /// Takes over the end of an entry that another process has ended and kept.
-  func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
+  ///
+  /// - Parameter identities: The ids of the store, with those that the entry has given.
+  func endedElsewhere(_ entry: OutboxEntry, _ identities: [String: Data], _ layer: LayerContext) async {
+    learn(identities, layer)
     let (item, effect) = withState { state -> (OutboxState.Item?, LaneEffect) in
       let item = state.items[entry.id]
       let effect = state.update(entry)
-      if entry.state == .accepted { state.queue.identities.forget(entry.id) }
+      state.items[entry.id]?.drafts = []
+      switch entry.state {
+      case .accepted: state.queue.identities.settle(entry.id, state.identities)
+      case .refused: state.queue.identities.release(entry.id)
+      default: break
+      }
       return (item, effect)
     }
     effect.perform(in: layer)
@@ -102,6 +141,7 @@ extension Outbox {
       item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
     }
     changed()
+    pump()
   }
 
   /// Keeps the lease while the entry is sent.
@@ -123,7 +163,8 @@ extension Outbox {
 
   func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
     let (item, effect) = withState { state in
-      let removed = state.remove(stored.id)
+      // Those that wait for its ids go on waiting.
+      let removed = state.remove(stored.id, keepsIDs: true)
       state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason)
       return removed
     }
@@ -140,6 +181,9 @@ extension Outbox {
   private func attempt(_ claimed: OutboxEntry, epoch: Int, _ layer: LayerContext) async {
     var entry = claimed
     guard let item = withState({ $0.items[entry.id] }) else { return }
+    if let id = withState({ $0.queue.identities.missingID(in: entry.id) }) {
+      return await refuse(&entry, .network(MutationError.missingIdentity(id)), layer)
+    }
     let limits = limits(item.mutation)
     switch entry.beginning(at: layer.configuration.now(), limits) {
     case .send: break

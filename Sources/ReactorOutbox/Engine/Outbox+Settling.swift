@@ -48,72 +48,73 @@ extension Outbox {
   /// Saves the end of an attempt, and then shows it.
   func settle(_ ended: Ended, _ layer: LayerContext) async {
     let id = ended.entry.id
-    guard let item = withState({ $0.items[id] }) else { return }
-    let keepsAccepted = ended.entry.state == .accepted && !item.drafts.isEmpty
+    let (item, epoch) = withState { ($0.items[id], $0.epoch) }
+    guard let item else { return }
     let identities = Dictionary(ended.settlement.identities.map { ($0.0.string, $0.1) }) { $1 }
-    let rewritten = rewritten(by: identities, except: id)
-    let forgotten = keepsAccepted ? withState { $0.forgetOldestAccepted(adding: id) } : nil
-    var changes: [OutboxChange] = identities.sorted { $0.key < $1.key }.map { .identify($0.key, $0.value) }
-    changes += rewritten.compactMap { entry in
-      (try? encoded(entry, layer)).map { .update(StoredEntry(id: entry.id, lane: entry.lane, bytes: $0)) }
-    }
-    if ended.entry.state == .accepted, !keepsAccepted {
-      changes.append(.remove(id))
-    } else {
-      let slim = ended.entry.withoutRequest(if: ended.entry.state == .accepted)
-      if let bytes = try? encoded(slim, layer) {
-        changes.append(.update(StoredEntry(id: id, lane: slim.lane, bytes: bytes)))
-      }
-    }
-    if let forgotten { changes.append(.remove(forgotten)) }
-    await saveEnd(changes, of: ended.entry, layer)
-    await show(ended, item, rewritten, identities, layer)
+    let changes = changes(for: ended, keepsAccepted: !item.drafts.isEmpty, identities, layer)
+    let rest = await saveEnd(changes, of: ended.entry, epoch, layer)
+    await show(ended, identities, layer)
     if !ended.entry.isInLane || ended.consequence != .ended {
       if ended.entry.state != .accepted {
         try? await configuration.storage.release(id, in: scope, by: process)
       }
     }
+    await keepSaving(rest, of: ended.entry, epoch, layer)
   }
 
-  /// Saves the end of an attempt. A store that fails is tried three times. Then the outbox goes on
-  /// without it: after a restart, the entry's outcome is unknown, and it is sent again under its
-  /// key.
-  private func saveEnd(_ changes: [OutboxChange], of entry: OutboxEntry, _ layer: LayerContext) async {
-    for attempt in 1...3 {
-      guard withState({ $0.items[entry.id] != nil }) else { return }
-      do {
-        try await commits.save(commits.enqueue(changes))
-        return
-      } catch {
-        emit(entry, .storeFailed(.persistence(error)), layer)
-        guard attempt < 3 else { return }
-        try? await layer.configuration.clock.sleep(for: .milliseconds(100 * attempt))
-      }
+  /// Returns the end of an attempt for the store, with what follows from it for other entries.
+  private func changes(
+    for ended: Ended, keepsAccepted: Bool, _ identities: [String: Data], _ layer: LayerContext
+  ) -> [OutboxChange] {
+    let id = ended.entry.id
+    let isAccepted = ended.entry.state == .accepted
+    var entries = rewritten(by: identities, except: id)
+    var removed: [UUID] = []
+    if isAccepted, !keepsAccepted {
+      removed.append(id)
+    } else {
+      entries.append(ended.entry.withoutRequest(if: isAccepted))
+    }
+    if isAccepted, keepsAccepted, let oldest = withState({ $0.forgetOldestAccepted(adding: id) }) {
+      removed.append(oldest)
+    }
+    if ended.entry.state == .refused {
+      // Otherwise the next process, which has not seen that they wait, would send them.
+      entries += withState { $0.orphans(of: id, at: layer.configuration.now()) }
+    }
+    return identities.sorted { $0.key < $1.key }.map { .identify($0.key, $0.value) }
+      + updates(of: entries, layer) + removed.map(OutboxChange.remove)
+  }
+
+  /// Returns the changes that save entries. Those that cannot be encoded are left out.
+  func updates(of entries: [OutboxEntry], _ layer: LayerContext) -> [OutboxChange] {
+    entries.compactMap { entry in
+      (try? encoded(entry, layer)).map { .update(StoredEntry(id: entry.id, lane: entry.lane, bytes: $0)) }
     }
   }
 
   /// Shows the end of an attempt: in its state, its drafts, the stale records and to its waiters.
   private func show(
-    _ ended: Ended, _ item: OutboxState.Item, _ rewritten: [OutboxEntry], _ identities: [String: Data],
-    _ layer: LayerContext
+    _ ended: Ended, _ identities: [String: Data], _ layer: LayerContext
   ) async {
     let entry = ended.entry
     let waiting = withState { $0.lanes(waitingFor: entry.id) }
-    let effect = withState { state -> LaneEffect? in
-      guard state.items[entry.id] != nil else { return nil }
-      state.identities.merge(identities) { $1 }
+    let change = withState { state -> (item: OutboxState.Item, effect: LaneEffect)? in
+      // Its drafts may be others than at the beginning.
+      guard let item = state.items[entry.id] else { return nil }
       let effect =
         entry.state == .accepted && item.drafts.isEmpty
         ? state.remove(entry.id, keepsIDs: true).effect : state.update(entry)
       state.note(ended)
-      return effect
+      return (item, effect)
     }
     // Removed with everything else.
-    guard let effect else { return }
+    guard let (item, effect) = change else { return }
     effect.perform(in: layer)
-    for entry in rewritten { rewrite(entry, layer) }
+    // Also those that were submitted while the end was saved.
+    learn(identities, except: entry.id, layer)
     // Not before: what waits for an id would go without it.
-    if entry.state == .accepted { withState { $0.queue.identities.forget(entry.id) } }
+    if entry.state == .accepted { withState { $0.queue.identities.settle(entry.id, $0.identities) } }
     switch entry.state {
     case .accepted:
       accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
@@ -125,7 +126,7 @@ extension Outbox {
     emit(ended, layer)
     await invalidate(ended, item, layer)
     if let result = ended.result { item.result?.settle(result) }
-    if entry.state == .refused { await refuseDependents(of: entry, layer) }
+    if entry.state == .refused { await refuseDependents(of: entry.id, layer) }
     changed()
     // Those that have waited for its ids, given or not.
     for lane in waiting { pump(lane) }
@@ -148,61 +149,6 @@ extension Outbox {
     if ended.leavesDoubt { keys += item.drafts.map(\.key).filter { !keys.contains($0) } }
     await layer.invalidate(keys, groups: ended.sent?.groups ?? [])
     if !ended.settlement.invalidated.isEmpty { await layer.invalidate(ended.settlement.invalidated) }
-  }
-
-  /// Refuses the entries that wait for an id of one that has ended without.
-  func refuseDependents(of entry: OutboxEntry, _ layer: LayerContext) async {
-    let (dependents, id) = withState { state in
-      let identities = state.queue.identities
-      let dependents = identities.holders(ofIDsOf: entry.id).compactMap { state.queue.entries[$0] }
-      let id = identities.firstID(ofIDsOf: entry.id) ?? ""
-      // A refused entry gives its ids no more, and still gets those of others.
-      if state.queue.entries[entry.id] == nil {
-        state.queue.identities.forget(entry.id)
-      } else {
-        state.queue.identities.release(entry.id)
-      }
-      return (dependents.sorted { $0.number < $1.number }, id)
-    }
-    for dependent in dependents {
-      var dependent = dependent
-      await refuse(&dependent, .network(MutationError.missingIdentity(id)), layer)
-    }
-    for lane in Set(dependents.map(\.lane)).sorted() { pump(lane) }
-  }
-
-  /// Returns the entries that hold one of the given ids, with the server's in its place.
-  private func rewritten(by identities: [String: Data], except id: UUID) -> [OutboxEntry] {
-    guard !identities.isEmpty else { return [] }
-    return withState { state in
-      let holders = identities.keys.reduce(into: Set<UUID>()) { $0.formUnion(state.queue.identities.holders(of: $1)) }
-      return holders.subtracting([id]).compactMap { holder -> OutboxEntry? in
-        guard var entry = state.queue.entries[holder],
-          let arguments = TemporaryIDs.rewritten(entry.arguments, identities)
-        else { return nil }
-        entry.arguments = arguments
-        return entry
-      }.sorted { $0.number < $1.number }
-    }
-  }
-
-  /// Shows an entry whose ids were replaced, and whose new form is saved.
-  private func rewrite(_ entry: OutboxEntry, _ layer: LayerContext) {
-    guard let item = withState({ $0.items[entry.id] }) else { return }
-    let type = Swift.type(of: item.mutation.value)
-    guard let box = try? MutationBox(entry, types: [entry.name: type]),
-      let drafts = try? box.drafts.made(of: entry.id, key: layer.key)
-    else { return }
-    let effects = withState { state -> [LaneEffect] in
-      // Its keys may be others now.
-      let left = state.items[entry.id].map { _ in state.take(entry.id) } ?? LaneEffect()
-      state.items[entry.id]?.mutation = box
-      state.items[entry.id]?.drafts = drafts
-      state.queue.put(entry)
-      return [left, state.give(entry.id)]
-    }
-    layer.replace(item.drafts, by: drafts)
-    for effect in effects.reversed() { effect.perform(in: layer) }
   }
 }
 
@@ -283,18 +229,5 @@ extension OutboxState {
   /// Returns the lanes with entries that wait for an id that `id` gives.
   fileprivate func lanes(waitingFor id: UUID) -> [String] {
     Set(queue.identities.holders(ofIDsOf: id).compactMap { queue.entries[$0]?.lane }).sorted()
-  }
-
-  /// Takes the keys of an entry out of the expectations of its lane.
-  fileprivate mutating func take(_ id: UUID) -> LaneEffect {
-    guard let entry = queue.entries[id], entry.isInLane, let keys = items[id]?.keys else { return LaneEffect() }
-    return LaneEffect(cancel: expected[entry.lane]?.remove(keys) ?? [])
-  }
-
-  /// Adds the keys of an entry to the expectations of its lane, if that moves.
-  fileprivate mutating func give(_ id: UUID) -> LaneEffect {
-    guard let entry = queue.entries[id], entry.isInLane, running.contains(entry.lane), let keys = items[id]?.keys
-    else { return LaneEffect() }
-    return LaneEffect(expect: expected[entry.lane, default: ExpectedKeys()].add(keys))
   }
 }

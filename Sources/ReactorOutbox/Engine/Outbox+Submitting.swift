@@ -50,6 +50,7 @@ extension Outbox {
     let (ticket, place) = withState { state in
       let place = layer.reserveDraftPlaces(item.drafts.count)
       state.submitting.insert(entry.id)
+      state.queue.identities.expect(entry)
       let ticket = commits.enqueue([.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))]) { numbers in
         self.saved(entry, item, numbers)
       }
@@ -59,7 +60,10 @@ extension Outbox {
     do {
       try await commits.save(ticket)
     } catch {
-      withState { _ = $0.submitting.remove(entry.id) }
+      withState { state in
+        state.submitting.remove(entry.id)
+        state.queue.identities.forget(entry.id)
+      }
       layer.withdraw(item.drafts)
       throw .persistence(error)
     }
@@ -76,7 +80,10 @@ extension Outbox {
       state.submitting.remove(entry.id)
       return state.insert(entry, item)
     }
-    if let layer { effect.perform(in: layer) }
+    guard let layer else { return }
+    effect.perform(in: layer)
+    // Ids that the server has given since it was encoded.
+    if let rewritten = entry.rewritten(by: withState(\.identities)) { rewrite(rewritten, layer) }
   }
 
   /// Returns the mutation with the ids that the server has given.

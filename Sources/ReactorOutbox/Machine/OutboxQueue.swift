@@ -85,6 +85,11 @@ struct OutboxQueue: Sendable {
     return .wait(until: block.until)
   }
 
+  /// Returns `true` if an entry is the first of its lane, and waits for no other's id.
+  func mayGo(_ id: UUID) -> Bool {
+    entries[id].map { lanes[$0.lane]?.first == id } == true && identities.owner(awaitedBy: id) == nil
+  }
+
   mutating func begin(_ id: UUID) { active.insert(id) }
 
   mutating func end(_ id: UUID) { active.remove(id) }

@@ -92,6 +92,11 @@ extension TemporaryIDs {
     private(set) var numbers: Set<Int64> = []
     var isEmpty: Bool { strings.isEmpty && numbers.isEmpty }
 
+    /// Returns `true` if an id occurs as a string or as a number.
+    func holds(_ string: String) -> Bool {
+      strings.contains(string) || numbers.contains(TemporaryID.number64(of: string))
+    }
+
     /// Scans the bytes. Most texts have no id, so nothing is parsed.
     init(in json: Data) {
       json.withUnsafeBytes { bytes in

@@ -25,6 +25,8 @@ struct TemporaryIDs: Sendable {
   /// The ids that an entry gives, by the number that stands for each of them. Two have the same one
   /// once in 10¹⁵ pairs.
   private var given: [Int64: Set<String>] = [:]
+  /// The ids that an accepted entry was to give, and has not: its response could not be read.
+  private var lost: Set<String> = []
   private var entriesByString: [String: Set<UUID>] = [:]
   private var entriesByNumber: [Int64: Set<UUID>] = [:]
 
@@ -49,10 +51,32 @@ struct TemporaryIDs: Sendable {
     addToIndex(entry.id, found)
     var mention = Mention(number: entry.number, isInLane: entry.isInLane, found: found)
     mention.given = old?.given.intersection(found.strings) ?? []
-    mention.awaited = old?.awaited.intersection(found.strings) ?? []
+    mention.awaited = old?.awaited.filter(found.holds) ?? found.strings.filter(entry.wasRefused(forLackOf:))
     mentions[entry.id] = mention
     guard entry.isInLane || entry.state == .unresolved else { return }
     for string in found.strings { claim(string, entry.id, mention) }
+    let awaited = awaited(by: found, of: entry.id)
+    mentions[entry.id]?.awaited.formUnion(awaited)
+  }
+
+  /// Notes the ids of an entry that is being saved. It waits for those that others give at this
+  /// moment, and never gives them: also if their end comes first.
+  mutating func expect(_ entry: OutboxEntry) {
+    let found = Occurrences(in: entry.arguments)
+    guard !found.isEmpty else { return }
+    addToIndex(entry.id, found)
+    mentions[entry.id] = Mention(
+      number: .max, isInLane: false, found: found,
+      awaited: awaited(by: found, of: entry.id).union(found.strings.filter { owners[$0] != nil }).union(
+        lost.filter(found.holds)))
+  }
+
+  /// Returns the ids of other entries of which an entry holds the number.
+  private func awaited(by found: Occurrences, of id: UUID) -> Set<String> {
+    found.numbers.reduce(into: []) { awaited, number in
+      guard let strings = given[number], !strings.contains(where: { owners[$0] == id }) else { return }
+      awaited.formUnion(strings)
+    }
   }
 
   private mutating func claim(_ string: String, _ id: UUID, _ mention: Mention) {
@@ -102,6 +126,12 @@ struct TemporaryIDs: Sendable {
     for string in mentions[id]?.given ?? [] { giveUp(string, id) }
   }
 
+  /// Forgets an entry that was accepted. Those of its ids that are not `known` are never given.
+  mutating func settle(_ id: UUID, _ known: [String: Data]) {
+    lost.formUnion(mentions[id]?.given.filter { known[$0] == nil } ?? [])
+    forget(id)
+  }
+
   /// Forgets an entry. Those that wait for its ids wait no longer.
   mutating func forget(_ id: UUID) {
     release(id)
@@ -128,6 +158,9 @@ extension TemporaryIDs {
   func missingID(in id: UUID) -> String? {
     mentions[id]?.awaited.filter { owners[$0] == nil }.min()
   }
+
+  /// Returns `true` if an entry gives an id.
+  func isGiven(_ temporary: String, by id: UUID) -> Bool { owners[temporary] == id }
 
   /// Returns the entries that are to be sent, and hold an id that `id` gives.
   func holders(ofIDsOf id: UUID) -> Set<UUID> {

@@ -298,6 +298,45 @@ struct ConflictAndIdentityTests {
     try await writer.end()
   }
 
+  @Test func `what depends on a creation whose id could not be read is refused`() async throws {
+    let writer = Writer(storage: MemoryStore())
+    writer.transport.answer("/v1/items", with: .json("{"))
+    let add = AddItem(name: "x")
+    let created = try await writer.layer.submit(add)
+    await #expect(throws: ReactorError.self) { try await created.answer() }
+    let rename = try await writer.layer.submit(RenameItem(id: add.id.int, name: "y"))
+    await #expect(throws: ReactorError.self) { try await rename.answer() }
+    #expect(writer.sent.count == 1 && writer.states == ["refused"])
+    try await writer.end()
+  }
+
+  @Test func `after an end that cannot be saved, its lane waits for the store`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    let gate = Gate()
+    writer.transport.answer("/v1/b", with: accepted.held(at: gate))
+    writer.transport.answer("/v1/c", with: accepted)
+    let first = try await writer.layer.submit(Add(name: "b"))
+    try await writer.layer.submit(Add(name: "c"))
+    try await gate.waitForArrival()
+    store.failure.store(true, ordering: .relaxed)
+    gate.open()
+    for milliseconds in [100, 200] {
+      try await writer.clock.waitForSleeper(until: writer.clock.now.advanced(by: .milliseconds(milliseconds)))
+      writer.clock.advance(by: .milliseconds(milliseconds))
+    }
+    _ = await TestSupport.error { try await first.answer() }
+    try await writer.clock.waitForSleeper(until: writer.clock.now.advanced(by: .seconds(5)))
+    #expect(writer.sent == ["POST /v1/b b"])
+    store.failure.store(false, ordering: .relaxed)
+    writer.clock.advance(by: .seconds(5))
+    await writer.wait()
+    #expect(writer.sent == ["POST /v1/b b", "POST /v1/c c"])
+    let states = try await store.contents(of: .shared).entries.map { try OutboxEntry(decoding: $0).state }
+    #expect(states == [.accepted, .accepted])
+    try await writer.end()
+  }
+
   @Test func `what depends on a refused creation is refused too`() async throws {
     let writer = Writer()
     let gate = Gate()

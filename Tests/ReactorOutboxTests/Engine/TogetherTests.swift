@@ -116,6 +116,33 @@ struct TogetherTests {
     try await one.end()
   }
 
+  @Test func `one has the id that the other was given, in what waits for it`() async throws {
+    let add = AddItem(name: "x")
+    let (one, other) = try await pair { try await $0.layer.submit(add) }
+    try await other.layer.submit(RenameItem(id: add.id.int, name: "y", lane: "other"))
+    one.transport.answer("/v1/items", with: .json(#"{"id":7,"name":"x"}"#))
+    one.transport.answer("/v1/items/7", with: accepted)
+    #expect(await one.outbox.drain(until: try #require(one.outbox.entries.first?.id), within: .seconds(10)))
+    #expect(other.states == ["waiting, turn", "waiting, identity"])
+    #expect(await other.outbox.drain(within: .seconds(10)) == 0)
+    #expect(one.sent == [#"POST /v1/items {"name":"x"}"#, #"PATCH /v1/items/7 {"name":"y"}"#])
+    try await one.end()
+  }
+
+  @Test func `one learns that the other has decided, when it decides`() async throws {
+    let (one, other) = try await pair { writer in
+      writer.transport.answer("/v1/a", with: refused)
+      try await writer.layer.submit(Add(name: "a"))
+      #expect(await writer.outbox.drain(within: .seconds(10)) == 0)
+    }
+    let id = try #require(one.outbox.entries.first?.id)
+    #expect(await one.outbox.discard(id))
+    #expect(other.states == ["refused"])
+    #expect(await !other.outbox.discard(id))
+    #expect(other.states.isEmpty)
+    try await one.end()
+  }
+
   @Test func `a store that cannot be read is an error, and what is known stays`() async throws {
     let writer = Writer(storage: FileOutboxStorage(directory: URL(filePath: "/dev/null/outbox")))
     let error = await TestSupport.error { try await writer.outbox.reload() }

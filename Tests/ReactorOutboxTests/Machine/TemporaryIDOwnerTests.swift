@@ -152,6 +152,37 @@ import Testing
     #expect(owner(ids, awaitedBy: 1) == nil)
   }
 
+  @Test func `is not one that was submitted while another gave the id, though that ends first`() {
+    for holder in [holds, counts] {
+      var ids = noted(.numbered(1, gives))
+      ids.expect(.numbered(2, holder))
+      ids.note(.numbered(1, gives, state: .refused))
+      ids.release(.numbered(1))
+      ids.note(.numbered(2, holder))
+      #expect(ids.missingID(in: .numbered(2)) == id.string)
+      #expect(ids.holders(ofIDsOf: .numbered(2)).isEmpty)
+    }
+  }
+
+  @Test func `is none after an acceptance without the id`() {
+    for known in [[:], [id.string: Data("7".utf8)]] {
+      var ids = noted(.numbered(1, gives))
+      ids.settle(.numbered(1), known)
+      ids.expect(.numbered(2, holds))
+      ids.note(.numbered(2, holds))
+      #expect(ids.missingID(in: .numbered(2)) == (known.isEmpty ? id.string : nil))
+    }
+  }
+
+  @Test func `is not one that an earlier process has refused for lack of the id`() {
+    let refused = OutboxEntry.numbered(2, holds).refused(forLackOf: id.string, at: .distantPast)
+    var ids = noted(.numbered(1, gives, state: .refused), refused)
+    ids.note(.numbered(2, holds).with { $0.number = 3 })
+    #expect(ids.missingID(in: .numbered(2)) == id.string)
+    ids.note(.numbered(1, gives).with { $0.number = 4 })
+    #expect(owner(ids, awaitedBy: 2) == 1)
+  }
+
   @Test func `is forgotten without a trace`() {
     var ids = noted(.numbered(1, gives), .numbered(2, holds), .numbered(3, counts))
     for number in 1...3 as ClosedRange<UInt64> { ids.forget(.numbered(number)) }

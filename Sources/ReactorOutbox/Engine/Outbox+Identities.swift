@@ -1,0 +1,141 @@
+import Foundation
+import ReactorCore
+
+/// The ids that the server has given, in the entries that hold a temporary one.
+extension Outbox {
+  /// Takes over ids that the server has given to this process or to another one.
+  func learn(_ identities: [String: Data], except id: UUID? = nil, _ layer: LayerContext) {
+    guard !identities.isEmpty else { return }
+    withState { $0.identities.merge(identities) { $1 } }
+    for entry in rewritten(by: identities, except: id) { rewrite(entry, layer) }
+  }
+
+  /// Returns the entries that hold one of the given ids, with the server's in its place.
+  func rewritten(by identities: [String: Data], except id: UUID?) -> [OutboxEntry] {
+    guard !identities.isEmpty else { return [] }
+    return withState { state in
+      let holders = identities.keys.reduce(into: Set<UUID>()) { holders, temporary in
+        // What shows the thing under its temporary id does so until a newer base has it.
+        let others = state.queue.identities.holders(of: temporary)
+        holders.formUnion(others.filter { !state.queue.identities.isGiven(temporary, by: $0) })
+      }
+      return holders.compactMap { holder -> OutboxEntry? in
+        guard holder != id, let entry = state.queue.entries[holder] else { return nil }
+        return entry.rewritten(by: identities)
+      }.sorted { $0.number < $1.number }
+    }
+  }
+
+  /// Shows an entry with the arguments of `new`, in which ids were replaced.
+  ///
+  /// - Parameter isMoved: `true` if it is now behind the other entries.
+  /// - Returns: `false` if this program cannot read the arguments.
+  @discardableResult func rewrite(_ new: OutboxEntry, isMoved: Bool = false, _ layer: LayerContext) -> Bool {
+    guard let item = withState({ $0.items[new.id] }) else { return true }
+    let type = Swift.type(of: item.mutation.value)
+    guard let box = try? MutationBox(new, types: [new.name: type]),
+      let drafts = try? box.drafts.made(of: new.id, key: layer.key)
+    else { return false }
+    let change = withState { state -> (old: [Draft], effects: [LaneEffect])? in
+      guard var entry = state.queue.entries[new.id], let item = state.items[new.id] else { return nil }
+      // Its keys may be others now.
+      let left = state.take(new.id)
+      entry.arguments = new.arguments
+      state.queue.put(entry)
+      state.items[new.id]?.mutation = box
+      // The drafts of an entry that has ended are gone.
+      guard entry.isInLane else { return nil }
+      state.items[new.id]?.drafts = drafts
+      return (item.drafts, [left, state.give(new.id)])
+    }
+    guard let (old, effects) = change else { return true }
+    layer.replace(old, by: drafts, at: isMoved ? layer.reserveDraftPlaces(drafts.count) : nil)
+    for effect in effects.reversed() { effect.perform(in: layer) }
+    return true
+  }
+
+  /// Refuses the entries that wait for an id of one that has ended without.
+  func refuseDependents(of id: UUID, _ layer: LayerContext) async {
+    let (dependents, temporary) = withState { state -> ([OutboxEntry], String) in
+      let dependents = state.queue.identities.holders(ofIDsOf: id).compactMap { state.queue.entries[$0] }
+        .filter { !state.queue.active.contains($0.id) }
+      let temporary = state.queue.identities.firstID(ofIDsOf: id) ?? ""
+      // Their lanes do not begin them meanwhile.
+      for dependent in dependents { state.queue.begin(dependent.id) }
+      // A refused entry gives its ids no more, and still gets those of others.
+      if state.queue.entries[id] == nil {
+        state.queue.identities.forget(id)
+      } else {
+        state.queue.identities.release(id)
+      }
+      return (dependents.sorted { $0.number < $1.number }, temporary)
+    }
+    for dependent in dependents {
+      if var entry = withState({ $0.queue.entries[dependent.id] }), entry.isInLane {
+        await refuse(&entry, .network(MutationError.missingIdentity(temporary)), layer)
+      }
+      withState { $0.queue.end(dependent.id) }
+    }
+    guard !dependents.isEmpty else { return }
+    changed()
+    for lane in Set(dependents.map(\.lane)).sorted() { pump(lane) }
+  }
+}
+
+extension OutboxEntry {
+  /// Returns the entry as it is refused where nobody gives an id that it waits for.
+  func refused(forLackOf temporary: String, at now: Date) -> OutboxEntry {
+    var entry = self
+    _ = entry.end(as: .refused, at: now)
+    entry.outcome = LastOutcome(.refused, status: outcome?.status, reason: Self.reason(forLackOf: temporary), date: now)
+    return entry
+  }
+
+  /// Returns `true` if the entry was refused because nobody gives `temporary`.
+  func wasRefused(forLackOf temporary: String) -> Bool {
+    state == .refused && outcome?.reason == Self.reason(forLackOf: temporary)
+  }
+
+  private static func reason(forLackOf temporary: String) -> String {
+    ReactorError.network(MutationError.missingIdentity(temporary)).reason
+  }
+
+  /// Returns the entry with the ids that the server has given; `nil` if it holds none of them.
+  func rewritten(by identities: [String: Data]) -> OutboxEntry? {
+    guard let arguments = TemporaryIDs.rewritten(arguments, identities) else { return nil }
+    var entry = self
+    entry.arguments = arguments
+    return entry
+  }
+}
+
+extension OutboxState {
+  /// Returns the entries that are refused if `id` gives its ids to nobody, as they are then: those
+  /// that wait for them, in whatever number of steps.
+  func orphans(of id: UUID, at now: Date) -> [OutboxEntry] {
+    var orphans: [OutboxEntry] = []
+    var seen: Set<UUID> = [id]
+    var next = [id]
+    while let owner = next.popLast() {
+      let temporary = queue.identities.firstID(ofIDsOf: owner) ?? ""
+      let holders = queue.identities.holders(ofIDsOf: owner).compactMap { queue.entries[$0] }
+        .filter { !queue.active.contains($0.id) && seen.insert($0.id).inserted }
+      orphans += holders.map { $0.refused(forLackOf: temporary, at: now) }
+      next += holders.map(\.id)
+    }
+    return orphans.sorted { $0.number < $1.number }
+  }
+
+  /// Takes the keys of an entry out of the expectations of its lane.
+  fileprivate mutating func take(_ id: UUID) -> LaneEffect {
+    guard let entry = queue.entries[id], entry.isInLane, let keys = items[id]?.keys else { return LaneEffect() }
+    return LaneEffect(cancel: expected[entry.lane]?.remove(keys) ?? [])
+  }
+
+  /// Adds the keys of an entry to the expectations of its lane, if that moves.
+  fileprivate mutating func give(_ id: UUID) -> LaneEffect {
+    guard let entry = queue.entries[id], entry.isInLane, running.contains(entry.lane), let keys = items[id]?.keys
+    else { return LaneEffect() }
+    return LaneEffect(expect: expected[entry.lane, default: ExpectedKeys()].add(keys))
+  }
+}
