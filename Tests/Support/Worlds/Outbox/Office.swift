@@ -121,9 +121,17 @@ extension Office {
   /// Judges what is shown at this very moment.
   func judgeNow(_ who: String) {
     guard !hasEnded else { return }
+    look()
     for path in BoardServer.paths {
       book.judge(boards.cached(Resource(path)), drafts: nil, at: path, in: number, before: nil, "\(who), office \(number)")
     }
+  }
+
+  /// Tells the reference which entries the process has, and which ids.
+  private func look() {
+    let outbox = layer.outbox
+    let lanes = outbox.entries.filter { !$0.state.isOver || $0.state.isConflicted }.map(\.id)
+    book.sees(Set(lanes), in: number) { outbox.identity(of: $0)?.number }
   }
 
   /// Watches as long as the task lives.
@@ -132,6 +140,7 @@ extension Office {
     var before = book.view(number)
     for await state in boards.states(for: Resource(path)) {
       guard !hasEnded else { return }
+      look()
       if isLasting { latest.change { $0[path] = state } }
       world.note("\(who) of \(path): \(state.value.map { "\($0.version) \($0.cards.map(\.text))" } ?? "nothing") \(state.drafts.map { "\(book.record($0)?.errand.mark ?? 0)" }) drafts")
       book.judge(state.value, drafts: state.value == nil ? nil : state.drafts, at: path, in: number, before: before, who)

@@ -15,6 +15,8 @@ extension OfficeBook {
     guard let view = view(office), view.isReady, view.removals == 0 else { return }
     if let before { guard before.isReady, before.removalsBegun == view.removalsBegun else { return } }
     let pending = view.pending(at: path)
+    // Their places are known when a state names them.
+    if drafts == nil, pending.contains(where: view.moved.contains) { return }
     if let drafts { judge(drafts, pending, view, before ?? view, path, who) }
     guard let shown else { return }
     var base: Base?
@@ -120,7 +122,7 @@ extension OfficeBook {
       switch before.phases[id] {
       case .gone, .accepted:
         // It was sent again meanwhile.
-        guard before.places[id] == view.places[id] else { continue }
+        guard before.places[id] == view.places[id], !view.moved.contains(id) else { continue }
         world.check(false, "\(who): \(path) shows the draft of \(name(id)), which has ended")
       case .submitting, .pending, nil: break
       }
@@ -131,7 +133,7 @@ extension OfficeBook {
     }
     // Each is where it was, or where it was put since.
     var last = 0
-    let isSorted = drafts.allSatisfy { id in
+    let isSorted = drafts.filter { !view.moved.contains($0) }.allSatisfy { id in
       let place = [before.places[id], view.places[id]].compactMap(\.self).filter { $0 > last }.min()
       last = place ?? last
       return place != nil

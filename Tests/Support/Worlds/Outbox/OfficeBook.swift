@@ -56,6 +56,12 @@ final class OfficeBook: Sendable {
     var prepared: Set<UUID> = []
     /// The place of each draft among the others.
     var places: [UUID: Int] = [:]
+    /// The place of each entry in the store, as the process has read it.
+    var numbers: [UUID: UInt64] = [:]
+    /// The entries that another process has moved: their drafts move when this one learns that.
+    var moved: Set<UUID> = []
+    /// The entries of other processes that this one has read, and shows from then on, or does not.
+    var found: Set<UUID> = []
     var lastPlace = 1 << 32
     /// Nothing is judged before its outbox is read, nor while everything is being removed.
     var isReady = false
@@ -179,6 +185,49 @@ extension OfficeBook {
     }
   }
 
+  /// A process has read the store again. It may show what others have added or sent again since.
+  func read(_ entries: [OutboxEntry], in office: Int) {
+    let errands = entries.map { record($0.id)?.errand }
+    let now = now
+    changeView(office) { view in
+      for (entry, errand) in zip(entries, errands) {
+        if let number = view.numbers.updateValue(entry.number, forKey: entry.id), number != entry.number {
+          view.moved.insert(entry.id)
+        }
+        guard let errand else { continue }
+        switch view.phases[entry.id] {
+        case .submitting, .pending: continue
+        case .accepted, .gone: guard entry.hasPlace else { continue }
+        case nil: break
+        }
+        view.errands[entry.id] = view.resolved(errand)
+        if entry.hasPlace {
+          view.found.insert(entry.id)
+          view.moved.insert(entry.id)
+        } else if entry.state == .accepted {
+          view.phases[entry.id] = .accepted(errand, at: now)
+          view.accepted.append(entry.id)
+          view.uncertain.insert(entry.id)
+        }
+      }
+    }
+  }
+
+  /// A process has these entries in its lanes, and these ids.
+  func sees(_ lanes: Set<UUID>, in office: Int, identity: (TemporaryID) -> Int?) {
+    let makers = records.filter { $0.errand.kind == .add }.map(\.errand.card)
+    changeView(office) { view in
+      for id in view.found.intersection(lanes) {
+        view.found.remove(id)
+        view.phases[id] = .pending
+        view.uncertain.remove(id)
+      }
+      for card in makers where view.id(of: card) == nil {
+        if let id = identity(card) { view.identities.append((card, id)) }
+      }
+    }
+  }
+
   /// Everything of an owner is being removed.
   func beginRemoval(_ owner: String, in office: Int) {
     state.withLock { state in
@@ -232,9 +281,11 @@ extension OfficeBook {
       changeView(office) { view in
         switch view.phases[id] {
         case .submitting: view.phases[id] = .pending
-        case .accepted: break
+        case .accepted where !view.uncertain.contains(id): break
         // It was sent again, or goes behind one that was.
-        case .pending, .gone, nil:
+        case .pending, .gone, .accepted, nil:
+          view.uncertain.remove(id)
+          view.numbers[id] = nil
           view.phases[id] = .pending
           view.lastPlace += 1
           view.places[id] = view.lastPlace
@@ -249,11 +300,12 @@ extension OfficeBook {
       }
       changeView(office) { view in
         view.phases[id] = .accepted(view.errand(id), at: now)
-        if let known { view.identities.append((card, known)) }
+        if let known, view.id(of: card) == nil { view.identities.append((card, known)) }
         view.accepted.append(id)
       }
     case .endedElsewhere:
       changeView(office) { view in
+        if view.uncertain.contains(id) { return }
         view.phases[id] = .accepted(view.errand(id), at: now)
         view.accepted.append(id)
         view.uncertain.insert(id)

@@ -67,11 +67,12 @@ struct NotedStorage: OutboxStorage {
   func contents(of scope: Scope) async throws -> OutboxContents {
     let contents = try await base.contents(of: scope)
     let isFirst = book.view(office)?.isReady == false
+    let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
     if isFirst {
       let now = book.world.clock.wallClock()
-      let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
       book.restored(entries.map { ($0, (knowsAll || $0.name != RenameCard.name) && !$0.wasAcceptedLong(before: now)) }, contents.identities, in: office)
     }
+    book.read(entries, in: office)
     return contents
   }
 
@@ -88,7 +89,9 @@ struct NotedStorage: OutboxStorage {
   }
 
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
-    try await base.claim(id, in: scope, by: process, now: now, until: until)
+    let stored = try await base.claim(id, in: scope, by: process, now: now, until: until)
+    book.read([stored].compactMap { $0.flatMap { try? OutboxEntry(decoding: $0) } }, in: office)
+    return stored
   }
 
   func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {

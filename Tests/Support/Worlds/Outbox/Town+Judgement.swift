@@ -61,7 +61,7 @@ extension Town {
       for office in offices {
         office.judgeNow("while all ends")
         for entry in office.layer.outbox.entries {
-          let isConflicted = if case .conflicted = entry.state { true } else { false }
+          let isConflicted = entry.state.isConflicted
           if !entry.state.isOver || isConflicted { isOver = false }
           guard round > 2, round < 10 || isConflicted, draws.chance(0.5) else { continue }
           try await decide(entry, office)

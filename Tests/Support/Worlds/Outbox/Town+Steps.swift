@@ -257,6 +257,8 @@ extension Town {
 }
 
 extension Outbox.Entry.State {
+  var isConflicted: Bool { if case .conflicted = self { true } else { false } }
+
   /// Whether nothing becomes of it by itself.
   var isOver: Bool {
     switch self {
