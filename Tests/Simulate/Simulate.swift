@@ -5,8 +5,8 @@ import TestSupport
 /// The long run of the simulation: `make simulate SEEDS=1000000`. Every world, each seed once, on
 /// all processors.
 ///
-/// `Simulate log <world> <seed>` prints what happens in one. `Simulate survey <world> <count>` goes on after a failure, and prints the
-/// first line of each.
+/// `Simulate log <world> <seed>` prints what happens in one. `Simulate survey <world> <count>` goes
+/// on after a failure, and prints the first line of each.
 @main enum Simulate {
   static func main() async {
     let arguments = CommandLine.arguments.dropFirst()

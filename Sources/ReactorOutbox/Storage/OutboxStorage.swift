@@ -38,8 +38,8 @@ public protocol OutboxStorage: Sendable {
   ///   - process: The process that will send the entry.
   ///   - now: The current time. A lease to another process counts until its end is no later than
   ///     this.
-  ///   - until: The end of the lease. A lease to another process whose end is more than twice as far
-  ///     from `now` does not count: the clock was set back since it was made.
+  ///   - until: The end of the lease. A lease to another process whose end is more than twice as
+  ///     far from `now` does not count: the clock was set back since it was made.
   /// - Returns: The entry as it is stored at the moment of the lease. Another process may have
   ///   changed it since the caller read it. `nil` if the entry is not stored, or if another process
   ///   holds a lease.

@@ -6,8 +6,8 @@ import Synchronization
 extension SimulatedDisk {
   /// Returns the outbox on the disk for one process, until that process crashes.
   ///
-  /// A commit in flight at a crash is there whole afterwards, or not at all. A commit that fails has
-  /// changed nothing.
+  /// A commit in flight at a crash is there whole afterwards, or not at all. A commit that fails
+  /// has changed nothing.
   public func openOutbox() -> some OutboxStorage { openOutbox(in: nil) }
 
   /// Returns the outbox on the disk for a process that may also crash by itself.

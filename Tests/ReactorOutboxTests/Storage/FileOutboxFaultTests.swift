@@ -8,7 +8,7 @@ import Testing
 @testable import ReactorOutbox
 
 @Suite struct `An outbox in files on a disk that fails` {
-  /// What a journal is like before the commit that fails.
+  /// The state of the journal before the commit that fails.
   enum Start: CaseIterable {
     case nothing, plain, torn, damaged, due
   }

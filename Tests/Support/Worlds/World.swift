@@ -11,7 +11,8 @@ public enum World: String, CaseIterable, Sendable {
   case crash
   /// Accepted writes stay, refused ones go, and a base never includes a draft.
   case writers
-  /// What was submitted is carried out as often as was said, in the order of its lane, whoever crashes.
+  /// Submitted writes are carried out as often as was reported, in the order of their lane, after
+  /// any crash.
   case outbox
 
   /// The worlds that hold. The world of outboxes is run by its name, until it does.

@@ -2,7 +2,8 @@ import Foundation
 import ReactorCore
 import ReactorOutbox
 
-/// Cards, as the server has them at one version: those of a board, or the one of a card's own page. No draft changes the version.
+/// Cards, as the server has them at one version: those of a board, or the one of a card's own page.
+/// No draft changes the version.
 struct Board: Codable, Sendable, Hashable {
   var version: Int
   var cards: [Card]
@@ -14,7 +15,7 @@ struct Card: Codable, Sendable, Hashable {
   var isDone: Bool
 }
 
-/// What a user wants of a board. All mutations have one, so that the reference knows their drafts.
+/// A user's change of a board. All mutations have one, so that the reference knows their drafts.
 struct Errand: Codable, Sendable, Hashable {
   enum Kind: String, Codable, Sendable { case add, rename, check, remove, leak }
 
@@ -58,5 +59,7 @@ struct Errand: Codable, Sendable, Hashable {
 }
 
 extension Errand: CustomStringConvertible {
-  var description: String { "\(kind) \(mark) of \(board)/\(card.isTemporary ? "\(card.string.prefix(8))" : card.string)" }
+  var description: String {
+    "\(kind) \(mark) of \(board)/\(card.isTemporary ? "\(card.string.prefix(8))" : card.string)"
+  }
 }

@@ -3,23 +3,24 @@ import HTTPTypes
 import ReactorTesting
 import Synchronization
 
-/// A server of boards, which remembers idempotency keys for a while, and the book of all that it has done.
+/// A server of boards, which remembers idempotency keys for a while, and the book of all that it
+/// has done.
 final class BoardServer: Sendable {
-  /// What the server is like in one world.
+  /// The behaviour of the server in one world.
   struct Habits: Sendable {
     /// Seconds that an answer is fresh.
     var maximumAge = 5
     /// For how long a key is remembered.
     var memory: Duration = .seconds(86_400)
-    /// How long a request under a key is being processed, at most.
+    /// The most time for which a request under a key is processed.
     var processing: Duration = .zero
     /// The probability of a 503 with `Retry-After`, and of a 500 without an effect.
     var isBusy = 0.0
     /// The probability that the answer to a request that was carried out is a gateway's 502.
     var gatewayError = 0.0
-    /// Whether what is gone is removed again without an error.
+    /// True if a board that is gone can be removed again without an error.
     var removesTwice = true
-    /// Whether a changed base is a 409 and not a 412.
+    /// True if a changed base is a 409 and not a 412.
     var conflictsBy409 = false
   }
 
@@ -43,7 +44,7 @@ final class BoardServer: Sendable {
   fileprivate struct State {
     var version = 1
     var boards: [String: Board] = [:]
-    /// When a path came to have a version, and what it then was.
+    /// The versions of each path, and the time at which each began.
     var history: [String: [Int: (board: Board, since: Duration)]] = [:]
     var cards = 100
     var removed: Set<String> = []
@@ -56,7 +57,7 @@ final class BoardServer: Sendable {
   }
 
   static let paths = ["/a", "/b"]
-  /// What each token begins with, and nothing else in this world.
+  /// The prefix of each token. Nothing else in this world has it.
   static let secret = "token-of-"
 
   let world: SimulatedWorld
@@ -172,7 +173,8 @@ extension BoardServer {
     guard request.method != .get else { return read(path, request) }
     let mark = request.headerFields[.mark].flatMap(Int.init) ?? 0
     world.note("the server gets \(request.method) \(path) of \(mark)")
-    world.check(!path.contains("tmp-") && !path.contains("/-"), "a temporary id has reached the server: \(path) of \(mark)")
+    world.check(
+      !path.contains("tmp-") && !path.contains("/-"), "a temporary id has reached the server: \(path) of \(mark)")
     guard let key = request.headerFields[.idempotencyKeyField] else { return answerNew(request, body, mark) }
     return answer(request, body, mark, key)
   }
@@ -189,7 +191,8 @@ extension BoardServer {
   }
 
   private func answer(_ request: HTTPRequest, _ body: Data?, _ mark: Int, _ key: String) -> (HTTPResponse, Data) {
-    let text = "\(request.method) \(request.path ?? "") \(request.headerFields[.ifMatch] ?? "") \(String(decoding: body ?? Data(), as: UTF8.self))"
+    let text =
+      "\(request.method) \(request.path ?? "") \(request.headerFields[.ifMatch] ?? "") \(String(decoding: body ?? Data(), as: UTF8.self))"
     let now = now
     if let known = state.withLock({ $0.keys[key] }), known.since + habits.memory > now {
       guard known.busyUntil <= now else { return (HTTPResponse(status: .conflict), Data()) }
@@ -218,10 +221,14 @@ extension BoardServer {
   private func answerNew(_ request: HTTPRequest, _ body: Data?, _ mark: Int) -> (HTTPResponse, Data) {
     if draws.chance(isWell ? 0 : habits.isBusy) {
       guard draws.chance(0.7) else { return (HTTPResponse(status: .internalServerError), Data()) }
-      return (HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "\(draws.number(below: 20))"]), Data())
+      return (
+        HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "\(draws.number(below: 20))"]), Data()
+      )
     }
     guard mark % 7 != 0 || state.withLock({ $0.forgiven.contains(mark) }) else {
-      return (HTTPResponse(status: .unprocessableContent), Data("no, \(request.headerFields[.authorization] ?? "")".utf8))
+      return (
+        HTTPResponse(status: .unprocessableContent), Data("no, \(request.headerFields[.authorization] ?? "")".utf8)
+      )
     }
     let change = body.flatMap { try? JSONDecoder().decode(CardChange.self, from: $0) } ?? CardChange()
     let (answer, isApplied) = carryOut(request, change, mark)
@@ -237,7 +244,9 @@ extension BoardServer {
     return request.headerFields[.idempotencyKeyField] == nil ? answered(answer.0, answer.1) : answer
   }
 
-  private func carryOut(_ request: HTTPRequest, _ change: CardChange, _ mark: Int) -> (answer: (HTTPResponse, Data), isApplied: Bool) {
+  private func carryOut(_ request: HTTPRequest, _ change: CardChange, _ mark: Int) -> (
+    answer: (HTTPResponse, Data), isApplied: Bool
+  ) {
     let path = request.path ?? ""
     let refusal = { (status: HTTPResponse.Status) in ((HTTPResponse(status: status), Data()), false) }
     guard request.method != .post else { return (add(to: path, change, mark), true) }
@@ -248,9 +257,12 @@ extension BoardServer {
       return isGone ? ((HTTPResponse(status: .noContent), Data()), true) : refusal(.notFound)
     }
     if let tag = request.headerFields[.ifMatch] {
-      guard tag == board(path).map(Self.tag) else { return refusal(habits.conflictsBy409 ? .conflict : .preconditionFailed) }
+      guard tag == board(path).map(Self.tag) else {
+        return refusal(habits.conflictsBy409 ? .conflict : .preconditionFailed)
+      }
       if request.method == .put {
-        world.check(change.title == card.title, "\(mark) would put back a title that it has not changed: \(change), \(card)")
+        world.check(
+          change.title == card.title, "\(mark) would put back a title that it has not changed: \(change), \(card)")
       }
     }
     let now = now

@@ -64,7 +64,8 @@ final class Courier: Transport {
     }
   }
 
-  /// A request that was given up may be on its way. Where it has a key, the server may get it at any time.
+  /// A request that was given up may be on its way. Where it has a key, the server may get it at
+  /// any time.
   private func arriveLater(_ request: HTTPRequest, _ body: Data?) {
     guard request.headerFields[.idempotencyKeyField] != nil, draws.chance(0.3) else { return }
     let (server, clock, wait) = (book.server, world.clock, draws.duration(upTo: .seconds(5)))
@@ -76,7 +77,8 @@ final class Courier: Transport {
 }
 
 extension OfficeBook {
-  /// Sees that a write is saved as it is sent, that its turn has come, and that nobody has taken it back.
+  /// Sees that a write is saved as it is sent, that its turn has come, and that nobody has taken it
+  /// back.
   func judgeSending(_ request: HTTPRequest, _ body: Data?, in office: Int) async {
     let mark = request.headerFields[.mark].flatMap(Int.init) ?? 0
     guard let record = record(of: mark), let view = view(office) else {
@@ -92,7 +94,8 @@ extension OfficeBook {
     changeView(office) { $0.prepared.remove(record.id) }
     let contents = await world.disk.outboxContents(of: Scope(errand.owner))
     note(contents)
-    guard let stored = contents.entries.first(where: { $0.id == record.id }), let entry = try? OutboxEntry(decoding: stored)
+    guard let stored = contents.entries.first(where: { $0.id == record.id }),
+      let entry = try? OutboxEntry(decoding: stored)
     else { return world.check(false, "\(who), which is not in the store") }
     judge(request, body, entry, who)
     let lease = contents.leases[entry.id]
@@ -102,7 +105,8 @@ extension OfficeBook {
       guard let earlier = try? OutboxEntry(decoding: other), earlier.hasPlace else { continue }
       switch view.phases[earlier.id] {
       case .pending, .submitting:
-        world.check(false, "\(who) before \(name(earlier.id)), which is earlier in the lane \(entry.lane), and \(earlier.state)")
+        world.check(
+          false, "\(who) before \(name(earlier.id)), which is earlier in the lane \(entry.lane), and \(earlier.state)")
       case .accepted, .gone, nil: break
       }
     }
@@ -111,8 +115,10 @@ extension OfficeBook {
   private func judge(_ request: HTTPRequest, _ body: Data?, _ entry: OutboxEntry, _ who: String) {
     world.check(entry.state == .sending, "\(who), which is saved as \(entry.state)")
     let key = request.headerFields[.idempotencyKeyField]
-    world.check(entry.request?.isKeyed != true || key == entry.idempotencyKey, "\(who) under another key than the saved one")
-    let saved = entry.request.map { "\($0.method) \($0.url) \(String(decoding: $0.body ?? Data(), as: UTF8.self))" } ?? "nothing"
+    world.check(
+      entry.request?.isKeyed != true || key == entry.idempotencyKey, "\(who) under another key than the saved one")
+    let saved =
+      entry.request.map { "\($0.method) \($0.url) \(String(decoding: $0.body ?? Data(), as: UTF8.self))" } ?? "nothing"
     let sent = "\(request.method) \(request.absoluteURLText) \(String(decoding: body ?? Data(), as: UTF8.self))"
     world.check(saved == sent, "\(who): \(sent), and saved is \(saved)")
     guard let key else { return }

@@ -100,6 +100,8 @@ struct LeakSecret: ErrandMutation {
   var errand: Errand
 
   func request(_ known: Known) throws -> Resource {
-    Resource("\(errand.board)?access_token=\(BoardServer.secret)\(errand.owner)", method: .delete, headers: [.mark: "\(errand.mark)"])
+    Resource(
+      "\(errand.board)?access_token=\(BoardServer.secret)\(errand.owner)", method: .delete,
+      headers: [.mark: "\(errand.mark)"])
   }
 }

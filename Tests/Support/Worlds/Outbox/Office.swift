@@ -5,7 +5,8 @@ import ReactorOutbox
 import ReactorTesting
 import Synchronization
 
-/// One process that uses the library: a layer with an outbox on the world's disk, and those who watch.
+/// One process that uses the library: a layer with an outbox on the world's disk, and those who
+/// watch.
 final class Office: Sendable {
   let number: Int
   let owner: String
@@ -22,7 +23,9 @@ final class Office: Sendable {
 
   var world: SimulatedWorld { book.world }
 
-  init(_ number: Int, of owner: String, _ traits: OutboxTraits, _ book: OfficeBook, knowsAll: Bool, _ draws: SeededDraws) {
+  init(
+    _ number: Int, of owner: String, _ traits: OutboxTraits, _ book: OfficeBook, knowsAll: Bool, _ draws: SeededDraws
+  ) {
     self.number = number
     self.owner = owner
     self.traits = traits
@@ -32,7 +35,8 @@ final class Office: Sendable {
     book.begin(number, owner)
     identities = IdentitySource(book, number, draws)
     let storage = NotedStorage(base: world.disk.openOutbox(in: process), book: book, office: number, knowsAll: knowsAll)
-    var outbox = OutboxConfiguration(storage: storage, mutations: knowsAll ? Self.types + [RenameCard.self] : Self.types)
+    var outbox = OutboxConfiguration(
+      storage: storage, mutations: knowsAll ? Self.types + [RenameCard.self] : Self.types)
     outbox.idempotencyWindow = traits.window
     outbox.retry.attempts = traits.attempts
     outbox.retry.seed = world.seed
@@ -88,7 +92,8 @@ final class Office: Sendable {
 
   var hasEnded: Bool { ended.isOpen }
 
-  /// Runs `body` until it is done, or until the process ends: then whatever comes of it counts no more.
+  /// Runs `body` until it is done, or until the process ends: then whatever comes of it counts no
+  /// more.
   ///
   /// - Returns: `nil` if the process has ended.
   func run<Value: Sendable>(_ body: @escaping @Sendable (Office) async throws -> Value) async throws -> Value? {
@@ -123,7 +128,8 @@ extension Office {
     guard !hasEnded else { return }
     look()
     for path in BoardServer.paths {
-      book.judge(boards.cached(Resource(path)), drafts: nil, at: path, in: number, before: nil, "\(who), office \(number)")
+      book.judge(
+        boards.cached(Resource(path)), drafts: nil, at: path, in: number, before: nil, "\(who), office \(number)")
     }
   }
 
@@ -142,8 +148,11 @@ extension Office {
       guard !hasEnded else { return }
       look()
       if isLasting { latest.change { $0[path] = state } }
-      world.note("\(who) of \(path): \(state.value.map { "\($0.version) \($0.cards.map(\.text))" } ?? "nothing") \(state.drafts.map { "\(book.record($0)?.errand.mark ?? 0)" }) drafts")
-      book.judge(state.value, drafts: state.value == nil ? nil : state.drafts, at: path, in: number, before: before, who)
+      world.note(
+        "\(who) of \(path): \(state.value.map { "\($0.version) \($0.cards.map(\.text))" } ?? "nothing") \(state.drafts.map { "\(book.record($0)?.errand.mark ?? 0)" }) drafts"
+      )
+      book.judge(
+        state.value, drafts: state.value == nil ? nil : state.drafts, at: path, in: number, before: before, who)
       before = book.view(number)
     }
   }
@@ -153,7 +162,8 @@ extension JSONValue {
   fileprivate var number: Int? { if case .integer(let number) = self { Int(number) } else { nil } }
 }
 
-/// The identities of one process: seeded, and told to the reference as they are given to a submission.
+/// The identities of one process: seeded, and told to the reference as they are given to a
+/// submission.
 final class IdentitySource: Sendable {
   private let book: OfficeBook
   private let office: Int

@@ -4,12 +4,14 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// What a process shows, held against the drafts of its entries, one after the other, over what the server has said.
+/// Compares the values that a process shows with the drafts of its entries, one after the other,
+/// over the server's values.
 extension OfficeBook {
   /// Judges a value with the entries whose drafts it shows.
   ///
   /// - Parameters:
-  ///   - drafts: those that the value is said to show; `nil` for a value that was read at this very moment.
+  ///   - drafts: those that the value is said to show; `nil` for a value that was read at this very
+  ///     moment.
   ///   - before: what was so before the value was made.
   func judge(_ shown: Board?, drafts: [UUID]?, at path: String, in office: Int, before: View?, _ who: String) {
     guard let view = view(office), view.isReady, view.removals == 0 else { return }
@@ -26,7 +28,8 @@ extension OfficeBook {
     }
     let order = drafts ?? pending
     let accepted = view.accepted.compactMap { id -> Accepted? in
-      guard case .accepted(let errand?, let time) = view.phases[id], errand.paths.contains(path), !order.contains(id) else { return nil }
+      guard case .accepted(let errand?, let time) = view.phases[id], errand.paths.contains(path), !order.contains(id)
+      else { return nil }
       let isUncertain = view.uncertain.contains(id)
       let version = isUncertain ? 0 : self.server.applications(of: errand.mark).first?.version ?? 0
       return Accepted(id: id, errand: errand, time: time, version: version, isUncertain: isUncertain)
@@ -47,7 +50,8 @@ extension OfficeBook {
       case .failure(let text): expected.append(text.description)
       }
     }
-    world.check(false, "\(who): \(path) shows \(shown.cards.map(\.text)) over version \(shown.version), not \(expected[0])")
+    world.check(
+      false, "\(who): \(path) shows \(shown.cards.map(\.text)) over version \(shown.version), not \(expected[0])")
   }
 
   private struct Mismatch: Error, CustomStringConvertible {
@@ -98,14 +102,16 @@ extension OfficeBook {
       for drafts in Self.choices(accepted.suffix(count)) {
         let errands = drafts.map(\.errand) + pending
         guard errands.reduce(base?.board, { $1.drawn(over: $0, at: path) }) == shown else { continue }
-        return .success(accepted.filter { draft in !drafts.contains { $0.id == draft.id } && !draft.isUncertain }.map(\.id))
+        return .success(
+          accepted.filter { draft in !drafts.contains { $0.id == draft.id } && !draft.isUncertain }.map(\.id))
       }
     }
     let expected = (accepted.suffix(least).map(\.errand) + pending).reduce(base?.board) { $1.drawn(over: $0, at: path) }
     return .failure(
       Mismatch(
         description:
-          "\(expected?.cards.map(\.text) ?? []) with \(least)...\(most) of the accepted \(accepted.map(\.errand)) and the pending \(pending)"))
+          "\(expected?.cards.map(\.text) ?? []) with \(least)...\(most) of the accepted \(accepted.map(\.errand)) and the pending \(pending)"
+      ))
   }
 
   /// Returns the drafts with and without each of the first uncertain ones.
@@ -116,7 +122,8 @@ extension OfficeBook {
     }
   }
 
-  /// The drafts that a state names are those of the entries that have not ended, in the order of their submission.
+  /// The drafts that a state names are those of the entries that have not ended, in the order of
+  /// their submission.
   private func judge(_ drafts: [UUID], _ pending: [UUID], _ view: View, _ before: View, _ path: String, _ who: String) {
     for id in drafts {
       switch before.phases[id] {
@@ -158,7 +165,8 @@ extension OfficeBook.View {
     return errand
   }
 
-  /// Returns the errand of an entry as its draft has it, with the first of the ids that the process has learned.
+  /// Returns the errand of an entry as its draft has it, with the first of the ids that the process
+  /// has learned.
   func errand(_ id: UUID, upTo count: Int = .max) -> Errand? { errands[id].map { resolved($0, upTo: count) } }
 
   /// The entries whose drafts are shown, in the order of submission.

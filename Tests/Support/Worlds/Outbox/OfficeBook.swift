@@ -21,7 +21,8 @@ final class OfficeBook: Sendable {
     var wasWithdrawn = false
     var wasDiscarded = false
     var wasRemoved = false
-    /// The user has sent it again after its outcome was unresolved, so the server may have forgotten its key.
+    /// The user has sent it again after its outcome was unresolved, so the server may have
+    /// forgotten its key.
     var wasSentInDoubt = false
     /// The end that was said last.
     var end: String?
@@ -37,7 +38,7 @@ final class OfficeBook: Sendable {
     case gone
   }
 
-  /// What one process shows.
+  /// The values that one process shows.
   struct View: Sendable {
     var owner: String
     var process: UUID?

@@ -5,7 +5,7 @@ import ReactorOutbox
 import ReactorTesting
 
 extension OfficeBook {
-  /// What was acknowledged is in the store, unless it has ended.
+  /// Checks that acknowledged entries are in the store, unless they have ended.
   func judgeSurvival() async {
     var stored: Set<UUID> = []
     for owner in ["ann", "bob"] {
@@ -93,19 +93,28 @@ extension Town {
   func judgeEnd() async throws {
     let offices = running
     for office in offices {
-      world.check(book.waiting(in: office.number) == 0, "\(book.waiting(in: office.number)) wait for answers in office \(office.number)")
+      world.check(
+        book.waiting(in: office.number) == 0,
+        "\(book.waiting(in: office.number)) wait for answers in office \(office.number)")
       for path in BoardServer.paths {
         let board = try? await office.boards.fetchFromNetwork(Resource(path))
-        world.check(board == server.board(path), "office \(office.number) gets \(String(describing: board)) at the end, and the server has \(String(describing: server.board(path)))")
+        world.check(
+          board == server.board(path),
+          "office \(office.number) gets \(String(describing: board)) at the end, and the server has \(String(describing: server.board(path)))"
+        )
         let cached = office.boards.cached(Resource(path))
-        world.check(traits.evicts || cached == server.board(path), "office \(office.number) shows \(String(describing: cached)) at the end")
+        world.check(
+          traits.evicts || cached == server.board(path),
+          "office \(office.number) shows \(String(describing: cached)) at the end")
       }
     }
     try await world.clock.sleep(for: .seconds(1))
     for office in offices {
       for path in BoardServer.paths {
         guard let state = office.latest.value[path] else { continue }
-        world.check(state.value == server.board(path), "a watcher of \(path) in office \(office.number) shows \(String(describing: state.value)) at the end")
+        world.check(
+          state.value == server.board(path),
+          "a watcher of \(path) in office \(office.number) shows \(String(describing: state.value)) at the end")
         world.check(state.drafts.isEmpty, "a watcher of \(path) in office \(office.number) shows drafts at the end")
       }
     }
@@ -118,7 +127,7 @@ extension Town {
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }
 
-  /// What is in the store has ended, and nobody has a lease of it.
+  /// Checks that the entries in the store have ended, and that nobody has a lease of them.
   private func judgeStore(of owner: String) async {
     let contents = await world.disk.outboxContents(of: Scope(owner))
     guard running.first?.owner == owner else { return }
@@ -130,7 +139,9 @@ extension Town {
       }
       world.check(!entry.hasPlace, "\(book.name(stored.id)) is saved as \(entry.state) at the end")
       let lease = contents.leases[stored.id]
-      world.check(entry.state == .accepted || traits.setsClock || lease.map { $0.until <= now } ?? true, "somebody has a lease of \(book.name(stored.id)) at the end, which is \(entry.state)")
+      world.check(
+        entry.state == .accepted || traits.setsClock || lease.map { $0.until <= now } ?? true,
+        "somebody has a lease of \(book.name(stored.id)) at the end, which is \(entry.state)")
     }
   }
 
@@ -139,7 +150,8 @@ extension Town {
     for (key, record) in await world.disk.records() {
       guard let board = try? JSONDecoder().decode(Board.self, from: record.body) else { continue }
       let path = String(key.url.dropFirst("https://api.example.com".count))
-      let known = board.version < 0 ? book.saved(board.version, at: path)?.board : server.version(board.version, of: path)?.board
+      let known =
+        board.version < 0 ? book.saved(board.version, at: path)?.board : server.version(board.version, of: path)?.board
       world.check(known == board, "the record of \(key) has what nobody has said: \(board)")
     }
   }
@@ -152,7 +164,8 @@ extension Town {
       let who = "\(errand), which was carried out \(count) times, \(record.end ?? "has not ended")"
       if record.wasAccepted { world.check(count > 0, who) }
       if record.wasWithdrawn { world.check(count == 0, "\(who), and was withdrawn") }
-      guard traits.isStrict, !traits.setsClock, !record.wasSentInDoubt, errand.kind == .add || errand.kind == .rename else { continue }
+      guard traits.isStrict, !traits.setsClock, !record.wasSentInDoubt, errand.kind == .add || errand.kind == .rename
+      else { continue }
       world.check(count <= 1, who)
       if record.end?.hasPrefix("refused") == true { world.check(count == 0, who) }
     }

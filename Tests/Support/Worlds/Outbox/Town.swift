@@ -5,8 +5,8 @@ import ReactorOutbox
 import ReactorTesting
 import Synchronization
 
-/// Users who write through outboxes: in one process or two, which crash, end and begin again over the same disk, for one user after
-/// the other.
+/// Users who write through outboxes: in one process or two, which crash, end and begin again over
+/// the same disk, for one user after the other.
 struct Town: Sendable {
   let world: SimulatedWorld
   let traits: OutboxTraits
