@@ -103,7 +103,7 @@ public final class MemoryPersistence: Persistence {
       }.map { $0 }
     }
     // Sorted, so that every run has the same order.
-    return stored.sorted { $0.key.identity < $1.key.identity }.map { key, record in
+    return stored.sortedUnspecialized { $0.key.identity < $1.key.identity }.map { key, record in
       RecordEntry(
         key: key, size: record.body.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil,
         groups: record.head.groups)

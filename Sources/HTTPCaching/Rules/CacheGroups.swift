@@ -105,6 +105,6 @@ extension HTTPCache {
     for entry in try await persistence?.entries(in: scope, url: nil) ?? [] where try await isMeant(entry) {
       keys.insert(entry.key.base)
     }
-    return keys.sorted { $0.identity < $1.identity }
+    return keys.sortedUnspecialized { $0.identity < $1.identity }
   }
 }

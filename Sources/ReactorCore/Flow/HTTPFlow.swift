@@ -16,6 +16,7 @@ struct HTTPFlow<Model: Sendable>: Sendable {
 
   /// Loads and parses the record of `resource`; `nil` if there is none that this model type can be
   /// made from. A record whose model is in memory is not parsed again.
+  @_semantics("optimize.sil.specialize.generic.never")
   func load(_ resource: Resource) async throws -> Snapshot<Model>? {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
@@ -34,6 +35,7 @@ struct HTTPFlow<Model: Sendable>: Sendable {
 
   /// Sends a request with the validators of the stored record. The response is parsed unless it is
   /// a 304. Errors name the request.
+  @_semantics("optimize.sil.specialize.generic.never")
   func network(_ resource: Resource, _ context: FetchContext<Model>) async throws -> Snapshot<Model> {
     if let error = parser.unsupported { throw error }
     let key = try key(resource)
@@ -45,6 +47,7 @@ struct HTTPFlow<Model: Sendable>: Sendable {
     }
   }
 
+  @_semantics("optimize.sil.specialize.generic.never")
   private func answer(
     to request: HTTPRequest, for resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> Snapshot<Model> {
@@ -68,6 +71,7 @@ struct HTTPFlow<Model: Sendable>: Sendable {
   }
 
   /// Stores the exchange. A local model is encoded first.
+  @_semantics("optimize.sil.specialize.generic.never")
   func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
     let key = try key(resource)
     if let record = snapshot.record {
@@ -108,6 +112,7 @@ extension HTTPFlow {
 
   /// Returns the stored copy that a 304 has confirmed. Its bytes are parsed only if its model is
   /// not in memory.
+  @_semantics("optimize.sil.specialize.generic.never")
   private func unchanged(
     _ head: Record.Head, stored: Record?, stale: Snapshot<Model>?, _ key: RecordKey
   ) throws -> Snapshot<Model> {
@@ -240,6 +245,7 @@ struct HTTPFlowResponse: Sendable {
 
 extension HTTPFlow {
   /// Sends a request, and retries it as the configuration says.
+  @_semantics("optimize.sil.specialize.generic.never")
   func exchange(
     _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {

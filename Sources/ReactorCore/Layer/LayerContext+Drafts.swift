@@ -81,5 +81,5 @@ extension LayerContext {
 
 extension Set<RecordKey> {
   /// The keys in an order that is the same in each run.
-  var inOrder: [RecordKey] { sorted { $0.identity < $1.identity } }
+  var inOrder: [RecordKey] { sortedUnspecialized { $0.identity < $1.identity } }
 }

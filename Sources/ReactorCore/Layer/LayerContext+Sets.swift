@@ -63,7 +63,7 @@ final class GroupMarks: Sendable {
     marks.withLock { marks in
       for group in groups { marks[group] = Mark(number: number, date: date) }
       if marks.count > Self.limit {
-        let oldest = marks.sorted { $0.value.number < $1.value.number }.prefix(marks.count - Self.limit)
+        let oldest = marks.sortedUnspecialized { $0.value.number < $1.value.number }.prefix(marks.count - Self.limit)
         for (group, _) in oldest { marks[group] = nil }
       }
       count.store(marks.count, ordering: .releasing)

@@ -53,11 +53,13 @@ package final class LayerContext: Sendable {
   }
 
   /// Notifies the layer's reactors of a change, except its `sender`.
-  func announce(_ change: LayerChange, except sender: (any LayerReactor)? = nil) {
+  @inline(never) func announce(_ change: LayerChange, except sender: (any LayerReactor)? = nil) {
     for member in livingMembers where member !== sender { member.layerChanged(change) }
   }
 
-  var livingMembers: [any LayerReactor] { members.withLock { $0.compactMap(\.member) } }
+  var livingMembers: [any LayerReactor] {
+    @inline(never) get { members.withLock { $0.compactMap(\.member) } }
+  }
 
   /// The part that another module has added; `nil` for most layers.
   package var attachment: (any LayerAttachment)? { attached.withLock(\.self) }
