@@ -3,11 +3,11 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// What may happen in one world of outboxes.
+/// The events that are possible in one world of outboxes.
 struct OutboxTraits: Sendable {
   /// For how long the outbox thinks that a key is remembered.
   var window: Duration
-  /// Whether the server remembers keys for at least as long.
+  /// True if the server remembers keys for at least as long.
   var isRemembered: Bool
   var attempts: Int
   var maximumAge: Duration
@@ -26,7 +26,9 @@ struct OutboxTraits: Sendable {
   var runsOlder: Bool
 
   init(_ world: SimulatedWorld, _ draws: SeededDraws) {
-    window = draws.element(of: [.seconds(86_400), .seconds(86_400), .seconds(3_600), .seconds(60), .seconds(60), .zero]) ?? .zero
+    window =
+      draws.element(of: [.seconds(86_400), .seconds(86_400), .seconds(3_600), .seconds(60), .seconds(60), .zero])
+      ?? .zero
     isRemembered = draws.chance(0.8)
     attempts = draws.element(of: [20, 20, 3]) ?? 20
     maximumAge = draws.element(of: [.never, .never, .never, .seconds(20)]) ?? .never
@@ -70,7 +72,9 @@ struct NotedStorage: OutboxStorage {
     let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
     if isFirst {
       let now = book.world.clock.wallClock()
-      book.restored(entries.map { ($0, (knowsAll || $0.name != RenameCard.name) && !$0.wasAcceptedLong(before: now)) }, contents.identities, in: office)
+      book.restored(
+        entries.map { ($0, (knowsAll || $0.name != RenameCard.name) && !$0.wasAcceptedLong(before: now)) },
+        contents.identities, in: office)
     }
     book.read(entries, in: office)
     return contents
@@ -83,7 +87,8 @@ struct NotedStorage: OutboxStorage {
       book.changeView(office) { if !$0.isPaused { $0.prepared.insert(entry.id) } }
     }
     do { return try await base.commit(changes, in: scope) } catch is FaultyPersistence.Crashed {
-      // What the process that has crashed does is nobody's any more, and it ends soonest if nothing fails.
+      // What the process that has crashed does is nobody's any more, and it ends soonest if nothing
+      // fails.
       return Array(repeating: 1, count: changes.count)
     }
   }
@@ -102,7 +107,7 @@ struct NotedStorage: OutboxStorage {
 }
 
 extension OutboxEntry {
-  /// Whether it is sent some time, unless somebody takes it back.
+  /// True if the entry is sent some time, unless somebody withdraws it.
   var hasPlace: Bool {
     switch state {
     case .waiting, .sending, .unknown, .conflicted: true
@@ -110,7 +115,7 @@ extension OutboxEntry {
     }
   }
 
-  /// Whether it was accepted so long ago that a new process does not show it.
+  /// Returns true if it was accepted so long ago that a new process does not show it.
   func wasAcceptedLong(before now: Date) -> Bool {
     state == .accepted && endedAt.map { !(0..<600).contains(now.timeIntervalSince($0)) } ?? true
   }

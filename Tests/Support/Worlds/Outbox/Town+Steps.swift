@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// What users do.
+/// The users' steps.
 extension Town {
   func step(_ user: SimulatedUser) async throws {
     let office = anyOffice(user.draws)
@@ -71,13 +71,15 @@ extension Town {
     }
   }
 
-  private func submitted<M: ErrandMutation>(_ mutation: M, _ office: Office) async throws -> @Sendable () async -> Void {
+  private func submitted<M: ErrandMutation>(_ mutation: M, _ office: Office) async throws -> @Sendable () async -> Void
+  {
     let submission = try await office.submitting(mutation.errand) { try await office.layer.submit(mutation) }
     return { [book] in
       do {
         _ = try await submission.answer()
         guard !office.hasEnded else { return }
-        book.world.check(book.record(submission.id)?.wasAccepted == true, "\(mutation.errand) has an answer, and was not accepted")
+        book.world.check(
+          book.record(submission.id)?.wasAccepted == true, "\(mutation.errand) has an answer, and was not accepted")
       } catch ReactorError.cancelled where Task.isCancelled {
       } catch {
         book.world.note("office \(office.number): \(mutation.errand.mark) ends with \(error)")
@@ -99,7 +101,8 @@ extension Town {
     let lane = draws.element(of: ["main", "main", "main", path, "other"]) ?? "main"
     let mark = book.nextMark()
     var errand = Errand(
-      mark: mark, owner: office.owner, kind: .add, board: path, card: .named("tmp-\(UUID.drawn(from: draws).uuidString)"),
+      mark: mark, owner: office.owner, kind: .add, board: path,
+      card: .named("tmp-\(UUID.drawn(from: draws).uuidString)"),
       title: "title \(mark)", lane: lane)
     if mark % 50 == 0 { errand.kind = .leak }
     guard errand.kind == .add, !draws.chance(0.4) else { return errand }
@@ -113,7 +116,9 @@ extension Town {
   }
 
   private func fetch(_ path: String, _ user: SimulatedUser, _ office: Office) async throws {
-    let policies: [FetchPolicy] = [.cacheFirst, .staleWhileRevalidate, .networkFirst, .networkOnly, .networkOnly, .cacheOnly]
+    let policies: [FetchPolicy] = [
+      .cacheFirst, .staleWhileRevalidate, .networkFirst, .networkOnly, .networkOnly, .cacheOnly,
+    ]
     let policy = user.draws.element(of: policies) ?? .cacheFirst
     var path = path
     if user.draws.chance(0.5), let card = user.draws.element(of: office.boards.cached(Resource(path))?.cards ?? []) {
@@ -121,8 +126,12 @@ extension Town {
     }
     world.note("office \(office.number): user \(user.number) fetches \(path) by \(policy)")
     _ = try await office.run { [path] office in
-      let board = try? await user.impatiently(in: world) { try await office.boards.fetch(Resource(path), policy: policy) }
-      world.note("office \(office.number): user \(user.number) has fetched \(path): \((board ?? nil).map { "\($0.version) \($0.cards.map(\.text))" } ?? "nothing")")
+      let board = try? await user.impatiently(in: world) {
+        try await office.boards.fetch(Resource(path), policy: policy)
+      }
+      world.note(
+        "office \(office.number): user \(user.number) has fetched \(path): \((board ?? nil).map { "\($0.version) \($0.cards.map(\.text))" } ?? "nothing")"
+      )
     }
   }
 
@@ -165,7 +174,8 @@ extension [Card] {
 // MARK: - The outbox
 
 extension Town {
-  private func entry(_ user: SimulatedUser, _ office: Office, _ isMeant: (Outbox.Entry.State) -> Bool) -> Outbox.Entry? {
+  private func entry(_ user: SimulatedUser, _ office: Office, _ isMeant: (Outbox.Entry.State) -> Bool) -> Outbox.Entry?
+  {
     user.draws.element(of: office.layer.outbox.entries.filter { isMeant($0.state) })
   }
 
@@ -259,7 +269,7 @@ extension Town {
 extension Outbox.Entry.State {
   var isConflicted: Bool { if case .conflicted = self { true } else { false } }
 
-  /// Whether nothing becomes of it by itself.
+  /// True if nothing happens to the entry by itself any more.
   var isOver: Bool {
     switch self {
     case .waiting, .sending, .unknown: false
