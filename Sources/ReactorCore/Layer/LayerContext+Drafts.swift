@@ -32,6 +32,19 @@ extension LayerContext {
     for draft in drafts where self.drafts.accept(draft, under: number) { announce(.drafted(.accepted(draft))) }
   }
 
+  /// Shows drafts that the server has accepted already. No stream shows them as pending before.
+  package func showAccepted(_ drafts: [Draft], at place: UInt64) {
+    guard !drafts.isEmpty else { return }
+    self.drafts.add(drafts, at: place)
+    let number = generations.next()
+    for draft in drafts where self.drafts.accept(draft, under: number) {
+      announce(.drafted(.added(draft)))
+      // Whoever has read the table in between has it as pending.
+      announce(.drafted(.accepted(draft)))
+    }
+    for member in livingMembers { for draft in drafts { member.computeDrafts(of: draft.key) } }
+  }
+
   /// Removes drafts. What other drafts make of the base is not affected.
   package func withdraw(_ drafts: [Draft]) {
     self.drafts.remove(drafts)

@@ -79,8 +79,11 @@ extension Outbox {
     while true {
       let (isHere, shot) = withState { state -> (Bool, OneShot<Void>?) in
         guard let item = state.items[id] else { return (false, nil) }
-        // It was sent, or could not be prepared, before it saw that it was withdrawn.
-        return (true, item.sending == nil && state.queue.active.contains(id) ? state.addWaiter() : nil)
+        if item.sending == nil, state.queue.active.contains(id) { return (true, state.addWaiter()) }
+        // It was sent, or could not be prepared, before it saw that it was withdrawn. Its next
+        // attempt must not see it.
+        state.items[id]?.isWithdrawn = false
+        return (true, nil)
       }
       guard isHere else { return true }
       guard let shot else { return await withdrawing(id) }

@@ -4,24 +4,19 @@ import ReactorCore
 /// The ids that the server has given, in the entries that hold a temporary one.
 extension Outbox {
   /// Takes over ids that the server has given to this process or to another one.
-  func learn(_ identities: [String: Data], except id: UUID? = nil, _ layer: LayerContext) {
+  func learn(_ identities: [String: Data], _ layer: LayerContext) {
     guard !identities.isEmpty else { return }
     withState { $0.identities.merge(identities) { $1 } }
-    for entry in rewritten(by: identities, except: id) { rewrite(entry, layer) }
+    for entry in rewritten(by: identities) { rewrite(entry, layer) }
   }
 
   /// Returns the entries that hold one of the given ids, with the server's in its place.
-  func rewritten(by identities: [String: Data], except id: UUID?) -> [OutboxEntry] {
+  func rewritten(by identities: [String: Data]) -> [OutboxEntry] {
     guard !identities.isEmpty else { return [] }
     return withState { state in
-      let holders = identities.keys.reduce(into: Set<UUID>()) { holders, temporary in
-        // What shows the thing under its temporary id does so until a newer base has it.
-        let others = state.queue.identities.holders(of: temporary)
-        holders.formUnion(others.filter { !state.queue.identities.isGiven(temporary, by: $0) })
-      }
+      let holders = identities.keys.reduce(into: Set<UUID>()) { $0.formUnion(state.queue.identities.holders(of: $1)) }
       return holders.compactMap { holder -> OutboxEntry? in
-        guard holder != id, let entry = state.queue.entries[holder] else { return nil }
-        return entry.rewritten(by: identities)
+        state.queue.entries[holder]?.rewritten(by: identities)
       }.sorted { $0.number < $1.number }
     }
   }
@@ -55,15 +50,18 @@ extension Outbox {
   }
 
   /// Refuses the entries that wait for an id of one that has ended without.
-  func refuseDependents(of id: UUID, _ layer: LayerContext) async {
+  func refuseDependents(of id: UUID, isAccepted: Bool = false, _ layer: LayerContext) async {
     let (dependents, temporary) = withState { state -> ([OutboxEntry], String) in
-      let dependents = state.queue.identities.holders(ofIDsOf: id).compactMap { state.queue.entries[$0] }
+      let known = state.identities
+      let dependents = state.queue.identities.holders(ofIDsOf: id, except: known).compactMap { state.queue.entries[$0] }
         .filter { !state.queue.active.contains($0.id) }
       let temporary = state.queue.identities.firstID(ofIDsOf: id) ?? ""
       // Their lanes do not begin them meanwhile.
       for dependent in dependents { state.queue.begin(dependent.id) }
       // A refused entry gives its ids no more, and still gets those of others.
-      if state.queue.entries[id] == nil {
+      if isAccepted {
+        state.queue.identities.settle(id, known)
+      } else if state.queue.entries[id] == nil {
         state.queue.identities.forget(id)
       } else {
         state.queue.identities.release(id)
@@ -112,13 +110,13 @@ extension OutboxEntry {
 extension OutboxState {
   /// Returns the entries that are refused if `id` gives its ids to nobody, as they are then: those
   /// that wait for them, in whatever number of steps.
-  func orphans(of id: UUID, at now: Date) -> [OutboxEntry] {
+  func orphans(of id: UUID, at now: Date, except known: [String: Data] = [:]) -> [OutboxEntry] {
     var orphans: [OutboxEntry] = []
     var seen: Set<UUID> = [id]
     var next = [id]
     while let owner = next.popLast() {
       let temporary = queue.identities.firstID(ofIDsOf: owner) ?? ""
-      let holders = queue.identities.holders(ofIDsOf: owner).compactMap { queue.entries[$0] }
+      let holders = queue.identities.holders(ofIDsOf: owner, except: known).compactMap { queue.entries[$0] }
         .filter { !queue.active.contains($0.id) && seen.insert($0.id).inserted }
       orphans += holders.map { $0.refused(forLackOf: temporary, at: now) }
       next += holders.map(\.id)

@@ -114,10 +114,17 @@ extension Outbox: LayerAttachment {
         }
       } catch { item.drafts = [] }
     }
-    layer.show(item.drafts, at: layer.reserveDraftPlaces(item.drafts.count, isRestored: true))
-    if entry.state == .accepted { layer.accept(item.drafts) }
+    let place = layer.reserveDraftPlaces(item.drafts.count, isRestored: true)
+    if entry.state == .accepted {
+      layer.showAccepted(item.drafts, at: place)
+    } else {
+      layer.show(item.drafts, at: place)
+    }
     withState { state in
-      if entry.state == .accepted { state.accepted.append(entry.id) }
+      if entry.state == .accepted {
+        state.accepted.append(entry.id)
+        state.queue.identities.lose(idsIn: entry)
+      }
       // Accepted drafts are the layer's now.
       if entry.state == .accepted { item.drafts = [] }
       _ = state.insert(entry, item)

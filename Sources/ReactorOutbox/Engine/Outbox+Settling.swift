@@ -68,7 +68,7 @@ extension Outbox {
   ) -> [OutboxChange] {
     let id = ended.entry.id
     let isAccepted = ended.entry.state == .accepted
-    var entries = rewritten(by: identities, except: id)
+    var entries = rewritten(by: identities).filter { $0.id != id }
     var removed: [UUID] = []
     if isAccepted, !keepsAccepted {
       removed.append(id)
@@ -78,9 +78,10 @@ extension Outbox {
     if isAccepted, keepsAccepted, let oldest = withState({ $0.forgetOldestAccepted(adding: id) }) {
       removed.append(oldest)
     }
-    if ended.entry.state == .refused {
+    if isAccepted || ended.entry.state == .refused {
       // Otherwise the next process, which has not seen that they wait, would send them.
-      entries += withState { $0.orphans(of: id, at: layer.configuration.now()) }
+      let now = layer.configuration.now()
+      entries += withState { $0.orphans(of: id, at: now, except: $0.identities.merging(identities) { $1 }) }
     }
     return identities.sorted { $0.key < $1.key }.map { .identify($0.key, $0.value) }
       + updates(of: entries, layer) + removed.map(OutboxChange.remove)
@@ -99,6 +100,9 @@ extension Outbox {
   ) async {
     let entry = ended.entry
     let waiting = withState { $0.lanes(waitingFor: entry.id) }
+    // Before its end, so that its own draft and those of the others name the same thing. Those that
+    // were submitted while the end was saved have the ids, too.
+    learn(identities, layer)
     let change = withState { state -> (item: OutboxState.Item, effect: LaneEffect)? in
       // Its drafts may be others than at the beginning.
       guard let item = state.items[entry.id] else { return nil }
@@ -111,10 +115,6 @@ extension Outbox {
     // Removed with everything else.
     guard let (item, effect) = change else { return }
     effect.perform(in: layer)
-    // Also those that were submitted while the end was saved.
-    learn(identities, except: entry.id, layer)
-    // Not before: what waits for an id would go without it.
-    if entry.state == .accepted { withState { $0.queue.identities.settle(entry.id, $0.identities) } }
     switch entry.state {
     case .accepted:
       accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
@@ -126,7 +126,9 @@ extension Outbox {
     emit(ended, layer)
     await invalidate(ended, item, layer)
     if let result = ended.result { item.result?.settle(result) }
-    if entry.state == .refused { await refuseDependents(of: entry.id, layer) }
+    if entry.state == .refused || entry.state == .accepted {
+      await refuseDependents(of: entry.id, isAccepted: entry.state == .accepted, layer)
+    }
     changed()
     // Those that have waited for its ids, given or not.
     for lane in waiting { pump(lane) }

@@ -132,6 +132,9 @@ struct TemporaryIDs: Sendable {
     forget(id)
   }
 
+  /// Notes that the ids in an entry of an earlier process are never given: it was accepted without.
+  mutating func lose(idsIn entry: OutboxEntry) { lost.formUnion(Occurrences(in: entry.arguments).strings) }
+
   /// Forgets an entry. Those that wait for its ids wait no longer.
   mutating func forget(_ id: UUID) {
     release(id)
@@ -159,12 +162,11 @@ extension TemporaryIDs {
     mentions[id]?.awaited.filter { owners[$0] == nil }.min()
   }
 
-  /// Returns `true` if an entry gives an id.
-  func isGiven(_ temporary: String, by id: UUID) -> Bool { owners[temporary] == id }
-
-  /// Returns the entries that are to be sent, and hold an id that `id` gives.
-  func holders(ofIDsOf id: UUID) -> Set<UUID> {
-    let holders = (mentions[id]?.given ?? []).reduce(into: Set<UUID>()) { holders, string in
+  /// Returns the entries that are to be sent, and hold an id that `id` gives and that is not in
+  /// `known`.
+  func holders(ofIDsOf id: UUID, except known: [String: Data] = [:]) -> Set<UUID> {
+    let given = mentions[id]?.given.filter { known[$0] == nil } ?? []
+    let holders = given.reduce(into: Set<UUID>()) { holders, string in
       holders.formUnion(entriesByString[string] ?? [])
       holders.formUnion(entriesByNumber[TemporaryID.number64(of: string)] ?? [])
     }
