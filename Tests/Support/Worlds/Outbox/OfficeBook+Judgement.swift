@@ -37,8 +37,8 @@ extension OfficeBook {
     // The ids that the process has learned since the value was made may be in it or not.
     let least = drafts == nil ? view.identities.count : before?.identities.count ?? 0
     var expected: [String] = []
-    for count in least...view.identities.count {
-      let errands = order.compactMap { view.errand($0, upTo: count) }
+    for (count, rewritten) in view.progress(from: least, order.count) {
+      let errands = order.enumerated().compactMap { view.errand($1, upTo: $0 < rewritten ? count : count - 1) }
       guard errands.count == order.count else { return world.check(false, "\(who): nobody knows one of the drafts") }
       switch match(shown, base, accepted, errands, view, path) {
       case .success(let dropped):
@@ -159,7 +159,7 @@ extension OfficeBook.View {
 
   /// Returns an errand with the id that the process knows.
   func resolved(_ errand: Errand, upTo count: Int = .max) -> Errand {
-    guard errand.card.isTemporary, errand.kind != .add, let id = id(of: errand.card, upTo: count) else { return errand }
+    guard errand.card.isTemporary, let id = id(of: errand.card, upTo: count) else { return errand }
     var errand = errand
     errand.card = .named("\(id)")
     return errand
@@ -168,6 +168,12 @@ extension OfficeBook.View {
   /// Returns the errand of an entry as its draft has it, with the first of the ids that the process
   /// has learned.
   func errand(_ id: UUID, upTo count: Int = .max) -> Errand? { errands[id].map { resolved($0, upTo: count) } }
+
+  /// Each number of ids that were learned since a value was made, with the number of drafts that have
+  /// the last of them: the drafts are made anew one after the other, and the value may be from between.
+  func progress(from least: Int, _ drafts: Int) -> [(count: Int, rewritten: Int)] {
+    [(least, drafts)] + (least..<identities.count).flatMap { count in (1...max(1, drafts)).reversed().map { (count + 1, $0) } }
+  }
 
   /// The entries whose drafts are shown, in the order of submission.
   func pending(at path: String) -> [UUID] {

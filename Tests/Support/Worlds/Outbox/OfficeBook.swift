@@ -170,7 +170,8 @@ extension OfficeBook {
       view.identities = identities.sorted { $0.key < $1.key }.map {
         (.named($0.key), Int(String(decoding: $0.value, as: UTF8.self)) ?? 0)
       }
-      for (entry, errand) in known {
+      // What it has submitted before it could read is where it was.
+      for (entry, errand) in known where view.phases[entry.id] == nil {
         view.places[entry.id] = Int(entry.number)
         guard var errand else { continue }
         if let id = view.id(of: errand.card) { errand.card = .named("\(id)") }
@@ -187,7 +188,9 @@ extension OfficeBook {
   }
 
   /// A process has read the store again. It may show what others have added or sent again since.
-  func read(_ entries: [OutboxEntry], in office: Int) {
+  ///
+  /// - Parameter identities: the ids in the store.
+  func read(_ entries: [OutboxEntry], _ identities: [String: Data] = [:], in office: Int) {
     let errands = entries.map { record($0.id)?.errand }
     let now = now
     changeView(office) { view in
@@ -195,13 +198,18 @@ extension OfficeBook {
         if let number = view.numbers.updateValue(entry.number, forKey: entry.id), number != entry.number {
           view.moved.insert(entry.id)
         }
-        guard let errand else { continue }
+        guard var errand else { continue }
         switch view.phases[entry.id] {
         case .submitting, .pending: continue
         case .accepted, .gone: guard entry.hasPlace else { continue }
-        case nil: break
+        // It may have been shown since it was read first.
+        case nil: guard entry.hasPlace || !view.found.contains(entry.id) else { continue }
         }
-        view.errands[entry.id] = view.resolved(errand)
+        errand = view.resolved(errand)
+        if errand.card.isTemporary, let id = identities[errand.card.string] {
+          errand.card = .named(String(decoding: id, as: UTF8.self))
+        }
+        view.errands[entry.id] = errand
         if entry.hasPlace {
           view.found.insert(entry.id)
           view.moved.insert(entry.id)
@@ -277,6 +285,7 @@ extension OfficeBook {
     world.note("office \(office): \(record(id).map { "\($0.errand.mark)" } ?? "?") \(step)")
     guard let record = record(id) else { return }
     let now = now
+    let card = record.errand.card
     switch step {
     case .submitted:
       changeView(office) { view in
@@ -294,19 +303,19 @@ extension OfficeBook {
       }
     case .accepted:
       change(id) { ($0.wasAccepted, $0.end) = (true, "accepted") }
-      let card = record.errand.card
       let known = record.errand.kind == .add ? identity(card) : nil
       if let known {
         world.check(known == server.id(of: record.errand.mark), "the id of \(record.errand) is \(known)")
       }
       changeView(office) { view in
-        view.phases[id] = .accepted(view.errand(id), at: now)
         if let known, view.id(of: card) == nil { view.identities.append((card, known)) }
+        view.phases[id] = .accepted(view.errand(id), at: now)
         view.accepted.append(id)
       }
     case .endedElsewhere:
       changeView(office) { view in
         if view.uncertain.contains(id) { return }
+        if let known = identity(card), view.id(of: card) == nil { view.identities.append((card, known)) }
         view.phases[id] = .accepted(view.errand(id), at: now)
         view.accepted.append(id)
         view.uncertain.insert(id)

@@ -54,6 +54,9 @@ struct OutboxTraits: Sendable {
     habits.isBusy = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.gatewayError = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.removesTwice = draws.chance(0.7)
+    // An accepted draft that a process has left lies over the base that the next one finds, though that may
+    // have it already, and have been changed by others since.
+    habits.knowsBases = !crashes && !signsOut
     habits.conflictsBy409 = draws.chance(0.3)
     return habits
   }
@@ -76,7 +79,7 @@ struct NotedStorage: OutboxStorage {
         entries.map { ($0, (knowsAll || $0.name != RenameCard.name) && !$0.wasAcceptedLong(before: now)) },
         contents.identities, in: office)
     }
-    book.read(entries, in: office)
+    book.read(entries, contents.identities, in: office)
     return contents
   }
 

@@ -69,7 +69,7 @@ struct Town: Sendable {
         try await office.layer.removeAll()
         return true
       } catch {
-        world.check(world.currentFaults.saveFailure > 0, "signing out fails with \(error)")
+        world.check(office.hasEnded || world.currentFaults.saveFailure > 0, "signing out fails with \(error)")
         return false
       }
     }
