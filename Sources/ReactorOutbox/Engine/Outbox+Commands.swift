@@ -163,7 +163,11 @@ extension Outbox {
     guard let layer else { return false }
     await ready()
     await attemptToEnd(id)
-    guard withState({ $0.queue.entries[id]?.isDecidable == true }) else { return false }
+    let isAllowed = withState { state in
+      // It would be refused again if nobody gives an id that it holds.
+      state.queue.entries[id]?.isDecidable == true && state.queue.identities.missingID(in: id) == nil
+    }
+    guard isAllowed else { return false }
     let isDone = await whileLeased(id, layer) { stored in
       guard isUnchanged(stored) else { return false }
       let now = layer.configuration.now()

@@ -21,6 +21,8 @@ extension Outbox {
   /// Frees an entry for the program's decisions, which may wait for that.
   private func attemptIsOver(_ id: UUID) {
     let isDecided = withState { state in
+      // Not before: what was sent cannot be withdrawn while its end is being saved.
+      state.items[id]?.sending = nil
       state.queue.end(id)
       return state.queue.entries[id]?.isDecidable == true
     }
@@ -104,7 +106,11 @@ extension Outbox {
   /// - Parameter identities: The ids of the store, with those that the entry has given.
   func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
     learn(identities, layer)
-    let (item, effect) = withState { $0.remove(id) }
+    let (item, effect) = withState { state in
+      let removed = state.remove(id, keepsIDs: true)
+      state.queue.identities.settle(id, state.identities)
+      return removed
+    }
     effect.perform(in: layer)
     guard let item else { return }
     // It may have been accepted.
@@ -219,7 +225,7 @@ extension Outbox {
   /// The end of an attempt to send a request.
   private enum Attempt {
     case sent(SentRequest)
-    /// The outbox was stopped before. Nothing was sent.
+    /// The outbox was stopped or paused before. Nothing was sent.
     case stopped
     /// The entry was withdrawn or removed before. Nothing was sent.
     case unwanted
@@ -262,7 +268,7 @@ extension Outbox {
     let task = TaskHandle(priority: nil)
     let obstacle = withState { state -> Attempt? in
       guard state.epoch == epoch, state.items[entry.id]?.isWithdrawn == false else { return .unwanted }
-      guard !state.isStopped else { return .stopped }
+      guard !state.isStopped, !state.queue.isPaused else { return .stopped }
       state.items[entry.id]?.sending = task
       state.items[entry.id]?.signIns = state.signIns
       return nil
@@ -273,9 +279,7 @@ extension Outbox {
     let shot = OneShot<SentRequest>()
     task.attach(
       spawn(on: layer.configuration.taskExecutor) { shot.settle(await layer.send(request, body: body)) })
-    let sent = await shot.value
-    withState { $0.items[entry.id]?.sending = nil }
-    return .sent(sent)
+    return .sent(await shot.value)
   }
 
   /// Cancels the requests that are being sent, and waits until their new state is saved.

@@ -51,7 +51,13 @@ struct TemporaryIDs: Sendable {
     addToIndex(entry.id, found)
     var mention = Mention(number: entry.number, isInLane: entry.isInLane, found: found)
     mention.given = old?.given.intersection(found.strings) ?? []
-    mention.awaited = old?.awaited.filter(found.holds) ?? found.strings.filter(entry.wasRefused(forLackOf:))
+    mention.awaited = old?.awaited.filter(found.holds) ?? []
+    // Another process has known who was to give the id.
+    for string in found.strings.filter(entry.wasRefused(forLackOf:)) {
+      giveUp(string, entry.id)
+      mention.given.remove(string)
+      mention.awaited.insert(string)
+    }
     mentions[entry.id] = mention
     guard entry.isInLane || entry.state == .unresolved else { return }
     for string in found.strings { claim(string, entry.id, mention) }

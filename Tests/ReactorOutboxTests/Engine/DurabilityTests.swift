@@ -141,6 +141,28 @@ struct DurabilityTests {
     try await writer.end()
   }
 
+  @Test func `what was sent cannot be withdrawn, though its end is not saved yet`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    let gate = Gate()
+    let lost = ScriptedTransport.Answer.response(.badGateway).held(at: gate)
+    writer.transport.answer("/v1/b", with: lost, accepted)
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    try await gate.waitForArrival()
+    store.failure.store(true, ordering: .relaxed)
+    gate.open()
+    let retry = writer.clock.now.advanced(by: .milliseconds(100))
+    try await writer.clock.waitForSleeper(until: retry)
+    #expect(await !writer.outbox.withdraw(submission.id))
+    store.failure.store(false, ordering: .relaxed)
+    writer.clock.advance(to: retry)
+    await writer.wait(for: "unknown, backoff")
+    writer.clock.advance(by: .seconds(60))
+    _ = try? await submission.answer()
+    #expect(writer.sent.count == 2)
+    try await writer.end()
+  }
+
   @Test func `what is sent again is not sent before its lease is given back`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store)
