@@ -34,11 +34,13 @@ extension OfficeBook {
       let version = isUncertain ? 0 : self.server.applications(of: errand.mark).first?.version ?? 0
       return Accepted(id: id, errand: errand, time: time, version: version, isUncertain: isUncertain)
     }
+    // Nobody says when another process has had its end, nor which of the drafts a base has by then.
+    guard !accepted.contains(where: \.isUncertain) else { return }
     // The ids that the process has learned since the value was made may be in it or not.
     let least = drafts == nil ? view.identities.count : before?.identities.count ?? 0
     var expected: [String] = []
-    for (count, rewritten) in view.progress(from: least, order.count) {
-      let errands = order.enumerated().compactMap { view.errand($1, upTo: $0 < rewritten ? count : count - 1) }
+    for progress in view.progress(from: least, order.count) {
+      let errands = order.enumerated().compactMap { view.errand($1, upTo: progress.count(for: $1, at: $0, view)) }
       guard errands.count == order.count else { return world.check(false, "\(who): nobody knows one of the drafts") }
       switch match(shown, base, accepted, errands, view, path) {
       case .success(let dropped):
@@ -99,12 +101,9 @@ extension OfficeBook {
       most = min(most, accepted.count { !dropped.ids.contains($0.id) })
     }
     for count in (least...max(least, most)).reversed() {
-      for drafts in Self.choices(accepted.suffix(count)) {
-        let errands = drafts.map(\.errand) + pending
-        guard errands.reduce(base?.board, { $1.drawn(over: $0, at: path) }) == shown else { continue }
-        return .success(
-          accepted.filter { draft in !drafts.contains { $0.id == draft.id } && !draft.isUncertain }.map(\.id))
-      }
+      let errands = accepted.suffix(count).map(\.errand) + pending
+      guard errands.reduce(base?.board, { $1.drawn(over: $0, at: path) }) == shown else { continue }
+      return .success(accepted.dropLast(count).map(\.id))
     }
     let expected = (accepted.suffix(least).map(\.errand) + pending).reduce(base?.board) { $1.drawn(over: $0, at: path) }
     return .failure(
@@ -114,16 +113,7 @@ extension OfficeBook {
       ))
   }
 
-  /// Returns the drafts with and without each of the first uncertain ones.
-  private static func choices(_ accepted: ArraySlice<Accepted>) -> [[Accepted]] {
-    let uncertain = accepted.filter(\.isUncertain).prefix(4).map(\.id)
-    return (0..<(1 << uncertain.count)).map { choice in
-      accepted.filter { draft in uncertain.firstIndex(of: draft.id).map { choice & (1 << $0) == 0 } ?? true }
-    }
-  }
-
-  /// The drafts that a state names are those of the entries that have not ended, in the order of
-  /// their submission.
+  /// The drafts that a state names are those of the entries that have not ended, in the order of their submission.
   private func judge(_ drafts: [UUID], _ pending: [UUID], _ view: View, _ before: View, _ path: String, _ who: String) {
     for id in drafts {
       switch before.phases[id] {
@@ -169,10 +159,27 @@ extension OfficeBook.View {
   /// has learned.
   func errand(_ id: UUID, upTo count: Int = .max) -> Errand? { errands[id].map { resolved($0, upTo: count) } }
 
-  /// Each number of ids that were learned since a value was made, with the number of drafts that have
-  /// the last of them: the drafts are made anew one after the other, and the value may be from between.
-  func progress(from least: Int, _ drafts: Int) -> [(count: Int, rewritten: Int)] {
-    [(least, drafts)] + (least..<identities.count).flatMap { count in (1...max(1, drafts)).reversed().map { (count + 1, $0) } }
+  /// Each number of ids that drafts may have since a value was made: they are made anew one after the other, and the value may be from
+  /// between. An entry that is being saved gets its ids when it is.
+  func progress(from least: Int, _ drafts: Int) -> [Progress] {
+    let all = (least...identities.count).flatMap { before in
+      (before...identities.count).flatMap { after in
+        (before == after ? drafts...drafts : 1...max(1, drafts)).reversed().map { Progress(before: before, after: after, rewritten: $0) }
+      }
+    }
+    return all.flatMap { [$0, Progress(before: $0.before, after: $0.after, rewritten: $0.rewritten, savesLate: true)] }
+  }
+
+  struct Progress {
+    var before: Int
+    var after: Int
+    var rewritten: Int
+    var savesLate = false
+
+    func count(for id: UUID, at index: Int, _ view: OfficeBook.View) -> Int {
+      if savesLate, case .submitting = view.phases[id] { return 0 }
+      return index < rewritten ? after : before
+    }
   }
 
   /// The entries whose drafts are shown, in the order of submission.

@@ -69,6 +69,14 @@ final class OfficeBook: Sendable {
     var removals = 0
     var removalsBegun = 0
     var isPaused = false
+
+    func isAccepted(_ id: UUID) -> Bool { if case .accepted = phases[id] { true } else { false } }
+
+    /// Puts an entry behind those that were accepted before.
+    mutating func accept(_ id: UUID) {
+      accepted.removeAll { $0 == id }
+      accepted.append(id)
+    }
   }
 
   private struct State {
@@ -178,7 +186,7 @@ extension OfficeBook {
         view.errands[entry.id] = errand
         if entry.state == .accepted {
           view.phases[entry.id] = .accepted(errand, at: now)
-          view.accepted.append(entry.id)
+          view.accept(entry.id)
         } else if entry.hasPlace {
           view.phases[entry.id] = .pending
         }
@@ -215,7 +223,7 @@ extension OfficeBook {
           view.moved.insert(entry.id)
         } else if entry.state == .accepted {
           view.phases[entry.id] = .accepted(errand, at: now)
-          view.accepted.append(entry.id)
+          view.accept(entry.id)
           view.uncertain.insert(entry.id)
         }
       }
@@ -305,21 +313,25 @@ extension OfficeBook {
       change(id) { ($0.wasAccepted, $0.end) = (true, "accepted") }
       let known = record.errand.kind == .add ? identity(card) : nil
       if let known {
-        world.check(known == server.id(of: record.errand.mark), "the id of \(record.errand) is \(known)")
+        let isOnce = server.applications(of: record.errand.mark).count < 2
+        world.check(!isOnce || known == server.id(of: record.errand.mark), "the id of \(record.errand) is \(known)")
       }
       changeView(office) { view in
         if let known, view.id(of: card) == nil { view.identities.append((card, known)) }
         view.phases[id] = .accepted(view.errand(id), at: now)
-        view.accepted.append(id)
+        view.accept(id)
       }
     case .endedElsewhere:
       changeView(office) { view in
         if view.uncertain.contains(id) { return }
         if let known = identity(card), view.id(of: card) == nil { view.identities.append((card, known)) }
         view.phases[id] = .accepted(view.errand(id), at: now)
-        view.accepted.append(id)
+        view.accept(id)
         view.uncertain.insert(id)
       }
+    case .discarded where view(office)?.isAccepted(id) == true:
+      // Everything was removed, and perhaps not all of it: then the draft is shown still.
+      changeView(office) { _ = $0.uncertain.insert(id) }
     case .refused, .unresolved, .withdrawn, .discarded, .unreadable:
       change(id) { $0.end = "\(step)" }
       changeView(office) { $0.phases[id] = .gone }

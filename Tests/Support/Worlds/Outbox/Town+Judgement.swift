@@ -62,10 +62,13 @@ extension Town {
         // One that has begun early does not know what those that ended late have left.
         try? await office.layer.outbox.reload()
         office.judgeNow("while all ends")
-        for entry in office.layer.outbox.entries {
+        let entries = office.layer.outbox.entries
+        // What others wait for is decided, however long it takes.
+        let isAwaited = entries.contains { if case .waiting(.identity) = $0.state { true } else { false } }
+        for entry in entries {
           let isConflicted = entry.state.isConflicted
           if !entry.state.isOver || isConflicted { isOver = false }
-          guard round > 2, round < 10 || isConflicted, draws.chance(0.5) else { continue }
+          guard round > 2, round < 10 || isConflicted || isAwaited, draws.chance(0.5) else { continue }
           try await decide(entry, office)
           isOver = false
         }
