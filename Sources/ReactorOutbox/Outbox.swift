@@ -114,8 +114,8 @@ extension Outbox {
   /// A refused or conflicted entry is sent under a new idempotency key, an unresolved one with the
   /// same bytes under its own. Entries that wait for its ids go after it.
   ///
-  /// - Returns: `false` if there is no such entry, its state forbids it, it holds a temporary id that
-  ///   no entry gives any more, or the store failed.
+  /// - Returns: `false` if there is no such entry, its state forbids it, it holds a temporary id
+  ///   that no entry gives any more, or the store failed.
   @discardableResult public func retry(_ id: Entry.ID) async -> Bool { await retrying(id) }
 
   /// Removes an entry that was refused, conflicted, left unresolved or that cannot be read. Entries

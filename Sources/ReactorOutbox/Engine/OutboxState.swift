@@ -14,8 +14,8 @@ struct OutboxState: Sendable {
     var asked: Asked?
     /// A Boolean value that indicates whether they are fetched anew before the next request.
     var needsRefresh = false
-    /// The task that sends the request, until the attempt is over; `nil` while no byte of it may have
-    /// left.
+    /// The task that sends the request, until the attempt is over; `nil` while no byte of it may
+    /// have left.
     var sending: TaskHandle?
     var isWithdrawn = false
     /// The count of sign-ins before the latest attempt was sent.

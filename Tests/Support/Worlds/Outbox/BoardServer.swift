@@ -6,19 +6,19 @@ import Synchronization
 /// A server of boards, which remembers idempotency keys for a while, and the book of all that it
 /// has done.
 final class BoardServer: Sendable {
-  /// The behaviour of the server in one world.
+  /// What the server is like in one world.
   struct Habits: Sendable {
     /// Seconds that an answer is fresh.
     var maximumAge = 5
     /// For how long a key is remembered.
     var memory: Duration = .seconds(86_400)
-    /// The most time for which a request under a key is processed.
+    /// How long a request under a key is being processed, at most.
     var processing: Duration = .zero
     /// The probability of a 503 with `Retry-After`, and of a 500 without an effect.
     var isBusy = 0.0
     /// The probability that the answer to a request that was carried out is a gateway's 502.
     var gatewayError = 0.0
-    /// True if a board that is gone can be removed again without an error.
+    /// Whether what is gone is removed again without an error.
     var removesTwice = true
     /// Whether nobody sends what is made of another base than the one that the tag says.
     var knowsBases = true
@@ -46,7 +46,7 @@ final class BoardServer: Sendable {
   fileprivate struct State {
     var version = 1
     var boards: [String: Board] = [:]
-    /// The versions of each path, and the time at which each began.
+    /// When a path came to have a version, and what it then was.
     var history: [String: [Int: (board: Board, since: Duration)]] = [:]
     var cards = 100
     var removed: Set<String> = []
@@ -59,7 +59,7 @@ final class BoardServer: Sendable {
   }
 
   static let paths = ["/a", "/b"]
-  /// The prefix of each token. Nothing else in this world has it.
+  /// What each token begins with, and nothing else in this world.
   static let secret = "token-of-"
 
   let world: SimulatedWorld
@@ -259,9 +259,12 @@ extension BoardServer {
       return isGone ? ((HTTPResponse(status: .noContent), Data()), true) : refusal(.notFound)
     }
     if let tag = request.headerFields[.ifMatch] {
-      guard tag == board(path).map(Self.tag) else { return refusal(habits.conflictsBy409 ? .conflict : .preconditionFailed) }
+      guard tag == board(path).map(Self.tag) else {
+        return refusal(habits.conflictsBy409 ? .conflict : .preconditionFailed)
+      }
       if request.method == .put, habits.knowsBases {
-        world.check(change.title == card.title, "\(mark) would put back a title that it has not changed: \(change), \(card)")
+        world.check(
+          change.title == card.title, "\(mark) would put back a title that it has not changed: \(change), \(card)")
       }
     }
     let now = now

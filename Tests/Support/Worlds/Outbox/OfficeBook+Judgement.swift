@@ -4,8 +4,8 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// Compares the values that a process shows with the drafts of its entries, one after the other,
-/// over the server's values.
+/// What a process shows, held against the drafts of its entries, one after the other, over what the
+/// server has said.
 extension OfficeBook {
   /// Judges a value with the entries whose drafts it shows.
   ///
@@ -113,7 +113,8 @@ extension OfficeBook {
       ))
   }
 
-  /// The drafts that a state names are those of the entries that have not ended, in the order of their submission.
+  /// The drafts that a state names are those of the entries that have not ended, in the order of
+  /// their submission.
   private func judge(_ drafts: [UUID], _ pending: [UUID], _ view: View, _ before: View, _ path: String, _ who: String) {
     for id in drafts {
       switch before.phases[id] {
@@ -159,12 +160,15 @@ extension OfficeBook.View {
   /// has learned.
   func errand(_ id: UUID, upTo count: Int = .max) -> Errand? { errands[id].map { resolved($0, upTo: count) } }
 
-  /// Each number of ids that drafts may have since a value was made: they are made anew one after the other, and the value may be from
-  /// between. An entry that is being saved gets its ids when it is.
+  /// Each number of ids that drafts may have since a value was made: they are made anew one after
+  /// the other, and the value may be from between. An entry that is being saved gets its ids when
+  /// it is.
   func progress(from least: Int, _ drafts: Int) -> [Progress] {
     let all = (least...identities.count).flatMap { before in
       (before...identities.count).flatMap { after in
-        (before == after ? drafts...drafts : 1...max(1, drafts)).reversed().map { Progress(before: before, after: after, rewritten: $0) }
+        (before == after ? drafts...drafts : 1...max(1, drafts)).reversed().map {
+          Progress(before: before, after: after, rewritten: $0)
+        }
       }
     }
     return all.flatMap { [$0, Progress(before: $0.before, after: $0.after, rewritten: $0.rewritten, savesLate: true)] }

@@ -38,7 +38,7 @@ final class OfficeBook: Sendable {
     case gone
   }
 
-  /// The values that one process shows.
+  /// What one process shows.
   struct View: Sendable {
     var owner: String
     var process: UUID?

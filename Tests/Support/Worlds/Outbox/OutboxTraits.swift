@@ -3,11 +3,11 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// The events that are possible in one world of outboxes.
+/// What may happen in one world of outboxes.
 struct OutboxTraits: Sendable {
   /// For how long the outbox thinks that a key is remembered.
   var window: Duration
-  /// True if the server remembers keys for at least as long.
+  /// Whether the server remembers keys for at least as long.
   var isRemembered: Bool
   var attempts: Int
   var maximumAge: Duration
@@ -54,8 +54,8 @@ struct OutboxTraits: Sendable {
     habits.isBusy = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.gatewayError = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.removesTwice = draws.chance(0.7)
-    // An accepted draft that a process has left lies over the base that the next one finds, though that may
-    // have it already, and have been changed by others since.
+    // An accepted draft that a process has left lies over the base that the next one finds, though
+    // that may have it already, and have been changed by others since.
     habits.knowsBases = !crashes && !signsOut
     habits.conflictsBy409 = draws.chance(0.3)
     return habits
@@ -110,7 +110,7 @@ struct NotedStorage: OutboxStorage {
 }
 
 extension OutboxEntry {
-  /// True if the entry is sent some time, unless somebody withdraws it.
+  /// Whether it is sent some time, unless somebody takes it back.
   var hasPlace: Bool {
     switch state {
     case .waiting, .sending, .unknown, .conflicted: true
@@ -118,7 +118,7 @@ extension OutboxEntry {
     }
   }
 
-  /// Returns true if it was accepted so long ago that a new process does not show it.
+  /// Whether it was accepted so long ago that a new process does not show it.
   func wasAcceptedLong(before now: Date) -> Bool {
     state == .accepted && endedAt.map { !(0..<600).contains(now.timeIntervalSince($0)) } ?? true
   }

@@ -5,7 +5,7 @@ import ReactorOutbox
 import ReactorTesting
 
 extension OfficeBook {
-  /// Checks that acknowledged entries are in the store, unless they have ended.
+  /// What was acknowledged is in the store, unless it has ended.
   func judgeSurvival() async {
     var stored: Set<UUID> = []
     for owner in ["ann", "bob"] {
@@ -132,7 +132,7 @@ extension Town {
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }
 
-  /// Checks that the entries in the store have ended, and that nobody has a lease of them.
+  /// What is in the store has ended, and nobody has a lease of it.
   private func judgeStore(of owner: String) async {
     let contents = await world.disk.outboxContents(of: Scope(owner))
     guard running.first?.owner == owner else { return }

@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// The users' steps.
+/// What users do.
 extension Town {
   func step(_ user: SimulatedUser) async throws {
     let office = anyOffice(user.draws)
@@ -269,7 +269,7 @@ extension Town {
 extension Outbox.Entry.State {
   var isConflicted: Bool { if case .conflicted = self { true } else { false } }
 
-  /// True if nothing happens to the entry by itself any more.
+  /// Whether nothing becomes of it by itself.
   var isOver: Bool {
     switch self {
     case .waiting, .sending, .unknown: false
