@@ -70,11 +70,15 @@ struct TemporaryIDs: Sendable {
   mutating func expect(_ entry: OutboxEntry) {
     let found = Occurrences(in: entry.arguments)
     guard !found.isEmpty else { return }
+    let given = found.strings.filter { owners[$0] != nil || isBeingSaved($0) }
+    let awaited = awaited(by: found, of: entry.id).union(given).union(lost.filter(found.holds))
     addToIndex(entry.id, found)
-    mentions[entry.id] = Mention(
-      number: .max, isInLane: false, found: found,
-      awaited: awaited(by: found, of: entry.id).union(found.strings.filter { owners[$0] != nil }).union(
-        lost.filter(found.holds)))
+    mentions[entry.id] = Mention(number: .max, isInLane: false, found: found, awaited: awaited)
+  }
+
+  /// Returns `true` if an entry that holds an id is being saved. It gives the id, or waits for it.
+  private func isBeingSaved(_ temporary: String) -> Bool {
+    entriesByString[temporary]?.contains { mentions[$0]?.number == .max } == true
   }
 
   /// Returns the ids of other entries of which an entry holds the number.

@@ -164,6 +164,15 @@ import Testing
     }
   }
 
+  @Test func `is none if the one that was to give it could not be saved`() {
+    var ids = TemporaryIDs()
+    ids.expect(.numbered(1, gives))
+    ids.expect(.numbered(2, holds))
+    ids.forget(.numbered(1))
+    ids.note(.numbered(2, holds))
+    #expect(ids.missingID(in: .numbered(2)) == id.string)
+  }
+
   @Test func `is none after an acceptance without the id`() {
     for known in [[:], [id.string: Data("7".utf8)]] {
       var ids = noted(.numbered(1, gives))
