@@ -97,7 +97,7 @@ extension OfficeBook {
     guard let stored = contents.entries.first(where: { $0.id == record.id }),
       let entry = try? OutboxEntry(decoding: stored)
     else { return world.check(false, "\(who), which is not in the store") }
-    judge(request, body, entry, who)
+    judge(request, body, entry, contents.identities, who)
     let lease = contents.leases[entry.id]
     let isLeased = lease.map { $0.process == view.process && $0.until > world.clock.wallClock() } ?? false
     world.check(isLeased || traits.setsClock, "\(who) without a lease: \(String(describing: lease))")
@@ -112,8 +112,17 @@ extension OfficeBook {
     }
   }
 
-  private func judge(_ request: HTTPRequest, _ body: Data?, _ entry: OutboxEntry, _ who: String) {
+  private func judge(
+    _ request: HTTPRequest, _ body: Data?, _ entry: OutboxEntry, _ identities: [String: Data], _ who: String
+  ) {
     world.check(entry.state == .sending, "\(who), which is saved as \(entry.state)")
+    let path = request.path ?? ""
+    if path.contains("tmp-") || path.contains("/-") {
+      // A process that begins, or another one, does not know that a giver has ended without the id.
+      let card = record(of: request.headerFields[.mark].flatMap(Int.init) ?? 0)?.errand.card
+      let isGiven = card.map { identities[$0.string] != nil } ?? false
+      world.check(!isGiven && (traits.endsEarly || traits.runsOlder), "\(who), with a temporary id: \(path)")
+    }
     let key = request.headerFields[.idempotencyKeyField]
     world.check(
       entry.request?.isKeyed != true || key == entry.idempotencyKey, "\(who) under another key than the saved one")

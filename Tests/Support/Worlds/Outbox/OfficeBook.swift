@@ -68,6 +68,8 @@ final class OfficeBook: Sendable {
     var isReady = false
     var removals = 0
     var removalsBegun = 0
+    /// Everything was to be removed, and some of it was not: nobody knows what is shown then.
+    var hasFailedToRemove = false
     var isPaused = false
 
     func isAccepted(_ id: UUID) -> Bool { if case .accepted = phases[id] { true } else { false } }

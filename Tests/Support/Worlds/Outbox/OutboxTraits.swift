@@ -42,6 +42,9 @@ struct OutboxTraits: Sendable {
     runsOlder = draws.chance(0.15)
   }
 
+  /// Processes end while they work.
+  var endsEarly: Bool { crashes || signsOut || isShared }
+
   /// Nothing but what the server does twice by itself is ever done twice.
   var isStrict: Bool { isRemembered && window > .zero }
 
@@ -54,9 +57,9 @@ struct OutboxTraits: Sendable {
     habits.isBusy = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.gatewayError = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.removesTwice = draws.chance(0.7)
-    // An accepted draft that a process has left lies over the base that the next one finds, though
-    // that may have it already, and have been changed by others since.
-    habits.knowsBases = !crashes && !signsOut
+    // An accepted draft that a process has left lies over the base that the next one finds, though that may
+    // have it already, and have been changed by others since.
+    habits.knowsBases = !endsEarly
     habits.conflictsBy409 = draws.chance(0.3)
     return habits
   }

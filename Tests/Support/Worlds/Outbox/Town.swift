@@ -69,6 +69,7 @@ struct Town: Sendable {
         try await office.layer.removeAll()
         return true
       } catch {
+        book.changeView(office.number) { $0.hasFailedToRemove = true }
         world.check(office.hasEnded || world.currentFaults.saveFailure > 0, "signing out fails with \(error)")
         return false
       }
