@@ -125,7 +125,10 @@ struct OutboxQueue: Sendable {
     if let owner = identities.owner(awaitedBy: entry.id) { return (.identity(of: owner), nil) }
     if let date = elsewhere[entry.id], conditions.isBefore(date, atMost: Self.longestLease) { return (.turn, date) }
     if !conditions.isReachable { return (.connectivity, nil) }
-    if let date = entry.notBefore, conditions.isBefore(date, atMost: Self.longestWait) {
+    // A wait that begins later than now is from before the clock was set back, too. A minute is an
+    // adjustment.
+    let hasBegun = entry.outcome.map { $0.date.timeIntervalSince(conditions.now) < 60 } ?? true
+    if let date = entry.notBefore, hasBegun, conditions.isBefore(date, atMost: Self.longestWait) {
       return (entry.outcome?.kind == .unsent ? .connectivity : .backoff(until: date), date)
     }
     return nil

@@ -76,6 +76,20 @@ import Testing
     #expect(queue.numbers(in: "other") == [3])
   }
 
+  @Test func `a backoff from before the clock was set back does not count`() {
+    let noted = Date(timeIntervalSinceReferenceDate: 10_000)
+    let entry = OutboxEntry.numbered(1).with {
+      $0.notBefore = noted + 300
+      $0.outcome = LastOutcome(.later, reason: "busy", date: noted)
+    }
+    var queue = OutboxQueue()
+    queue.put(entry)
+    for (seconds, turn) in [(0.0, false), (-59, false), (-61, true), (300, true)] {
+      let conditions = OutboxQueue.Conditions(now: noted + seconds, isReachable: true)
+      #expect((queue.turn(of: entry.lane, conditions) == .send(entry.id)) == turn)
+    }
+  }
+
   @Test func `an entry that is removed is gone, with everything that was noted of it`() {
     var queue = OutboxQueue(.numbered(1), .numbered(2))
     queue.begin(.numbered(1))
