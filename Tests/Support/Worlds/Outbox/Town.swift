@@ -58,8 +58,8 @@ struct Town: Sendable {
 
   /// Another user signs in: of the one before, nothing is left.
   func signOut(_ user: SimulatedUser) async throws {
-    let old = owner.value
     guard let office = running.first else { return }
+    let old = office.owner
     world.note("\(old) signs out")
     for other in running where other !== office { end(other, crashes: false) }
     let isDone = try await office.run { office in
@@ -78,7 +78,7 @@ struct Town: Sendable {
     await judgeRemoval(of: old)
     guard !office.hasEnded, user.draws.chance(0.7) else { return }
     end(office, crashes: false)
-    owner.change { $0 = $0 == "ann" ? "bob" : "ann" }
+    owner.change { $0 = old == "ann" ? "bob" : "ann" }
     world.note("\(owner.value) signs in")
   }
 
