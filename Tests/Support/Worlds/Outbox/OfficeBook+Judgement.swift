@@ -14,8 +14,8 @@ extension OfficeBook {
   ///     moment.
   ///   - before: what was so before the value was made.
   func judge(_ shown: Board?, drafts: [UUID]?, at path: String, in office: Int, before: View?, _ who: String) {
-    // Of two processes, each learns late what the other has added, moved and ended, and nobody says when.
-    // What they send is judged.
+    // Of two processes, each learns late what the other has added, moved and ended, and nobody says
+    // when. What they send is judged.
     guard !traits.isShared else { return }
     guard let view = view(office), view.isReady, view.removals == 0, !view.hasFailedToRemove else { return }
     if let before { guard before.isReady, before.removalsBegun == view.removalsBegun else { return } }

@@ -57,8 +57,8 @@ struct OutboxTraits: Sendable {
     habits.isBusy = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.gatewayError = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.removesTwice = draws.chance(0.7)
-    // An accepted draft that a process has left lies over the base that the next one finds, though that may
-    // have it already, and have been changed by others since.
+    // An accepted draft that a process has left lies over the base that the next one finds, though
+    // that may have it already, and have been changed by others since.
     habits.knowsBases = !endsEarly
     habits.conflictsBy409 = draws.chance(0.3)
     return habits
