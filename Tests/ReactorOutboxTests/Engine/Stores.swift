@@ -11,6 +11,12 @@ final class MemoryStore: OutboxStorage {
   let failure = Atomic<Bool>(false)
   /// The point at which a lease waits before it is given back.
   let releases = Gate(isOpen: true)
+  /// The point at which changes wait before they are saved.
+  let commits = Gate(isOpen: true)
+  /// The point at which the contents wait after they are read.
+  let reads = Gate(isOpen: true)
+  /// The point at which the removal of everything waits.
+  let removals = Gate(isOpen: true)
 
   init(_ store: MemoryOutboxStorage = MemoryOutboxStorage()) { self.store = store }
 
@@ -21,10 +27,15 @@ final class MemoryStore: OutboxStorage {
     if failure.load(ordering: .relaxed) { throw CocoaError(.fileWriteOutOfSpace) }
   }
 
-  func contents(of scope: Scope) async throws -> OutboxContents { try await store.contents(of: scope) }
+  func contents(of scope: Scope) async throws -> OutboxContents {
+    let contents = try await store.contents(of: scope)
+    await reads.waitIgnoringCancellation()
+    return contents
+  }
 
   func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
     try check()
+    await commits.waitIgnoringCancellation()
     return try await store.commit(changes, in: scope)
   }
 
@@ -39,7 +50,18 @@ final class MemoryStore: OutboxStorage {
     try await store.release(id, in: scope, by: process)
   }
 
-  func removeAll(in scope: Scope?) async throws { try await store.removeAll(in: scope) }
+  func removeAll(in scope: Scope?) async throws {
+    await removals.waitIgnoringCancellation()
+    try await store.removeAll(in: scope)
+  }
+}
+
+extension Gate {
+  /// Closes the gate, and returns the count of arrivals with the next one.
+  func closed() -> Int {
+    close()
+    return arrivalCount + 1
+  }
 }
 
 /// A server with one list, whose entity tag grows with each version.

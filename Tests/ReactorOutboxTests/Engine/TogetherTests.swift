@@ -100,6 +100,30 @@ struct TogetherTests {
     try await one.end()
   }
 
+  @Test func `what the other sends is being sent`() async throws {
+    let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
+    let gate = Gate()
+    one.transport.answer("/v1/a", with: accepted.held(at: gate))
+    async let left = one.outbox.drain(within: .seconds(10))
+    try await gate.waitForArrival()
+    #expect(other.states == ["waiting, turn"])
+    try await other.outbox.reload()
+    #expect(other.states == ["sending"])
+    gate.open()
+    #expect(await left == 0)
+    try await one.end()
+  }
+
+  @Test func `what the other was refused is not sent again`() async throws {
+    let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
+    one.transport.answer("/v1/a", with: refused, accepted)
+    #expect(await one.outbox.drain(within: .seconds(10)) == 0)
+    #expect(other.states == ["waiting, turn"])
+    #expect(await other.outbox.drain(within: .seconds(10)) == 0)
+    #expect(one.sent.count == 1 && other.states == ["refused"])
+    try await one.end()
+  }
+
   @Test func `one learns how the other has ended an entry`() async throws {
     let (one, other) = try await pair { writer in
       writer.transport.answer("/v1/a", with: refused)

@@ -37,6 +37,17 @@ import Testing
     }
   }
 
+  @Test func `a journal that is written anew gives no number twice`() async throws {
+    try await withTemporaryDirectory { directory in
+      let large = String(repeating: "x", count: JournalFile.compactionSize / 2 + 1)
+      let (file, lengths, entries) = try await written([large, large], in: directory)
+      let storage = FileOutboxStorage(directory: directory)
+      _ = try await storage.commit(entries.map { .remove($0.id) }, in: .shared)
+      #expect(try Data(contentsOf: file).count < lengths[0])
+      #expect(try await FileOutboxStorage(directory: directory).commit([.add(.sample("a"))], in: .shared) == [3])
+    }
+  }
+
   @Test func `a commit of which a sector was not written is not there`() async throws {
     try await withTemporaryDirectory { directory in
       let large = String(repeating: "0123456789abcdef", count: 200)

@@ -1,0 +1,46 @@
+import Foundation
+import ReactorCore
+import ReactorTesting
+import TestSupport
+import Testing
+
+@testable import ReactorOutbox
+
+@Suite("Changes that arrive while others are saved", .timeLimit(.minutes(1)))
+struct CommitQueueTests {
+  private let store = MemoryStore()
+  private let queue: CommitQueue
+
+  init() { queue = CommitQueue(store, .shared) }
+
+  private func addition(_ number: UInt64) -> [OutboxChange] {
+    [.add(StoredEntry(id: .numbered(number), lane: "main", bytes: Data()))]
+  }
+
+  @Test func `are saved together, and each gets its own numbers`() async throws {
+    let next = store.commits.closed()
+    let first = queue.enqueue(addition(1))
+    async let saved = queue.save(first)
+    try await store.commits.waitForArrival(count: next)
+    let tickets = [2, 3, 4].map { queue.enqueue(addition($0)) }
+    store.commits.open()
+    #expect(try await saved == [1])
+    var numbers: [[UInt64]] = []
+    for ticket in tickets { numbers.append(try await queue.save(ticket)) }
+    #expect(numbers == [[2], [3], [4]])
+    #expect(store.commits.arrivalCount == next + 1)
+  }
+
+  @Test func `are saved although one of them cannot be`() async throws {
+    let next = store.commits.closed()
+    let first = queue.enqueue(addition(1))
+    async let saved = queue.save(first)
+    try await store.commits.waitForArrival(count: next)
+    let (twice, other) = (queue.enqueue(addition(1)), queue.enqueue(addition(2)))
+    store.commits.open()
+    #expect(try await saved == [1])
+    await #expect(throws: OutboxStorageError.self) { try await queue.save(twice) }
+    #expect(try await queue.save(other) == [2])
+    #expect(try await store.contents(of: .shared).entries.map(\.id) == [.numbered(1), .numbered(2)])
+  }
+}
