@@ -106,7 +106,7 @@ SEEDS ?= 10000
 simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or anywhere
 	swift run -c release Simulate $(SEEDS)
 
-mutants: swift ## faults put into the core, and who notices them; hours: MUTANTS="3 7" for some
+mutants: swift ## faults put into the core and the outbox, and who notices them; hours: MUTANTS="3 7" for some
 	Tests/Mutants/run $(MUTANTS)
 
 SECONDS_EACH ?= 60
