@@ -4,8 +4,8 @@ import ReactorTesting
 import Testing
 
 @Suite struct `reactor send and reactor outbox, killed at random moments` {
-  /// `REACTOR_KILLS` is the count of trials, each of about twenty kills, and `REACTOR_SEED` the seed
-  /// of the first one.
+  /// `REACTOR_KILLS` is the count of trials, each of about twenty kills, and `REACTOR_SEED` the
+  /// seed of the first one.
   private static let trials = max(1, environment("REACTOR_KILLS").map { Int($0) } ?? 16)
   private static let seed = environment("REACTOR_SEED") ?? .random(in: 0 ... .max)
 
