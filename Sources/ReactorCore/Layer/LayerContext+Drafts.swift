@@ -16,9 +16,10 @@ extension LayerContext {
   package func show(_ drafts: [Draft], at place: UInt64? = nil) {
     guard !drafts.isEmpty else { return }
     self.drafts.add(drafts, at: place ?? self.drafts.reserve(drafts.count))
-    for draft in drafts { announce(.drafted(.added(draft))) }
+    let members = livingMembers
+    for draft in drafts { for member in members { member.layerChanged(.drafted(.added(draft))) } }
     // Computed here, so that whoever reads next finds it done, and the next draft adds to it.
-    for member in livingMembers { for draft in drafts { member.computeDrafts(of: draft.key) } }
+    for member in members { for draft in drafts { member.computeDrafts(of: draft.key) } }
   }
 
   /// Turns drafts into accepted ones: they stay until a value that was requested later replaces
