@@ -187,6 +187,8 @@ class Keeping(WritingTest):
         window.turn("offline")
         window.press(".keep[data-keep='4']")
         window.see("button.badge", "1 change waiting")
+        # The badge and the list are two streams: before the list has the article, the button would keep it again.
+        window.see(".keep[data-keep='4'][aria-pressed=true]")
         window.press(".keep[data-keep='4']")
         window.miss("button.badge")
         window.see(".keep[data-keep='4'][aria-pressed=false]")
