@@ -124,6 +124,20 @@ struct TogetherTests {
     try await one.end()
   }
 
+  @Test func `one does not discard what the other has put back into its lane`() async throws {
+    let (one, other) = try await pair { writer in
+      writer.transport.answer("/v1/a", with: refused)
+      try await writer.layer.submit(Add(name: "a"))
+      #expect(await writer.outbox.drain(within: .seconds(10)) == 0)
+    }
+    let id = try #require(other.outbox.entries.first?.id)
+    #expect(await one.outbox.retry(id))
+    #expect(await !other.outbox.discard(id))
+    #expect(try await one.storage.contents(of: .shared).entries.map(\.id) == [id])
+    #expect(other.states == ["waiting, turn"])
+    try await one.end()
+  }
+
   @Test func `one learns how the other has ended an entry`() async throws {
     let (one, other) = try await pair { writer in
       writer.transport.answer("/v1/a", with: refused)

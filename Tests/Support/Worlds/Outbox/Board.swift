@@ -15,7 +15,7 @@ struct Card: Codable, Sendable, Hashable {
   var isDone: Bool
 }
 
-/// What a user wants of a board. All mutations have one, so that the reference knows their drafts.
+/// A user's wish for a board. All mutations have one, so that the reference knows their drafts.
 struct Errand: Codable, Sendable, Hashable {
   enum Kind: String, Codable, Sendable { case add, rename, check, remove, leak }
 

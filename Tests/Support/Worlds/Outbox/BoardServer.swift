@@ -6,23 +6,23 @@ import Synchronization
 /// A server of boards, which remembers idempotency keys for a while, and the book of all that it
 /// has done.
 final class BoardServer: Sendable {
-  /// What the server is like in one world.
+  /// The habits of the server in one world.
   struct Habits: Sendable {
     /// Seconds that an answer is fresh.
     var maximumAge = 5
     /// For how long a key is remembered.
     var memory: Duration = .seconds(86_400)
-    /// How long a request under a key is being processed, at most.
+    /// The longest time for which a request under a key is being processed.
     var processing: Duration = .zero
     /// The probability of a 503 with `Retry-After`, and of a 500 without an effect.
     var isBusy = 0.0
     /// The probability that the answer to a request that was carried out is a gateway's 502.
     var gatewayError = 0.0
-    /// Whether what is gone is removed again without an error.
+    /// `true` if an item that is gone is removed again without an error.
     var removesTwice = true
-    /// Whether nobody sends what is made of another base than the one that the tag says.
+    /// `true` if nobody sends a value that is made of another base than that of the tag.
     var knowsBases = true
-    /// Whether a changed base is a 409 and not a 412.
+    /// `true` if a changed base is a 409 and not a 412.
     var conflictsBy409 = false
   }
 
@@ -46,7 +46,7 @@ final class BoardServer: Sendable {
   fileprivate struct State {
     var version = 1
     var boards: [String: Board] = [:]
-    /// When a path came to have a version, and what it then was.
+    /// The versions of each path, each with its board and the time at which it came.
     var history: [String: [Int: (board: Board, since: Duration)]] = [:]
     var cards = 100
     var removed: Set<String> = []

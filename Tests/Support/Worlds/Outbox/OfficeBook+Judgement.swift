@@ -4,8 +4,8 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// What a process shows, held against the drafts of its entries, one after the other, over what the
-/// server has said.
+/// Compares the values that a process shows with the drafts of its entries, one after the other,
+/// over the server's values.
 extension OfficeBook {
   /// Judges a value with the entries whose drafts it shows.
   ///

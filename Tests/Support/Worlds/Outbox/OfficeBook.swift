@@ -38,7 +38,7 @@ final class OfficeBook: Sendable {
     case gone
   }
 
-  /// What one process shows.
+  /// The values that one process shows.
   struct View: Sendable {
     var owner: String
     var process: UUID?

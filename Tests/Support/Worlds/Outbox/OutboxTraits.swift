@@ -3,11 +3,11 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// What may happen in one world of outboxes.
+/// The events that are possible in one world of outboxes.
 struct OutboxTraits: Sendable {
   /// For how long the outbox thinks that a key is remembered.
   var window: Duration
-  /// Whether the server remembers keys for at least as long.
+  /// A Boolean value that indicates whether the server remembers keys for at least as long.
   var isRemembered: Bool
   var attempts: Int
   var maximumAge: Duration
@@ -113,7 +113,7 @@ struct NotedStorage: OutboxStorage {
 }
 
 extension OutboxEntry {
-  /// Whether it is sent some time, unless somebody takes it back.
+  /// A Boolean value that indicates whether it is sent some time, unless somebody takes it back.
   var hasPlace: Bool {
     switch state {
     case .waiting, .sending, .unknown, .conflicted: true
@@ -121,7 +121,7 @@ extension OutboxEntry {
     }
   }
 
-  /// Whether it was accepted so long ago that a new process does not show it.
+  /// Returns `true` if it was accepted so long ago that a new process does not show it.
   func wasAcceptedLong(before now: Date) -> Bool {
     state == .accepted && endedAt.map { !(0..<600).contains(now.timeIntervalSince($0)) } ?? true
   }

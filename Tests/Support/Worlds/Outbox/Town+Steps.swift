@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorOutbox
 import ReactorTesting
 
-/// What users do.
+/// The steps of the users.
 extension Town {
   func step(_ user: SimulatedUser) async throws {
     let office = anyOffice(user.draws)
@@ -181,18 +181,7 @@ extension Town {
 
   private func withdraw(_ user: SimulatedUser, _ office: Office) async throws {
     guard let entry = entry(user, office, { _ in true }) else { return }
-    let who = "office \(office.number): \(book.name(entry.id)) is withdrawn"
-    world.note(who)
-    let mayHaveBeenGone = book.record(entry.id)?.mayBeGone == true
-    book.change(entry.id) { $0.mayBeGone = true }
-    let isDone = try await office.run { await $0.layer.outbox.withdraw(entry.id) }
-    guard let isDone else { return }
-    world.note("\(who): \(isDone)")
-    book.change(entry.id) { record in
-      record.mayBeGone = isDone || mayHaveBeenGone
-      if isDone { record.wasWithdrawn = true }
-    }
-    if isDone { await judgeGone(entry.id, office.owner, who) }
+    try await end(entry, office, "withdrawn", { await $0.withdraw(entry.id) }) { $0.wasWithdrawn = true }
   }
 
   private func discard(_ user: SimulatedUser, _ office: Office) async throws {
@@ -201,16 +190,23 @@ extension Town {
   }
 
   func discard(_ entry: Outbox.Entry, _ office: Office) async throws {
-    let who = "office \(office.number): \(book.name(entry.id)) is discarded"
+    try await end(entry, office, "discarded", { await $0.discard(entry.id) }) { $0.wasDiscarded = true }
+  }
+
+  /// Ends an entry by a decision of the program's, which another process may take at the same time.
+  private func end(
+    _ entry: Outbox.Entry, _ office: Office, _ word: String, _ decide: @escaping @Sendable (Outbox) async -> Bool,
+    _ mark: (inout OfficeBook.Record) -> Void
+  ) async throws {
+    let who = "office \(office.number): \(book.name(entry.id)) is \(word)"
     world.note(who)
     let mayHaveBeenGone = book.record(entry.id)?.mayBeGone == true
     book.change(entry.id) { $0.mayBeGone = true }
-    let isDone = try await office.run { await $0.layer.outbox.discard(entry.id) }
-    guard let isDone else { return }
+    guard let isDone = try await office.run({ await decide($0.layer.outbox) }) else { return }
     world.note("\(who): \(isDone)")
     book.change(entry.id) { record in
       record.mayBeGone = isDone || mayHaveBeenGone
-      if isDone { record.wasDiscarded = true }
+      if isDone { mark(&record) }
     }
     if isDone { await judgeGone(entry.id, office.owner, who) }
   }
@@ -269,7 +265,7 @@ extension Town {
 extension Outbox.Entry.State {
   var isConflicted: Bool { if case .conflicted = self { true } else { false } }
 
-  /// Whether nothing becomes of it by itself.
+  /// A Boolean value that indicates whether nothing becomes of it by itself.
   var isOver: Bool {
     switch self {
     case .waiting, .sending, .unknown: false
