@@ -58,7 +58,7 @@ public struct Drafts: Sendable {
     var drafts: [Draft] = []
     for change in changes {
       guard change.resource.readsOnly else {
-        throw .invalidResource("\(change.resource) is never stored, so nothing can be drafted over it")
+        throw .invalidResource("\(change.resource) is not read-only, so it has no value to draft over")
       }
       drafts.append(change.make(id, try key(change.resource)))
     }

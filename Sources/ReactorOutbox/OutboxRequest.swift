@@ -73,11 +73,11 @@ extension OutboxRequest {
   /// - Throws: `ReactorError.invalidResource`.
   func frozen(keyName: HTTPField.Name) throws(ReactorError) -> FrozenRequest {
     guard method != .get, method != .head else {
-      throw .invalidResource("\(method.rawValue) only reads, and an outbox is for requests that change something")
+      throw .invalidResource("an outbox does not send \(method.rawValue), which only reads; fetch the resource")
     }
     guard (body?.count ?? 0) <= Self.bodyLimit else {
       throw .invalidResource(
-        "the body of \(body?.count ?? 0) bytes is larger than the limit of \(Self.bodyLimit); upload large bodies otherwise"
+        "the body has \(body?.count ?? 0) bytes, and an outbox takes at most \(Self.bodyLimit); upload it without the outbox"
       )
     }
     try Backend.check(headerFields)
@@ -94,7 +94,7 @@ extension OutboxRequest {
   func key(named keyName: HTTPField.Name) throws(ReactorError) -> String? {
     guard let key = idempotencyKey ?? headerFields[keyName] else { return nil }
     guard !key.isEmpty, HTTPField.isValidValue(key), headerFields[fields: keyName].count < 2 else {
-      throw .invalidResource("an idempotency key is one text that is not empty, of characters that a field may contain")
+      throw .invalidResource("the idempotency key must be given once, and consist of visible ASCII characters")
     }
     return key
   }
@@ -102,9 +102,11 @@ extension OutboxRequest {
   private func absoluteURL() throws(ReactorError) -> String {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
       scheme == "http" || scheme == "https", parts.host?.isEmpty == false
-    else { throw .invalidResource("a request of an outbox needs an http or https URL with a host") }
+    else { throw .invalidResource("the URL of an outbox's request must be an absolute http or https URL with a host") }
     parts.fragment = nil
-    guard let text = parts.string else { throw .invalidResource("the URL of the request is not valid (RFC 3986)") }
+    guard let text = parts.string else {
+      throw .invalidResource("the URL of the request needs percent-encoding (RFC 3986)")
+    }
     return text
   }
 }

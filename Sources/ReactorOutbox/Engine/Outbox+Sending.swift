@@ -200,7 +200,7 @@ extension Outbox {
     }
     guard await freeze(&entry, item, limits, layer) else { return }
     guard let request = entry.request, let message = request.message(entry.idempotencyKey, configuration) else {
-      return await refuse(&entry, .invalidResource("the saved request cannot be sent"), layer)
+      return await refuse(&entry, .invalidResource("the saved request is not valid; discard the entry"), layer)
     }
     // It has taken a while. The entry stays as it is stored.
     guard withState({ !$0.queue.isPaused }) else { return }
@@ -333,9 +333,9 @@ extension Outbox {
   /// - Throws: `ReactorError.invalidResource` for a request that only reads, or that holds a
   ///   secret.
   func frozen(_ resource: Resource, _ layer: LayerContext) throws(ReactorError) -> FrozenRequest {
-    guard let backend = layer.backend else { throw .invalidResource("a flow of closures has no backend to send to") }
+    guard let backend = layer.backend else { throw .invalidResource("the layer has no backend to send \(resource) to") }
     guard !resource.readsOnly else {
-      throw .invalidResource("\(resource) only reads; set isReadOnly to false if it changes something")
+      throw .invalidResource("\(resource) is read-only; set isReadOnly to false if it changes something")
     }
     let message = try backend.request(for: resource)
     var fields = message.headerFields

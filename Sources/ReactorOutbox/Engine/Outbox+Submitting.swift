@@ -97,7 +97,9 @@ extension Outbox {
 
   func encoded(_ entry: OutboxEntry, _ layer: LayerContext) throws(ReactorError) -> Data {
     do { return try entry.encoded(secretNames: layer.configuration.secretQueryItems) } catch {
-      if case .secret = error { throw .invalidResource("\(error), which an outbox never saves") }
+      if case .secret = error {
+        throw .invalidResource("\(error), which an outbox never saves; let a middleware add it to each request")
+      }
       throw .invalidResource("\(error)")
     }
   }

@@ -104,7 +104,7 @@ struct RequestMutation: Mutation {
 
   /// Throws: the request is in the entry.
   func request(_ known: Known) throws -> Resource {
-    throw ReactorError.invalidResource("the request of the entry is missing")
+    throw ReactorError.invalidResource("the entry was saved without its request; discard it")
   }
 }
 

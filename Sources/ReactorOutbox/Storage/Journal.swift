@@ -197,7 +197,7 @@ extension OutboxTable.Step {
   }
 
   fileprivate init(_ reader: inout RecordReader) throws(RecordError) {
-    guard let kind = Kind(rawValue: try reader.count()) else { throw .corrupt("there is no such step") }
+    guard let kind = Kind(rawValue: try reader.count()) else { throw .corrupt("it has an unknown step") }
     switch kind {
     case .put:
       let id = try reader.uuid()

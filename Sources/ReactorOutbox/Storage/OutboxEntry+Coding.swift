@@ -49,8 +49,8 @@ extension OutboxEntry {
     } catch {
       throw OutboxEntryError(error)
     }
-    guard entry.id == stored.id else { throw .corrupt("it has the id of another entry") }
-    guard entry.lane == stored.lane else { throw .corrupt("it is of another lane") }
+    guard entry.id == stored.id else { throw .corrupt("its id is that of another entry") }
+    guard entry.lane == stored.lane else { throw .corrupt("it belongs to another lane") }
     entry.number = stored.number
     self = entry
   }
@@ -69,10 +69,10 @@ extension OutboxEntry {
     if format == formatVersion, length > UInt64(bytes.count - prefixLength) { throw .truncated }
     guard sum == checksum(bytes) else { throw .corrupt("the checksum is wrong") }
     guard format <= formatVersion else { throw .newerFormat(format) }
-    guard format == formatVersion else { throw .corrupt("there is no format \(format)") }
-    guard length == UInt64(bytes.count - prefixLength) else { throw .corrupt("there are bytes too many") }
+    guard format == formatVersion else { throw .corrupt("the format \(format) is unknown") }
+    guard length == UInt64(bytes.count - prefixLength) else { throw .corrupt("it has bytes after its end") }
     let entry = try OutboxEntry(&reader)
-    guard reader.isAtEnd else { throw .corrupt("there are bytes too many") }
+    guard reader.isAtEnd else { throw .corrupt("it has bytes after its end") }
     return entry
   }
 }
@@ -109,7 +109,7 @@ extension OutboxEntry {
     id = try reader.uuid()
     lane = try reader.string()
     let name = try reader.string()
-    guard let state = State(rawValue: name) else { throw .corrupt("there is no state \(name)") }
+    guard let state = State(rawValue: name) else { throw .corrupt("the state \(name) is unknown") }
     self.state = state
     self.name = try reader.string()
     version = try reader.integer()
@@ -122,11 +122,11 @@ extension OutboxEntry {
     notBefore = try reader.optional { reader throws(RecordError) in try reader.knownDate() }
     idempotencyKey = try reader.optional { reader throws(RecordError) in try reader.string() }
     idempotencyWindow = Double(bitPattern: try reader.word())
-    guard !idempotencyWindow.isNaN else { throw .corrupt("a window is no number") }
+    guard !idempotencyWindow.isNaN else { throw .corrupt("its idempotency window is not a number") }
     request = try reader.optional { reader throws(RecordError) in try FrozenRequest(&reader) }
     outcome = try reader.optional { reader throws(RecordError) in
       let name = try reader.string()
-      guard let kind = SendOutcome.Kind(rawValue: name) else { throw .corrupt("there is no outcome \(name)") }
+      guard let kind = SendOutcome.Kind(rawValue: name) else { throw .corrupt("the outcome \(name) is unknown") }
       let status = try reader.optional { reader throws(RecordError) in try reader.integer() }
       return LastOutcome(kind, status: status, reason: try reader.string(), date: try reader.knownDate())
     }
@@ -182,7 +182,7 @@ extension RecordReader {
   /// Reads a date that compares with others.
   mutating func knownDate() throws(RecordError) -> Date {
     let date = try date()
-    guard !date.timeIntervalSinceReferenceDate.isNaN else { throw .corrupt("a date is no number") }
+    guard !date.timeIntervalSinceReferenceDate.isNaN else { throw .corrupt("a date is not a number") }
     return date
   }
 }

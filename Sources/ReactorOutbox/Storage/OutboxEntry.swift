@@ -135,11 +135,11 @@ package enum OutboxEntryError: Error, Hashable {
 extension OutboxEntryError: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .truncated: "the entry ends early"
+    case .truncated: "the entry is damaged: it ends early"
     case .corrupt(let reason): "the entry is damaged: \(reason)"
-    case .newerFormat(let format): "a newer release wrote the entry, in format \(format)"
-    case .tooLarge(let size, let limit): "the entry of \(size) bytes is larger than the limit of \(limit)"
-    case .secret(let place): "the request holds a secret, \(place)"
+    case .newerFormat(let format): "a newer release wrote the entry, in format \(format); update this program"
+    case .tooLarge(let size, let limit): "the entry has \(size) bytes, and the storage takes at most \(limit)"
+    case .secret(let place): "the request contains a secret, \(place)"
     }
   }
 }

@@ -22,7 +22,7 @@ extension OutboxStorageError: CustomStringConvertible, LocalizedError {
     switch self {
     case .full(let limit): "the outbox has \(limit) entries, which is the limit; send or discard some"
     case .tooLarge(let size, let limit):
-      "the entry of \(size) bytes is larger than the limit of \(limit); upload large bodies outside of the outbox"
+      "the entry has \(size) bytes, and the storage takes at most \(limit); upload large bodies without the outbox"
     case .unknownEntry(let id): "the outbox has no entry \(id)"
     case .duplicateEntry(let id): "the outbox has an entry \(id) already"
     case .locked(let path): "another process holds \(path); try again, or end that process"

@@ -38,10 +38,10 @@ import Testing
   @Test func `bytes under another id or lane are refused`() throws {
     let stored = try OutboxEntry.samples[0].stored()
     let other = StoredEntry(id: UUID(), number: stored.number, lane: stored.lane, bytes: stored.bytes)
-    #expect(throws: OutboxEntryError.corrupt("it has the id of another entry")) { try OutboxEntry(decoding: other) }
+    #expect(throws: OutboxEntryError.corrupt("its id is that of another entry")) { try OutboxEntry(decoding: other) }
     var moved = stored
     moved.lane = "other"
-    #expect(throws: OutboxEntryError.corrupt("it is of another lane")) { try OutboxEntry(decoding: moved) }
+    #expect(throws: OutboxEntryError.corrupt("it belongs to another lane")) { try OutboxEntry(decoding: moved) }
   }
 
   @Test func `an entry of a newer release is told from a damaged one`() throws {
