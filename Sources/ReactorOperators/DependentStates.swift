@@ -14,7 +14,7 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
   /// returns a sequence that equals the current one, the current one continues. Otherwise the
   /// current one is cancelled, and the new one starts when the old one has ended. Until the new one
   /// yields, the state is fetching without a value. Nothing of the old one is yielded after the
-  /// switch.
+  /// switch, unless `keepsPreviousValue` is set.
   ///
   /// While this sequence has no value, the states have none either, and show its error, status and
   /// progress. When its value is removed, the dependent sequence is cancelled.
@@ -27,16 +27,25 @@ extension AsyncSequence where Self: Sendable, Failure == Never {
   /// result ends then, or when both sequences have ended. A dependent sequence that ignores
   /// cancellation delays the next one.
   ///
-  /// - Parameter make: A closure that returns the dependent sequence of a value.
+  /// A placeholder of this sequence counts as no value, so nothing is fetched for it.
+  ///
+  /// - Parameters:
+  ///   - keepsPreviousValue: `true` to show the last value of the old sequence while the new one
+  ///     loads: until it has a value or an error, is idle, or ends. Such a state is stale, and its
+  ///     `LoadState.isPlaceholder` is `true`. When the value of this sequence is removed, as at
+  ///     sign-out, nothing is kept. Do not set it if the value of one key must not be seen under
+  ///     another.
+  ///   - make: A closure that returns the dependent sequence of a value.
   public func dependentStates<Value: Sendable, Inner: AsyncSequence & Sendable & Equatable, Dependent: Sendable>(
-    _ make: @escaping @Sendable (Value) -> Inner
+    keepsPreviousValue: Bool = false, _ make: @escaping @Sendable (Value) -> Inner
   ) -> DependentStates<Self, Inner, Value, Dependent>
   where Element == LoadState<Value>, Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
-    DependentStates(outer: self, make: make)
+    DependentStates(outer: self, keepsPreviousValue: keepsPreviousValue, make: make)
   }
 }
 
-/// The load states of a dependent sequence; see ``_Concurrency/AsyncSequence/dependentStates(_:)``.
+/// The load states of a dependent sequence; see
+/// ``_Concurrency/AsyncSequence/dependentStates(keepsPreviousValue:_:)``.
 public struct DependentStates<
   Outer: AsyncSequence & Sendable, Inner: AsyncSequence & Sendable & Equatable, Value: Sendable, Dependent: Sendable
 >: AsyncSequence, Sendable
@@ -48,9 +57,12 @@ where
   public typealias Failure = Never
 
   let outer: Outer
+  let keepsPreviousValue: Bool
   let make: @Sendable (Value) -> Inner
 
-  public func makeAsyncIterator() -> Iterator { Iterator(subscription: DependentSubscription(outer, make)) }
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(subscription: DependentSubscription(outer, keepsPreviousValue: keepsPreviousValue, make))
+  }
 
   /// One subscription to both sequences; releasing the iterator ends it.
   public struct Iterator: AsyncIteratorProtocol {
@@ -65,15 +77,17 @@ where
 /// One reader's subscriptions; releasing this object ends both.
 private final class DependentSubscription<Inner: AsyncSequence & Sendable & Equatable, Dependent: Sendable>: Sendable
 where Inner.Element == LoadState<Dependent>, Inner.Failure == Never {
-  private let follower = DependentFollower<Inner, Dependent>()
+  private let follower: DependentFollower<Inner, Dependent>
   private let task: Task<Void, Never>
 
   init<Outer: AsyncSequence & Sendable, Value: Sendable>(
-    _ outer: Outer, _ make: @escaping @Sendable (Value) -> Inner
+    _ outer: Outer, keepsPreviousValue: Bool, _ make: @escaping @Sendable (Value) -> Inner
   ) where Outer.Element == LoadState<Value>, Outer.Failure == Never {
     let iterator = SendingBox(outer.makeAsyncIterator())
+    let follower = DependentFollower<Inner, Dependent>(keepsPreviousValue: keepsPreviousValue)
+    self.follower = follower
     // The task retains the follower, not this object, so that releasing the object ends the task.
-    task = spawn(on: nil, for: LockOwner.current) { [follower] in
+    task = spawn(on: nil, for: LockOwner.current) {
       if let iterator = iterator.take() { await follower.follow(iterator, make) }
     }
   }
@@ -99,7 +113,9 @@ final class DependentFollower<Inner: AsyncSequence & Sendable & Equatable, Value
 where Inner.Element == LoadState<Value>, Inner.Failure == Never {
   typealias Switch = DependentSwitch<Inner, Value>
 
-  private let state = Mutex(Switch())
+  private let state: Mutex<Switch>
+
+  init(keepsPreviousValue: Bool) { state = Mutex(Switch(keepsPreviousValue: keepsPreviousValue)) }
 
   /// Follows the outer sequence until it ends, or the task is cancelled.
   func follow<Iterator: AsyncIteratorProtocol, Outer>(

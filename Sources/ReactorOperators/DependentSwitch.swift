@@ -24,7 +24,11 @@ struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
     case ending(next: Inner?)
   }
 
+  let keepsPreviousValue: Bool
   private var run = Run.none
+  /// The state with the last value of an earlier sequence, to show while the current one loads;
+  /// `nil` if there is none, or none to keep.
+  private var previous: LoadState<Value>?
   /// The latest state of the running sequence.
   private var inner: LoadState<Value>?
   private var follower = ValueFollower()
@@ -38,6 +42,8 @@ struct DependentSwitch<Inner: Sendable, Value: Sendable>: Sendable {
   private var hasNewValue = false
   private var given: UInt64 = 0
   private var waiter: CheckedContinuation<Void, Never>?
+
+  init(keepsPreviousValue: Bool = false) { self.keepsPreviousValue = keepsPreviousValue }
 }
 
 // Changes of the outer sequence.
@@ -49,6 +55,8 @@ extension DependentSwitch {
   mutating func showAbsent(_ state: LoadState<Value>, isLost: Bool) -> [Action] {
     guard !isCancelled else { return [] }
     absent = state
+    // The value may have been removed, even if the state says so no longer.
+    if isLost { previous = nil }
     return (isLost ? replace(with: nil) : []) + publish()
   }
 
@@ -63,6 +71,10 @@ extension DependentSwitch {
   mutating func begin(_ new: Inner) -> [Action] {
     guard !isCancelled else { return [] }
     absent = nil
+    if keepsPreviousValue, let inner, inner.value != nil, !inner.isPlaceholder {
+      previous = inner
+      previous?.valueRevision = valueRevision
+    }
     return replace(with: new) + publish()
   }
 
@@ -104,6 +116,7 @@ extension DependentSwitch {
     case .same, .absent: break
     }
     inner = state
+    if !state.isLoadingWithoutValue { previous = nil }
     return absent == nil ? publish() : []
   }
 
@@ -114,6 +127,7 @@ extension DependentSwitch {
       guard inner == nil, !isCancelled else { return wake() }
       // It yielded nothing, and is not fetching.
       inner = LoadState()
+      previous = nil
       return absent == nil ? publish() : wake()
     }
     run = .none
@@ -144,7 +158,7 @@ extension DependentSwitch {
   mutating func cancel() -> [Action] {
     var actions = wake()
     if case .running(let task) = run { actions.append(.cancel(task)) }
-    self = DependentSwitch()
+    self = DependentSwitch(keepsPreviousValue: keepsPreviousValue)
     isCancelled = true
     return actions
   }
@@ -161,7 +175,7 @@ extension DependentSwitch {
     var state = absent ?? inner ?? LoadState(fetchStatus: .fetching)
     state.revision = revision
     state.valueRevision = valueRevision
-    return state
+    return previous.map(state.showing) ?? state
   }
 
   private mutating func publish() -> [Action] {
@@ -172,4 +186,21 @@ extension DependentSwitch {
   }
 
   private mutating func wake() -> [Action] { waiter.take().map { [.wake($0)] } ?? [] }
+}
+
+extension LoadState {
+  /// A Boolean value that indicates whether there is no value yet, or only a placeholder, and one
+  /// may come.
+  fileprivate var isLoadingWithoutValue: Bool {
+    (value == nil || isPlaceholder) && error == nil && fetchStatus != .idle
+  }
+
+  /// Returns this state, which is loading, with the value of the previous sequence as a placeholder.
+  fileprivate func showing(_ previous: LoadState) -> LoadState {
+    guard value == nil, isLoadingWithoutValue else { return self }
+    var state = previous
+    (state.error, state.fetchStatus, state.progress) = (nil, fetchStatus, progress)
+    (state.revision, state.isStale, state.isPlaceholder) = (revision, true, true)
+    return state
+  }
 }

@@ -55,6 +55,8 @@ extension AsyncSequence {
   /// passes if it has a value and is neither loading nor failed, or if its value is new, by
   /// `LoadState.valueRevision`.
   ///
+  /// A placeholder is not the first value. After the first value, it is treated as a reload.
+  ///
   /// A state that is idle with neither value nor error says that the value was removed. It passes,
   /// and the states after it are treated as before the first value. Failure, end and cancellation
   /// are passed on. Runs on the caller's executor.

@@ -9,7 +9,8 @@ extension AsyncSequence {
   ///
   /// `transform` is called once for each new value, that is, for each new
   /// `LoadState.valueRevision`. If it returns `nil`, or a state has no value, the last derived
-  /// value stays. It is dropped when the value is removed.
+  /// value stays. It is dropped when the value is removed. A placeholder is transformed like a value,
+  /// and nothing that was derived from it stays.
   ///
   /// `LoadState.valueRevision` is that of the value from which the derived one was made. The rest
   /// of a state is passed on unchanged, and so are failure, end and cancellation. Runs on the
@@ -39,6 +40,8 @@ where Base.Element == LoadState<Value> {
     private var follower = ValueFollower()
     /// The derived value, with the revision of the value that it was made from.
     private var derived: (value: Derived, revision: UInt64)?
+    /// A Boolean value that indicates whether ``derived`` was made from a placeholder.
+    private var isPlaceholder = false
 
     init(base: Base.AsyncIterator, transform: @escaping @Sendable (Value) -> Derived?) {
       self.base = base
@@ -54,7 +57,16 @@ where Base.Element == LoadState<Value> {
     }
 
     private mutating func update(for state: LoadState<Value>) {
-      switch follower.follow(state) {
+      let change = follower.follow(state)
+      if state.isPlaceholder, change != .same, let value = state.value {
+        if derived?.revision != state.valueRevision {
+          derived = transform(value).map { ($0, state.valueRevision) }
+          isPlaceholder = true
+        }
+        return
+      }
+      if isPlaceholder { (derived, isPlaceholder) = (nil, false) }
+      switch change {
       case .new:
         guard let value = state.value.flatMap(transform) else { return }
         derived = (value, state.valueRevision)
@@ -84,8 +96,10 @@ struct ValueFollower {
   /// `LoadState.valueRevision` of the latest value; `nil` if there is none, or it is lost.
   private var revision: UInt64?
 
+  /// Returns the change that a state is. A placeholder is no value, unless it is the latest value,
+  /// kept.
   mutating func follow<Value>(_ state: LoadState<Value>) -> ValueChange {
-    guard state.value == nil else {
+    guard state.value == nil || (state.isPlaceholder && revision != state.valueRevision) else {
       defer { revision = state.valueRevision }
       // States that were made by hand may not number their values.
       return revision == state.valueRevision && state.valueRevision > 0 ? .same : .new

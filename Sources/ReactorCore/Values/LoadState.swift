@@ -42,6 +42,13 @@ public struct LoadState<Value> {
   /// neither fetched nor written since.
   public var isRemoved = false
 
+  /// A Boolean value that indicates whether ``value`` stands in for a value that is still loading.
+  ///
+  /// ReactorOperators makes such states: `placeholder(_:)` for a first load, without an ``origin``,
+  /// and `dependentStates(keepsPreviousValue:_:)` with the value of the previous resource, which
+  /// counts as stale. The states of a reactor have no placeholders.
+  public var isPlaceholder = false
+
   /// Creates a state, for example in a preview or a test. By default it is idle and has no value.
   public init(
     value: Value? = nil, error: ReactorError? = nil, fetchStatus: FetchStatus = .idle, origin: Origin? = nil,
@@ -120,6 +127,7 @@ extension LoadState {
       value: value, error: error, fetchStatus: fetchStatus, origin: origin, fetchedAt: fetchedAt, isStale: isStale,
       progress: progress, revision: revision, valueRevision: valueRevision)
     state.isRemoved = isRemoved
+    state.isPlaceholder = isPlaceholder
     state.drafts = drafts
     return state
   }
