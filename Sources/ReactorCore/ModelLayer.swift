@@ -144,6 +144,13 @@ public final class ModelLayer: Sendable {
     await layer.invalidate(resources)
   }
 
+  /// Evicts every model from memory that is neither observed nor waited for, without waiting for
+  /// ``ReactorConfiguration/keepUnusedFor``.
+  ///
+  /// The disk keeps its records, so the next fetch of such a model reads it from there. Each eviction
+  /// is an event. A ``ReactorConfiguration/memoryPressure`` calls it.
+  public func evictUnused() { layer.evictUnused() }
+
   /// Signs the user out: discards the credential, then everything stored, as ``removeAll()`` does.
   ///
   /// A credential refresh in flight is dropped, waiting callers get ``ReactorError/cancelled``, and

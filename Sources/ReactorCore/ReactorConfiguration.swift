@@ -82,6 +82,13 @@ public struct ReactorConfiguration: Sendable {
   /// The limit of the memory. Default: 1,000 models or 64 MiB of payload.
   public var memoryLimit: MemoryLimit = MemoryLimit()
 
+  /// The source of memory warnings, at which models that nobody observes leave memory. Default: the
+  /// system's on Apple platforms, and none elsewhere.
+  ///
+  /// On Linux, ReactorOperators has `CgroupMemoryPressure` for a program in a container. `nil` ignores
+  /// memory pressure; see ``ModelLayer/evictUnused()``.
+  public var memoryPressure: (any MemoryPressure)? = systemMemoryPressure
+
   /// The names of secret query items; case does not matter. Default:
   /// `HTTPCache.defaultSecretQueryItems`.
   ///

@@ -107,14 +107,16 @@ extension EngineState {
   ///   - isStored: `true` if a newer record has just been stored. Streams then only load it,
   ///     whatever their policy.
   ///   - retriesFailures: `true` to request fresh copies too if the latest attempt failed.
+  ///   - limit: the time before which a fresh copy must have been fetched to be requested too.
   mutating func refresh(
-    _ entry: Entry, isStored: Bool = false, retriesFailures: Bool = false, at now: Date
+    _ entry: Entry, isStored: Bool = false, retriesFailures: Bool = false, fetchedBefore limit: Date = .distantPast,
+    at now: Date
   ) {
-    let hasFailed = retriesFailures && entry.error != nil
+    let isDue = retriesFailures && entry.error != nil || entry.copy?.fetchedAt ?? .distantFuture < limit
     let subscribers = entry.subscribers.filter { isStored || $1.policy != .cacheOnly }
     for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
       let isFresh = status(of: entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh == true
-      guard entry.flight?.machine.waiters.contains(id) != true, !isFresh || hasFailed else { continue }
+      guard entry.flight?.machine.waiters.contains(id) != true, !isFresh || isDue else { continue }
       // Only from disk. Reactors that sent a request for each other's records would never stop.
       let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
       join(subscriber.waiter(id, policy), entry, at: now, priority: subscriber.priority)
@@ -136,6 +138,16 @@ extension EngineState {
       } else {
         continue
       }
+      publishChanges(of: entry)
+    }
+  }
+
+  /// Requests the observed keys that are stale, were fetched before `limit`, or whose latest attempt
+  /// failed. Those that wait for connectivity, or were removed, are skipped.
+  mutating func refreshStreams(fetchedBefore limit: Date, at now: Date) {
+    for entry in memory.entriesInOrder where !entry.subscribers.isEmpty && !entry.isForgotten {
+      guard entry.flight?.machine.isPaused != true else { continue }
+      refresh(entry, retriesFailures: true, fetchedBefore: limit, at: now)
       publishChanges(of: entry)
     }
   }

@@ -179,6 +179,16 @@ extension EngineState {
 }
 
 extension EngineState {
+  /// Evicts every model that is neither observed nor waited for. An invalidation stays, since the
+  /// disk may not have it yet.
+  mutating func evictUnused() {
+    for entry in memory.unusedEntries where entry.holdsModel {
+      append(entry.key, .evicted)
+      setCopy(nil, of: entry)
+      publishChanges(of: entry)
+    }
+  }
+
   /// Applies a local write: memory, streams and waiters get the value at once.
   ///
   /// - Returns: the ticket to persist the value under. It is drawn under the same lock as the

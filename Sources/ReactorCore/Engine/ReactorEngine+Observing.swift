@@ -109,6 +109,13 @@ extension ReactorEngine {
     return update { $0.refetch(key, at: now) }
   }
 
+  func refreshStreams(olderThan age: Duration) {
+    let now = now
+    update { $0.refreshStreams(fetchedBefore: now - age.inSeconds, at: now) }
+  }
+
+  func evictUnused() { update { $0.evictUnused() } }
+
   func wentOnline() { reconnected(refreshes: true) }
 
   /// Resumes paused flights. With `refreshes`, also requests observed keys that are stale or whose

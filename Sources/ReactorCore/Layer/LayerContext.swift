@@ -29,6 +29,7 @@ package final class LayerContext: Sendable {
   let isOffline = Atomic<Bool>(false)
   private let members = Mutex<[WeakMember]>([])
   private let attached = Mutex<(any LayerAttachment)?>(nil)
+  private let followers = Mutex<[Task<Void, Never>]>([])
 
   init(
     backend: Backend?, persistence: (any Persistence)?, reachability: (any Reachability)? = nil, scope: Scope = .shared,
@@ -43,6 +44,29 @@ package final class LayerContext: Sendable {
     keys = RecordKeys(
       backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
     isLoopback = (try? backend?.base.get())?.origin.isLoopback ?? false
+    if let pressure = configuration.memoryPressure { follow(pressure.warnings) { $0.evictUnused() } }
+  }
+
+  deinit {
+    for task in followers.withLock(\.self) { task.cancel() }
+  }
+
+  /// Calls `body` for each signal, until the signals end or the layer is released.
+  package func follow(_ signals: AsyncStream<Void>, _ body: @escaping @Sendable (LayerContext) -> Void) {
+    let task = spawnApart(on: configuration.taskExecutor) { [weak self] in
+      for await _ in signals {
+        if let self { body(self) }
+      }
+    }
+    followers.withLock { $0.append(task) }
+  }
+
+  package func refreshStreams(olderThan age: Duration) {
+    for member in livingMembers { member.refreshStreams(olderThan: age) }
+  }
+
+  func evictUnused() {
+    for member in livingMembers { member.evictUnused() }
   }
 
   func add(_ member: any LayerReactor) {
@@ -238,6 +262,11 @@ protocol LayerReactor: AnyObject, Sendable {
   func refetch(_ key: RecordKey) -> Bool
   /// Resumes paused requests, and refreshes stale observed keys: connectivity has returned.
   func wentOnline()
+  /// Requests the observed keys that are stale, were fetched longer than `age` ago, or whose latest
+  /// attempt failed.
+  func refreshStreams(olderThan age: Duration)
+  /// Evicts every model that is neither observed nor waited for.
+  func evictUnused()
 }
 
 private struct WeakMember: Sendable {

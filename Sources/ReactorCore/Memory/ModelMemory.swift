@@ -7,6 +7,10 @@ struct ModelMemory<Entry: MemoryEntry> {
   /// The entries in an order that is the same in each run. Used where the effects of an iteration
   /// depend on the order.
   var entriesInOrder: [Entry] { entries.values.sortedUnspecialized { $0.key.identity < $1.key.identity } }
+  /// The unused entries, in the same order.
+  var unusedEntries: [Entry] {
+    unused.values.filter { !$0.isPinned }.sortedUnspecialized { $0.key.identity < $1.key.identity }
+  }
   let hits: ReadIndex
   /// The entries without observers and waiters, as ``updateUse(of:)`` maintains them. Eviction
   /// examines these alone, however many entries are observed.
