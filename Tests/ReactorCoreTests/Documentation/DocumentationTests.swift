@@ -50,7 +50,8 @@ import Testing
     ),
     (
       "Sources/ReactorOperators/ReactorOperators.docc/ReactorOperators.md",
-      "../../ReactorOperatorsTests/Documentation/FabricExamples.swift"
+      "../../ReactorOperatorsTests/Documentation/FabricExamples.swift, "
+        + "../../ReactorOperatorsTests/Documentation/OperatorExamples.swift"
     ),
     (
       "Sources/ReactorFlux/ReactorFlux.docc/ReactorFlux.md",
