@@ -53,7 +53,9 @@
 
   /// The number of actions in the chain that led to the current one.
   private var depth = 0
-  private var queue: [(action: AnyAction, depth: Int)] = []
+  private var queue: [QueuedAction] = []
+  /// The actions of the batch that is being collected; `nil` outside of one.
+  private var batch: [AnyAction]?
   /// The number of actions queued in the current run, including those already handled.
   private var queued = 0
   /// A Boolean value that indicates whether the current run has dropped an action, and reported it.
@@ -222,22 +224,25 @@ extension Dispatcher {
       // Taken out of the queue before they are released, since releasing a payload may dispatch.
       let actions = queue
       queue = []
-      for (action, depth) in actions {
-        self.depth = depth
-        pass(action)
-        run.notifyChanges()
+      for queued in actions {
+        depth = queued.depth
+        pass(queued.action)
+        if queued.endsBatch { run.notifyChanges() }
       }
+      // The end of a batch may have been dropped.
+      run.notifyChanges()
     }
     depth = 0
     queued = 0
     hasDropped = false
   }
 
-  private func enqueue(_ action: AnyAction) {
+  private func enqueue(_ action: AnyAction, endsBatch: Bool = true) {
     guard !isReplaying else { return }
+    if batch?.append(action) != nil { return }
     guard depth < Self.maximumDepth, depth == 0 || queued < Self.maximumQueued else { return drop(action) }
     queued += 1
-    queue.append((action, depth + 1))
+    queue.append(QueuedAction(action: action, depth: depth + 1, endsBatch: endsBatch))
   }
 
   private func drop(_ action: AnyAction) {
@@ -253,6 +258,56 @@ extension Dispatcher {
     guard let first = rest.first else { return action.base.handle(in: self) }
     first.handle(action, in: self) { pass($0, rest.dropFirst()) }
   }
+}
+
+// MARK: - Several actions as one change
+
+extension Dispatcher {
+  /// Dispatches the actions that `body` dispatches as one change: their handlers run in order, and
+  /// then each observer is called once for a store that has changed.
+  ///
+  /// ```swift
+  /// dispatcher.batch {
+  ///   dispatcher.dispatch(.userLoaded, user)
+  ///   dispatcher.dispatch(.signedIn)
+  /// }
+  /// ```
+  ///
+  /// The actions are handled when `body` returns, so it sees the stores as they were before. If it
+  /// throws, none of them is handled. Each action passes the middlewares, and what they and the
+  /// handlers dispatch is handled after the batch. A batch within a batch is part of the outer one.
+  ///
+  /// Within a handler or an observer, the whole batch is queued like an action, and handled later
+  /// as one change.
+  ///
+  /// - Throws: The error that `body` throws.
+  public func batch<Failure>(_ body: () throws(Failure) -> Void) throws(Failure) {
+    guard batch == nil else { return try body() }
+    let isOutermost = !run.isBusy
+    if isOutermost {
+      consumePosted()
+      run.isBusy = true
+    }
+    batch = []
+    var failure: Failure?
+    do { try body() } catch { failure = error }
+    let actions = batch.take() ?? []
+    if failure == nil {
+      for (index, action) in actions.enumerated() {
+        isOutermost ? pass(action) : enqueue(action, endsBatch: index == actions.count - 1)
+      }
+    }
+    if isOutermost { finish() }
+    if let failure { throw failure }
+  }
+}
+
+/// An action that waits for the end of the current one.
+struct QueuedAction {
+  let action: AnyAction
+  let depth: Int
+  /// `false` for an action of a batch that another one follows. Observers are then notified later.
+  let endsBatch: Bool
 }
 
 // MARK: - Waiting

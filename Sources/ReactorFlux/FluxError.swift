@@ -40,6 +40,19 @@
   case noSuchPosition(Int, count: Int)
   /// Replaying and restoring are impossible while an action is handled or observers are notified.
   case busy
+  /// Another store is persisted under that name.
+  case nameInUse(String)
+  /// The persisted state of a store could not be decoded or migrated. Its file was renamed to
+  /// `file`, and the store keeps its initial state.
+  case stateSetAside(name: String, file: String, any Error)
+  /// The persisted state of a store is of a later version of the program. Its file was renamed to
+  /// `file`, and the store keeps its initial state.
+  case stateTooNew(name: String, found: Int, supported: Int, file: String)
+  /// The file of a store's state could not be read or renamed. It stays as it is, and the store is
+  /// not saved until the next launch.
+  case stateNotReadable(name: String, file: String, any Error)
+  /// The state of a store could not be saved. Its next change tries again.
+  case stateNotSaved(name: String, any Error)
 }
 
 extension FluxError: CustomStringConvertible {
@@ -70,7 +83,15 @@ extension FluxError: CustomStringConvertible {
       "the log needs stores that are not registered; register them first: \(stores.joined(separator: ", "))"
     case .noSuchPosition(let position, let count):
       "a log of \(count) actions has no position \(position); use 0 to \(count)"
-    case .busy: "an action is being handled; replay or travel after it has been handled"
+    case .busy: "an action is being handled; replay, travel or restore after it has been handled"
+    case .nameInUse(let name): "another store is persisted as \"\(name)\"; give each store its own name"
+    case .stateSetAside(let name, let file, let error):
+      "the state \"\(name)\" could not be restored, and is now in \(file): \(error)"
+    case .stateTooNew(let name, let found, let supported, let file):
+      "the state \"\(name)\" has version \(found), but this program reads \(supported); it is now in \(file)"
+    case .stateNotReadable(let name, let file, let error):
+      "the state \"\(name)\" could not be read from \(file), and will not be saved: \(error)"
+    case .stateNotSaved(let name, let error): "the state \"\(name)\" could not be saved: \(error)"
     }
   }
 }

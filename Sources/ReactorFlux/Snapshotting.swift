@@ -42,6 +42,13 @@ extension Dispatcher {
   }
 }
 
+extension Dispatcher {
+  /// Restores the state of one store, as ``restore(_:)`` does.
+  func restore<S: Snapshotting>(_ store: S.Type, to value: S.Snapshot) throws(FluxError) {
+    try restore(DispatcherSnapshot(values: [(ObjectIdentifier(S.self), value)]))
+  }
+}
+
 extension Snapshotting {
   fileprivate var anySnapshot: any Sendable { snapshot }
 
