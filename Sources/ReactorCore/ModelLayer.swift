@@ -147,8 +147,8 @@ public final class ModelLayer: Sendable {
   /// Evicts every model from memory that is neither observed nor waited for, without waiting for
   /// ``ReactorConfiguration/keepUnusedFor``.
   ///
-  /// The disk keeps its records, so the next fetch of such a model reads it from there. Each eviction
-  /// is an event. A ``ReactorConfiguration/memoryPressure`` calls it.
+  /// The disk keeps its records, so the next fetch of such a model reads it from there. Each
+  /// eviction is an event. A ``ReactorConfiguration/memoryPressure`` calls it.
   public func evictUnused() { layer.evictUnused() }
 
   /// Signs the user out: discards the credential, then everything stored, as ``removeAll()`` does.

@@ -85,8 +85,8 @@ public struct ReactorConfiguration: Sendable {
   /// The source of memory warnings, at which models that nobody observes leave memory. Default: the
   /// system's on Apple platforms, and none elsewhere.
   ///
-  /// On Linux, ReactorOperators has `CgroupMemoryPressure` for a program in a container. `nil` ignores
-  /// memory pressure; see ``ModelLayer/evictUnused()``.
+  /// On Linux, ReactorOperators has `CgroupMemoryPressure` for a program in a container. `nil`
+  /// ignores memory pressure; see ``ModelLayer/evictUnused()``.
   public var memoryPressure: (any MemoryPressure)? = systemMemoryPressure
 
   /// The names of secret query items; case does not matter. Default:

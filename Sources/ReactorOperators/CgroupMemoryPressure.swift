@@ -24,15 +24,15 @@
 
     /// Creates the source of a group. Nothing is observed until ``warnings`` is read.
     ///
-    /// - Parameter directory: The directory of the group, which has the file `memory.events`. `nil`,
-    ///   the default, is the group of this process. If it has no such file, as without cgroup v2,
-    ///   there are no warnings.
+    /// - Parameter directory: The directory of the group, which has the file `memory.events`.
+    ///   `nil`, the default, is the group of this process. If it has no such file, as without
+    ///   cgroup v2, there are no warnings.
     public init(directory: String? = nil) {
       file = (directory ?? Self.ownDirectory()).map { $0 + "/memory.events" }
     }
 
-    /// A new stream of the warnings, which buffers one element. It ends at once if the file cannot be
-    /// watched.
+    /// A new stream of the warnings, which buffers one element. It ends at once if the file cannot
+    /// be watched.
     public var warnings: AsyncStream<Void> { watch {} }
 
     /// - Parameter ended: A closure that is called when nothing is watched any more.

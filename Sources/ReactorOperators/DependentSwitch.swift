@@ -195,7 +195,8 @@ extension LoadState {
     (value == nil || isPlaceholder) && error == nil && fetchStatus != .idle
   }
 
-  /// Returns this state, which is loading, with the value of the previous sequence as a placeholder.
+  /// Returns this state, which is loading, with the value of the previous sequence as a
+  /// placeholder.
   fileprivate func showing(_ previous: LoadState) -> LoadState {
     guard value == nil, isLoadingWithoutValue else { return self }
     var state = previous

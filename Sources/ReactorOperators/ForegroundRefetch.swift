@@ -2,8 +2,8 @@ public import ReactorCore
 import Synchronization
 
 extension ModelLayer {
-  /// Fetches for open streams each time the app comes to the foreground, until the layer is released.
-  /// Without this call, nothing is fetched then.
+  /// Fetches for open streams each time the app comes to the foreground, until the layer is
+  /// released. Without this call, nothing is fetched then.
   ///
   /// ```swift
   /// layer.refetchInForeground(olderThan: .seconds(60))
@@ -11,15 +11,16 @@ extension ModelLayer {
   ///
   /// A stream fetches if its value is stale or older than `age`, or its latest attempt failed. All
   /// streams of a value share one request. Nothing is fetched in the background, for a stream of
-  /// `FetchPolicy.cacheOnly`, or for a removed value. Without connectivity, the request waits for it.
+  /// `FetchPolicy.cacheOnly`, or for a removed value. Without connectivity, the request waits for
+  /// it.
   ///
   /// Call it once for a layer. A second call adds a second rule.
   ///
   /// - Parameters:
   ///   - age: The age at which a value that is still fresh is fetched too. By default, fresh values
   ///     are not fetched.
-  ///   - interval: The shortest time between two moments at which streams fetch. A moment that comes
-  ///     earlier is ignored. With zero or less, none is.
+  ///   - interval: The shortest time between two moments at which streams fetch. A moment that
+  ///   comes earlier is ignored. With zero or less, none is.
   ///   - activity: The source of the moments.
   public func refetchInForeground(
     olderThan age: Duration = .never, atMostEvery interval: Duration = .seconds(30),

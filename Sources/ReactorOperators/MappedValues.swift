@@ -9,8 +9,8 @@ extension AsyncSequence {
   ///
   /// `transform` is called once for each new value, that is, for each new
   /// `LoadState.valueRevision`. If it returns `nil`, or a state has no value, the last derived
-  /// value stays. It is dropped when the value is removed. A placeholder is transformed like a value,
-  /// and nothing that was derived from it stays.
+  /// value stays. It is dropped when the value is removed. A placeholder is transformed like a
+  /// value, and nothing that was derived from it stays.
   ///
   /// `LoadState.valueRevision` is that of the value from which the derived one was made. The rest
   /// of a state is passed on unchanged, and so are failure, end and cancellation. Runs on the

@@ -11,9 +11,9 @@ extension AsyncSequence {
   /// `LoadState.isPlaceholder` is then `true`, so that a screen can show the value as redacted. A
   /// failure and a removal show no placeholder.
   ///
-  /// A placeholder is neither stored nor stale, and has no origin and no date. Other operators do not
-  /// take it for a value: `dependentStates(keepsPreviousValue:_:)` fetches nothing for it. Failure,
-  /// end and cancellation are passed on. Runs on the caller's executor.
+  /// A placeholder is neither stored nor stale, and has no origin and no date. Other operators do
+  /// not take it for a value: `dependentStates(keepsPreviousValue:_:)` fetches nothing for it.
+  /// Failure, end and cancellation are passed on. Runs on the caller's executor.
   ///
   /// - Parameter value: The placeholder.
   public func placeholder<Value>(_ value: Value) -> PlaceholderStates<Self, Value>

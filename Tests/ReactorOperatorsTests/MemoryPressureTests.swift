@@ -20,7 +20,8 @@ struct MemoryPressureTests {
     bench.layer.evictUnused()
     #expect(bench.notes.cached("seen")?.text == "seen")
     #expect(bench.notes.cached("unseen") == nil)
-    #expect(bench.log.events.filter { $0.kind.name == .evicted }.map(\.key.url) == ["https://api.example.com/v1/unseen"])
+    #expect(
+      bench.log.events.filter { $0.kind.name == .evicted }.map(\.key.url) == ["https://api.example.com/v1/unseen"])
     #expect(try await bench.notes.fetch("unseen").text == "unseen")
     #expect(bench.transport.requestCount == 0)
   }
@@ -138,7 +139,8 @@ struct MemoryPressureTests {
     }
 
     @Test(arguments: [
-      ("", 0), ("low 7\n", 0), ("low 7\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\n", 14), ("max x\nhigh 1", 1),
+      ("", 0), ("low 7\n", 0), ("low 7\nhigh 2\nmax 3\noom 4\noom_kill 5\noom_group_kill 6\n", 14),
+      ("max x\nhigh 1", 1),
       ("max 18446744073709551615\nhigh 2\n", 1),
     ])
     func `only a limit that was reached counts`(text: String, count: UInt64) {

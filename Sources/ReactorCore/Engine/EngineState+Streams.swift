@@ -142,8 +142,8 @@ extension EngineState {
     }
   }
 
-  /// Requests the observed keys that are stale, were fetched before `limit`, or whose latest attempt
-  /// failed. Those that wait for connectivity, or were removed, are skipped.
+  /// Requests the observed keys that are stale, were fetched before `limit`, or whose latest
+  /// attempt failed. Those that wait for connectivity, or were removed, are skipped.
   mutating func refreshStreams(fetchedBefore limit: Date, at now: Date) {
     for entry in memory.entriesInOrder where !entry.subscribers.isEmpty && !entry.isForgotten {
       guard entry.flight?.machine.isPaused != true else { continue }
