@@ -19,21 +19,19 @@
     /// instead.
     func contents() throws -> OutboxContents {
       var contents = OutboxContents()
-      let rows = try Row.fetchCursor(
-        db, sql: "SELECT \(Self.columns) FROM outbox_entry WHERE scope = ? ORDER BY number", arguments: [scope])
-      while let row = try rows.next() {
-        if let entry = Self.entry(row) {
-          contents.entries.append(entry)
-          contents.leases[entry.id] = Self.lease(row)
-        } else {
-          let number = Int64.fromDatabaseValue(row[0]) ?? 0
-          contents.setAside.append("the entry in row \(number) of the database cannot be read, and stays there")
+      // In the order of the table. The plus keeps SQLite from taking the index and sorting.
+      try SQLiteStatement(db, "SELECT \(Self.columns) FROM outbox_entry WHERE +scope = ? ORDER BY number")
+        .each(.blob(scope)) { row in
+          if let entry = Self.entry(row) {
+            contents.entries.append(entry)
+            contents.leases[entry.id] = Self.lease(row)
+          } else {
+            let number = row.integer(0) ?? 0
+            contents.setAside.append("the entry in row \(number) of the database cannot be read, and stays there")
+          }
         }
-      }
-      let identities = try Row.fetchCursor(
-        db, sql: "SELECT temporary, id FROM outbox_identity WHERE scope = ?", arguments: [scope])
-      while let row = try identities.next() {
-        guard let temporary = Data.fromDatabaseValue(row[0]), let id = Data.fromDatabaseValue(row[1]) else { continue }
+      try SQLiteStatement(db, "SELECT temporary, id FROM outbox_identity WHERE scope = ?").each(.blob(scope)) { row in
+        guard let temporary = row.data(0), let id = row.data(1) else { return }
         contents.identities[String(decoding: temporary, as: UTF8.self)] = id
       }
       return contents
@@ -41,17 +39,14 @@
 
     private static let columns = "number, id, lane, bytes, process, until"
 
-    private static func lease(_ row: Row) -> OutboxLease? {
-      guard let process = Data.fromDatabaseValue(row[4]).flatMap(UUID.init(bytes:)),
-        let until = Double.fromDatabaseValue(row[5])
-      else { return nil }
+    private static func lease(_ row: SQLiteRow) -> OutboxLease? {
+      guard let process = row.data(4).flatMap(UUID.init(bytes:)), let until = row.real(5) else { return nil }
       return OutboxLease(process: process, until: Date(timeIntervalSinceReferenceDate: until))
     }
 
-    private static func entry(_ row: Row) -> StoredEntry? {
-      guard let number = Int64.fromDatabaseValue(row[0]).flatMap(UInt64.init(exactly:)),
-        let id = Data.fromDatabaseValue(row[1]).flatMap(UUID.init(bytes:)),
-        let lane = Data.fromDatabaseValue(row[2]), let bytes = Data.fromDatabaseValue(row[3])
+    private static func entry(_ row: SQLiteRow) -> StoredEntry? {
+      guard let number = row.integer(0).flatMap(UInt64.init(exactly:)),
+        let id = row.data(1).flatMap(UUID.init(bytes:)), let lane = row.data(2), let bytes = row.data(3)
       else { return nil }
       return StoredEntry(id: id, number: number, lane: String(decoding: lane, as: UTF8.self), bytes: bytes)
     }
@@ -74,42 +69,41 @@
         case .update(let entry): try update(entry)
         case .move(let entry): numbers.append(try move(entry))
         case .remove(let id):
-          try run("DELETE FROM outbox_entry WHERE scope = ? AND id = ?", [scope, id.bytes])
+          try run("DELETE FROM outbox_entry WHERE scope = ? AND id = ?", .blob(scope), .blob(id.bytes))
           count = count.map { $0 - db.changesCount }
         case .identify(let temporary, let id):
           try run(
             """
             INSERT INTO outbox_identity (scope, temporary, id) VALUES (?, ?, ?)
             ON CONFLICT (scope, temporary) DO UPDATE SET id = excluded.id
-            """, [scope, Data(temporary.utf8), id])
+            """, .blob(scope), .blob(Data(temporary.utf8)), .blob(id))
         }
       }
       return numbers
     }
 
     /// Returns the count of entries, or a greater number if that leaves room for `new` more. The
-    /// count is a walk over all of them; the distance between the first and the last number is not.
+    /// count is a walk over all of them; the distance between the first and the last number of all
+    /// scopes is not.
     private func count(adding new: Int) throws -> Int {
-      let span = try Int.fetchOne(
-        db.cachedStatement(
-          sql: """
-            SELECT (SELECT max(number) FROM outbox_entry WHERE scope = ?) + 1
-              - (SELECT min(number) FROM outbox_entry WHERE scope = ?)
-            """), arguments: [scope, scope])
+      let span = try integer(
+        "SELECT (SELECT max(number) FROM outbox_entry) + 1 - (SELECT min(number) FROM outbox_entry)")
       guard let span else { return 0 }
       guard span > OutboxContents.entryLimit - new else { return span }
-      return try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox_entry WHERE scope = ?", arguments: [scope]) ?? 0
+      return try integer("SELECT count(*) FROM outbox_entry WHERE scope = ?", .blob(scope)) ?? 0
     }
 
     private func add(_ entry: StoredEntry, _ count: Int, isRepeated: Bool) throws -> UInt64 {
-      if let number = try number(of: entry.id) {
+      let isFull = count >= OutboxContents.entryLimit
+      // Elsewhere, the insertion finds the one that is there.
+      if isRepeated || isFull, let number = try number(of: entry.id) {
         guard isRepeated, let number = UInt64(exactly: number) else {
           throw OutboxStorageError.duplicateEntry(entry.id)
         }
         try update(entry)
         return number
       }
-      guard count < OutboxContents.entryLimit else { throw OutboxStorageError.full(limit: OutboxContents.entryLimit) }
+      guard !isFull else { throw OutboxStorageError.full(limit: OutboxContents.entryLimit) }
       try entry.checkSize()
       return try insert(entry, process: nil, until: nil)
     }
@@ -118,71 +112,76 @@
       try entry.checkSize()
       try run(
         "UPDATE outbox_entry SET lane = ?, bytes = ? WHERE scope = ? AND id = ?",
-        [Data(entry.lane.utf8), entry.bytes, scope, entry.id.bytes])
+        .blob(Data(entry.lane.utf8)), .blob(entry.bytes), .blob(scope), .blob(entry.id.bytes))
       guard db.changesCount > 0 else { throw OutboxStorageError.unknownEntry(entry.id) }
     }
 
     /// Only an insertion gives a number that was never used.
     private func move(_ entry: StoredEntry) throws -> UInt64 {
       try entry.checkSize()
-      let lease = try Row.fetchOne(
-        db.cachedStatement(sql: "SELECT process, until FROM outbox_entry WHERE scope = ? AND id = ?"),
-        arguments: [scope, entry.id.bytes])
+      let lease = try first("SELECT process, until FROM outbox_entry WHERE scope = ? AND id = ?", entry.id) {
+        (process: $0.data(0), until: $0.real(1))
+      }
       guard let lease else { throw OutboxStorageError.unknownEntry(entry.id) }
-      try run("DELETE FROM outbox_entry WHERE scope = ? AND id = ?", [scope, entry.id.bytes])
-      return try insert(
-        entry, process: Data.fromDatabaseValue(lease[0]), until: Double.fromDatabaseValue(lease[1]))
+      try run("DELETE FROM outbox_entry WHERE scope = ? AND id = ?", .blob(scope), .blob(entry.id.bytes))
+      return try insert(entry, process: lease.process, until: lease.until)
     }
 
     private func insert(_ entry: StoredEntry, process: Data?, until: Double?) throws -> UInt64 {
       try run(
-        "INSERT INTO outbox_entry (scope, id, lane, process, until, bytes) VALUES (?, ?, ?, ?, ?, ?)",
-        [scope, entry.id.bytes, Data(entry.lane.utf8), process, until, entry.bytes])
+        """
+        INSERT INTO outbox_entry (scope, id, lane, process, until, bytes) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT (scope, id) DO NOTHING
+        """,
+        .blob(scope), .blob(entry.id.bytes), .blob(Data(entry.lane.utf8)), process.map { .blob($0) } ?? .null,
+        until.map { .real($0) } ?? .null, .blob(entry.bytes))
+      guard db.changesCount > 0 else { throw OutboxStorageError.duplicateEntry(entry.id) }
       guard let number = UInt64(exactly: db.lastInsertedRowID) else {
         throw SQLiteDamage.corrupt("a number is negative")
       }
       return number
     }
 
-    private func number(of id: UUID) throws -> Int64? {
-      try Int64.fetchOne(
-        db.cachedStatement(sql: "SELECT number FROM outbox_entry WHERE scope = ? AND id = ?"),
-        arguments: [scope, id.bytes])
+    private func number(of id: UUID) throws -> Int? {
+      try integer("SELECT number FROM outbox_entry WHERE scope = ? AND id = ?", .blob(scope), .blob(id.bytes))
     }
 
     /// Leases an entry, unless another process holds a lease.
     ///
     /// - Returns: The leased entry.
     func claim(_ id: UUID, by process: UUID, now: Date, until: Date) throws -> StoredEntry? {
-      guard let entry = try entry(id) else { return nil }
+      guard
+        let entry = try first(
+          "SELECT \(Self.columns) FROM outbox_entry WHERE scope = ? AND id = ?", id, body: Self.entry) ?? nil
+      else { return nil }
       try run(
         """
         UPDATE outbox_entry SET process = ?, until = ?
         WHERE scope = ? AND id = ? AND (process IS NULL OR process = ? OR until IS NULL OR until <= ? OR until > ?)
         """,
-        [
-          process.bytes, until.timeIntervalSinceReferenceDate, scope, id.bytes, process.bytes,
-          now.timeIntervalSinceReferenceDate,
-          until.addingTimeInterval(until.timeIntervalSince(now)).timeIntervalSinceReferenceDate,
-        ])
+        .blob(process.bytes), .real(until.timeIntervalSinceReferenceDate), .blob(scope), .blob(id.bytes),
+        .blob(process.bytes), .real(now.timeIntervalSinceReferenceDate),
+        .real(until.addingTimeInterval(until.timeIntervalSince(now)).timeIntervalSinceReferenceDate))
       return db.changesCount > 0 ? entry : nil
-    }
-
-    private func entry(_ id: UUID) throws -> StoredEntry? {
-      try Row.fetchOne(
-        db.cachedStatement(sql: "SELECT \(Self.columns) FROM outbox_entry WHERE scope = ? AND id = ?"),
-        arguments: [scope, id.bytes]
-      ).flatMap(Self.entry)
     }
 
     func release(_ id: UUID, by process: UUID) throws {
       try run(
         "UPDATE outbox_entry SET process = NULL, until = NULL WHERE scope = ? AND id = ? AND process = ?",
-        [scope, id.bytes, process.bytes])
+        .blob(scope), .blob(id.bytes), .blob(process.bytes))
     }
 
-    private func run(_ sql: String, _ arguments: StatementArguments) throws {
-      try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    private func run(_ sql: String, _ values: SQLiteStatement.Value...) throws {
+      try SQLiteStatement(db, sql).run(values)
+    }
+
+    private func integer(_ sql: String, _ values: SQLiteStatement.Value...) throws -> Int? {
+      try SQLiteStatement(db, sql).first(values) { $0.integer(0) } ?? nil
+    }
+
+    /// Reads the entry with an id.
+    private func first<Result>(_ sql: String, _ id: UUID, body: (SQLiteRow) -> Result) throws -> Result? {
+      try SQLiteStatement(db, sql).first([.blob(scope), .blob(id.bytes)], body: body)
     }
 
     static func removeAll(in scope: Scope?, _ db: Database) throws {

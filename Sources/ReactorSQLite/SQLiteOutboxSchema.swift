@@ -11,6 +11,7 @@
     private static var migrator: DatabaseMigrator {
       var migrator = DatabaseMigrator()
       migrator.registerMigration("outbox-1") { try $0.execute(sql: first) }
+      migrator.registerMigration("outbox-2") { try $0.execute(sql: second) }
       return migrator
     }
 
@@ -67,5 +68,9 @@
         PRIMARY KEY (scope, temporary)
       );
       """
+
+    /// An addition changes a page of each index, and each page is written and synchronized. What
+    /// this index found is found by the other one, or in the order of the table.
+    private static let second = "DROP INDEX IF EXISTS outbox_entry_by_scope"
   }
 #endif

@@ -31,13 +31,25 @@
       case bytes([UInt8])
       case real(Double)
       case integer(Int)
+      case null
     }
 
     /// Runs the statement to its end.
-    func run(_ values: Value...) throws { try bound(values) { while try step() {} } }
+    func run(_ values: Value...) throws { try run(values) }
+
+    func run(_ values: [Value]) throws { try bound(values) { while try step() {} } }
+
+    /// Calls `body` with each row.
+    func each(_ values: Value..., body: (SQLiteRow) -> Void) throws {
+      try bound(values) { while try step() { body(SQLiteRow(handle: handle)) } }
+    }
 
     /// Calls `body` with the first row, or returns `nil` if there is none.
     func first<Result>(_ values: Value..., body: (SQLiteRow) -> Result) throws -> Result? {
+      try first(values, body: body)
+    }
+
+    func first<Result>(_ values: [Value], body: (SQLiteRow) -> Result) throws -> Result? {
       try bound(values) { try step() ? body(SQLiteRow(handle: handle)) : nil }
     }
 
@@ -63,6 +75,7 @@
       case .bytes(let bytes): bytes.withUnsafeBytes { bind($0, index) }
       case .real(let value): sqlite3_bind_double(handle, index, value)
       case .integer(let value): sqlite3_bind_int64(handle, index, Int64(value))
+      case .null: sqlite3_bind_null(handle, index)
       }
     }
 

@@ -39,7 +39,7 @@
     }
 
     private func damage(_ path: String) throws {
-      try overwrite(path, at: try size(path) / 2 / 4_096 * 4_096, with: Data(repeating: 0xA5, count: 4_096))
+      try overwrite(path, at: try size(path) / 2 / 4_096 * 4_096, with: Data(repeating: 0xA5, count: 3 * 4_096))
     }
 
     @Test(arguments: [false, true])

@@ -93,6 +93,42 @@
       }
     }
 
+    /// The first schema had an index more.
+    @Test func `a file of the first schema keeps its entries, and loses an index`() async throws {
+      try await withOutbox { path in
+        let old = entry("old")
+        _ = try await SQLiteOutboxStorage(path: path).commit(
+          [.add(old), .identify("a", Data("1".utf8))], in: .shared)
+        try change(
+          path,
+          """
+          CREATE INDEX outbox_entry_by_scope ON outbox_entry (scope);
+          DELETE FROM grdb_migrations WHERE identifier = 'outbox-2';
+          """)
+        let storage = try SQLiteOutboxStorage(path: path)
+        #expect(try await storage.commit([.add(entry("new"))], in: .shared) == [2])
+        let contents = try await SQLiteOutboxStorage(path: path).contents(of: .shared)
+        #expect(contents.texts == ["old", "new"] && contents.identities == ["a": Data("1".utf8)])
+        #expect(contents.setAside.isEmpty)
+        let indexes = "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND name LIKE 'outbox_entry%'"
+        #expect(try numbers(path, indexes) == [1])
+      }
+    }
+
+    @Test func `an entry that is there is not added again, with room or without`() async throws {
+      try await withOutbox { path in
+        let storage = try SQLiteOutboxStorage(path: path)
+        let entries = (0..<OutboxContents.entryLimit).map { entry("\($0)") }
+        let duplicate = OutboxStorageError.duplicateEntry(entries[0].id)
+        _ = try await storage.commit([.add(entries[0])], in: .shared)
+        await #expect(throws: duplicate) { try await storage.commit([.add(entries[0])], in: .shared) }
+        _ = try await storage.commit(entries.dropFirst().map { .add($0) }, in: .shared)
+        await #expect(throws: duplicate) { try await storage.commit([.add(entries[0])], in: .shared) }
+        // Another scope has room of its own.
+        _ = try await storage.commit([.add(entries[0])], in: Scope("another"))
+      }
+    }
+
     @Test func `a row that is no entry is described, and stays`() async throws {
       try await withOutbox { path in
         let storage = try SQLiteOutboxStorage(path: path)
@@ -185,7 +221,7 @@
     @Test func `one of a newer release is refused and left as it is`() async throws {
       try await withOutbox { path in
         _ = try await fill(path)
-        try change(path, "INSERT INTO grdb_migrations (identifier) VALUES ('outbox-2')")
+        try change(path, "INSERT INTO grdb_migrations (identifier) VALUES ('outbox-3')")
         try checkpoint(path)
         let bytes = try Data(contentsOf: URL(filePath: path))
         #expect(throws: OutboxStorageError.newerFormat(path: path)) { try open(path) }
