@@ -62,6 +62,7 @@ extension Outbox: LayerAttachment {
       emit(nil, .unreadable(reason), layer)
     }
     learn(contents.identities, layer)
+    withState { $0.reserve(contents.entries.count) }
     let types = mutationTypes
     let now = layer.configuration.now()
     var old: [OutboxChange] = []

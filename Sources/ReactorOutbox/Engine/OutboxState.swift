@@ -131,6 +131,12 @@ struct OutboxState: Sendable {
     return LaneEffect(expect: expected[entry.lane, default: ExpectedKeys()].add(item.keys))
   }
 
+  /// Makes room for the entries of a store.
+  mutating func reserve(_ count: Int) {
+    queue.reserve(count)
+    items.reserveCapacity(count)
+  }
+
   /// Replaces an entry whose new state is saved.
   mutating func update(_ entry: OutboxEntry) -> LaneEffect {
     let wasInLane = queue.entries[entry.id]?.isInLane == true
@@ -158,13 +164,15 @@ struct OutboxState: Sendable {
   /// Returns the entries for the program.
   func list(_ conditions: OutboxQueue.Conditions, secretNames: Set<String>) -> [Outbox.Entry] {
     var list: [(number: UInt64, entry: Outbox.Entry)] = []
+    list.reserveCapacity(queue.entries.count + unreadable.count)
     for entry in queue.entries.values where entry.state != .accepted {
       list.append((entry.number, Outbox.Entry(entry, items[entry.id], queue, conditions, secretNames)))
     }
     for unreadable in unreadable.values {
       list.append((unreadable.stored.number, Outbox.Entry(unreadable, secretNames)))
     }
-    return list.sorted { $0.number < $1.number }.map(\.entry)
+    // The entries are large, so only their places are sorted.
+    return list.indices.sorted { list[$0].number < list[$1].number }.map { list[$0].entry }
   }
 }
 

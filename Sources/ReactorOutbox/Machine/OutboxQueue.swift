@@ -48,6 +48,9 @@ struct OutboxQueue: Sendable {
 
   func entries(in lane: String) -> [UUID] { lanes[lane]?.ids ?? [] }
 
+  /// Makes room for this many entries.
+  mutating func reserve(_ count: Int) { entries.reserveCapacity(count) }
+
   /// Adds an entry, or replaces it and moves it to the place of its number.
   mutating func put(_ entry: OutboxEntry) {
     let old = entries.updateValue(entry, forKey: entry.id)
