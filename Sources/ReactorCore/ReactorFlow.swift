@@ -128,7 +128,13 @@ public struct FetchContext<Model: Sendable>: Sendable {
   ///
   /// The step may ask the server whether the copy is still valid, and if so return it with a new
   /// ``Snapshot/fetchedAt``.
-  public var stale: Snapshot<Model>?
+  public var stale: Snapshot<Model>? {
+    get { copy?.snapshot }
+    set { copy = newValue.map(Copy.init) }
+  }
+  /// A reference, so that the layout of a context is the same for every model. The code that copies
+  /// one would otherwise be large.
+  private var copy: Copy?
   /// A closure for the step to call with the progress of the transfer, which streams show. It can
   /// be called from any thread.
   public var progress: @Sendable (TransferProgress) -> Void
@@ -144,7 +150,13 @@ public struct FetchContext<Model: Sendable>: Sendable {
   public init(
     stale: Snapshot<Model>? = nil, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) {
-    self.stale = stale
     self.progress = progress
+    self.stale = stale
+  }
+
+  private final class Copy: Sendable {
+    let snapshot: Snapshot<Model>
+
+    init(_ snapshot: Snapshot<Model>) { self.snapshot = snapshot }
   }
 }

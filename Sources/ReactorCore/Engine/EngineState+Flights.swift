@@ -372,12 +372,13 @@ struct LoadResult: Sendable {
   var version: Generation = 0
 }
 
-/// A step of a flight, run by a task.
-struct FlightStep: Sendable {
+/// A step of a flight, run by a task. A class, since the code that copies a value as large as this
+/// weighs more than all that use it.
+final class FlightStep: Sendable {
   enum Step: Sendable {
     case load
     /// A request, with the result of the flight's load if there was one.
-    case request(LoadResult?)
+    indirect case request(LoadResult?)
   }
 
   let step: Step
@@ -389,4 +390,17 @@ struct FlightStep: Sendable {
   let ticket: Generations.Ticket
   let task: TaskHandle
   let owner: LockOwner
+
+  init(
+    step: Step, key: RecordKey, flight: UInt64, resource: Resource, ticket: Generations.Ticket, task: TaskHandle,
+    owner: LockOwner
+  ) {
+    self.step = step
+    self.key = key
+    self.flight = flight
+    self.resource = resource
+    self.ticket = ticket
+    self.task = task
+    self.owner = owner
+  }
 }

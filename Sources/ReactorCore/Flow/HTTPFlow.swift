@@ -2,8 +2,9 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// The steps of a flow over a backend, an `HTTPCache` and a parser.
-struct HTTPFlow<Model: Sendable>: Sendable {
+/// The steps of a flow over a backend, an `HTTPCache` and a parser. A class, since the code that
+/// copies a value as large as this weighs more than a reference, and each step would copy it.
+final class HTTPFlow<Model: Sendable>: Sendable {
   let layer: LayerContext
   let backend: Backend
   let retry: RetryMiddleware
@@ -13,6 +14,20 @@ struct HTTPFlow<Model: Sendable>: Sendable {
   let key: @Sendable (Resource) throws(ReactorError) -> RecordKey
   /// The name of the model type, for events.
   let name = "\(Model.self)"
+
+  init(
+    layer: LayerContext, backend: Backend, retry: RetryMiddleware, parser: Parser<Model>,
+    configuration: ReactorConfiguration, decoded: DecodedModelLookup,
+    key: @escaping @Sendable (Resource) throws(ReactorError) -> RecordKey
+  ) {
+    self.layer = layer
+    self.backend = backend
+    self.retry = retry
+    self.parser = parser
+    self.configuration = configuration
+    self.decoded = decoded
+    self.key = key
+  }
 
   /// Loads and parses the record of `resource`; `nil` if there is none that this model type can be
   /// made from. A record whose model is in memory is not parsed again.
