@@ -1,0 +1,44 @@
+/// One thing of the server's, whole, that an id identifies across resources.
+///
+/// Its newest value is shown in every copy of the layer that holds the id: in each list, in each
+/// page, and as the model of its own resource. The newest value is the one whose request or write
+/// began last, wherever it came in. A whole value replaces a whole value of the same type; nothing
+/// is merged. A summary and a detail are two types, and know nothing of each other.
+///
+/// ```swift
+/// struct Article: Codable, Entity {
+///   var id: Int
+///   var title: String
+/// }
+/// ```
+///
+/// If the type is `Equatable` too, a value that is equal to the one that is shown changes nothing.
+public protocol Entity: Identifiable, Sendable where ID: Codable & Sendable {}
+
+/// A model that holds entities: a page of a list, or the answer to a search.
+///
+/// An array of entities is one. Any other type says how to reach its members:
+///
+/// ```swift
+/// struct Page: Codable, EntityContainer {
+///   var articles: [Article]
+///   var next: String?
+///
+///   mutating func updateMembers(_ body: (Article) -> Article?) { articles.updateMembers(body) }
+/// }
+/// ```
+public protocol EntityContainer: Sendable {
+  associatedtype Member: Entity
+
+  /// Calls `body` once for each member, in order, and puts its result in the member's place.
+  ///
+  /// A member for which `body` returns `nil` goes. The method is pure and quick: it runs without a
+  /// lock, on the executor of the first reader, and again for each newer value of a member.
+  mutating func updateMembers(_ body: (Member) -> Member?)
+}
+
+extension Array: EntityContainer where Element: Entity {
+  public typealias Member = Element
+
+  public mutating func updateMembers(_ body: (Element) -> Element?) { self = compactMap(body) }
+}
