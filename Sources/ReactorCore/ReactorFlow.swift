@@ -60,6 +60,8 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   /// Finds models in memory, so that the steps need not parse their bytes again. Replacing a step
   /// disconnects it, since the new step may parse the bytes differently.
   var decoded = DecodedModelLookup()
+  /// The access to the entities of the models; `nil` if the type has none, or is not erased.
+  var entities: EntityAccess?
 
   /// Creates a flow from closures, with a layer of its own.
   ///

@@ -11,7 +11,7 @@ extension EngineState {
       case .accepted, .removed: return
       }
       // The accepted drafts of the layer that are not here are those that the copy has.
-      entry.begin(with: [draft])
+      entry.begin(with: [draft], entities)
     } else {
       entry.redraw { drafts in
         switch change {

@@ -344,7 +344,10 @@ extension EngineState {
       }
     }
     guard copy !== entry.copy else { return }
-    if belongsAside(copy, entry, for: resource, at: now) { return entry.storeAside(copy) }
+    if belongsAside(copy, entry, for: resource, at: now) {
+      if entities != nil { noteEntities(of: copy) }
+      return entry.storeAside(copy)
+    }
     setCopy(copy, of: entry)
     if isLoaded {
       entry.redraw { $0.rebase(onLoaded: copy, from: number) }

@@ -37,10 +37,12 @@ struct EngineState: ~Copyable {
   let name: String
   /// The model type, by which the drafts of its values are found.
   let model: ObjectIdentifier
+  /// The access to the entities of its models; `nil` if the type has none.
+  let entities: EntityAccess?
 
   init(
     _ layer: LayerContext, _ configuration: ReactorConfiguration, _ reader: MemoryReader, name: String,
-    model: ObjectIdentifier
+    model: ObjectIdentifier, entities: EntityAccess?
   ) {
     memory = ModelMemory(
       limit: configuration.memoryLimit, keepUnusedFor: configuration.keepUnusedFor, hits: reader.table)
@@ -49,6 +51,7 @@ struct EngineState: ~Copyable {
     self.configuration = configuration
     self.name = name
     self.model = model
+    self.entities = entities
   }
 
   /// 100 years, the longest wait. An instant beyond the range of a clock would trap.
@@ -100,7 +103,7 @@ extension EngineState {
   mutating func entry(of key: RecordKey, as resource: Resource) -> Entry {
     if let entry = memory.entry(of: key, as: resource) { return entry }
     let entry = Entry(key: key, revision: revision)
-    entry.begin(with: layer.drafts.drafts(of: key, for: model))
+    entry.begin(with: layer.drafts.drafts(of: key, for: model), entities)
     memory.insert(entry, as: resource)
     memory.touch(entry, at: time)
     return entry
@@ -112,7 +115,7 @@ extension EngineState {
     let drafts = layer.drafts.drafts(of: key, for: model)
     guard !drafts.isEmpty else { return nil }
     let entry = Entry(key: key, revision: revision)
-    entry.begin(with: drafts)
+    entry.begin(with: drafts, entities)
     return entry
   }
 
@@ -123,6 +126,7 @@ extension EngineState {
     if !released.isEmpty { effects.append(.release(released)) }
     let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
     memory.account(models: models, bytes: bytes)
+    if entities != nil, let copy { noteEntities(of: copy) }
     // Readers find a new value after its event is queued. A removed value is hidden from them
     // before its event is queued.
     entry.needsPublishing = copy != nil && isNewValue
@@ -146,6 +150,7 @@ extension EngineState {
       }
     }
     layer.changes.note(entry.key)
+    if entities != nil { watchEntities(of: entry) }
     setWakeup(entry)
     let replaced = entry.consumeReplaced()
     if !replaced.isEmpty { effects.append(.release(replaced)) }
@@ -299,6 +304,8 @@ enum Effect: Sendable {
   case watchReachability(TaskHandle)
   case watchPower(TaskHandle)
   case wakeUp(TaskHandle, RecordKey, at: Duration)
+  /// Shows newer values of entities in the keys that hold them.
+  case showEntities(Set<RecordKey>, except: RecordKey)
   /// Values that the state holds no longer. They are released without the lock, since a user's
   /// `deinit` may call the reactor.
   case release([any Sendable])

@@ -27,6 +27,8 @@ final class KeyState: MemoryEntry {
   private(set) var copy: CachedModel?
   /// The drafts over ``copy``; `nil` if there are none.
   private(set) var drafts: KeyDrafts?
+  /// The interest of the streams in the entities of the copies; `nil` if there are none.
+  var watch: EntityWatch?
   /// A newer record that the layer has stored; `nil` if ``copy`` is up to date.
   private var outdated: NewerRecord?
   /// The error of the latest attempt.
@@ -75,6 +77,9 @@ final class KeyState: MemoryEntry {
     hasChanged = true
     if isNewValue { hasNewValue = true }
   }
+
+  /// Notes that an entity of the copy has a newer value.
+  func noteEntities() { noteDrafts(isNewValue: true) }
 
   fileprivate func replace(_ old: [any Sendable]) { replaced += old }
 
@@ -303,18 +308,27 @@ extension KeyState {
   /// the lock to get it, and computes without the lock.
   var readable: CachedModel? { drafts == nil ? copy : nil }
 
-  /// Returns what drafts make of `copy`; `nil` if there are none. A removed key shows nothing.
+  /// Returns what drafts and newer values of entities make of `copy`; `nil` if there can be none. A
+  /// removed key shows nothing.
   func drafted(over copy: CachedModel?) -> DraftedModel? {
-    guard let drafts, !isForgotten else { return nil }
+    guard !isForgotten else { return nil }
+    guard let drafts else { return copy?.entities?.shown }
     return copy === self.copy ? drafts.shown : drafts.drawn(over: copy)
   }
 
   func shown(_ copy: CachedModel) -> ShownModel { ShownModel(copy: copy, drafted: drafted(over: copy)) }
 
+  /// Returns the copy without pending drafts; `nil` if there can be no others.
+  func confirmed(_ entities: EntityAccess?) -> DraftedModel? {
+    guard !isForgotten else { return nil }
+    if let drafts { return drafts.confirmed(over: copy) }
+    return entities.map { DraftedModel(copy, [], $0, isConfirmed: true) }
+  }
+
   /// Sets the first drafts of an entry.
-  func begin(with drafts: [Draft]) {
+  func begin(with drafts: [Draft], _ entities: EntityAccess?) {
     guard !drafts.isEmpty else { return }
-    self.drafts = KeyDrafts(drafts, over: copy)
+    self.drafts = KeyDrafts(drafts, over: copy, entities)
     noteDrafts(isNewValue: true)
   }
 
@@ -335,6 +349,9 @@ extension KeyState {
 struct ShownModel: Sendable {
   let copy: CachedModel
   var drafted: DraftedModel?
+
+  /// A Boolean value that indicates whether the value is an entity that was removed since.
+  var isRemovedEntity: Bool { copy.entities != nil && copy.entities?.shown.model == nil }
 
   /// The copy with the model that its drafts make of it.
   ///

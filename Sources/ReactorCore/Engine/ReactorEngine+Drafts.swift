@@ -67,6 +67,7 @@ extension ReactorEngine {
     var sent = await exchange(write.request, write.requestKey, through: write.answer)
     if sent.isAccepted {
       layer.accept([write.draft])
+      noteEntities(of: sent, write.answer.entities)
     } else {
       layer.withdraw([write.draft])
     }

@@ -93,6 +93,7 @@ extension ReactorEngine {
     } catch {
       result.failure = ReactorError(error, wrap: ReactorError.persistence)
     }
+    result.snapshot = result.snapshot.map { withEntities($0, of: step.key) }
     return result
   }
 
@@ -114,7 +115,8 @@ extension ReactorEngine {
     }
     step.ticket.send()
     do {
-      try await finish(step, flow.network(step.resource, context).marked(by: layer.groupMarks, step.ticket), lead: lead)
+      let snapshot = try await flow.network(step.resource, context).marked(by: layer.groupMarks, step.ticket)
+      await finish(step, withEntities(snapshot, of: step.key), lead: lead)
     } catch {
       fail(step, ReactorError(error, wrap: ReactorError.network))
     }

@@ -21,6 +21,7 @@ extension ReactorEngine {
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) {
       let sent = await self.exchange(resource, key, through: self.flow)
+      self.noteEntities(of: sent, self.flow.entities)
       await self.invalidate(sent)
       return sent.outcome
     }
@@ -75,6 +76,12 @@ extension ReactorEngine {
       }
       return sent
     }
+  }
+
+  /// Notes the entities of an answer: it is newer than everything that was requested before.
+  func noteEntities(of sent: Sent, _ access: EntityAccess?) {
+    guard let access, case .success(let copy) = sent.outcome else { return }
+    layer.note(copy.model, through: access)
   }
 
   private func changed(

@@ -72,19 +72,20 @@ extension ReactorEngine {
       fetchedAt: snapshot.copy?.fetchedAt, isStale: snapshot.copy != nil && !isFresh, progress: snapshot.progress,
       revision: snapshot.revision, valueRevision: snapshot.valueRevision)
     state.isRemoved = snapshot.isRemoved
-    if let drafted = snapshot.drafted { state.show(drafted.model, drafts: snapshot.pending) }
+    if let output = snapshot.drafted?.output { state.show(output.model, drafts: snapshot.pending, output.pending) }
     return state
   }
 }
 
 extension LoadState<AnyModel> {
   /// Shows the value with its drafts. A value that no base has is local and stale.
-  fileprivate mutating func show(_ model: AnyModel?, drafts pending: [Draft]) {
+  fileprivate mutating func show(_ model: AnyModel?, drafts pending: [Draft], _ entities: [Draft]) {
     if value == nil { (origin, isStale) = (.local, true) }
     if model == nil { (origin, fetchedAt, isStale) = (nil, nil, false) }
     value = model
     // A write may have several drafts of one key.
     for draft in pending where draft.id != drafts.last { drafts.append(draft.id) }
+    for draft in entities where !drafts.contains(draft.id) { drafts.append(draft.id) }
   }
 }
 

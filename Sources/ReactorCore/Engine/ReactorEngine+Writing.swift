@@ -67,7 +67,7 @@ extension ReactorEngine {
   /// Writes locally: memory, streams and waiters get the value at once, and then it is persisted.
   func write(_ model: AnyModel, for resource: Resource) async throws(ReactorError) {
     let key = try readable(resource)
-    let snapshot = Snapshot(model: model, fetchedAt: now).withReceipt
+    let snapshot = withEntities(Snapshot(model: model, fetchedAt: now).withReceipt, of: key)
     let lead = reader.rule.steps.lead
     let ticket = update { $0.write(snapshot, key, for: resource, lead: lead) }
     var result: SaveResult
@@ -131,6 +131,7 @@ extension ReactorEngine: LayerReactor {
     case .removed(let key): update { $0.forget(key) }
     case .invalidated(let key, let date): update { $0.invalidate(key, at: date) }
     case .drafted(let change): update { $0.drafted(change) }
+    case .entities(let keys): update { $0.showEntities(of: keys) }
     case .sendingBegan(let key):
       let now = now
       update { $0.sendingBegan(key, at: now) }

@@ -35,7 +35,8 @@ import Synchronization
     (elapsed, sleep) = Self.stopwatch(configuration.clock)
     reader = MemoryReader(configuration, elapsed: elapsed)
     state = Mutex(
-      EngineState(flow.layer, configuration, reader, name: name, model: ObjectIdentifier(Model.self)))
+      EngineState(
+        flow.layer, configuration, reader, name: name, model: ObjectIdentifier(Model.self), entities: flow.entities))
     layer.add(self)
     flow.decoded.connect { [weak self] key in
       // The stored record replaces an outdated copy, even if both have the same dates.
@@ -90,6 +91,9 @@ import Synchronization
     case .watchReachability(let task): startWatchingReachability(task)
     case .watchPower(let task): startWatchingPower(task)
     case .wakeUp(let task, let key, let time): startWakeup(task, key, at: time)
+    case .showEntities(let keys, let own):
+      layer.announce(.entities(keys), except: self)
+      update { $0.showEntities(of: keys.subtracting([own])) }
     case .release: break
     }
   }
@@ -98,12 +102,13 @@ import Synchronization
 extension ReactorEngine {
   /// Returns the cached model if the policy accepts it. Never suspends.
   @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
+    guard flow.entities == nil else { return hitWithEntities(resource, policy) }
     guard layer.events.hasObservers else { return reader.hit(resource, policy) }
     // Bound only here: it costs one more reference, and most hits have no listener.
     let events = layer.events
     var due: (turn: EventHub.Turn, key: RecordKey)?
-    let model = reader.hit(resource, policy) { key in
-      due = events.beginTurn(orEnqueue: memoryHit(of: key)).map { ($0, key) }
+    let model = reader.hit(resource, policy) { copy in
+      due = events.beginTurn(orEnqueue: memoryHit(of: copy.key)).map { ($0, copy.key) }
     }
     // Taken instead of copied, here and in the hub: counting references is what an event costs.
     if let (turn, key) = due.take() { events.deliver(memoryHit(of: key), in: turn) }
@@ -121,7 +126,7 @@ extension ReactorEngine {
 
   /// Returns the cached model, fresh or stale; `nil` if there is none.
   @usableFromInline func cached(_ resource: Resource) -> AnyModel? {
-    if let model = reader.cached(resource) { return model }
+    if flow.entities == nil, let model = reader.cached(resource) { return model }
     guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
     let (copy, drafted) = state.withLock { state -> (CachedModel?, DraftedModel?) in
       guard let entry = state.visibleEntry(of: key, as: resource) else { return (nil, nil) }
@@ -136,7 +141,7 @@ extension ReactorEngine {
     guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
     let (copy, drafted) = state.withLock { state -> (CachedModel?, DraftedModel?) in
       guard let entry = state.visibleEntry(of: key, as: resource) else { return (nil, nil) }
-      return (entry.copy, entry.isForgotten ? nil : entry.drafts?.confirmed(over: entry.copy?.model))
+      return (entry.copy, entry.confirmed(state.entities))
     }
     guard copy?.isVisible(to: resource) ?? true else { return nil }
     return drafted.map(\.model) ?? copy?.model
@@ -180,7 +185,10 @@ extension ReactorEngine {
       throw .invalidResource(
         "\(resource.method.rawValue) may change something; use send(_:), or set isReadOnly if it only reads")
     }
-    return try await fetch(resource, policy)
+    let shown = try await fetch(resource, policy)
+    // The entity was removed, and the server may have it again.
+    guard flow.entities != nil, policy != .cacheOnly, shown.isRemovedEntity else { return shown }
+    return try await fetch(resource, .networkOnly)
   }
 
   private func response(

@@ -28,6 +28,7 @@ public protocol Entity: Identifiable, Sendable where ID: Codable & Sendable {}
 /// }
 /// ```
 public protocol EntityContainer: Sendable {
+  /// The type of the entities.
   associatedtype Member: Entity
 
   /// Calls `body` once for each member, in order, and puts its result in the member's place.
@@ -38,7 +39,9 @@ public protocol EntityContainer: Sendable {
 }
 
 extension Array: EntityContainer where Element: Entity {
+  /// The type of the elements.
   public typealias Member = Element
 
+  /// Calls `body` once for each element, and drops those for which it returns `nil`.
   public mutating func updateMembers(_ body: (Element) -> Element?) { self = compactMap(body) }
 }

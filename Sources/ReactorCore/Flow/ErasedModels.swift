@@ -40,6 +40,7 @@ extension ReactorFlow {
     erased.invalidateInPersistence = invalidateInPersistence
     erased.isPersistent = isPersistent
     erased.decoded = decoded
+    erased.entities = EntityAccess.find(in: Model.self, layer.entities)
     return erased
   }
 }

@@ -17,7 +17,7 @@ extension LayerContext {
     guard !drafts.isEmpty else { return }
     self.drafts.add(drafts, at: place ?? self.drafts.reserve(drafts.count))
     let members = livingMembers
-    for draft in drafts { for member in members { member.layerChanged(.drafted(.added(draft))) } }
+    for draft in drafts { announce(.added(draft), to: members) }
     // Computed here, so that whoever reads next finds it done, and the next draft adds to it.
     for member in members { for draft in drafts { member.computeDrafts(of: draft.key) } }
   }
@@ -30,7 +30,7 @@ extension LayerContext {
   package func accept(_ drafts: [Draft]) {
     guard !drafts.isEmpty else { return }
     let number = generations.next()
-    for draft in drafts where self.drafts.accept(draft, under: number) { announce(.drafted(.accepted(draft))) }
+    for draft in drafts where self.drafts.accept(draft, under: number) { announce(.accepted(draft), to: livingMembers) }
   }
 
   /// Shows drafts that the server has accepted already. No stream shows them as pending before.
@@ -39,9 +39,9 @@ extension LayerContext {
     self.drafts.add(drafts, at: place)
     let number = generations.next()
     for draft in drafts where self.drafts.accept(draft, under: number) {
-      announce(.drafted(.added(draft)))
+      announce(.added(draft), to: livingMembers)
       // Whoever has read the table in between has it as pending.
-      announce(.drafted(.accepted(draft)))
+      announce(.accepted(draft), to: livingMembers)
     }
     for member in livingMembers { for draft in drafts { member.computeDrafts(of: draft.key) } }
   }
@@ -49,7 +49,7 @@ extension LayerContext {
   /// Removes drafts. What other drafts make of the base is not affected.
   package func withdraw(_ drafts: [Draft]) {
     self.drafts.remove(drafts)
-    for draft in drafts { announce(.drafted(.removed(draft))) }
+    for draft in drafts { announce(.removed(draft), to: livingMembers) }
   }
 
   /// Shows `new` instead of `old`, the drafts of the same write.
@@ -60,14 +60,23 @@ extension LayerContext {
       self.drafts.add([new], at: place.map { $0 + UInt64(index) } ?? old.order)
       if old.key == new.key, old.model == new.model {
         self.drafts.remove([old])
-        announce(.drafted(.replaced(old, new)))
+        announce(.replaced(old, new), to: livingMembers)
       } else {
-        announce(.drafted(.added(new)))
+        announce(.added(new), to: livingMembers)
         withdraw([old])
       }
     }
     withdraw(Array(old.dropFirst(new.count)))
     show(Array(new.dropFirst(old.count)), at: place.map { $0 + UInt64(old.count) })
+  }
+
+  /// Announces a change of a draft: the draft of an entity to the keys that hold it.
+  private func announce(_ change: DraftChange, to members: [any LayerReactor]) {
+    if change.draft.entity == nil {
+      for member in members { member.layerChanged(.drafted(change)) }
+    } else {
+      announce(entities.drafted(change))
+    }
   }
 
   /// Announces a write of `keys` that goes as soon as its turn comes: requests that only streams

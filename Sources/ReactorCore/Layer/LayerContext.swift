@@ -18,6 +18,8 @@ package final class LayerContext: Sendable {
   let generations = Generations()
   /// The changes that the server has yet to confirm.
   let drafts = DraftTable()
+  /// The newest values of the entities that copies of the reactors hold.
+  package let entities = EntityTable()
   let sendings = SendingGate()
   let groupMarks = GroupMarks()
   /// The turns of writes of one resource.
@@ -141,6 +143,7 @@ package final class LayerContext: Sendable {
     let attachment = attachment
     attachment?.willRemoveAll()
     drafts.removeAll()
+    entities.removeAll()
     announce(.removedAll)
     try await carryOut(nil) { [cache, scope, generations] in
       defer { removal.end() }
@@ -234,6 +237,8 @@ enum LayerChange: Sendable {
   case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
   case drafted(DraftChange)
+  /// Entities that these keys hold have newer values or drafts.
+  case entities(Set<RecordKey>)
   /// A write of the key is being sent.
   case sendingBegan(RecordKey)
   /// A write of the key has its outcome, or will not be sent.

@@ -7,8 +7,10 @@ final class CachedModel: Sendable {
   let key: RecordKey
   let model: AnyModel
   let fetchedAt: Date
-  var head: Record.Head? { headBox?.head }
-  private let headBox: HeadBox?
+  var head: Record.Head? { extras?.head }
+  /// The entities of the model; `nil` if its type has none.
+  var entities: ModelEntities? { extras?.entities }
+  private let extras: Extras?
   let origin: Origin
   let freshness: Freshness
   /// The size in bytes of the payload that the model was made from.
@@ -27,32 +29,43 @@ final class CachedModel: Sendable {
     generation: Generation = 0, arrivedAfter arrival: Generation = 0
   ) {
     self.init(
-      key, snapshot.model, fetchedAt: snapshot.fetchedAt, snapshot.head.map(HeadBox.init),
+      key, snapshot.model, fetchedAt: snapshot.fetchedAt, Extras(snapshot),
       origin: snapshot.isLocal && origin == .persistence ? .local : origin, freshness: snapshot.freshness,
       cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead,
       number: arrival > 0 ? arrival | Self.isLoaded : generation)
   }
 
   /// A class, since the head is large, and a local model has none.
-  private final class HeadBox: Sendable {
-    let head: Record.Head
+  private final class Extras: Sendable {
+    let head: Record.Head?
+    let entities: ModelEntities?
 
-    init(head: Record.Head) { self.head = head }
+    init?(_ snapshot: Snapshot<AnyModel>) {
+      guard snapshot.head != nil || snapshot.entities != nil else { return nil }
+      head = snapshot.head
+      entities = snapshot.entities as? ModelEntities
+    }
   }
 
   private init(
-    _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ headBox: HeadBox?, origin: Origin, freshness: Freshness,
+    _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ extras: Extras?, origin: Origin, freshness: Freshness,
     cost: Int, lead: Double, number: Generation
   ) {
     self.key = key
     self.model = model
     self.fetchedAt = fetchedAt
-    self.headBox = headBox
+    self.extras = extras
     self.origin = origin
     self.freshness = freshness
     self.cost = cost
     self.lead = lead
     self.number = number
+  }
+
+  /// The latest number when a loaded copy arrived; `nil` for any other copy.
+  var arrivedAfter: Generation? {
+    if number & Self.isLoaded != 0 { return number & ~Self.isLoaded }
+    return number == 0 ? 0 : nil
   }
 
   /// Returns `true` if a request of this number was sent when a loaded copy was in memory already.
@@ -87,14 +100,14 @@ final class CachedModel: Sendable {
     var freshness = freshness
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
     return CachedModel(
-      key, model, fetchedAt: fetchedAt, headBox, origin: origin, freshness: freshness, cost: cost, lead: lead,
+      key, model, fetchedAt: fetchedAt, extras, origin: origin, freshness: freshness, cost: cost, lead: lead,
       number: number)
   }
 
   /// Returns the same exchange with another model: the one that its drafts make of it.
   func showing(_ model: AnyModel) -> CachedModel {
     CachedModel(
-      key, model, fetchedAt: fetchedAt, headBox, origin: origin, freshness: freshness, cost: cost, lead: lead,
+      key, model, fetchedAt: fetchedAt, extras, origin: origin, freshness: freshness, cost: cost, lead: lead,
       number: number)
   }
 
@@ -187,10 +200,24 @@ struct FreshnessRule: Sendable {
     unsafeDowncast(box, to: Box<Model>.self).model
   }
 
-  @usableFromInline final class Box<Model: Sendable>: Sendable {
+  /// Compares two models of one type. It calls user code.
+  static func isEqual<Model: Equatable>(_ a: AnyModel, _ b: AnyModel, as type: Model.Type) -> Bool {
+    // The type is `Sendable` where the boxes were made, which its `Equatable` form does not say.
+    guard let a = a.box as? any ModelBox, let b = b.box as? any ModelBox else { return false }
+    return a.anyModel as? Model == b.anyModel as? Model
+  }
+
+  @usableFromInline final class Box<Model: Sendable>: ModelBox {
     @usableFromInline let model: Model
     init(_ model: Model) { self.model = model }
+
+    var anyModel: any Sendable { model }
   }
+}
+
+/// A box of a model of any type.
+private protocol ModelBox: AnyObject, Sendable {
+  var anyModel: any Sendable { get }
 }
 
 /// The look-up that lets a flow's steps find, in the reactor's memory, the model that was made from

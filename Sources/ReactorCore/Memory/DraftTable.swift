@@ -9,7 +9,10 @@ import Synchronization
 package final class Draft: Sendable {
   /// The number of the write. The drafts of one write on several keys share it.
   package let id: UUID
+  /// The key of the value. The draft of an entity has a key that no resource has.
   package let key: RecordKey
+  /// The entity whose value changes, wherever it is shown; `nil` for a draft of one resource.
+  package let entity: EntityID?
   /// The type of the values that it applies to.
   let model: ObjectIdentifier
   let apply: @Sendable (AnyModel?) -> AnyModel?
@@ -30,8 +33,22 @@ package final class Draft: Sendable {
   ) {
     self.id = id
     self.key = key
+    entity = nil
     self.model = ObjectIdentifier(model)
     apply = { base in body(base?.model(as: Model.self)).map { AnyModel($0) } }
+  }
+
+  /// Creates a draft of an entity, in every copy that holds it.
+  ///
+  /// - Parameter body: returns the changed value; `nil` to remove the entity from each copy.
+  package init<E: Entity>(
+    id: UUID, entity: E.ID, of type: E.Type, _ body: @escaping @Sendable (E) -> E?
+  ) {
+    self.id = id
+    key = RecordKey(method: .get, url: "entity:\(type)/\(entity)")
+    self.entity = EntityID(entity, of: type)
+    model = ObjectIdentifier(type)
+    apply = { base in base.flatMap { body($0.model(as: E.self)) }.map { AnyModel($0) } }
   }
 
   /// The place in the order of submission; zero before the draft is in a table.
@@ -42,7 +59,7 @@ package final class Draft: Sendable {
 
   /// A Boolean value that indicates whether the draft is in a table. A key may have thousands of
   /// drafts, too many to look for one among them at each acceptance.
-  fileprivate var isListed: Bool { state.withLock(\.isListed) }
+  var isListed: Bool { state.withLock(\.isListed) }
 
   fileprivate func add(at order: UInt64) {
     state.withLock { state in

@@ -1,35 +1,85 @@
 import Foundation
 import Synchronization
 
-/// A base with drafts applied. It is computed by the first reader, without a lock, and once for all
-/// of them.
+/// A base with drafts and newer values of its entities applied. It is computed by the first reader,
+/// without a lock, and once for all of them.
 final class DraftedModel: Sendable {
   private let base: AnyModel?
+  private let members: EntityMembers?
+  private let entities: EntityAccess?
   private let drafts: [Draft]
-  private let result = Mutex<AnyModel??>(nil)
+  private let isConfirmed: Bool
+  /// The result without the last draft, if it was computed.
+  private let earlier: DraftedOutput?
+  private let result = Mutex<DraftedOutput?>(nil)
 
-  init(_ base: AnyModel?, _ drafts: [Draft]) {
+  /// - Parameters:
+  ///   - entities: the access to the entities of the model; `nil` if it has none.
+  ///   - isConfirmed: `true` to leave out pending drafts of entities.
+  convenience init(
+    _ base: CachedModel?, _ drafts: [Draft], _ entities: EntityAccess? = nil, isConfirmed: Bool = false
+  ) {
+    self.init(base?.model, base?.entities?.members, drafts, entities, isConfirmed: isConfirmed)
+  }
+
+  convenience init(_ base: AnyModel, _ members: EntityMembers, _ entities: EntityAccess) {
+    self.init(base, members, [], entities)
+  }
+
+  private init(
+    _ base: AnyModel?, _ members: EntityMembers?, _ drafts: [Draft], _ entities: EntityAccess?,
+    isConfirmed: Bool = false, earlier: DraftedOutput? = nil
+  ) {
     self.base = base
+    self.members = members
+    self.entities = entities
     self.drafts = drafts
+    self.isConfirmed = isConfirmed
+    self.earlier = earlier
   }
 
   /// The value with its drafts; `nil` if a draft has removed it, or there is none.
-  var model: AnyModel? {
-    if let known = result.withLock(\.self) { return known }
-    let model = drafts.reduce(base) { $1.apply($0) }
+  var model: AnyModel? { output.model }
+
+  /// The value with its drafts and the newest values of its entities.
+  var output: DraftedOutput {
+    let known = result.withLock(\.self)
+    if let known, known.version == entities?.table.version ?? 0 { return known }
+    let output = computed(known)
     // Two readers may compute it at once. The first result counts, so that all show the same
     // instance.
     return result.withLock { result in
-      if let known = result { return known }
-      result = .some(model)
-      return model
+      if let known = result, known.version >= output.version { return known }
+      result = output
+      return output
     }
   }
 
-  /// Returns this value with another draft. What is computed already is not computed again.
+  private func computed(_ known: DraftedOutput?) -> DraftedOutput {
+    guard let entities else { return DraftedOutput(model: drafts.reduce(base) { $1.apply($0) }) }
+    let start = known ?? earlier
+    var (version, view) = entities.table.view(
+      of: members, entities.type, isOpen: !drafts.isEmpty, since: start?.version)
+    if view == nil, var output = start {
+      output.version = version
+      if known != nil { return output }
+      if let last = drafts.last, last.order > output.lastOrder {
+        (output.model, output.lastOrder) = (last.apply(output.model), last.order)
+        return output
+      }
+      view = entities.table.view(of: members, entities.type, isOpen: !drafts.isEmpty, since: nil).view
+    }
+    return entities.output(
+      base, members, drafts, view ?? EntityTable.View(version: version), isConfirmed: isConfirmed)
+  }
+
+  /// Returns this value with another pending draft, the last one. What is computed already is not
+  /// computed again.
   func adding(_ draft: Draft) -> DraftedModel {
-    if let known = result.withLock(\.self) { return DraftedModel(known, [draft]) }
-    return DraftedModel(base, drafts + [draft])
+    let known = result.withLock(\.self)
+    if entities != nil { return DraftedModel(base, members, drafts + [draft], entities, earlier: known) }
+    if let known { return DraftedModel(known.model, nil, [draft], nil) }
+    return DraftedModel(base, nil, drafts + [draft], nil)
   }
 }
 
@@ -43,8 +93,10 @@ final class KeyDrafts {
   private(set) var pending: [Draft] = []
   private(set) var shown: DraftedModel
   private var dropped: [any Sendable] = []
+  private let entities: EntityAccess?
 
-  init(_ drafts: [Draft], over base: CachedModel?) {
+  init(_ drafts: [Draft], over base: CachedModel?, _ entities: EntityAccess?) {
+    self.entities = entities
     shown = DraftedModel(nil, [])
     for draft in drafts { place(draft) }
     redraw(over: base)
@@ -54,10 +106,12 @@ final class KeyDrafts {
   var all: [Draft] { accepted + pending }
 
   /// The base with the accepted drafts alone.
-  func confirmed(over base: AnyModel?) -> DraftedModel { DraftedModel(base, accepted) }
+  func confirmed(over base: CachedModel?) -> DraftedModel {
+    DraftedModel(base, accepted, entities, isConfirmed: true)
+  }
 
   /// Returns another copy with the same drafts: a variant that one stream shows.
-  func drawn(over other: CachedModel?) -> DraftedModel { DraftedModel(other?.model, all) }
+  func drawn(over other: CachedModel?) -> DraftedModel { DraftedModel(other, all, entities) }
 
   /// Adds a draft, unless it is here already.
   ///
@@ -150,7 +204,7 @@ final class KeyDrafts {
     return true
   }
 
-  private func redraw(over base: CachedModel?) { shown = DraftedModel(base?.model, all) }
+  private func redraw(over base: CachedModel?) { shown = DraftedModel(base, all, entities) }
 
   private func place(_ draft: Draft) {
     if let number = draft.acceptedUnder {

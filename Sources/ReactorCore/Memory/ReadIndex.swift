@@ -164,14 +164,14 @@ final class MemoryReader: Sendable {
   ///
   /// - Parameter note: called for a hit, under the lock that a removal takes too.
   @inline(__always)
-  func hit(_ resource: Resource, _ policy: FetchPolicy, note: (RecordKey) -> Void = { _ in }) -> AnyModel? {
+  func hit(_ resource: Resource, _ policy: FetchPolicy, note: (CachedModel) -> Void = { _ in }) -> AnyModel? {
     guard policy.asksStoreFirst else { return nil }
     // Read before the lock is taken: the clock is user code.
     let now = rule.steps.now()
     return table.model(for: resource) { copy in
       let status = rule.status(ofSelected: copy, for: resource, at: now)
       guard case .use = FetchDecision(policy, status) else { return false }
-      note(copy.key)
+      note(copy)
       return true
     }
   }

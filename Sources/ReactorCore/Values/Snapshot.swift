@@ -17,6 +17,8 @@ public struct Snapshot<Model: Sendable>: Sendable {
   var box: (any AnyObject & Sendable)?
   /// The receipt that the save step fills in with the number of bytes saved.
   var receipt: SaveReceipt?
+  /// The entities of the model; `nil` if its type has none, or the engine has yet to look.
+  var entities: (any AnyObject & Sendable)?
 
   /// Creates a snapshot. Without a record, the resource and the configuration decide its freshness.
   public init(model: Model, fetchedAt: Date, record: Record? = nil) {

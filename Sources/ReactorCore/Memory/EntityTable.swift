@@ -1,0 +1,265 @@
+import Foundation
+import Synchronization
+
+/// The newest value of each entity that a copy of the layer holds, with the number of the request
+/// or the write that brought it.
+///
+/// The table is not a store: it holds no entity that no copy holds, and nothing of it is on disk.
+/// Copies keep the values that they arrived with, and what they show is computed from both. The
+/// order of locks is engine, table; no user code runs under it.
+package final class EntityTable: Sendable {
+  private struct Slot {
+    let id: EntityID
+    /// The number of copies that hold the place.
+    var holders: Int
+    /// The newest value; `nil` if the entity is gone, or nothing is known.
+    var newest: AnyModel?
+    /// The place of the newest value; `nil` if nothing is known.
+    var stamp: EntityStamp?
+    /// The version of the latest change.
+    var changed: UInt64
+    /// The keys with streams that show the entity.
+    var watchers: [RecordKey: Int] = [:]
+  }
+
+  /// The parts that concern every entity of a type.
+  private struct Kind {
+    var drafts: [EntityID: [Draft]] = [:]
+    /// The version of the latest change of a draft.
+    var changed: UInt64 = 0
+    var watchers: [RecordKey: Int] = [:]
+  }
+
+  private struct State {
+    var slots: [Slot?] = []
+    var free: [Int] = []
+    var places: [EntityID: Int] = [:]
+    var kinds: [ObjectIdentifier: Kind] = [:]
+    /// The latest values and removals that no copy has brought, oldest first.
+    var said: [EntityMembers] = []
+  }
+
+  private let state = Mutex(State())
+  private let latest = Atomic<UInt64>(0)
+  /// The values and removals of writes that are kept for requests that are under way, although no
+  /// copy holds the id.
+  private static let saidLimit = 256
+
+  package init() {}
+
+  /// A number that increases with each change.
+  var version: UInt64 { latest.load(ordering: .acquiring) }
+
+  private func nextVersion() -> UInt64 { latest.add(1, ordering: .acquiringAndReleasing).newValue }
+
+  /// Returns the places of entities for a model that holds them, and their newest values. The
+  /// caller makes ``EntityMembers`` of the places, which releases them.
+  func retain(_ ids: [EntityID]) -> (handles: [Int], newest: [AnyModel?]) {
+    state.withLock { state in
+      var (handles, newest): ([Int], [AnyModel?]) = ([], [])
+      for id in ids {
+        let handle = state.places[id] ?? state.free.popLast() ?? state.slots.count
+        if handle == state.slots.count { state.slots.append(nil) }
+        if state.slots[handle] == nil {
+          state.slots[handle] = Slot(id: id, holders: 0, changed: 0)
+          state.places[id] = handle
+        }
+        state.slots[handle]?.holders += 1
+        handles.append(handle)
+        newest.append(state.slots[handle]?.newest)
+      }
+      return (handles, newest)
+    }
+  }
+
+  func release(_ handles: [Int]) {
+    let released = state.withLock { state in
+      var released: [AnyModel?] = []
+      for handle in handles {
+        state.slots[handle]?.holders -= 1
+        guard let slot = state.slots[handle], slot.holders == 0 else { continue }
+        released.append(slot.newest)
+        state.places[slot.id] = nil
+        state.slots[handle] = nil
+        state.free.append(handle)
+      }
+      return released
+    }
+    withExtendedLifetime(released) {}
+  }
+
+  /// The keys with streams that a change concerns, and the values that it has replaced, to be
+  /// released without any lock.
+  struct Change {
+    var keys: Set<RecordKey> = []
+    var released: [AnyModel] = []
+  }
+
+  /// Notes the values of a model that is in memory by now. Each is the newest one of its entity,
+  /// unless a request or a write that began later has brought another.
+  func note(_ members: EntityMembers, _ stamp: EntityStamp) -> Change {
+    state.withLock { state in
+      var change = Change()
+      let version = nextVersion()
+      for (index, handle) in members.handles.enumerated() {
+        guard var slot = state.slots[handle], slot.stamp.map({ stamp.isNewer(than: $0) }) ?? true else { continue }
+        let value = members.values[index]
+        let isSame = slot.newest.map { $0.isSame(as: value) } ?? (slot.stamp == nil)
+        let hasDrafts = state.kinds[slot.id.type]?.drafts[slot.id] != nil
+        if let old = slot.newest { change.released.append(old) }
+        if !isSame || hasDrafts { change.keys.formUnion(slot.watchers.keys) }
+        (slot.newest, slot.stamp, slot.changed) = (value, stamp, version)
+        state.slots[handle] = slot
+      }
+      return change
+    }
+  }
+
+  /// Notes that entities are gone. A value that is requested or written later brings them back.
+  func remove(_ members: EntityMembers, _ stamp: EntityStamp) -> Change {
+    state.withLock { state in
+      var change = Change()
+      let version = nextVersion()
+      for handle in members.handles {
+        guard var slot = state.slots[handle], slot.stamp.map({ stamp.isNewer(than: $0) }) ?? true else { continue }
+        if let old = slot.newest { change.released.append(old) }
+        change.keys.formUnion(slot.watchers.keys)
+        (slot.newest, slot.stamp, slot.changed) = (nil, stamp, version)
+        state.slots[handle] = slot
+      }
+      return change
+    }
+  }
+
+  /// Keeps the places of values that a write has brought, for requests that are under way.
+  func keep(_ members: EntityMembers) {
+    let old = state.withLock { state in
+      state.said.append(members)
+      return state.said.count > Self.saidLimit ? state.said.removeFirst() : nil
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Adds or removes the interest of a key with streams.
+  func watch(_ members: [EntityMembers], _ type: ObjectIdentifier?, by key: RecordKey, _ count: Int) {
+    func adjust(_ watchers: inout [RecordKey: Int]) {
+      let left = (watchers[key] ?? 0) + count
+      watchers[key] = left > 0 ? left : nil
+    }
+    state.withLock { state in
+      for handle in members.lazy.flatMap(\.handles) {
+        guard var slot = state.slots[handle] else { continue }
+        adjust(&slot.watchers)
+        state.slots[handle] = slot
+      }
+      if let type { adjust(&state.kinds[type, default: Kind()].watchers) }
+    }
+  }
+
+  /// Adds, replaces, accepts or removes the draft of an entity.
+  ///
+  /// - Returns: the keys with streams that show the entity, or may show it.
+  func drafted(_ change: DraftChange) -> Set<RecordKey> {
+    guard let id = change.draft.entity else { return [] }
+    let (keys, dropped) = state.withLock { state -> (Set<RecordKey>, [Draft]) in
+      let version = nextVersion()
+      var kind = state.kinds[id.type] ?? Kind()
+      let old = kind.drafts[id] ?? []
+      // Those that the layer has forgotten go, too.
+      var drafts = old.filter { $0.isListed && $0 !== change.draft }
+      switch change {
+      case .added, .accepted: drafts.append(change.draft)
+      case .replaced(let old, let new):
+        drafts.removeAll { $0 === old }
+        drafts.append(new)
+      case .removed: break
+      }
+      kind.drafts[id] = drafts.isEmpty ? nil : drafts
+      kind.changed = version
+      var keys = Set(kind.watchers.keys)
+      if let handle = state.places[id] {
+        state.slots[handle]?.changed = version
+        keys.formUnion(state.slots[handle]?.watchers.keys ?? [:].keys)
+      }
+      state.kinds[id.type] = kind
+      return (keys, old)
+    }
+    withExtendedLifetime(dropped) {}
+    return keys
+  }
+
+  /// Forgets everything: the user has signed out.
+  func removeAll() {
+    let dropped = state.withLock { state -> ([AnyModel?], [EntityMembers], [ObjectIdentifier: Kind]) in
+      let version = nextVersion()
+      let dropped = (state.slots.map { $0?.newest }, state.said, state.kinds)
+      for handle in state.slots.indices where state.slots[handle] != nil {
+        state.slots[handle]?.newest = nil
+        state.slots[handle]?.stamp = nil
+        state.slots[handle]?.changed = version
+      }
+      state.said = []
+      for type in state.kinds.keys { state.kinds[type]?.drafts = [:] }
+      return dropped
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// The number of entities that a copy holds.
+  package var count: Int { state.withLock { $0.places.count } }
+}
+
+extension EntityTable {
+  /// The parts of the table that change what a copy shows.
+  struct View: Sendable {
+    struct Newest: Sendable {
+      /// The value; `nil` if the entity is gone.
+      var model: AnyModel?
+      var number: Generation
+    }
+
+    var version: UInt64
+    /// The newest values of the members that the copy has older values of.
+    var values: [EntityID: Newest] = [:]
+    /// The drafts of entities that the copy holds or, with drafts of its own, may hold.
+    var drafts: [Draft] = []
+  }
+
+  /// Returns what changes a copy.
+  ///
+  /// - Parameters:
+  ///   - isOpen: `true` if drafts of the copy may insert entities.
+  ///   - version: the version of the result that the caller has; `nil` if it has none.
+  /// - Returns: the present version, and the parts; `nil` for the parts if none has changed since.
+  func view(
+    of members: EntityMembers?, _ type: ObjectIdentifier, isOpen: Bool, since version: UInt64?
+  ) -> (version: UInt64, view: View?) {
+    state.withLock { state in
+      let now = self.version
+      let handles = members?.handles ?? []
+      let kind = state.kinds[type]
+      if let version {
+        let isChanged = isOpen && kind?.changed ?? 0 > version
+        if !isChanged, !handles.contains(where: { state.slots[$0]?.changed ?? 0 > version }) { return (now, nil) }
+      }
+      var view = View(version: now)
+      if let kind, !kind.drafts.isEmpty {
+        view.drafts =
+          isOpen
+          ? kind.drafts.values.flatMap(\.self)
+          : handles.flatMap { handle in state.slots[handle].flatMap { kind.drafts[$0.id] } ?? [] }
+        view.drafts.removeAll { !$0.isListed }
+      }
+      let isPlain = view.drafts.isEmpty && !isOpen
+      let own = members?.stamp
+      for (index, handle) in handles.enumerated() {
+        guard let slot = state.slots[handle], let stamp = slot.stamp, own.map({ stamp.isNewer(than: $0) }) ?? true,
+          let value = members?.values[index],
+          !isPlain || slot.newest.map({ !$0.isSame(as: value) }) ?? true
+        else { continue }
+        view.values[slot.id] = View.Newest(model: slot.newest, number: stamp.number)
+      }
+      return (now, view)
+    }
+  }
+}
