@@ -17,7 +17,13 @@ public struct Drafts: Sendable {
     let make: @Sendable (UUID, RecordKey) -> Draft
   }
 
+  /// A change of an entity, wherever it is shown.
+  package struct EntityChange: Sendable {
+    let make: @Sendable (UUID) -> Draft
+  }
+
   package private(set) var changes: [Change] = []
+  package private(set) var entityChanges: [EntityChange] = []
 
   package init() {}
 
@@ -50,7 +56,34 @@ public struct Drafts: Sendable {
       Change(resource: resource, model: type, body: body) { id, key in Draft(id: id, key: key, of: type, body) })
   }
 
-  /// Returns the drafts, in the order in which they were added.
+  /// Changes an entity in every cached value of the layer that holds its id: lists, pages, and its
+  /// own resource.
+  ///
+  /// It comes after the mutation's drafts of resources. Requests do not wait for it.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the entity.
+  ///   - id: The id, which may be a temporary one.
+  ///   - body: The change. Its effect may be there already.
+  public mutating func change<E: Entity>(
+    _ type: E.Type, id: E.ID, _ body: @escaping @Sendable (inout E) -> Void
+  ) {
+    draft(type, id) { base in
+      var entity = base
+      body(&entity)
+      return entity
+    }
+  }
+
+  /// Removes an entity from every cached value of the layer that holds its id.
+  public mutating func remove<E: Entity>(_ type: E.Type, id: E.ID) { draft(type, id) { _ in nil } }
+
+  private mutating func draft<E: Entity>(_ type: E.Type, _ id: E.ID, _ body: @escaping @Sendable (E) -> E?) {
+    entityChanges.append(EntityChange { Draft(id: $0, entity: id, of: type, body) })
+  }
+
+  /// Returns the drafts: those of resources, then those of entities, in the order in which they
+  /// were added.
   ///
   /// - Throws: `ReactorError.invalidResource` if a resource cannot be requested or is not
   ///   read-only.
@@ -62,7 +95,7 @@ public struct Drafts: Sendable {
       }
       drafts.append(change.make(id, try key(change.resource)))
     }
-    return drafts
+    return drafts + entityChanges.map { $0.make(id) }
   }
 
   /// Returns `value` with the drafts for it applied: those of its type, for the same record.
@@ -70,11 +103,17 @@ public struct Drafts: Sendable {
     to value: Model?, of resource: Resource, key: (Resource) throws(ReactorError) -> RecordKey
   ) -> Model? {
     let record = try? key(resource)
-    return changes.reduce(value) { value, change in
+    let changed = changes.reduce(value) { value, change in
       guard change.resource == resource || (record != nil && record == (try? key(change.resource))),
         let body = change.body as? @Sendable (Model?) -> Model?
       else { return value }
       return body(value)
     }
+    return entityChanges.reduce(changed) { $1.make(UUID()).applied(to: $0) }
   }
+}
+
+extension [Draft] {
+  /// The keys of the resources that are drafted over.
+  var keys: [RecordKey] { filter { $0.entity == nil }.map(\.key) }
 }

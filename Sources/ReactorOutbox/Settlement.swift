@@ -8,6 +8,8 @@ public struct Settlement: Sendable {
   private(set) var identities: [(TemporaryID, Data)] = []
   private(set) var invalidated: [ResourceSet] = []
   private(set) var keepsDraft: Duration?
+  /// The values and removals of entities, in the order in which they were set.
+  private(set) var entities: [@Sendable (LayerContext) -> Void] = []
   /// The reason why an id could not be encoded.
   private(set) var failure: String?
 
@@ -38,6 +40,18 @@ public struct Settlement: Sendable {
   /// Declares resources stale, as `ModelLayer.invalidate(_:)` does, beside those that HTTP and the
   /// drafts name.
   public mutating func invalidate(_ resources: ResourceSet...) { invalidated += resources }
+
+  /// Makes a value the newest one of its entity, in every cached value of the layer that holds it.
+  ///
+  /// An answer that is an entity, or holds some, is set already.
+  public mutating func set<E: Entity>(_ value: E) { note(value) }
+
+  /// Removes an entity from every cached value of the layer that holds it.
+  public mutating func remove<E: Entity>(_ type: E.Type, id: E.ID) {
+    entities.append { $0.remove(type, id: id) }
+  }
+
+  mutating func note<Value: Sendable>(_ value: Value) { entities.append { $0.note(value) } }
 
   /// Shows the draft for a while longer, whatever arrives meanwhile: for a server that answers 202
   /// and applies the change later.

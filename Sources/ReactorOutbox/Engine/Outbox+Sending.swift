@@ -116,7 +116,7 @@ extension Outbox {
     // It may have been accepted.
     layer.accept(item.drafts)
     emit(id, key: nil, .endedElsewhere, layer)
-    await layer.invalidate(item.drafts.map(\.key), groups: [])
+    await layer.invalidate(item.drafts.keys, groups: [])
     item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
     changed()
     // Those that have waited for its ids.
@@ -143,7 +143,7 @@ extension Outbox {
     if let item {
       if entry.state == .accepted { layer.accept(item.drafts) } else { layer.withdraw(item.drafts) }
       emit(entry, .endedElsewhere, layer)
-      await layer.invalidate(item.drafts.map(\.key), groups: [])
+      await layer.invalidate(item.drafts.keys, groups: [])
       item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
     }
     changed()

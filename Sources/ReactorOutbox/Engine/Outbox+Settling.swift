@@ -118,6 +118,7 @@ extension Outbox {
     switch entry.state {
     case .accepted:
       accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
+      for note in ended.settlement.entities { note(layer) }
       // Not before: the tag would be newer than the value that is read.
       if let sent = ended.sent { tags.note(sent, at: entry.endedAt ?? layer.configuration.now()) }
     case .refused, .unresolved: layer.withdraw(item.drafts)
@@ -141,14 +142,14 @@ extension Outbox {
     _ = spawnApart(on: layer.configuration.taskExecutor) {
       try? await clock.sleep(for: duration.upToADay)
       layer.accept(drafts)
-      await layer.invalidate(drafts.map(\.key), groups: [])
+      await layer.invalidate(drafts.keys, groups: [])
     }
   }
 
   /// Invalidates what an ended entry has made stale, or may have.
   private func invalidate(_ ended: Ended, _ item: OutboxState.Item, _ layer: LayerContext) async {
     var keys = ended.sent?.changed ?? []
-    if ended.leavesDoubt { keys += item.drafts.map(\.key).filter { !keys.contains($0) } }
+    if ended.leavesDoubt { keys += item.drafts.keys.filter { !keys.contains($0) } }
     await layer.invalidate(keys, groups: ended.sent?.groups ?? [])
     if !ended.settlement.invalidated.isEmpty { await layer.invalidate(ended.settlement.invalidated) }
   }

@@ -25,7 +25,7 @@ struct OutboxState: Sendable {
     var error: ReactorError?
 
     /// The keys whose requests wait while the entry is sent.
-    var keys: Set<RecordKey> { Set(drafts.map(\.key)) }
+    var keys: Set<RecordKey> { Set(drafts.keys) }
   }
 
   /// An entry that this program cannot read.

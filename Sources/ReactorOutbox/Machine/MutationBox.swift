@@ -76,6 +76,7 @@ struct MutationBox: Sendable {
     var settlement = Settlement()
     do {
       let answer = try answer(of: M.Answer.self, result, configuration)
+      settlement.note(answer)
       mutation.settle(answer, &settlement)
       return (.success(answer), settlement)
     } catch {

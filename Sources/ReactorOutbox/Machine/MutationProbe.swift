@@ -52,7 +52,7 @@ package struct MutationProbe<M: Mutation>: Sendable {
   ///
   /// - Throws: ``ReactorError/invalidResource(_:)`` if nothing can be drafted there.
   package func keys(of drafts: Drafts) throws(ReactorError) -> [RecordKey] {
-    try drafts.made(of: UUID(), key: layer.layer.key).map(\.key)
+    try drafts.made(of: UUID(), key: layer.layer.key).keys
   }
 
   package func key(of resource: Resource) throws(ReactorError) -> RecordKey { try layer.layer.key(resource) }
