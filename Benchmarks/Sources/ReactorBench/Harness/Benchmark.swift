@@ -25,6 +25,7 @@ let benchmarks: [any Benchmark.Type] = [
   Revalidation.self,
   Coalescing.self,
   FanOut.self,
+  Entities.self,
   ColdStart.self,
   MemoryFootprint.self,
   Events.self,

@@ -43,7 +43,7 @@ enum FanOut: Benchmark {
 }
 
 /// Awaits that so many have seen something.
-private final class Audience: Sendable {
+final class Audience: Sendable {
   private let missing = Atomic(0)
   private let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
 
