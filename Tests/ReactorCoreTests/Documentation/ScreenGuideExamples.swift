@@ -86,6 +86,40 @@ enum ScreenGuide {
     await news.stories.invalidate("stories")
   }
 
+  struct Headline: Codable, Entity, Equatable {
+    let id: Int
+    var title: String
+  }
+
+  struct FrontPage: Codable, EntityContainer {
+    var lead: Headline
+    var others: [Headline]
+
+    mutating func updateMembers(_ body: (Headline) -> Headline?) {
+      lead = body(lead) ?? lead
+      others.updateMembers(body)
+    }
+  }
+
+  static func correctedHeadlines(in layer: ModelLayer) async throws -> [Headline]? {
+    struct Headline: Codable, Entity, Equatable {
+      let id: Int
+      var title: String
+    }
+
+    let headlines = layer.reactor([Headline].self)
+    let headline = layer.reactor(Headline.self)
+    _ = try await headlines.fetch("headlines")
+    _ = try await headline.fetchFromNetwork("headlines/7")
+    // Number 7 is the one that was just fetched.
+    let list = headlines.cached("headlines")
+    return list?.map { ScreenGuide.Headline(id: $0.id, title: $0.title) }
+  }
+
+  static func removeHeadline(from layer: ModelLayer) {
+    layer.remove(Headline.self, id: 7)
+  }
+
   @MainActor @Observable
   final class StoryPages {
     private(set) var stories: [Story] = []
