@@ -218,6 +218,60 @@ struct EntityTests {
   }
 }
 
+/// A page whose members look into the reactors while they are updated and compared.
+private struct NosyPage: Codable, EntityContainer {
+  struct Member: Codable, Entity, Equatable {
+    var id: Int
+    var title: String
+
+    static func == (a: Member, b: Member) -> Bool {
+      NosyPage.look()
+      return a.id == b.id && a.title == b.title
+    }
+  }
+
+  var members: [Member]
+
+  static let looker = Mutex<(@Sendable () -> Void)?>(nil)
+  static let looks = Mutex(0)
+
+  static func look() {
+    looks.withLock { $0 += 1 }
+    looker.withLock(\.self)?()
+  }
+
+  mutating func updateMembers(_ body: (Member) -> Member?) {
+    Self.look()
+    members.updateMembers(body)
+  }
+}
+
+@Suite("Entities whose code calls back", .timeLimit(.minutes(1)))
+struct EntityCallbackTests {
+  @Test func `members are updated and compared without a lock`() async throws {
+    let bench = Bench(except: [.ownSteps])
+    let pages = bench.layer.reactor(NosyPage.self)
+    NosyPage.looker.withLock {
+      $0 = {
+        // Each takes a lock: the reactor's, the table's.
+        _ = pages.cached("elsewhere")
+        _ = bench.layer.layer.entities.count
+      }
+    }
+    defer { NosyPage.looker.withLock { $0 = nil } }
+    let page = #"{"members":[{"id":7,"title":"one"}]}"#
+    bench.transport.answer("/v1/a", with: .json(page, fields: EntityDesk.fresh))
+    bench.transport.answer("/v1/b", with: .json(page, fields: EntityDesk.fresh))
+    var states = pages.states(for: "a").makeAsyncIterator()
+    #expect(await states.first { $0.value != nil }?.value?.members.first?.title == "one")
+    _ = try await pages.fetch("b")
+    try await pages.save(NosyPage(members: [NosyPage.Member(id: 7, title: "two")]), for: "c")
+    #expect(await states.first { $0.value?.members.first?.title == "two" } != nil)
+    #expect(pages.cached("b")?.members.first?.title == "two")
+    #expect(NosyPage.looks.withLock(\.self) >= 6)
+  }
+}
+
 @Suite("Entities that streams show", .timeLimit(.minutes(1)))
 struct EntityStreamTests {
   @Test func `a stream shows an entity's newer value at once, and an equal one is no state`() async throws {
