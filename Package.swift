@@ -40,6 +40,7 @@ let package = Package(
     .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
     .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
+    .library(name: "ReactorLists", targets: ["ReactorLists"]),
     .library(name: "ReactorOutbox", targets: ["ReactorOutbox"]),
     .library(name: "ReactorFlux", targets: ["ReactorFlux"]),
     .library(name: "ReactorInspector", targets: ["ReactorInspector"]),
@@ -73,6 +74,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
+    .target(name: "ReactorLists", dependencies: ["ReactorCore"] + httpTypes, swiftSettings: settings),
     .target(name: "ReactorOutbox", dependencies: ["HTTPCaching", "ReactorCore"] + httpTypes, swiftSettings: settings),
     .target(name: "CReactorNetlink"),
     .target(name: "ReactorFlux", swiftSettings: settings),
@@ -148,6 +150,10 @@ let package = Package(
       .testTarget(
         name: "ReactorCoreTests",
         dependencies: ["ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"] + httpTypes,
+        swiftSettings: settings),
+      .testTarget(
+        name: "ReactorListsTests",
+        dependencies: ["ReactorLists", "ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorOutboxTests",

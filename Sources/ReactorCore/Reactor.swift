@@ -93,6 +93,20 @@ public final class Reactor<Model: Sendable>: Sendable {
     ModelResponse(try await engine.response(to: resource, policy))
   }
 
+  /// Returns a page of the list that begins with `first`. Its links have the secret query items of
+  /// `first`, of which the stored fields have digests alone.
+  package func fetchPage(
+    _ resource: Resource, of first: Resource, policy: FetchPolicy
+  ) async throws(ReactorError) -> ModelResponse<Model> {
+    ModelResponse(try await engine.response(toPage: resource, of: first, policy))
+  }
+
+  /// Returns the key of a resource.
+  package func key(of resource: Resource) throws(ReactorError) -> RecordKey { try engine.flow.key(resource) }
+
+  /// The executor of the configuration; `nil` for the global one.
+  package var taskExecutor: (any TaskExecutor)? { engine.flow.configuration.taskExecutor }
+
   /// Sends a request that may change something on the server, and returns the model of its
   /// response.
   ///

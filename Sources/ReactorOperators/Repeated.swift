@@ -255,12 +255,3 @@ struct Throttle {
     }
   }
 }
-
-/// A box that passes a value to the one task that takes it.
-final class SendingBox<Value>: Sendable {
-  private let value: Mutex<Value?>
-
-  init(_ value: sending Value) { self.value = Mutex(value) }
-
-  func take() -> sending Value? { value.withLock { $0.take() } }
-}

@@ -68,7 +68,7 @@ package enum SecretQuery {
   ///   - names: The names of secret items, in any case.
   ///   - digests: The digests of the store.
   /// - Returns: The fields, or `nil` if they hold a secret that is not in the client's URL.
-  static func restore(
+  package static func restore(
     _ fields: HTTPFields, from url: String, names: Set<String>, digests: SecretDigests
   ) -> HTTPFields? {
     let urls = fields.filter { urlFields.contains($0.name) }

@@ -70,3 +70,12 @@ extension OneShot {
     }
   }
 }
+
+/// A box that passes a value to the one task that takes it.
+package final class SendingBox<Value>: Sendable {
+  private let value: Mutex<Value?>
+
+  package init(_ value: sending Value) { self.value = Mutex(value) }
+
+  package func take() -> sending Value? { value.withLock { $0.take() } }
+}

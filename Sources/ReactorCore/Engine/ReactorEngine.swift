@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Synchronization
 
 /// The engine behind a ``Reactor``: the shell around the state machines. It locks, calls one method
@@ -162,7 +163,9 @@ struct EngineResponse: Sendable {
   let resource: Resource
   /// The requested URL; `nil` without a backend.
   let url: String?
-  let secretQueryItems: Set<String>
+  var secretQueryItems: Set<String>
+  /// The header fields with secrets in place of their digests; `nil` if they are as they are stored.
+  var restoredFields: HTTPFields?
 }
 
 extension ReactorEngine {
@@ -173,6 +176,21 @@ extension ReactorEngine {
     let shown = try await read(resource, policy)
     let origin = shown.copy === known ? .memory : shown.copy.origin
     return try response(shown.resolved(), origin: origin, to: resource)
+  }
+
+  /// Fetches a page of a list. Its links get the secrets of `first`, where the stored fields have
+  /// digests of them.
+  func response(
+    toPage resource: Resource, of first: Resource, _ policy: FetchPolicy
+  ) async throws(ReactorError) -> EngineResponse {
+    var answer = try await response(to: resource, policy)
+    guard let fields = answer.copy.head?.fields, let url = try layer.backend?.request(for: first).absoluteURL,
+      let restored = SecretQuery.restore(
+        fields, from: url, names: answer.secretQueryItems, digests: layer.cache.digests)
+    else { return answer }
+    answer.restoredFields = restored
+    answer.secretQueryItems = []
+    return answer
   }
 
   /// Sends a request that may change something, and returns the model with its exchange.

@@ -104,7 +104,7 @@ import Testing
   @Test func `a draft over what is never read is found`() async {
     let resource = Resource("count", method: .post)
     await expect(
-      "a resource that can be read", "never stored",
+      "a resource that can be read", "no value to draft over",
       of: MutationConformance(Configured { $0.change(Int.self, at: resource) { $0 = 1 } })
         .sample(Int.self, at: resource, [0]))
   }
@@ -153,7 +153,7 @@ import Testing
   @Test(arguments: [
     (Resource("a", method: .post, headers: [.authorization: "Bearer sentinel"]), "Authorization"),
     (Resource("a", method: .post, query: ["token": "sentinel"]), "a secret"),
-    (Resource("a", method: .get), "only reads"),
+    (Resource("a", method: .get), "read-only"),
     (Resource("a", method: .post, headers: [.contentLength: "1"]), "Content-Length"),
   ])
   func `a request that cannot be saved is found`(_ request: Resource, _ text: String) async {

@@ -1,0 +1,315 @@
+import Foundation
+public import ReactorCore
+import Synchronization
+
+extension Reactor {
+  /// Returns a list that comes in pages, each a resource of its own: cached, revalidated and saved
+  /// as any other.
+  ///
+  /// ```swift
+  /// let feed = posts.pages(from: "feed", limit: 5)
+  /// let screen = LiveResource(feed)
+  /// ```
+  ///
+  /// Nothing is fetched before a method of the list is called or its states are read. Keep the list
+  /// as long as the screen: two lists of one resource share requests and records, but not a window.
+  ///
+  /// - Parameters:
+  ///   - first: The resource of the first page.
+  ///   - turning: The way to the next and previous page. Default: the links of each response.
+  ///   - limit: The number of pages that are held at most, at least two. When one more is loaded,
+  ///     the page at the other end goes, and comes back from disk. `nil`, the default, holds all.
+  ///   - policy: The policy of the first page. A page that is turned to comes from memory or disk
+  ///     while it is fresh, with `FetchPolicy.cacheOnly` always, and with the policies that ask the
+  ///     network first from there.
+  ///   - interval: The interval at which the first page is polled while states are read, as in
+  ///     `states(for:policy:polling:)`; the pages behind it follow. Default: no polling.
+  public func pages(
+    from first: Resource, by turning: PageTurning<Model> = .link, limit: Int? = nil,
+    policy: FetchPolicy = .staleWhileRevalidate, polling interval: Duration = .never
+  ) -> Pages<Model> {
+    Pages(self, first, turning, limit: limit, policy, polling: interval)
+  }
+}
+
+/// A list that comes in pages; see ``ReactorCore/Reactor/pages(from:by:limit:policy:polling:)``.
+///
+/// The pages that are held are of one chain: each is the one that the page before it leads to.
+/// Operations run one after the other. A page that fails leaves the list as it was, and the next
+/// attempt goes on there. After `removeAll()` or a sign-out, the list has no value.
+///
+/// You can call every method from any isolation. Nothing runs on the caller's actor.
+public final class Pages<Page: Sendable>: Sendable {
+  let reactor: Reactor<Page>
+  let first: Resource
+  let turning: PageTurning<Page>
+  let policy: FetchPolicy
+  let interval: Duration
+  private let chain: Mutex<PageChain<Page>>
+  private let lastID = Atomic<UInt64>(0)
+
+  init(
+    _ reactor: Reactor<Page>, _ first: Resource, _ turning: PageTurning<Page>, limit: Int?, _ policy: FetchPolicy,
+    polling interval: Duration
+  ) {
+    self.reactor = reactor
+    self.first = first
+    self.turning = turning
+    self.policy = policy
+    self.interval = interval
+    chain = Mutex(PageChain(first: first, limit: limit))
+  }
+
+  /// The states of the list: the current one, and each later change.
+  ///
+  /// While they are read, the list follows its pages: drafts and local values show at once, and an
+  /// invalidated page or a new answer for one makes the list refresh. `LoadState.valueRevision`
+  /// grows only if pages, errors or loading flags change; a refresh that confirms all pages makes
+  /// no new value.
+  public var states: PageStates<Page> { PageStates(pages: self) }
+
+  /// Loads the first page if none is held, as the policy of the list says, and returns the list.
+  ///
+  /// - Throws: `ReactorError.cancelled` as soon as the caller is cancelled, or the error of the
+  ///   fetch. The request is cancelled when nobody else waits for it or reads the states.
+  @discardableResult
+  public func fetch() async throws(ReactorError) -> PageList<Page> {
+    if let list = states.current.value { return list }
+    _ = try await perform(.load)
+    guard let list = states.current.value else { throw .notCached }
+    return list
+  }
+
+  /// Loads the page after the last one held; without a page, the first one.
+  ///
+  /// Concurrent calls load one page. A call during a refresh waits for its end.
+  ///
+  /// - Returns: `false` at the end of the list.
+  /// - Throws: The errors of ``fetch()``, and `ReactorError.invalidResource` for a link that cannot
+  ///   be followed. ``PageList/nextError`` has the error too.
+  @discardableResult
+  public func loadNext() async throws(ReactorError) -> Bool { try await perform(.next) }
+
+  /// Loads the page before the first one held; without a page, the first one.
+  ///
+  /// - Returns: `false` if no page precedes.
+  /// - Throws: The errors of ``loadNext()``. ``PageList/previousError`` has the error too.
+  @discardableResult
+  public func loadPrevious() async throws(ReactorError) -> Bool { try await perform(.previous) }
+
+  /// Asks the network for every page that is held, the first one first.
+  ///
+  /// While each page leads to the one that it led to, the others stay: unchanged pages cost a 304
+  /// each. Where a link has changed, the pages behind it are of another chain. They are replaced by
+  /// those of the new chain, as many as there were. The list changes at the end, at once.
+  ///
+  /// - Throws: The errors of ``fetch()``. If a page fails before a link has changed, the pages
+  ///   before it are new, and the others as they were; after it, all are as they were.
+  public func refresh() async throws(ReactorError) { _ = try await perform(.refresh) }
+
+  /// Marks every page that is held stale, in memory and on disk. A list whose states are read
+  /// refreshes.
+  public func invalidate() async {
+    let resources = chain.withLock { $0.slots.map(\.resource) }
+    for resource in resources.isEmpty ? [first] : resources { await reactor.invalidate(resource) }
+  }
+}
+
+extension Pages {
+  func current() -> LoadState<PageList<Page>> { chain.withLock(\.state) }
+
+  func subscribe() -> UInt64 {
+    let id = nextID()
+    change { $0.subscribe(id) }
+    return id
+  }
+
+  func unsubscribe(_ id: UInt64) { change { $0.unsubscribe(id) } }
+
+  func next(_ id: UInt64) async -> LoadState<PageList<Page>>? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        change { $0.next(id, continuation) }
+        if Task.isCancelled { unsubscribe(id) }
+      }
+    } onCancel: {
+      unsubscribe(id)
+    }
+  }
+
+  private func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
+
+  private func perform(_ operation: PageChain<Page>.Operation) async throws(ReactorError) -> Bool {
+    guard !Task.isCancelled else { throw .cancelled }
+    let id = nextID()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        change { $0.request(operation, (id, continuation)) }
+        // The cancellation handler may have run before the caller was entered.
+        if Task.isCancelled { change { $0.leave(id) } }
+      }
+    } onCancel: {
+      change { $0.leave(id) }
+    }
+    return try result.get()
+  }
+
+  private func change(_ body: (inout PageChain<Page>) -> [PageChain<Page>.Action]) {
+    let (actions, old) = chain.withLock { chain in
+      let old = chain
+      return (body(&chain), old)
+    }
+    // Pages that the change replaced are released after the unlock, since that may run a user's code.
+    withExtendedLifetime(old) {
+      for action in actions { run(action) }
+    }
+  }
+
+  private func run(_ action: PageChain<Page>.Action) {
+    switch action {
+    case .resume(let waiter, let result): waiter.resume(returning: result)
+    case .deliver(let reader, let state): reader.resume(returning: state)
+    case .cancel(let task): task.cancel()
+    case .start(let operation, let task):
+      task.attach(
+        spawn(on: reactor.taskExecutor, for: LockOwner.current) {
+          let result = await self.result(of: operation)
+          self.change { $0.finish(task, result) }
+        })
+    case .follow(let resource, let isFirst, let task): follow(resource, isFirst: isFirst, task)
+    }
+  }
+
+  private func follow(_ resource: Resource, isFirst: Bool, _ task: TaskHandle) {
+    let states =
+      isFirst
+      ? reactor.states(for: resource, policy: policy, polling: interval)
+      : reactor.states(for: resource, policy: .cacheOnly)
+    // It subscribes here, so that the first fetch of the list joins the request of the stream.
+    let iterator = SendingBox(states.makeAsyncIterator())
+    task.attach(
+      spawn(on: reactor.taskExecutor, for: LockOwner.current) {
+        guard var iterator = iterator.take() else { return }
+        while let state = await iterator.next(isolation: nil), !Task.isCancelled {
+          self.change { $0.receive(state, of: resource, from: task) }
+        }
+      })
+  }
+}
+
+extension ReactorError {
+  /// A Boolean value that indicates whether the server does not have the page any more.
+  fileprivate var isGone: Bool {
+    if case .server(let response, _) = self { return response.status == .notFound || response.status == .gone }
+    return false
+  }
+}
+
+// The operations.
+extension Pages {
+  private func result(of operation: PageChain<Page>.Operation) async -> Result<PageChain<Page>.Change, ReactorError> {
+    do {
+      switch operation {
+      case .load: return .success(.window([try await load(link(to: first), policy)]))
+      case .next:
+        guard let link = try chain.withLock({ chain throws(ReactorError) in try chain.following() }) else {
+          return .success(.end)
+        }
+        return .success(.next(try await load(link, turningPolicy)))
+      case .previous: return .success(try await turnBack())
+      case .followUp: return .success(try await window(policy: .cacheOnly))
+      case .refresh: return .success(try await window(policy: .networkOnly))
+      }
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// The policy for a page that is turned to.
+  private var turningPolicy: FetchPolicy { policy == .staleWhileRevalidate ? .cacheFirst : policy }
+
+  private func load(
+    _ link: PageChain<Page>.Link, _ policy: FetchPolicy
+  ) async throws(ReactorError) -> PageChain<Page>.Slot {
+    let asked = chain.withLock { $0.nextAsked() }
+    let page = try await reactor.fetchPage(link.resource, of: first, policy: policy)
+    return PageChain<Page>.Slot(
+      link: link, value: page.model, instance: page.instance, next: turn(turning.next, from: page, at: link.resource),
+      previous: turn(turning.previous, from: page, at: link.resource), asked: asked, fetchedAt: page.fetchedAt,
+      isStale: page.isStale, origin: page.origin)
+  }
+
+  private func turn(
+    _ turn: PageTurning<Page>.Turn, from page: ModelResponse<Page>, at resource: Resource
+  ) -> Result<PageChain<Page>.Link?, ReactorError> {
+    do {
+      guard let resource = try turn(page, resource, first) else { return .success(nil) }
+      return .success(try link(to: resource))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func link(to resource: Resource) throws(ReactorError) -> PageChain<Page>.Link {
+    PageChain<Page>.Link(resource: resource, key: try reactor.key(of: resource))
+  }
+
+  private func turnBack() async throws(ReactorError) -> PageChain<Page>.Change {
+    let (link, hasDropped, slots) = try chain.withLock { chain throws(ReactorError) in
+      (try chain.preceding(), chain.hasDropped, chain.slots)
+    }
+    guard let link else { return .end }
+    let slot = try await load(link, turningPolicy)
+    guard hasDropped, case .success(let next) = slot.next, next?.key != slots.first?.key else {
+      return .previous(slot)
+    }
+    // The page leads elsewhere since the limit dropped it: what is held is of another chain.
+    return .window(try await fill(from: slot, count: slots.count))
+  }
+
+  /// Asks for the pages that are held, the first one by `policy` and the others from the network.
+  private func window(policy: FetchPolicy) async throws(ReactorError) -> PageChain<Page>.Change {
+    let old = chain.withLock(\.slots)
+    guard let head = old.first else { return .window([try await load(link(to: first), policy)]) }
+    var new: [PageChain<Page>.Slot] = []
+    var isSame = true
+    var link = head.link
+    do {
+      for index in old.indices {
+        new.append(try await load(link, index == 0 ? policy : .networkOnly))
+        guard index + 1 < old.count, let next = Self.next(in: new) else { break }
+        if next.key != old[index + 1].key { isSame = false }
+        link = next
+      }
+      return .window(new)
+    } catch {
+      if case .notCached = error, new.isEmpty, policy == .cacheOnly {
+        // A response that may not be stored: memory does not show it to others.
+        return try await window(policy: .networkOnly)
+      }
+      if error.isGone, new.isEmpty, head.resource != first {
+        // The window begins at a page that is gone, so the chain is another one.
+        let slots = try await fill(from: try await load(self.link(to: first), .networkOnly), count: old.count)
+        return .window(slots, startsAnew: true)
+      }
+      if case .cancelled = error { throw error }
+      guard isSame, !new.isEmpty else { throw error }
+      return .window(new + old[new.count...], error: error)
+    }
+  }
+
+  /// Returns the pages that follow `slot`, up to `count` with it.
+  private func fill(from slot: PageChain<Page>.Slot, count: Int) async throws(ReactorError) -> [PageChain<Page>.Slot] {
+    var new = [slot]
+    while new.count < count, let next = Self.next(in: new) { new.append(try await load(next, .networkOnly)) }
+    return new
+  }
+
+  /// Returns the page after the last one; `nil` at the end, and where a link leads back.
+  private static func next(in slots: [PageChain<Page>.Slot]) -> PageChain<Page>.Link? {
+    guard case .success(let next?)? = slots.last?.next, !slots.contains(where: { $0.key == next.key }) else {
+      return nil
+    }
+    return next
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorLists
+import ReactorTesting
+import Synchronization
+import TestSupport
+
+struct Item: Codable, Entity, Hashable {
+  var id: Int
+  var text = ""
+}
+
+/// A server whose items come in pages, newest first, by a cursor in a `Link` field. Its answers have
+/// an entity tag, and are fresh for a minute.
+final class Shelf: Sendable {
+  struct State {
+    var items: [Item] = []
+    var failures: [String: HTTPResponse.Status] = [:]
+    var gates: [String: Gate] = [:]
+    var links: [String: String] = [:]
+    var confirmed = 0
+  }
+
+  let bench: Bench
+  let size: Int
+  private let state: StateBox
+
+  /// Shared with the handler of the transport, which the bench retains.
+  private final class StateBox: Sendable {
+    let value = Mutex(State())
+  }
+
+  init(
+    _ ids: some Sequence<Int>, size: Int = 2, linksBack: Bool = false, cacheControl: String = "max-age=60",
+    persistence: (any Persistence)? = MemoryPersistence(), configure: (inout ReactorConfiguration) -> Void = { _ in }
+  ) {
+    let box = StateBox()
+    box.value.withLock { $0.items = ids.map { Item(id: $0) } }
+    state = box
+    self.size = size
+    let transport = ScriptedTransport { request, _ in
+      Self.answer(request, box, size: size, linksBack: linksBack, cacheControl)
+    }
+    bench = Bench(persistence: persistence, transport: transport, configure: configure)
+  }
+
+  var items: Reactor<[Item]> { bench.layer.reactor() }
+  var paths: [String] { bench.transport.requests.map { String($0.path.dropFirst("/v1/".count)) } }
+  var confirmed: Int { state.value.withLock(\.confirmed) }
+
+  func change(_ body: (inout State) -> Void) { state.value.withLock { body(&$0) } }
+
+  private static func answer(
+    _ request: HTTPRequest, _ box: StateBox, size: Int, linksBack: Bool, _ cacheControl: String
+  ) -> ScriptedTransport.Answer {
+    let path = String((request.path ?? "").dropFirst("/v1/".count))
+    return box.value.withLock { state in
+      if let status = state.failures[path] { return gated(.response(status), path, state) }
+      let cursor = path.split(separator: "=").last.flatMap { Int($0) }
+      var rest = state.items[...]
+      if path.contains("after="), let cursor { rest = rest.drop { $0.id >= cursor } }
+      if path.contains("before="), let cursor { rest = state.items.prefix { $0.id > cursor }.suffix(size) }
+      let page = Array(rest.prefix(size))
+      var links: [String] = []
+      if let fixed = state.links[path] {
+        links.append("<\(fixed)>; rel=next")
+      } else if let last = page.last, state.items.contains(where: { $0.id < last.id }) {
+        links.append("<items?after=\(last.id)>; rel=next")
+      }
+      if linksBack, let first = page.first { links.append("<items?before=\(first.id)>; rel=prev") }
+      let body = (try? JSONEncoder().encode(page)) ?? Data()
+      let tag = "\"\(page.map { "\($0.id)\($0.text)" }.joined(separator: "-"))|\(links.joined())\""
+        .replacing(" ", with: "")
+      var fields: HTTPFields = [.cacheControl: cacheControl, .eTag: tag, .contentType: "application/json"]
+      if !links.isEmpty, let link = HTTPField.Name("Link") { fields[link] = links.joined(separator: ", ") }
+      if request.headerFields[.ifNoneMatch] == tag {
+        state.confirmed += 1
+        return gated(.response(.notModified, headers: fields), path, state)
+      }
+      return gated(.response(headers: fields, body: body), path, state)
+    }
+  }
+
+  private static func gated(
+    _ answer: ScriptedTransport.Answer, _ path: String, _ state: State
+  ) -> ScriptedTransport.Answer {
+    state.gates[path].map { answer.held(at: $0) } ?? answer
+  }
+}
+
+extension Pages<[Item]> {
+  /// The ids that the list shows, page by page.
+  var ids: [[Int]] { states.current.value.map { $0.map { $0.map(\.id) } } ?? [] }
+}
