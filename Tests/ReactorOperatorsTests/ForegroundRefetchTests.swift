@@ -21,6 +21,12 @@ struct ForegroundRefetchTests {
     return (bench, states)
   }
 
+  /// A Boolean value that indicates whether nothing is fetched for the resource. A moment that has
+  /// been dealt with has begun its fetches.
+  private func isIdle(_ bench: Bench, _ resource: Resource = "note") -> Bool {
+    bench.notes.states(for: resource).current.fetchStatus == .idle
+  }
+
   @Test func `a stale value is fetched again, once for all its streams`() async throws {
     var (bench, states) = try await opened(.json(Note(1, "two").json))
     let second = bench.notes.states(for: "note").makeAsyncIterator()
@@ -45,12 +51,12 @@ struct ForegroundRefetchTests {
     bench.layer.refetchInForeground(olderThan: .seconds(20), atMostEvery: .zero, activity: moments)
     bench.clock.advance(by: .seconds(20))
     try await moments.comes()
-    #expect(bench.transport.requestCount == 1)
+    #expect(isIdle(bench) && bench.transport.requestCount == 1)
     bench.clock.advance(by: .seconds(1))
     try await moments.comes()
-    #expect(await states.first { $0.value?.text == "two" } != nil)
+    #expect(await states.first { $0.value?.text == "two" && $0.fetchStatus == .idle } != nil)
     try await moments.comes()
-    #expect(bench.transport.requestCount == 2)
+    #expect(isIdle(bench) && bench.transport.requestCount == 2)
   }
 
   @Test func `a moment within the interval is ignored`() async throws {
@@ -58,10 +64,10 @@ struct ForegroundRefetchTests {
     bench.layer.refetchInForeground(atMostEvery: .seconds(30), activity: moments)
     bench.clock.advance(by: .seconds(61))
     try await moments.comes()
-    #expect(await states.first { $0.error != nil }?.value?.text == "one")
+    #expect(await states.first { $0.error != nil && $0.fetchStatus == .idle }?.value?.text == "one")
     bench.clock.advance(by: .seconds(29))
     try await moments.comes()
-    #expect(bench.transport.requestCount == 2)
+    #expect(isIdle(bench) && bench.transport.requestCount == 2)
     bench.clock.advance(by: .seconds(1))
     try await moments.comes()
     #expect(await states.first { $0.error == nil && $0.fetchStatus == .idle }?.value?.text == "two")
@@ -84,10 +90,13 @@ struct ForegroundRefetchTests {
     var removed = bench.notes.states(for: "other").makeAsyncIterator()
     #expect(await removed.first { $0.value != nil } != nil)
     try await bench.notes.remove("other")
+    bench.transport.answer("/v1/alone", with: .json(Note(3, "alone").json))
+    _ = try await bench.notes.fetch("alone")
     bench.layer.refetchInForeground(atMostEvery: .zero, activity: moments)
     bench.clock.advance(by: .seconds(3600))
     try await moments.comes()
-    #expect(bench.transport.requestCount == 2)
+    #expect(isIdle(bench) && isIdle(bench, "other") && isIdle(bench, "alone"))
+    #expect(bench.transport.requestCount == 3)
     withExtendedLifetime((states, removed)) {}
   }
 

@@ -48,8 +48,24 @@ struct KeptValueTests {
     gate.open()
     let failed = try #require(await states.first { !$0.isPlaceholder })
     #expect(failed.value == nil && failed.error?.status == 503)
-    await bench.notes.invalidate("notes/2")
-    #expect(await states.next(isolation: nil)?.value == nil)
+    #expect(bench.stillWaiting.isEmpty)
+  }
+
+  @Test func `after an error it does not come back`() async throws {
+    let outer = ScriptedStates<Int>()
+    let inner = (1...2).map { ScriptedStates<String>("\($0)") }
+    var states = outer.dependentStates(keepsPreviousValue: true) { inner[$0 - 1] }.makeAsyncIterator()
+    outer.send(.loaded(1, 1))
+    try await inner[0].begun().wait()
+    inner[0].send(.loaded("a", 1))
+    #expect(await states.first { $0.value != nil }?.value == "a")
+    outer.send(.loaded(2, 2))
+    try await inner[1].begun().wait()
+    inner[1].send(LoadState(error: .timedOut, revision: 1))
+    #expect(await states.first { $0.error != nil }?.value == nil)
+    inner[1].send(LoadState(fetchStatus: .fetching, revision: 2))
+    let again = await states.first { $0.fetchStatus == .fetching }
+    #expect(again?.value == nil && again?.isPlaceholder == false)
   }
 
   @Test func `without the parameter nothing is kept`() async throws {
@@ -61,22 +77,22 @@ struct KeptValueTests {
 
   @Test func `a value that was removed is not kept, even once there is another key`() async throws {
     let (bench, gate) = (Bench(), Gate())
-    bench.transport.answer("/v1/notes/2", with: .json(Note(2, "two").json).held(at: gate))
+    bench.transport.answer("/v1/notes/2", with: .json(Note(2, "two").json).held(at: Gate()))
+    bench.transport.answer("/v1/notes/3", with: .json(Note(3, "three").json).held(at: gate))
     try await bench.notes.save(Note(1, "me"), for: "me")
     try await bench.notes.save(Note(1, "secret"), for: "notes/1")
     var states = dependents(bench).makeAsyncIterator()
     #expect(await states.first { $0.value != nil }?.value?.text == "secret")
+    try await bench.notes.save(Note(2, "me"), for: "me")
+    #expect(await states.first { $0.isPlaceholder }?.value?.text == "secret")
     try await bench.layer.removeAll()
     #expect(await states.first { $0.value == nil }?.isRemoved == true)
-    try await bench.notes.save(Note(2, "me"), for: "me")
-    try await bench.transport.waitForRequests()
+    try await bench.notes.save(Note(3, "me"), for: "me")
+    try await gate.waitForArrival()
+    let loading = await states.first { $0.fetchStatus == .fetching }
+    #expect(loading != nil && loading?.value == nil)
     gate.open()
-    var shown: [String?] = []
-    _ = await states.first { state in
-      shown.append(state.value?.text)
-      return state.value != nil
-    }
-    #expect(!shown.contains("secret") && shown.last == "two")
+    #expect(await states.first { $0.value != nil }?.value?.text == "three")
   }
 
   @Test func `over several switches the last value stays, and a sequence without states ends it`() async throws {
