@@ -127,9 +127,10 @@ build: system ## everything, tests included
 format: swift ## rewrite the sources in the house style
 	$(SOURCES) | xargs -0 swift format --in-place --parallel
 
-lint: swift ## check the style, and measure the comments; fails on the first file that differs
+lint: swift ## check the style, the comments and the links of the guides; fails on the first file that differs
 	$(SOURCES) | xargs -0 swift format lint --strict --parallel
 	Tests/Prose/run
+	Tests/Links/run
 
 consumers: system ## build and run packages that use this one, README.md's code among them
 	Tests/Consumers/check
