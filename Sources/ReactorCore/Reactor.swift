@@ -173,7 +173,9 @@ public final class Reactor<Model: Sendable>: Sendable {
       return model
     }
     let flow = try engine.flow(answering: Answer.self)
-    return try await engine.mutate(resource, by: request, through: flow, draft: change).model(as: Answer.self)
+    let name = String(describing: Answer.self)
+    return try await engine.mutate(resource, by: request, through: flow, answering: name, draft: change)
+      .model(as: Answer.self)
   }
 
   /// Returns the cached model without pending drafts: the latest value that the server has sent or

@@ -8,6 +8,8 @@ extension ReactorEngine {
     let requestKey: RecordKey
     /// The flow that parses the answer.
     let answer: ReactorFlow<AnyModel>
+    /// The name of the answer's type, for events.
+    let model: String
 
     /// The keys whose requests wait while the write is sent.
     var keys: Set<RecordKey> { [draft.key, .get(requestKey)] }
@@ -16,7 +18,7 @@ extension ReactorEngine {
   /// Shows `draft` over `resource` and sends `request`. Writes of one resource are sent one after
   /// the other.
   func mutate<Model: Sendable>(
-    _ resource: Resource, by request: Resource, through answer: ReactorFlow<AnyModel>,
+    _ resource: Resource, by request: Resource, through answer: ReactorFlow<AnyModel>, answering model: String,
     draft body: @escaping @Sendable (Model?) -> Model?
   ) async throws(ReactorError) -> AnyModel {
     let key = try readable(resource)
@@ -27,7 +29,7 @@ extension ReactorEngine {
     }
     let draft = Draft(id: UUID(), key: key, of: Model.self, body)
     let write = DraftedWrite(
-      draft: draft, request: request, requestKey: try answer.key(request), answer: answer)
+      draft: draft, request: request, requestKey: try answer.key(request), answer: answer, model: model)
     guard flow.isReachable else { throw .noConnectivity }
     guard !Task.isCancelled else { throw .cancelled }
     layer.sendings.expect(write.keys)
@@ -64,7 +66,7 @@ extension ReactorEngine {
 
   private func send(_ write: DraftedWrite) async -> Sent.Outcome {
     await layer.beginSending(write.keys)
-    var sent = await exchange(write.request, write.requestKey, through: write.answer)
+    var sent = await exchange(write.request, write.requestKey, through: write.answer, answering: write.model)
     if sent.isAccepted {
       layer.accept([write.draft])
       noteEntities(of: sent, write.answer.entities)

@@ -20,7 +20,7 @@ extension ReactorEngine {
     let outcome = await OneShot<Sent.Outcome>.value(
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) {
-      let sent = await self.exchange(resource, key, through: self.flow)
+      let sent = await self.exchange(resource, key, through: self.flow, answering: self.name)
       self.noteEntities(of: sent, self.flow.entities)
       await self.invalidate(sent)
       return sent.outcome
@@ -43,7 +43,11 @@ extension ReactorEngine {
   }
 
   /// Sends a request that may change something. The caller invalidates the keys that it returns.
-  func exchange(_ resource: Resource, _ key: RecordKey, through flow: ReactorFlow<AnyModel>) async -> Sent {
+  ///
+  /// - Parameter model: the name of the answer's type, for events.
+  func exchange(
+    _ resource: Resource, _ key: RecordKey, through flow: ReactorFlow<AnyModel>, answering model: String
+  ) async -> Sent {
     var context = FetchContext<AnyModel>()
     let trail = RedirectTrail()
     context.trail = trail
@@ -57,7 +61,7 @@ extension ReactorEngine {
         isAccepted: true)
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
-      append(key, .failed(error))
+      layer.events.append(ReactorEvent(key: key, model: model, kind: .failed(error)))
       layer.events.deliver()
       var sent = Sent(outcome: .failure(error), groups: layer.staleGroups(after: trail, key, nil))
       switch error {
