@@ -200,24 +200,10 @@ struct FreshnessRule: Sendable {
     unsafeDowncast(box, to: Box<Model>.self).model
   }
 
-  /// Compares two models of one type. It calls user code.
-  static func isEqual<Model: Equatable>(_ a: AnyModel, _ b: AnyModel, as type: Model.Type) -> Bool {
-    // The type is `Sendable` where the boxes were made, which its `Equatable` form does not say.
-    guard let a = a.box as? any ModelBox, let b = b.box as? any ModelBox else { return false }
-    return a.anyModel as? Model == b.anyModel as? Model
-  }
-
-  @usableFromInline final class Box<Model: Sendable>: ModelBox {
+  @usableFromInline final class Box<Model: Sendable>: Sendable {
     @usableFromInline let model: Model
     init(_ model: Model) { self.model = model }
-
-    var anyModel: any Sendable { model }
   }
-}
-
-/// A box of a model of any type.
-private protocol ModelBox: AnyObject, Sendable {
-  var anyModel: any Sendable { get }
 }
 
 /// The look-up that lets a flow's steps find, in the reactor's memory, the model that was made from

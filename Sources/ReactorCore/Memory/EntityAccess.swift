@@ -24,11 +24,11 @@ final class EntityAccess: Sendable {
     self.type = ObjectIdentifier(type)
     self.table = table
     self.update = update
-    isEqual = (E.self as? any Equatable.Type).map { Self.equality(of: $0) }
+    isEqual = (E.self as? any (Equatable & Sendable).Type).map { Self.equality(of: $0) }
   }
 
-  private static func equality<T: Equatable>(of _: T.Type) -> @Sendable (AnyModel, AnyModel) -> Bool {
-    { AnyModel.isEqual($0, $1, as: T.self) }
+  private static func equality<T: Equatable & Sendable>(of _: T.Type) -> @Sendable (AnyModel, AnyModel) -> Bool {
+    { $0.model(as: T.self) == $1.model(as: T.self) }
   }
 
   /// Returns the access to the entities of a model type; `nil` if it has none.
