@@ -56,6 +56,17 @@ public struct ReactorConfiguration: Sendable {
   /// Requests to a loopback host are never checked.
   public var checksReachability: Bool = true
 
+  /// The decision on a failed attempt, in place of the policy's own list of transient failures.
+  /// Default: `nil`, that list.
+  ///
+  /// ```swift
+  /// configuration.shouldRetry = { $0.isTransient && $0.status != .serviceUnavailable }
+  /// ```
+  ///
+  /// It is called before each retry that ``retry`` has left, for requests that are safe to repeat
+  /// alone. It must be quick, and runs on the executor of the request.
+  public var shouldRetry: (@Sendable (FailedAttempt) -> Bool)?
+
   /// The policy for retrying failed requests. Default: ``RetryPolicy``'s, which is two more
   /// attempts, after half a second or so.
   ///

@@ -1,7 +1,8 @@
 import Foundation
 import ReactorCore
 
-/// The state machine of a list: the pages that are held, the operation under way, and those who wait.
+/// The state machine of a list: the pages that are held, the operation under way, and those who
+/// wait.
 ///
 /// Its methods return actions, which ``Pages`` performs without the lock. Operations run one after
 /// the other, so that a list is always of one chain.

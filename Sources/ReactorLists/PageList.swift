@@ -43,6 +43,7 @@ public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
 
   public var startIndex: Int { pages.startIndex }
   public var endIndex: Int { pages.endIndex }
+  /// The page at a position.
   public subscript(position: Int) -> Page { pages[position] }
 }
 
@@ -50,8 +51,8 @@ extension PageList where Page: EntityContainer {
   /// The members of all pages, each id once.
   ///
   /// When a server inserts or deletes while pages load, two pages may hold one member. It is then
-  /// that of the page that was asked for later. Computed on each access, in time proportional to the
-  /// members.
+  /// that of the page that was asked for later. Computed on each access, in time proportional to
+  /// the members.
   public var members: [Page.Member] {
     var found: [(member: Page.Member, page: Int)] = []
     var owner: [Page.Member.ID: Int] = [:]

@@ -159,7 +159,8 @@ extension Pages {
       let old = chain
       return (body(&chain), old)
     }
-    // Pages that the change replaced are released after the unlock, since that may run a user's code.
+    // Pages that the change replaced are released after the unlock, since that may run a user's
+    // code.
     withExtendedLifetime(old) {
       for action in actions { run(action) }
     }

@@ -11,8 +11,8 @@ struct Item: Codable, Entity, Hashable {
   var text = ""
 }
 
-/// A server whose items come in pages, newest first, by a cursor in a `Link` field. Its answers have
-/// an entity tag, and are fresh for a minute.
+/// A server whose items come in pages, newest first, by a cursor in a `Link` field. Its answers
+/// have an entity tag, and are fresh for a minute.
 final class Shelf: Sendable {
   struct State {
     var items: [Item] = []

@@ -246,6 +246,15 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
+  /// Ends the flight of `key`. Its callers are cancelled, and streams keep what they show.
+  mutating func cancelFlight(of key: RecordKey) {
+    guard let entry = memory.entries[key], entry.flight != nil else { return }
+    for continuation in entry.removeContinuations() { effects.append(.resume(continuation, .failure(.cancelled))) }
+    append(entry.key, .cancelled)
+    endFlight(of: entry)
+    publishChanges(of: entry)
+  }
+
   /// Forgets `key`; with `nil`, every key. Flights end, callers are cancelled, and streams show no
   /// value.
   mutating func forget(_ key: RecordKey?) {

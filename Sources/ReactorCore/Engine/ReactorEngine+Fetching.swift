@@ -9,7 +9,7 @@ extension ReactorEngine {
     guard !Task.isCancelled else { throw .cancelled }
     if policy != .cacheOnly, Refreshing.isUnderWay { return try await fetchAlone(resource, key, policy) }
     let id = nextID()
-    let priority = Task.currentPriority
+    let priority = resource.priority ?? Task.currentPriority
     let wait = LockOwner.wait()
     defer { wait?.end() }
     let waiter = FlightMachine.Waiter(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
@@ -126,7 +126,8 @@ extension ReactorEngine {
   /// ``ReactorConfiguration/waitsForSave`` sets.
   ///
   /// - Parameter lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
-  private func finish(_ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double) async {
+  private func finish(_ step: FlightStep, _ received: Snapshot<AnyModel>, lead: Double) async {
+    let snapshot = keepingInstance(received, of: step)
     let saved = flow.configuration.waitsForSave ? await save(snapshot, step.resource, step.ticket) : nil
     if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(step, error) }
     // A caller that gets the response also finds it through the layer's other reactors.
@@ -143,6 +144,18 @@ extension ReactorEngine {
       update { $0.succeeded(step, overtaken: snapshot, by: newer, lead: lead, at: now) }
     case .isCommitted, .isOver: break
     }
+  }
+
+  /// Returns the response with the instance in memory if both are equal, so that it is no new
+  /// value. Comparing them calls user code, which must not run under the lock.
+  private func keepingInstance(_ received: Snapshot<AnyModel>, of step: FlightStep) -> Snapshot<AnyModel> {
+    guard let isEqual,
+      let held = state.withLock({ $0.entry(of: step)?.copy(answering: step.resource)?.model }),
+      !held.isSame(as: received.model), isEqual(held, received.model)
+    else { return received }
+    var snapshot = received
+    snapshot.model = held
+    return snapshot
   }
 
   private func unreachable(_ step: FlightStep) {

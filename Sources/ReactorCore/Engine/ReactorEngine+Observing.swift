@@ -117,6 +117,11 @@ extension ReactorEngine {
 
   func evictUnused() { update { $0.evictUnused() } }
 
+  func cancel(_ resource: Resource) {
+    guard resource.readsOnly, let key = try? flow.key(resource) else { return }
+    update { $0.cancelFlight(of: key) }
+  }
+
   func wentOnline() { reconnected(refreshes: true) }
 
   /// Resumes paused flights. With `refreshes`, also requests observed keys that are stale or whose

@@ -20,6 +20,8 @@ import Synchronization
   let sleep: @Sendable (_ until: Duration) async throws -> Void
   /// The reader that answers hits without the engine's lock.
   let reader: MemoryReader
+  /// Compares two models; `nil` if their type is not `Equatable`. It calls user code.
+  let isEqual: (@Sendable (AnyModel, AnyModel) -> Bool)?
   /// The state and the lock that guards it.
   let state: Mutex<EngineState>
   /// The number of the latest waiter. Atomic, since a thousand callers of one key may contend for
@@ -35,6 +37,7 @@ import Synchronization
     let configuration = flow.configuration
     (elapsed, sleep) = Self.stopwatch(configuration.clock)
     reader = MemoryReader(configuration, elapsed: elapsed)
+    isEqual = (Model.self as? any (Equatable & Sendable).Type).map { AnyModel.equality(of: $0) }
     state = Mutex(
       EngineState(
         flow.layer, configuration, reader, name: name, model: ObjectIdentifier(Model.self), entities: flow.entities))
@@ -164,7 +167,7 @@ struct EngineResponse: Sendable {
   /// The requested URL; `nil` without a backend.
   let url: String?
   var secretQueryItems: Set<String>
-  /// The header fields with secrets in place of their digests; `nil` if they are as they are stored.
+  /// The header fields with secrets in place of their digests; `nil` if they are as stored.
   var restoredFields: HTTPFields?
 }
 

@@ -275,8 +275,9 @@ extension HTTPFlow {
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
       // An attempt that fails may have changed something too.
       defer { context.trail?.leave(trail.hops) }
-      let (response, body) = try await backend.send(
-        request, body: resource.body, trail: trail, progress: context.progress)
+      let (response, body) = try await within(resource.timeout) { [backend] in
+        try await backend.send(request, body: resource.body, trail: trail, progress: context.progress)
+      }
       if trail.hops.isEmpty {
         trail.leave(RedirectTrail.Hop(request: request, response: response, isFollowed: false))
       }
@@ -288,6 +289,23 @@ extension HTTPFlow {
       return (response, exchange)
     }
     return exchange
+  }
+
+  /// Returns the response of `send`, or throws ``ReactorError/timedOut`` after `limit`.
+  private func within(
+    _ limit: Duration?, _ send: @escaping @Sendable () async throws -> (HTTPResponse, Data)
+  ) async throws -> (HTTPResponse, Data) {
+    guard let limit, limit > .zero else { return try await send() }
+    return try await withThrowingTaskGroup(of: (HTTPResponse, Data).self) { group in
+      group.addTask { try await send() }
+      group.addTask { [clock = configuration.clock] in
+        try await clock.sleep(for: limit.upToADay)
+        throw ReactorError.timedOut
+      }
+      defer { group.cancelAll() }
+      guard let response = try await group.next() else { throw CancellationError() }
+      return response
+    }
   }
 
   /// Returns the meaning of a response for the stored record.
@@ -316,7 +334,7 @@ extension HTTPFlow {
 extension RetryMiddleware {
   init(_ configuration: ReactorConfiguration, _ reachability: any Reachability) {
     self.init(
-      configuration.retry, clock: configuration.clock, now: configuration.now,
+      configuration.retry, shouldRetry: configuration.shouldRetry, clock: configuration.clock, now: configuration.now,
       reachability: configuration.checksReachability ? reachability : .always)
   }
 }

@@ -191,6 +191,11 @@ struct FreshnessRule: Sendable {
   /// not.
   func isSame(as other: AnyModel) -> Bool { box === other.box }
 
+  /// Returns a closure that compares two models of a type. It calls user code.
+  static func equality<T: Equatable & Sendable>(of _: T.Type) -> @Sendable (AnyModel, AnyModel) -> Bool {
+    { $0.model(as: T.self) == $1.model(as: T.self) }
+  }
+
   /// Returns the model, whose type is that of the reactor that it belongs to.
   ///
   /// - Parameter type: the type that the model was created with, which is checked in debug builds

@@ -24,11 +24,7 @@ final class EntityAccess: Sendable {
     self.type = ObjectIdentifier(type)
     self.table = table
     self.update = update
-    isEqual = (E.self as? any (Equatable & Sendable).Type).map { Self.equality(of: $0) }
-  }
-
-  private static func equality<T: Equatable & Sendable>(of _: T.Type) -> @Sendable (AnyModel, AnyModel) -> Bool {
-    { $0.model(as: T.self) == $1.model(as: T.self) }
+    isEqual = (E.self as? any (Equatable & Sendable).Type).map { AnyModel.equality(of: $0) }
   }
 
   /// Returns the access to the entities of a model type; `nil` if it has none.

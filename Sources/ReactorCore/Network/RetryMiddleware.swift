@@ -12,6 +12,7 @@ import Synchronization
 /// for as long as the policy allows. A retry to a loopback host does not wait.
 struct RetryMiddleware: TransportMiddleware {
   private let policy: RetryPolicy
+  private let shouldRetry: (@Sendable (FailedAttempt) -> Bool)?
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
   private let reachability: any Reachability
@@ -23,10 +24,12 @@ struct RetryMiddleware: TransportMiddleware {
   ///   - clock: the clock behind the waits.
   ///   - now: the wall clock, for a date in `Retry-After`.
   init(
-    _ policy: RetryPolicy = RetryPolicy(), clock: any Clock<Duration> = ContinuousClock(),
+    _ policy: RetryPolicy = RetryPolicy(), shouldRetry: (@Sendable (FailedAttempt) -> Bool)? = nil,
+    clock: any Clock<Duration> = ContinuousClock(),
     now: @escaping @Sendable () -> Date = { Date() }, reachability: any Reachability = .always
   ) {
     self.policy = policy
+    self.shouldRetry = shouldRetry
     self.clock = clock
     self.now = now
     self.reachability = reachability
@@ -79,7 +82,7 @@ struct RetryMiddleware: TransportMiddleware {
   ) -> RetryDecision {
     var generator = generator
     return policy.decision(
-      after: attempt, of: request, isReadOnly: isReadOnly, outcome: outcome, now: now(),
+      after: attempt, of: request, isReadOnly: isReadOnly, outcome: outcome, shouldRetry: shouldRetry, now: now(),
       random: .random(in: 0...1, using: &generator))
   }
 

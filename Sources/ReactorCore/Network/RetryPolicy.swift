@@ -1,5 +1,5 @@
 package import Foundation
-package import HTTPTypes
+public import HTTPTypes
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -45,6 +45,20 @@ public struct RetryPolicy: Sendable, Hashable {
   public static let never = RetryPolicy(attempts: 1)
 }
 
+/// A failed attempt of a request; see ``ReactorConfiguration/shouldRetry``.
+public struct FailedAttempt: Sendable {
+  /// The request as it was sent, without the fields that middlewares add.
+  public let request: HTTPRequest
+  /// The number of the attempt, from 1.
+  public let number: Int
+  /// The response with a status that is no success, or the error.
+  public let outcome: Result<HTTPResponse, any Error>
+  /// The status of the response; `nil` if there was none.
+  public var status: HTTPResponse.Status? { try? outcome.get().status }
+  /// A Boolean value that indicates whether the failure is one that ``RetryPolicy`` retries.
+  public var isTransient: Bool { RetryPolicy.mayPass(outcome) }
+}
+
 /// The decision after an attempt.
 enum RetryDecision: Sendable, Hashable {
   case retry(after: Duration)
@@ -58,14 +72,15 @@ extension RetryPolicy {
   /// - Parameters:
   ///   - attempt: the number of the attempt, from 1.
   ///   - isReadOnly: the setting of the resource; `nil` if the method decides.
+  ///   - shouldRetry: the decision on the failure; `nil` for the policy's own.
   ///   - random: the position of the wait between zero and its ceiling, in 0...1.
   func decision(
     after attempt: Int, of request: HTTPRequest, isReadOnly: Bool?, outcome: Result<HTTPResponse, any Error>,
-    now: Date, random: Double
+    shouldRetry: ((FailedAttempt) -> Bool)? = nil, now: Date, random: Double
   ) -> RetryDecision {
-    guard attempt < attempts, Self.isRepeatable(request, isReadOnly: isReadOnly), Self.mayPass(outcome) else {
-      return .giveUp
-    }
+    guard attempt < attempts, Self.isRepeatable(request, isReadOnly: isReadOnly), Self.hasFailed(outcome),
+      shouldRetry?(FailedAttempt(request: request, number: attempt, outcome: outcome)) ?? Self.mayPass(outcome)
+    else { return .giveUp }
     let delay = Duration(saturatingSeconds: ceiling(attempt) * random)
     guard case .success(let response) = outcome,
       let asked = RetryAfter.delay(in: response.headerFields, now: now)
@@ -93,6 +108,16 @@ extension RetryPolicy {
     // `max` comes first, so that NaN counts as 1.
     let grown = first * pow(min(max(1, multiplier), 1_000), Double(max(attempt, 1) - 1))
     return min(grown, longest)
+  }
+
+  /// Returns `true` for an error, and for a status that is neither a success nor a 304. A
+  /// cancellation is the caller's wish and no failure.
+  private static func hasFailed(_ outcome: Result<HTTPResponse, any Error>) -> Bool {
+    switch outcome {
+    case .success(let response): response.status.kind != .successful && response.status != .notModified
+    case .failure(is CancellationError), .failure(ReactorError.cancelled): false
+    case .failure: true
+    }
   }
 
   /// Returns `true` if a repeated request has the effect of a single one.

@@ -140,6 +140,25 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
     set { change { $0.idempotencyKey = newValue } }
   }
 
+  /// The longest time for one attempt of the request, from its start to the end of its response, on
+  /// ``ReactorConfiguration/clock``. Default: `nil`, which leaves it to the transport.
+  ///
+  /// An attempt that takes longer is cancelled. It fails with ``ReactorError/timedOut``, which the
+  /// ``RetryPolicy`` may retry. Whoever joins a request under way has the timeout of the one who
+  /// began it. Zero or less counts as no timeout.
+  public var timeout: Duration? {
+    get { box.fields.timeout }
+    set { change { $0.timeout = newValue } }
+  }
+  /// The priority of the tasks that load, request and parse. Default: `nil`, the priority of the
+  /// task that fetches.
+  ///
+  /// A request under way takes the highest priority of those who wait for it.
+  public var priority: TaskPriority? {
+    get { box.fields.priority.map(TaskPriority.init(rawValue:)) }
+    set { change { $0.priority = newValue?.rawValue } }
+  }
+
   public static func == (a: Resource, b: Resource) -> Bool {
     a.box === b.box
       || (a.box.hash == b.box.hash && a.box.fields == b.box.fields && a.box.fields.hasSameBytes(as: b.box.fields))
@@ -208,6 +227,9 @@ extension Resource {
     var isReadOnly: Bool?
     var idempotencyKey: String?
     var groups: Set<String> = []
+    var timeout: Duration?
+    /// The raw value of the priority.
+    var priority: UInt8?
 
     /// Returns whether the bytes are equal too: strings that are canonically equivalent in Unicode
     /// compare equal, but make different requests.

@@ -1,0 +1,81 @@
+extension Reactor {
+  /// Fetches a resource in the background, so that a later fetch finds it.
+  ///
+  /// ```swift
+  /// let ahead = articles.prefetch("articles/7")  // the row comes into view
+  /// ahead.cancel()  // it has left
+  /// ```
+  ///
+  /// A value that is fresh in memory or on disk makes no request. A failure is an event, and is not
+  /// thrown. The model stays in memory as long as any that nobody observes. The tasks have
+  /// ``Resource/priority``, by default `utility`.
+  ///
+  /// - Returns: The task. Cancel it to end the request, unless others wait for it.
+  @discardableResult public func prefetch(_ resource: Resource) -> Task<Void, Never> {
+    spawnApart(on: engine.flow.configuration.taskExecutor, priority: resource.priority ?? .utility) { [engine] in
+      guard engine.hit(resource, .cacheFirst) == nil else { return }
+      _ = try? await engine.missed(resource, .cacheFirst)
+    }
+  }
+
+  /// Fetches many resources, a bounded number of them at a time.
+  ///
+  /// ```swift
+  /// let results = await articles.fetchAll(ids.map { "articles/\($0)" })
+  /// ```
+  ///
+  /// One failure does not end the others. When the caller is cancelled, the results that are
+  /// missing are ``ReactorError/cancelled``, and their requests are cancelled unless others wait
+  /// for them.
+  ///
+  /// - Parameters:
+  ///   - resources: The resources. One that occurs several times shares a request.
+  ///   - policy: The policy of each fetch.
+  ///   - limit: The number of fetches at a time, at least 1. Default: 8.
+  /// - Returns: A result for each resource, in the order of `resources`.
+  public func fetchAll(
+    _ resources: [Resource], policy: FetchPolicy = .cacheFirst, maximumConcurrency limit: Int = 8
+  ) async -> [Result<Model, ReactorError>] {
+    let engine = engine
+    return await engine.fetchAll(resources, policy, limit).map { $0.map { $0.model(as: Model.self) } }
+  }
+
+  /// Cancels the request of a resource, whoever waits for it.
+  ///
+  /// Callers get ``ReactorError/cancelled``. Streams keep their value and become idle; a polling one
+  /// goes on at its interval. The next fetch sends a new request. A response that is being stored
+  /// already is kept. Without a request under way, nothing happens.
+  ///
+  /// To stop waiting yourself, cancel your task instead: the request then goes on for the others.
+  public func cancel(_ resource: Resource) { engine.cancel(resource) }
+}
+
+extension ReactorEngine {
+  fileprivate func fetchAll(
+    _ resources: [Resource], _ policy: FetchPolicy, _ limit: Int
+  ) async -> [Result<AnyModel, ReactorError>] {
+    var results = [Result<AnyModel, ReactorError>](repeating: .failure(.cancelled), count: resources.count)
+    await withTaskGroup(of: (Int, Result<AnyModel, ReactorError>).self) { group in
+      var next = resources.startIndex
+      func add() {
+        guard next < resources.endIndex else { return }
+        let (index, resource) = (next, resources[next])
+        next += 1
+        group.addTask {
+          if let model = self.hit(resource, policy) { return (index, .success(model)) }
+          do throws(ReactorError) {
+            return (index, .success(try await self.missed(resource, policy)))
+          } catch {
+            return (index, .failure(error))
+          }
+        }
+      }
+      for _ in 0..<max(1, limit) { add() }
+      while let (index, result) = await group.next() {
+        results[index] = result
+        if !Task.isCancelled { add() }
+      }
+    }
+    return results
+  }
+}
