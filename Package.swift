@@ -153,7 +153,7 @@ let package = Package(
         swiftSettings: settings),
       .testTarget(
         name: "ReactorListsTests",
-        dependencies: ["ReactorLists", "ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
+        dependencies: ["ReactorLists", "ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"] + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorOutboxTests",

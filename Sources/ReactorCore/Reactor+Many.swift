@@ -42,8 +42,8 @@ extension Reactor {
 
   /// Cancels the request of a resource, whoever waits for it.
   ///
-  /// Callers get ``ReactorError/cancelled``. Streams keep their value and become idle; a polling one
-  /// goes on at its interval. The next fetch sends a new request. A response that is being stored
+  /// Callers get ``ReactorError/cancelled``. Streams keep their value and become idle; a polling
+  /// one goes on at its interval. The next fetch sends a new request. A response that is being stored
   /// already is kept. Without a request under way, nothing happens.
   ///
   /// To stop waiting yourself, cancel your task instead: the request then goes on for the others.

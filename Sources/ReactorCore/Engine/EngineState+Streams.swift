@@ -94,7 +94,8 @@ extension EngineState {
       case .networkOnly, .networkFirst: false
       }
     return Subscriber(
-      resource: resource, policy: policy, polling: polling, since: since, priority: resource.priority ?? Task.currentPriority,
+      resource: resource, policy: policy, polling: polling, since: since,
+      priority: resource.priority ?? Task.currentPriority,
       showsValue: showsValue, wait: LockOwner.wait())
   }
 }

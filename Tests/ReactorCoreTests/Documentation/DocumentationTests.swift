@@ -58,6 +58,10 @@ import Testing
       "../../ReactorFluxTests/Documentation/FluxExamples.swift"
     ),
     (
+      "Sources/ReactorLists/ReactorLists.docc/ReactorLists.md",
+      "../../ReactorListsTests/Documentation/ListExamples.swift"
+    ),
+    (
       "Sources/ReactorOutbox/ReactorOutbox.docc/ReactorOutbox.md",
       "../../ReactorOutboxTests/Documentation/OutboxExamples.swift"
     ),
