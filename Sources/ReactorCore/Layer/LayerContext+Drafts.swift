@@ -22,6 +22,15 @@ extension LayerContext {
     for member in members { for draft in drafts { member.computeDrafts(of: draft.key) } }
   }
 
+  /// Shows pending drafts again, at their own places, after everything was to be removed and they
+  /// were not.
+  package func showAgain(_ drafts: [Draft]) {
+    for draft in drafts where self.drafts.addAgain(draft) {
+      announce(.drafted(.added(draft)))
+      for member in livingMembers { member.computeDrafts(of: draft.key) }
+    }
+  }
+
   /// Turns drafts into accepted ones: they stay until a value that was requested later replaces
   /// their base.
   ///

@@ -124,6 +124,19 @@ final class DraftTable: Sendable {
     }
   }
 
+  /// Adds a draft at the place that it had, unless it is in the table.
+  ///
+  /// - Returns: `false` if it is.
+  func addAgain(_ draft: Draft) -> Bool {
+    state.withLock { state in
+      guard !draft.isListed else { return false }
+      draft.add(at: draft.order)
+      state.drafts[draft.key, default: []].append(draft)
+      count.store(state.drafts.count, ordering: .releasing)
+      return true
+    }
+  }
+
   /// Turns a pending draft into an accepted one.
   ///
   /// - Returns: `false` if the draft was removed meanwhile.

@@ -11,6 +11,9 @@ final class CommitQueue: Sendable {
   struct Ticket: Sendable {
     fileprivate let work: Work
     fileprivate let shot = OneShot<Outcome>()
+    /// Settled once the change may be saved; `nil` if it may be at once.
+    fileprivate var hold: OneShot<Void>?
+    fileprivate var isReady: Bool { hold?.isSettled ?? true }
     /// Called with the numbers once the change is saved, before any later change is.
     fileprivate let didSave: @Sendable ([UInt64]) -> Void
   }
@@ -35,13 +38,18 @@ final class CommitQueue: Sendable {
   }
 
   /// Gives changes their place.
-  func enqueue(_ changes: [OutboxChange], didSave: @escaping @Sendable ([UInt64]) -> Void = { _ in }) -> Ticket {
-    enqueue(Ticket(work: .commit(changes), didSave: didSave))
+  ///
+  /// - Parameter isHeld: `true` if they, and those after them, are saved only once ``save(_:)`` is
+  ///   called with their ticket. Call it soon, in any case.
+  func enqueue(
+    _ changes: [OutboxChange], isHeld: Bool = false, didSave: @escaping @Sendable ([UInt64]) -> Void = { _ in }
+  ) -> Ticket {
+    enqueue(Ticket(work: .commit(changes), hold: isHeld ? OneShot() : nil, didSave: didSave))
   }
 
   /// Gives the removal of everything its place.
   func enqueueRemoval(didSave: @escaping @Sendable () -> Void) -> Ticket {
-    enqueue(Ticket(work: .removeAll) { _ in didSave() })
+    enqueue(Ticket(work: .removeAll, didSave: { _ in didSave() }))
   }
 
   private func enqueue(_ ticket: Ticket) -> Ticket {
@@ -55,6 +63,7 @@ final class CommitQueue: Sendable {
   /// - Returns: the numbers of the entries that were added or moved.
   /// - Throws: the error of the store.
   @discardableResult func save(_ ticket: Ticket) async throws -> [UInt64] {
+    ticket.hold?.settle(())
     let leads = state.withLock { state in
       guard !state.isBusy, !ticket.shot.isSettled else { return false }
       state.isBusy = true
@@ -76,13 +85,15 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Removes the tickets from the front that are saved together.
+  /// Removes the tickets from the front that are saved together; none if the first is held, whose
+  /// owner saves it and those behind it.
   private static func batch(_ tickets: inout [Ticket]) -> [Ticket] {
+    guard tickets.first?.isReady == true else { return [] }
     guard case .commit? = tickets.first?.work else {
       defer { tickets = Array(tickets.dropFirst()) }
       return Array(tickets.prefix(1))
     }
-    let batch = tickets.prefix { if case .commit = $0.work { true } else { false } }
+    let batch = tickets.prefix { if case .commit = $0.work { $0.isReady } else { false } }
     tickets.removeFirst(batch.count)
     return Array(batch)
   }

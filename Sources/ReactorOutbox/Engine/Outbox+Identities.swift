@@ -3,11 +3,22 @@ import ReactorCore
 
 /// The ids that the server has given, in the entries that hold a temporary one.
 extension Outbox {
+  /// The JSON that stands in the store for an id that nobody will ever give: its entry was
+  /// accepted, and the answer had none.
+  static let lostIdentity = Data("null".utf8)
+
   /// Takes over ids that the server has given to this process or to another one.
   func learn(_ identities: [String: Data], _ layer: LayerContext) {
-    guard !identities.isEmpty else { return }
-    withState { $0.identities.merge(identities) { $1 } }
-    for entry in rewritten(by: identities) { rewrite(entry, layer) }
+    let given = identities.filter { $0.value != Self.lostIdentity }
+    withState { state in
+      state.identities.merge(given) { $1 }
+      if given.count < identities.count {
+        state.queue.identities.lose(identities.keys.filter { given[$0] == nil && state.identities[$0] == nil })
+      }
+    }
+    guard !given.isEmpty else { return }
+    for entry in rewritten(by: given) { rewrite(entry, layer) }
+    rewriteSubmitted(layer)
   }
 
   /// Returns the entries that hold one of the given ids, with the server's in its place.

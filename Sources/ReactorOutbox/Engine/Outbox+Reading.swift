@@ -34,7 +34,12 @@ extension Outbox: LayerAttachment {
 
   private func reading(_ layer: LayerContext) async {
     do {
-      let contents = try await configuration.storage.contents(of: scope)
+      var (contents, epoch) = (OutboxContents(), -1)
+      // Once more if everything was removed meanwhile.
+      while withState({ $0.epoch != epoch }) {
+        epoch = withState(\.epoch)
+        contents = try await configuration.storage.contents(of: scope)
+      }
       await restore(contents, layer)
       finishReading(.read)
     } catch {
@@ -99,7 +104,7 @@ extension Outbox: LayerAttachment {
     _ layer: LayerContext
   ) {
     // This process has submitted it meanwhile, or had read it before.
-    guard withState({ $0.queue.entries[entry.id] == nil && !$0.submitting.contains(entry.id) }) else { return }
+    guard withState({ $0.queue.entries[entry.id] == nil && $0.submitting[entry.id] == nil }) else { return }
     var entry = entry
     let now = layer.configuration.now()
     let lease = contents.lease(of: entry.id, at: now, except: process)
@@ -152,6 +157,7 @@ extension Outbox: LayerAttachment {
   package func willRemoveAll() {
     let tasks = withState { state in
       state.epoch += 1
+      state.removals += 1
       return state.items.values.compactMap(\.sending)
     }
     for task in tasks { task.cancel() }
@@ -159,7 +165,27 @@ extension Outbox: LayerAttachment {
 
   package func removeAll() async throws {
     let ticket = commits.enqueueRemoval { self.forgetAll() }
-    try await commits.save(ticket)
+    defer { removalEnded() }
+    do { try await commits.save(ticket) } catch {
+      showAgain()
+      throw error
+    }
+  }
+
+  private func removalEnded() {
+    withState { $0.removals = max(1, $0.removals) - 1 }
+    changed()
+    pump()
+  }
+
+  /// Shows the drafts of the entries again, which the layer has forgotten: they are still there,
+  /// and are sent.
+  private func showAgain() {
+    let drafts = withState { state in
+      state.queue.entries.values.filter(\.isInLane).sorted { $0.number < $1.number }
+        .flatMap { state.items[$0.id]?.drafts ?? [] }
+    }
+    layer?.showAgain(drafts)
   }
 
   private func forgetAll() {

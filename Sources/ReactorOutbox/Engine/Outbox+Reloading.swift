@@ -7,9 +7,11 @@ extension Outbox {
     guard let layer else { return }
     if try await waitedForReading() { return }
     // What changes here while the store is read is newer than what is read.
-    let known = withState(\.queue.entries)
+    let (known, epoch) = withState { ($0.queue.entries, $0.epoch) }
     do {
       let contents = try await configuration.storage.contents(of: scope)
+      // What is being removed with everything else has not ended elsewhere.
+      guard withState({ $0.isCurrent(epoch) }) else { return }
       let ended = withState { state in Set(known.keys.filter { state.queue.entries[$0] == nil }) }
       await forget(known, absentFrom: contents, layer)
       let types = mutationTypes
@@ -19,7 +21,7 @@ extension Outbox {
         else { continue }
         await takeOver(entry, old, contents, layer)
       }
-      await restore(contents, except: ended, layer)
+      if withState({ $0.epoch == epoch }) { await restore(contents, except: ended, layer) }
     } catch {
       emit(nil, .storeFailed(.persistence(error)), layer)
       throw .persistence(error)

@@ -90,7 +90,10 @@ extension Outbox {
   private func missed(_ id: UUID, _ layer: LayerContext) async {
     let now = layer.configuration.now()
     withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
+    let epoch = withState(\.epoch)
     guard let contents = try? await configuration.storage.contents(of: scope) else { return }
+    // What is being removed with everything else has not ended elsewhere.
+    guard withState({ $0.isCurrent(epoch) }) else { return }
     guard let stored = contents.entries.first(where: { $0.id == id }) else {
       return await goneElsewhere(id, contents.identities, layer)
     }
@@ -225,9 +228,10 @@ extension Outbox {
   /// The end of an attempt to send a request.
   private enum Attempt {
     case sent(SentRequest)
-    /// The outbox was stopped or paused before. Nothing was sent.
+    /// The outbox was stopped or paused before, everything is being removed, or it is no longer the
+    /// turn of the entry. Nothing was sent.
     case stopped
-    /// The entry was withdrawn or removed before. Nothing was sent.
+    /// The entry was withdrawn before. Nothing was sent.
     case unwanted
   }
 
@@ -267,8 +271,10 @@ extension Outbox {
   ) async -> Attempt {
     let task = TaskHandle(priority: nil)
     let obstacle = withState { state -> Attempt? in
-      guard state.epoch == epoch, state.items[entry.id]?.isWithdrawn == false else { return .unwanted }
-      guard !state.isStopped, !state.queue.isPaused else { return .stopped }
+      guard state.items[entry.id]?.isWithdrawn == false else { return .unwanted }
+      guard state.isCurrent(epoch), !state.isStopped, !state.queue.isPaused else { return .stopped }
+      // An earlier one of another process may have been found since.
+      guard state.queue.mayGo(entry.id) else { return .stopped }
       state.items[entry.id]?.sending = task
       state.items[entry.id]?.signIns = state.signIns
       return nil

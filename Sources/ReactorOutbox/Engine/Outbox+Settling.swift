@@ -83,7 +83,13 @@ extension Outbox {
       let now = layer.configuration.now()
       entries += withState { $0.orphans(of: id, at: now, except: $0.identities.merging(identities) { $1 }) }
     }
-    return identities.sorted { $0.key < $1.key }.map { .identify($0.key, $0.value) }
+    var identified = identities
+    if isAccepted {
+      // The next process must not send them either.
+      let lost = withState { $0.queue.identities.idsToLose(of: id, $0.identities.merging(identities) { $1 }) }
+      for temporary in lost { identified[temporary] = Self.lostIdentity }
+    }
+    return identified.sorted { $0.key < $1.key }.map { .identify($0.key, $0.value) }
       + updates(of: entries, layer) + removed.map(OutboxChange.remove)
   }
 

@@ -49,22 +49,24 @@ extension Outbox {
     // The place of the drafts and that of the entry are drawn together, so that both orders agree.
     let (ticket, place) = withState { state in
       let place = layer.reserveDraftPlaces(item.drafts.count)
-      state.submitting.insert(entry.id)
+      state.submitting[entry.id] = OutboxState.Submitted(entry: entry, item: item)
       state.queue.identities.expect(entry)
-      let ticket = commits.enqueue([.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))]) { numbers in
-        self.saved(entry, item, numbers)
-      }
+      // Held until the drafts are shown, or the server could accept the entry before that.
+      let addition = OutboxChange.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))
+      let ticket = commits.enqueue([addition], isHeld: true) { numbers in self.saved(entry.id, numbers) }
       return (ticket, place)
     }
     layer.show(item.drafts, at: place)
+    withState { $0.submitting[entry.id]?.isShown = true }
+    rewriteSubmitted(layer)
     do {
       try await commits.save(ticket)
     } catch {
-      withState { state in
-        state.submitting.remove(entry.id)
+      let submitted = withState { state in
         state.queue.identities.forget(entry.id)
+        return state.submitting.removeValue(forKey: entry.id)
       }
-      layer.withdraw(item.drafts)
+      layer.withdraw(submitted?.item.drafts ?? item.drafts)
       throw .persistence(error)
     }
     emit(entry, .submitted, layer)
@@ -73,17 +75,39 @@ extension Outbox {
   }
 
   /// Adds an entry that was saved, before any later one is.
-  private func saved(_ entry: OutboxEntry, _ item: OutboxState.Item, _ numbers: [UInt64]) {
-    var entry = entry
-    entry.number = numbers.first ?? 0
-    let effect = withState { state in
-      state.submitting.remove(entry.id)
-      return state.insert(entry, item)
+  private func saved(_ id: UUID, _ numbers: [UInt64]) {
+    let added = withState { state -> (entry: OutboxEntry, effect: LaneEffect)? in
+      guard var submitted = state.submitting.removeValue(forKey: id) else { return nil }
+      submitted.entry.number = numbers.first ?? 0
+      return (submitted.entry, state.insert(submitted.entry, submitted.item))
     }
-    guard let layer else { return }
+    guard let layer, let (entry, effect) = added else { return }
     effect.perform(in: layer)
     // Ids that the server has given since it was encoded.
     if let rewritten = entry.rewritten(by: withState(\.identities)) { rewrite(rewritten, layer) }
+  }
+
+  /// Shows the entries that are being saved with the ids that the server has given.
+  func rewriteSubmitted(_ layer: LayerContext) {
+    let (submitted, identities) = withState { state -> ([OutboxState.Submitted], [String: Data]) in
+      guard !state.identities.isEmpty, !state.submitting.isEmpty else { return ([], [:]) }
+      return (state.submitting.values.filter(\.isShown), state.identities)
+    }
+    for old in submitted.sorted(by: { $0.entry.id.uuidString < $1.entry.id.uuidString }) {
+      let type = Swift.type(of: old.item.mutation.value)
+      guard let entry = old.entry.rewritten(by: identities),
+        let box = try? MutationBox(entry, types: [entry.name: type]),
+        let drafts = try? box.drafts.made(of: entry.id, key: layer.key)
+      else { continue }
+      let replaced = withState { state -> [Draft]? in
+        guard let item = state.submitting[entry.id]?.item else { return nil }
+        state.submitting[entry.id]?.entry = entry
+        state.submitting[entry.id]?.item.mutation = box
+        state.submitting[entry.id]?.item.drafts = drafts
+        return item.drafts
+      }
+      if let replaced { layer.replace(replaced, by: drafts) }
+    }
   }
 
   /// Returns the mutation with the ids that the server has given.

@@ -38,6 +38,14 @@ struct OutboxState: Sendable {
     var summary: String?
   }
 
+  /// An entry that is being saved for the first time.
+  struct Submitted: Sendable {
+    var entry: OutboxEntry
+    var item: Item
+    /// A Boolean value that indicates whether its drafts are shown, and may be replaced.
+    var isShown = false
+  }
+
   enum Reading: Sendable {
     case unread, reading, read
     /// The store has failed. It is read again before anything is sent.
@@ -48,7 +56,7 @@ struct OutboxState: Sendable {
   var items: [UUID: Item] = [:]
   var unreadable: [UUID: Unreadable] = [:]
   /// The entries that are being saved for the first time. Whoever reads the store may find them.
-  var submitting: Set<UUID> = []
+  var submitting: [UUID: Submitted] = [:]
   /// The parts of the store that were set aside, and reported.
   var setAside: Set<String> = []
   /// The accepted entries that are kept for their drafts, the oldest first.
@@ -66,6 +74,9 @@ struct OutboxState: Sendable {
   var watcher: TaskHandle?
   /// The count of removals of everything. Work that began under an earlier count is dropped.
   var epoch = 0
+  /// The count of removals of everything that are under way. Nothing is sent meanwhile, and what is
+  /// read of the store says nothing about its entries.
+  var removals = 0
   var isStopped = false
   /// The count of sign-ins. A 401 to a request from before the latest one does not count.
   var signIns = 0
@@ -84,13 +95,17 @@ struct OutboxState: Sendable {
 
   /// Returns a Boolean value that indicates whether the entries of a lane may be sent at present.
   func maySend(_ lane: String) -> Bool {
-    guard case .read = reading, !isStopped else { return false }
+    guard case .read = reading, !isStopped, removals == 0 else { return false }
     return sendsByItself
       || drains.values.contains { end in
         guard let end else { return true }
         return queue.entries[end].map { $0.isInLane && $0.lane == lane } ?? false
       }
   }
+
+  /// Returns a Boolean value that indicates whether what was read of the store since `epoch` is
+  /// still so: nothing has been removed with everything else, or is about to be.
+  func isCurrent(_ epoch: Int) -> Bool { self.epoch == epoch && removals == 0 }
 
   /// A Boolean value that indicates whether a wait may end with something to do: a lane to send, or
   /// the store to read again.

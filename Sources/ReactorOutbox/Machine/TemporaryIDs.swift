@@ -58,6 +58,10 @@ struct TemporaryIDs: Sendable {
       mention.given.remove(string)
       mention.awaited.insert(string)
     }
+    if !lost.isEmpty, mention.isInLane {
+      // Whoever holds one of them waits for it in vain, whatever is known of its giver.
+      mention.awaited.formUnion(lost.filter { found.holds($0) && owners[$0] == nil })
+    }
     mentions[entry.id] = mention
     guard entry.isInLane || entry.state == .unresolved else { return }
     for string in found.strings { claim(string, entry.id, mention) }
@@ -138,8 +142,26 @@ struct TemporaryIDs: Sendable {
 
   /// Forgets an entry that was accepted. Those of its ids that are not `known` are never given.
   mutating func settle(_ id: UUID, _ known: [String: Data]) {
-    lost.formUnion(mentions[id]?.given.filter { known[$0] == nil } ?? [])
+    lost.formUnion(idsToLose(of: id, known))
     forget(id)
+  }
+
+  /// Returns the ids of an entry that are never given if it is accepted now: those that it gives,
+  /// and that are not `known`.
+  func idsToLose(of id: UUID, _ known: [String: Data]) -> [String] {
+    mentions[id]?.given.filter { known[$0] == nil }.sorted() ?? []
+  }
+
+  /// Notes that nobody will ever give these ids. Entries that hold one wait for it in vain.
+  mutating func lose(_ temporaries: [String]) {
+    for temporary in temporaries where lost.insert(temporary).inserted {
+      if let owner = owners[temporary] { giveUp(temporary, owner) }
+      let holders = (entriesByString[temporary] ?? [])
+        .union(entriesByNumber[TemporaryID.number64(of: temporary)] ?? [])
+      for holder in holders where mentions[holder]?.isInLane == true || mentions[holder]?.number == .max {
+        mentions[holder]?.awaited.insert(temporary)
+      }
+    }
   }
 
   /// Notes that the ids in an entry of an earlier process are never given: it was accepted without.

@@ -63,7 +63,7 @@ public enum OutboxChange: Sendable, Hashable {
   case move(StoredEntry)
   /// Removes an entry. Nothing happens if there is none.
   case remove(UUID)
-  /// Saves the JSON of the id that stands for a temporary id.
+  /// Saves the JSON of the id that stands for a temporary id; `null` if there will never be one.
   case identify(String, Data)
 }
 

@@ -103,12 +103,12 @@ extension OfficeBook {
     world.check(isLeased || traits.setsClock, "\(who) without a lease: \(String(describing: lease))")
     for other in contents.entries where other.number < stored.number && other.lane == stored.lane {
       guard let earlier = try? OutboxEntry(decoding: other), earlier.hasPlace else { continue }
-      switch view.phases[earlier.id] {
-      case .pending, .submitting:
-        world.check(
-          false, "\(who) before \(name(earlier.id)), which is earlier in the lane \(entry.lane), and \(earlier.state)")
-      case .accepted, .gone, nil: break
+      // What another process has added is known from then on, but a request may be on its way.
+      guard view.phases[earlier.id]?.isShown == true, view.known[record.id]?.contains(earlier.id) == true else {
+        continue
       }
+      world.check(
+        false, "\(who) before \(name(earlier.id)), which is earlier in the lane \(entry.lane), and \(earlier.state)")
     }
   }
 
@@ -118,9 +118,12 @@ extension OfficeBook {
     world.check(entry.state == .sending, "\(who), which is saved as \(entry.state)")
     let path = request.path ?? ""
     if path.contains("tmp-") || path.contains("/-") {
-      // A process that begins, or another one, does not know that a giver has ended without the id.
+      // A process that begins, or another one, does not know that a giver was refused or discarded.
+      // One that was accepted without the id has left a note in the store, which another process
+      // reads late.
       let card = record(of: request.headerFields[.mark].flatMap(Int.init) ?? 0)?.errand.card
-      let isGiven = card.map { identities[$0.string] != nil } ?? false
+      let id = card.flatMap { identities[$0.string] }
+      let isGiven = id.map { !traits.isShared || $0 != NotedStorage.lost } ?? false
       world.check(!isGiven && (traits.endsEarly || traits.runsOlder), "\(who), with a temporary id: \(path)")
     }
     let key = request.headerFields[.idempotencyKeyField]

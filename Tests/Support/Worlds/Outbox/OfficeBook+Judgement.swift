@@ -184,7 +184,13 @@ extension OfficeBook.View {
     var savesLate = false
 
     func count(for id: UUID, at index: Int, _ view: OfficeBook.View) -> Int {
-      if savesLate, case .submitting = view.phases[id] { return 0 }
+      if savesLate {
+        switch view.phases[id] {
+        // The value may be from before it was known that the entry could not be saved.
+        case .submitting, .gone: return 0
+        default: break
+        }
+      }
       return index < rewritten ? after : before
     }
   }

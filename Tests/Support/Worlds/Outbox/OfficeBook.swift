@@ -36,6 +36,13 @@ final class OfficeBook: Sendable {
     /// With the errand as its draft has it.
     case accepted(Errand?, at: Duration)
     case gone
+
+    var isShown: Bool {
+      switch self {
+      case .submitting, .pending: true
+      case .accepted, .gone: false
+      }
+    }
   }
 
   /// The values that one process shows.
@@ -55,6 +62,10 @@ final class OfficeBook: Sendable {
     var uncertain: Set<UUID> = []
     /// The entries that were about to be sent before a pause.
     var prepared: Set<UUID> = []
+    /// The entries that were in the lanes when each was sent.
+    var known: [UUID: Set<UUID>] = [:]
+    /// The last place before each retry that is under way.
+    var retries: [Int] = []
     /// The place of each draft among the others.
     var places: [UUID: Int] = [:]
     /// The place of each entry in the store, as the process has read it.
@@ -157,6 +168,9 @@ extension OfficeBook {
     world.note("office \(office) submits \(errand) in \(errand.lane)")
     state.withLock { state in
       state.records[id] = Record(id: id, errand: errand)
+      // A removal that has begun takes also what is saved before its turn.
+      let isBeingRemoved = state.views.values.contains { $0.owner == errand.owner && $0.removals > 0 }
+      state.records[id]?.mayBeGone = isBeingRemoved
       state.ids[errand.mark] = id
       guard var view = state.views[office] else { return }
       view.errands[id] = view.resolved(errand)
@@ -307,10 +321,15 @@ extension OfficeBook {
           view.uncertain.remove(id)
           view.numbers[id] = nil
           view.phases[id] = .pending
+          // Its place was drawn before it was saved, and nobody says whether what was submitted
+          // meanwhile is behind it.
+          if let last = view.retries.min(), last < view.lastPlace { view.moved.insert(id) }
           view.lastPlace += 1
           view.places[id] = view.lastPlace
         }
       }
+    case .sending:
+      changeView(office) { view in view.known[id] = Set(view.phases.filter { $0.value.isShown }.keys) }
     case .accepted:
       change(id) { ($0.wasAccepted, $0.end) = (true, "accepted") }
       let known = record.errand.kind == .add ? identity(card) : nil

@@ -72,17 +72,21 @@ struct NotedStorage: OutboxStorage {
   let office: Int
   let knowsAll: Bool
 
+  /// The JSON of an id that nobody will ever give.
+  static let lost = Data("null".utf8)
+
   func contents(of scope: Scope) async throws -> OutboxContents {
     let contents = try await base.contents(of: scope)
     let isFirst = book.view(office)?.isReady == false
     let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
+    let identities = contents.identities.filter { $0.value != Self.lost }
     if isFirst {
       let now = book.world.clock.wallClock()
       book.restored(
         entries.map { ($0, (knowsAll || $0.name != RenameCard.name) && !$0.wasAcceptedLong(before: now)) },
-        contents.identities, in: office)
+        identities, in: office)
     }
-    book.read(entries, contents.identities, in: office)
+    book.read(entries, identities, in: office)
     return contents
   }
 

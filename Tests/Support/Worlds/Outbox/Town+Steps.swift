@@ -226,7 +226,12 @@ extension Town {
     world.note("office \(office.number): \(book.name(entry.id)) is to be sent again")
     if forgives, let mark = book.record(entry.id)?.errand.mark { server.forgive(mark) }
     if case .unresolved = entry.state { book.change(entry.id) { $0.wasSentInDoubt = true } }
+    let last = book.view(office.number)?.lastPlace ?? 0
+    book.changeView(office.number) { $0.retries.append(last) }
     let isDone = try await office.run { await $0.layer.outbox.retry(entry.id) }
+    book.changeView(office.number) { view in
+      if let index = view.retries.firstIndex(of: last) { view.retries.remove(at: index) }
+    }
     world.note("office \(office.number): \(book.name(entry.id)) \(isDone == true ? "is" : "is not") sent again")
   }
 
