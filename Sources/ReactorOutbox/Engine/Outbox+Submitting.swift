@@ -69,7 +69,6 @@ extension Outbox {
       layer.withdraw(submitted?.item.drafts ?? item.drafts)
       throw .persistence(error)
     }
-    emit(entry, .submitted, layer)
     changed()
     pump(entry.lane)
   }
@@ -83,6 +82,8 @@ extension Outbox {
     }
     guard let layer, let (entry, effect) = added else { return }
     effect.perform(in: layer)
+    // Here, since a removal of everything may be next.
+    emit(entry, .submitted, layer)
     // Ids that the server has given since it was encoded.
     if let rewritten = entry.rewritten(by: withState(\.identities)) { rewrite(rewritten, layer) }
   }

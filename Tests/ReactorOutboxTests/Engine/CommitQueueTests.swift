@@ -31,6 +31,16 @@ struct CommitQueueTests {
     #expect(store.commits.arrivalCount == next + 1)
   }
 
+  @Test func `wait for one before them that is held`() async throws {
+    let held = queue.enqueue(addition(1), isHeld: true)
+    let other = queue.enqueue(addition(2))
+    async let saved = queue.save(other)
+    for _ in 0..<100 { await Task.yield() }
+    #expect(store.commits.arrivalCount == 0)
+    #expect(try await queue.save(held) == [1])
+    #expect(try await saved == [2])
+  }
+
   @Test func `are saved although one of them cannot be`() async throws {
     let next = store.commits.closed()
     let first = queue.enqueue(addition(1))

@@ -9,6 +9,8 @@ import Synchronization
 final class MemoryStore: OutboxStorage {
   private let store: MemoryOutboxStorage
   let failure = Atomic<Bool>(false)
+  /// Everything but the removal of everything works.
+  let failsToRemove = Atomic<Bool>(false)
   /// The point at which a lease waits before it is given back.
   let releases = Gate(isOpen: true)
   /// The point at which changes wait before they are saved.
@@ -52,6 +54,7 @@ final class MemoryStore: OutboxStorage {
 
   func removeAll(in scope: Scope?) async throws {
     await removals.waitIgnoringCancellation()
+    if failsToRemove.load(ordering: .relaxed) { throw CocoaError(.fileWriteOutOfSpace) }
     try await store.removeAll(in: scope)
   }
 }

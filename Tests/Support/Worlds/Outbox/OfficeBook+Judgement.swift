@@ -45,7 +45,8 @@ extension OfficeBook {
     for progress in view.progress(from: least, order.count) {
       let errands = order.enumerated().compactMap { view.errand($1, upTo: progress.count(for: $1, at: $0, view)) }
       guard errands.count == order.count else { return world.check(false, "\(who): nobody knows one of the drafts") }
-      switch match(shown, base, accepted, errands, view, path) {
+      // A state that waits to be read may be older than what was judged since.
+      switch match(shown, base, accepted, errands, before ?? view, path) {
       case .success(let dropped):
         guard shown.version > 0 else { return }
         return changeView(office) { view in

@@ -79,7 +79,8 @@ final class OfficeBook: Sendable {
     var isReady = false
     var removals = 0
     var removalsBegun = 0
-    /// Everything was to be removed, and some of it was not: nobody knows what is shown then.
+    /// A record or everything was to be removed, and some of it was not: nobody knows what is shown
+    /// then, as an older record may be on disk still.
     var hasFailedToRemove = false
     var isPaused = false
 

@@ -121,7 +121,7 @@ extension Town {
           state.value == server.board(path),
           "a watcher of \(path) in office \(office.number) shows \(String(describing: state.value)) at the end")
         world.check(
-          state.drafts.isEmpty || book.view(office.number)?.hasFailedToRemove == true,
+          state.drafts.isEmpty,
           "a watcher of \(path) in office \(office.number) shows drafts at the end")
       }
     }

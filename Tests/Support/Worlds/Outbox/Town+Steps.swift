@@ -20,7 +20,7 @@ extension Town {
     case 21: await look(path, user, office)
     case 22: if traits.saves { try await save(path, user, office) }
     case 23: try await invalidate(path, user, office)
-    case 24: if traits.saves { _ = try await office.run { try? await $0.boards.remove(Resource(path)) } }
+    case 24: if traits.saves { try await remove(path, office) }
     case 25..<28: server.changeByOthers(path)
     case 28: try await drain(user, office)
     case 29..<31: if traits.crashes { await crash(user) }
@@ -141,6 +141,14 @@ extension Town {
     world.note("office \(office.number): user \(user.number) saves \(path) as \(board.version)")
     _ = try await office.run { try? await $0.boards.save(board, for: Resource(path)) }
     book.endSaving(board, at: path)
+  }
+
+  private func remove(_ path: String, _ office: Office) async throws {
+    _ = try await office.run { [book] office in
+      do { try await office.boards.remove(Resource(path)) } catch {
+        book.changeView(office.number) { $0.hasFailedToRemove = true }
+      }
+    }
   }
 
   private func invalidate(_ path: String, _ user: SimulatedUser, _ office: Office) async throws {

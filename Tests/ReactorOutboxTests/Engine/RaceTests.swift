@@ -1,0 +1,157 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ReactorOutbox
+
+/// A mutation whose request is made when a gate opens.
+private struct Overtaken: Mutation {
+  static let gate = Gate()
+
+  func request(_ known: Known) async throws -> Resource {
+    try await Self.gate.wait()
+    return Resource("prepared", method: .post)
+  }
+}
+
+/// Another one, so that each test has its own gate.
+private struct Kept: Mutation {
+  static let gate = Gate()
+
+  func request(_ known: Known) async throws -> Resource {
+    try await Self.gate.wait()
+    return Resource("prepared", method: .post)
+  }
+}
+
+/// Lets the tasks that can go on do so.
+private func yield() async {
+  for _ in 0..<100 { await Task.yield() }
+}
+
+@Suite("What overtakes an entry", .timeLimit(.minutes(1)))
+struct RaceTests {
+  @Test func `what is gone from the store while everything is removed has not ended elsewhere`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store, scope: "alice") { $0.sendsByItself = false }
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    let next = store.removals.closed()
+    async let signedOut: Void = writer.layer.signOut()
+    try await store.removals.waitForArrival(count: next)
+    try await store.reopened().removeAll(in: "alice")
+    try await writer.outbox.reload()
+    #expect(writer.states.count == 1)
+    store.removals.open()
+    try await signedOut
+    guard case .cancelled = await TestSupport.error({ try await submission.answer() }) else {
+      return #expect(Bool(false), "it has ended elsewhere")
+    }
+    #expect(writer.states.isEmpty)
+    try await writer.end()
+  }
+
+  @Test func `an earlier entry that is found while another is prepared goes first`() async throws {
+    let store = MemoryStore()
+    let one = Writer(storage: store) { $0.sendsByItself = false }
+    let other = Writer(storage: store.reopened(), on: one.bench) { $0.sendsByItself = false }
+    try await other.outbox.reload()
+    try await one.layer.submit(Add(name: "a"))
+    try await other.layer.submit(Overtaken())
+    one.transport.answer("/v1/a", with: accepted)
+    one.transport.answer("/v1/prepared", with: accepted)
+    async let left = other.outbox.drain(within: .seconds(10))
+    try await Overtaken.gate.waitForArrival()
+    try await other.outbox.reload()
+    #expect(other.states == ["waiting, turn", "sending"])
+    Overtaken.gate.open()
+    #expect(await left == 0)
+    #expect(one.sent == ["POST /v1/a a", "POST /v1/prepared "])
+    try await one.outbox.reload()
+    try await one.end()
+  }
+
+  /// The accepted creation is in the store for ten minutes, and what the answer has not given for
+  /// longer.
+  @Test(arguments: [0, 601])
+  func `the next process does not send an id that nobody will give`(seconds: Int) async throws {
+    let writer = Writer(storage: MemoryStore())
+    writer.transport.answer("/v1/items", with: .json("{"))
+    let add = AddItem(name: "x")
+    let created = try await writer.layer.submit(add)
+    await #expect(throws: ReactorError.self) { try await created.answer() }
+    writer.outbox.pause()
+    try await writer.layer.submit(RenameItem(id: add.id.int, name: "y"))
+    writer.clock.advance(by: .seconds(seconds))
+    let next = writer.relaunched()
+    await next.wait(for: "refused")
+    #expect(next.sent.count == 1)
+    #expect(next.outbox.identity(of: add.id) == nil)
+    try await next.end()
+  }
+
+  @Test func `a removal that fails leaves the drafts shown`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store, scope: "alice") { $0.sendsByItself = false }
+    try await writer.layer.submit(Add(name: "b"))
+    store.failsToRemove.store(true, ordering: .relaxed)
+    await #expect(throws: ReactorError.self) { try await writer.layer.removeAll() }
+    #expect(writer.states == ["waiting, turn"])
+    try await writer.fetch("a")
+    #expect(writer.shown == ["a", "b"])
+    writer.transport.answer("/v1/b", with: .json("\"done\""))
+    #expect(await writer.outbox.drain(within: .seconds(10)) == 0)
+    #expect(writer.confirmed == ["a", "b"])
+    try await writer.end()
+  }
+
+  @Test func `a removal that fails leaves what was about to be sent`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store, scope: "alice")
+    writer.transport.answer("/v1/prepared", with: accepted)
+    try await writer.layer.submit(Kept())
+    try await Kept.gate.waitForArrival()
+    let next = store.removals.closed()
+    async let error = TestSupport.error { try await writer.layer.removeAll() }
+    try await store.removals.waitForArrival(count: next)
+    Kept.gate.open()
+    await yield()
+    #expect(writer.sent.isEmpty)
+    store.failsToRemove.store(true, ordering: .relaxed)
+    store.removals.open()
+    #expect(await error != nil)
+    await writer.wait()
+    #expect(writer.sent == ["POST /v1/prepared "])
+    try await writer.end()
+  }
+
+  @Test func `what is being saved shows the ids of the server`() async throws {
+    let add = AddItem(name: "x")
+    let store = MemoryStore()
+    let one = Writer(storage: store) { $0.sendsByItself = false }
+    try await one.layer.submit(add)
+    let shared = store.reopened()
+    let other = Writer(storage: shared, on: one.bench) { $0.sendsByItself = false }
+    other.transport.answer("/v1/items", with: .json("[]", fields: [.cacheControl: "max-age=600"]))
+    let items: Reactor<[Item]> = other.layer.reactor()
+    _ = try await items.fetch("items")
+    let next = shared.commits.closed()
+    async let renamed = other.layer.submit(RenameItem(id: add.id.int, name: "y"))
+    try await shared.commits.waitForArrival(count: next)
+    #expect(items.cached("items") == [Item(id: add.id.int, name: "y")])
+    one.transport.answer("/v1/items", with: .json(#"{"id":7,"name":"x"}"#))
+    #expect(await one.outbox.drain(within: .seconds(10)) == 0)
+    try await other.outbox.reload()
+    #expect(items.cached("items") == [Item(id: 7, name: "y")])
+    shared.commits.open()
+    _ = try await renamed
+    other.transport.answer("/v1/items/7", with: accepted)
+    #expect(await other.outbox.drain(within: .seconds(10)) == 0)
+    #expect(one.sent.last == #"PATCH /v1/items/7 {"name":"y"}"#)
+    #expect(items.cached("items") == [Item(id: 7, name: "y")])
+    try await one.end()
+  }
+}
