@@ -21,7 +21,10 @@ struct ReferenceModelTests {
   /// under way as its resource changed, and was taken from disk as fresh (31172449), another
   /// variant than the one asked for, since a local write had lost its number (18643), a flight that
   /// waited for its turn at the disk for ever, since the step that shared it had given up (34618),
-  /// a stale copy after the clock was set back (4100086883), and strictnesses of the model.
+  /// a stale copy after the clock was set back (4100086883), an entry of a lane that overtook one
+  /// of another process (51173, 53632), a removal whose entries counted as ended elsewhere (3068),
+  /// one that failed and hid drafts (52479), a temporary id that was sent (50432), a submission
+  /// that was reported after its removal (202941, 205305), and strictnesses of the model.
   @Test(arguments: World.allCases)
   func `what has failed once is tried again`(world: World) async {
     let seeds: [UInt64] = [
@@ -29,6 +32,7 @@ struct ReferenceModelTests {
       7, 66, 2080, 2104, 3133, 3241, 4328, 6842, 500_002, 900_004, 900_570, 901_422, 902_881, 31_001_258,
       31_003_226, 500_377, 123_000_547, 123_001_282, 123_009_635,
       4_100_007_055, 4_100_041_301, 4_100_075_966, 4_100_086_883, 4_100_187_259,
+      3068, 50_432, 50_603, 51_173, 51_404, 51_416, 52_479, 52_826, 53_632, 201_746, 202_941, 205_229, 205_305,
     ]
     await Simulation.run(seeds: seeds, world.body)
   }
