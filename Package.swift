@@ -96,7 +96,8 @@ let package = Package(
       name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
       swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorTesting"] + httpTypes,
+      name: "TestSupport",
+      dependencies: ["HTTPCaching", "ReactorCore", "ReactorLists", "ReactorOutbox", "ReactorTesting"] + httpTypes,
       path: "Tests/Support",
       swiftSettings: settings),
     // `make demo`; no product. A target of this package, so that it compiles little and resolves less.

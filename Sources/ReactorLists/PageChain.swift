@@ -255,6 +255,9 @@ extension PageChain {
       return publish(hasNewValue: false) + (isNew ? request(.followUp) : [])
     }
     if state.isRemoved { return remove(from: index) }
+    // Another date is another answer: it is earlier if the clock was set back.
+    let isOther = state.value != nil && state.origin != .local && state.fetchedAt != slots[index].fetchedAt
+    if isOther, running == nil, queue.isEmpty { return publish(hasNewValue: false) + request(.followUp) }
     let isChanged = adopt(state, at: index)
     return (isChanged || old.isFirst ? publish(hasNewValue: isChanged) : []) + followUp()
   }

@@ -15,8 +15,11 @@ public enum World: String, CaseIterable, Sendable {
   /// any crash.
   case outbox
 
+  /// Lists in pages are of one chain, whatever the server inserts, deletes and reorders.
+  case lists
+
   /// The worlds that hold. The world of outboxes is run by its name, until it does.
-  public static let allCases: [World] = [.households, .crash, .writers]
+  public static let allCases: [World] = [.households, .crash, .writers, .lists]
 
   public var body: @Sendable (SimulatedWorld) async throws -> Void {
     switch self {
@@ -24,6 +27,7 @@ public enum World: String, CaseIterable, Sendable {
     case .crash: Self.crashBody
     case .writers: Self.writersBody
     case .outbox: Self.outboxBody
+    case .lists: Self.listsBody
     }
   }
 
@@ -95,6 +99,19 @@ public enum World: String, CaseIterable, Sendable {
     await world.users(4, steps: 1...12) { try await town.step($0) }
     try await town.recover()
     try await town.judgeEnd()
+  }
+
+  private static let listsBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
+    let newsstand = Newsstand(world)
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<2 where world.draws.chance(0.8) { group.addTask { await newsstand.watch(number) } }
+      await world.users(3, steps: 2...12) { try await newsstand.step($0) }
+      group.cancelAll()
+    }
+    world.currentFaults = .none
+    try? await world.clock.sleep(for: .seconds(300))
+    await newsstand.judgeEnd()
+    world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }
 
   private static let crashBody: @Sendable (SimulatedWorld) async throws -> Void = { world in

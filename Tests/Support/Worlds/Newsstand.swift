@@ -1,0 +1,161 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+import ReactorLists
+import ReactorTesting
+import Synchronization
+
+/// A headline of the newsstand. The server shows them by rank, highest first.
+private struct Headline: Codable, Entity, Hashable {
+  let id: Int
+  var rank: Int
+}
+
+/// A page, with the ranks between which it lies.
+private struct NewsPage: Codable, EntityContainer, Hashable {
+  var headlines: [Headline]
+  /// The rank that the request named.
+  let after: Int
+  /// The rank of the last headline; zero at the end.
+  let next: Int
+
+  mutating func updateMembers(_ body: (Headline) -> Headline?) { headlines.updateMembers(body) }
+}
+
+/// A world of lists in pages. The server inserts, deletes and reorders headlines while lists load,
+/// turn and refresh. A page is what follows a rank; its link names the rank of its last headline.
+final class Newsstand: Sendable {
+  private struct Server {
+    var headlines: [Headline] = (1...7).map { Headline(id: $0, rank: $0 * 100) }
+    var lastID = 7
+  }
+
+  /// The headlines that are never deleted or moved.
+  private static let permanent = Set([1, 3, 4, 6])
+  private static let size = 2
+
+  private let world: SimulatedWorld
+  private let server: Mutex<Server>
+  private let lists: [Pages<NewsPage>]
+  private let reactor: Reactor<NewsPage>
+  private let layer: ModelLayer
+
+  init(_ world: SimulatedWorld) {
+    self.world = world
+    server = Mutex(Server())
+    layer = ModelLayer(
+      baseURL: URL(string: "https://api.example.com") ?? URL(filePath: "/"), transport: world.network,
+      persistence: world.draws.chance(0.7) ? world.disk.open() : nil, reachability: world.reachability,
+      configuration: world.configuration)
+    reactor = layer.reactor()
+    let draws = world.draws
+    lists = (0..<2).map { [reactor] _ in
+      reactor.pages(
+        from: "news", limit: draws.chance(0.5) ? draws.number(in: 2...3) : nil,
+        policy: draws.chance(0.5) ? .staleWhileRevalidate : .networkFirst,
+        polling: draws.chance(0.3) ? .seconds(5) : .never)
+    }
+    let lifetime = draws.number(below: 3) * 5
+    world.network.serve { [weak self] request, _ in
+      self?.answer(request, lifetime: lifetime) ?? (HTTPResponse(status: .notFound), Data())
+    }
+  }
+
+  private func answer(_ request: HTTPRequest, lifetime: Int) -> (HTTPResponse, Data) {
+    let path = String((request.path ?? "").dropFirst())
+    let cursor = path.split(separator: "=").last.flatMap { Int($0) } ?? .max
+    let rest = server.withLock { server in
+      server.headlines.filter { $0.rank < cursor }.sorted { $0.rank > $1.rank }
+    }
+    let headlines = Array(rest.prefix(Self.size))
+    let next = rest.count > Self.size ? headlines.last?.rank ?? 0 : 0
+    let page = NewsPage(headlines: headlines, after: cursor, next: next)
+    let tag = "\"\(headlines.map { "\($0.id)-\($0.rank)" }.joined(separator: "."))|\(next)\""
+    var fields: HTTPFields = [.cacheControl: "max-age=\(lifetime)", .eTag: tag]
+    if next > 0, let link = HTTPField.Name("Link") { fields[link] = "<news?after=\(next)>; rel=next" }
+    if request.headerFields[.ifNoneMatch] == tag {
+      return (HTTPResponse(status: .notModified, headerFields: fields), Data())
+    }
+    let body = (try? JSONEncoder().encode(page)) ?? Data()
+    return (HTTPResponse(status: .ok, headerFields: fields), body)
+  }
+}
+
+extension Newsstand {
+  func watch(_ number: Int) async {
+    for await state in lists[number].states { judge(state, number) }
+  }
+
+  func step(_ user: SimulatedUser) async throws {
+    let number = user.draws.number(below: lists.count)
+    let list = lists[number]
+    switch user.draws.number(below: 10) {
+    case 0..<3:
+      world.note("list \(number): next")
+      _ = try await user.impatiently(in: world) { try? await list.loadNext() }
+    case 3:
+      world.note("list \(number): previous")
+      _ = try await user.impatiently(in: world) { try? await list.loadPrevious() }
+    case 4, 5:
+      world.note("list \(number): refresh")
+      try await user.impatiently(in: world) { try? await list.refresh() }
+    case 6:
+      world.note("invalidation")
+      await layer.invalidate(user.draws.chance(0.5) ? .under("news") : .all)
+    case 7: if user.draws.chance(0.2) { try? await layer.removeAll() }
+    default: change(user.draws)
+    }
+    judge(list.states.current, number)
+  }
+
+  private func change(_ draws: SeededDraws) {
+    let kind = draws.number(below: 4)
+    let number = draws.number(below: 100)
+    server.withLock { server in
+      let mutable = server.headlines.indices.filter { !Self.permanent.contains(server.headlines[$0].id) }
+      let top = (server.headlines.map(\.rank).max() ?? 0) + 10
+      switch (kind, mutable.isEmpty ? nil : mutable[number % mutable.count]) {
+      case (0, let index?): server.headlines.remove(at: index)
+      case (1, let index?): server.headlines[index].rank = top
+      default:
+        server.lastID += 1
+        let rank = kind == 2 ? top : number * 7 % 700
+        guard !server.headlines.contains(where: { $0.rank == rank }) else { return }
+        server.headlines.append(Headline(id: server.lastID, rank: rank))
+      }
+      world.note("the server has \(server.headlines.sorted { $0.rank > $1.rank }.map { "\($0.id):\($0.rank)" })")
+    }
+  }
+
+  private func judge(_ state: LoadState<PageList<NewsPage>>, _ number: Int) {
+    guard let list = state.value else { return }
+    let text = list.map { "\($0.after) \($0.headlines.map { "\($0.id):\($0.rank)" }) \($0.next)" }.joined(
+      separator: ", ")
+    let members = list.members
+    world.check(Set(members.map(\.id)).count == members.count, "list \(number) has a headline twice: \(text)")
+    for (page, following) in zip(list, list.dropFirst()) {
+      world.check(page.next == following.after, "list \(number) mixes chains: \(text)")
+    }
+    let shown = Set(members.map(\.id))
+    guard let top = list.first?.after, let bottom = list.last?.next else { return }
+    for id in Self.permanent where id * 100 < top && id * 100 >= bottom {
+      world.check(shown.contains(id), "list \(number) misses headline \(id): \(text)")
+    }
+  }
+
+  /// Once everything works, a list that is refreshed and turned to its end has what the server has.
+  func judgeEnd() async {
+    for (number, list) in lists.enumerated() {
+      do {
+        try await list.refresh()
+        while try await list.loadNext() { judge(list.states.current, number) }
+      } catch {
+        return world.check(false, "list \(number) does not recover: \(error)")
+      }
+      let all = server.withLock { $0.headlines.sorted { $0.rank > $1.rank } }
+      let members = list.states.current.value?.members ?? []
+      let expected = list.states.current.value?.hasPrevious == true ? all.suffix(members.count) : all[...]
+      world.check(members.map(\.id) == expected.map(\.id), "list \(number) has \(members) at the end")
+    }
+  }
+}
