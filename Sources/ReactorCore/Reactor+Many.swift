@@ -42,9 +42,10 @@ extension Reactor {
 
   /// Cancels the request of a resource, whoever waits for it.
   ///
-  /// Callers get ``ReactorError/cancelled``. Streams keep their value and become idle; a polling
-  /// one goes on at its interval. The next fetch sends a new request. A response that is being stored
-  /// already is kept. Without a request under way, nothing happens.
+  /// Callers get ``ReactorError/cancelled``. Streams keep their value and become idle; one without
+  /// a value shows that error, and a polling one goes on after its interval. The next fetch sends a
+  /// new request. Without a request under way, nothing happens. A response that has arrived may
+  /// still be saved.
   ///
   /// To stop waiting yourself, cancel your task instead: the request then goes on for the others.
   public func cancel(_ resource: Resource) { engine.cancel(resource) }
@@ -70,7 +71,7 @@ extension ReactorEngine {
           }
         }
       }
-      for _ in 0..<max(1, limit) { add() }
+      for _ in 0..<min(max(1, limit), resources.count) { add() }
       while let (index, result) = await group.next() {
         results[index] = result
         if !Task.isCancelled { add() }

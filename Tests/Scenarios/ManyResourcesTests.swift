@@ -16,7 +16,7 @@ struct ManyResourcesTests {
     #expect(bench.stillWaiting.isEmpty)
   }
 
-  @Test(arguments: [(-1, 1), (1, 1), (3, 3), (50, 10)])
+  @Test(arguments: [(-1, 1), (1, 1), (3, 3), (50, 10), (.max, 10)])
   func `never more of them than the limit`(_ limit: Int, _ most: Int) async throws {
     let (bench, gate) = (Bench(), Gate())
     for id in 1...10 { bench.transport.answer("/v1/notes/\(id)", with: .json(Note(id, "").json).held(at: gate)) }
@@ -93,6 +93,40 @@ struct CancellingRequestTests {
     bench.notes.cancel("notes/1")
     let idle = try #require(await states.first { $0.fetchStatus == .idle })
     #expect(idle.value?.text == "old" && idle.error == nil)
+    gate.open()
+  }
+
+  @Test func `leaves a polling stream to its interval`() async throws {
+    let (bench, gate) = (Bench(), Gate())
+    bench.transport.answer(
+      "/v1/notes/1", with: .json(Note(1, "old").json), .json(Note(1, "late").json).held(at: gate),
+      .json(Note(1, "new").json))
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "notes/1", polling: .seconds(10))
+      .makeAsyncIterator()
+    _ = await states?.first { $0.value != nil && $0.fetchStatus == .idle }
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(10))
+    try await bench.transport.waitForRequests(count: 2)
+    bench.clock.advance(by: .seconds(5))
+    bench.notes.cancel("notes/1")
+    try await bench.clock.waitForSleepers()
+    bench.clock.advance(by: .seconds(9))
+    #expect(bench.transport.requestCount == 2)
+    bench.clock.advance(by: .seconds(1))
+    #expect(await states?.first { $0.value?.text == "new" } != nil)
+    gate.open()
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `shows a stream without a value that it was cancelled`() async throws {
+    let (bench, gate) = (Bench(), Gate())
+    bench.transport.answer("/v1/notes/1", with: .json(Note(1, "").json).held(at: gate))
+    var states = bench.notes.states(for: "notes/1").makeAsyncIterator()
+    try await bench.transport.waitForRequests()
+    bench.notes.cancel("notes/1")
+    let state = try #require(await states.first { $0.fetchStatus == .idle && $0.error != nil })
+    #expect(state.value == nil)
     gate.open()
   }
 

@@ -87,4 +87,13 @@ struct RequestSettingsTests {
     await #expect(throws: ReactorError.self) { try await bench.notes.fetch("notes/2") }
     #expect(count.withLock(\.self) == 2 && bench.transport.requestCount == 5)
   }
+
+  @Test func `a failed attempt describes itself without a secret`() {
+    let request = HTTPRequest(
+      method: .get, scheme: "https", authority: "a", path: "/b?token=hidden", headerFields: [.authorization: "hidden"])
+    let attempt = FailedAttempt(request: request, number: 2, outcome: .success(HTTPResponse(status: .conflict)))
+    var dumped = ""
+    dump(attempt, to: &dumped)
+    #expect("\(attempt)" == "attempt 2 of GET /b: status 409" && !dumped.contains("hidden"))
+  }
 }

@@ -251,6 +251,9 @@ extension EngineState {
     guard let entry = memory.entries[key], entry.flight != nil else { return }
     for continuation in entry.removeContinuations() { effects.append(.resume(continuation, .failure(.cancelled))) }
     append(entry.key, .cancelled)
+    // From here on, a polling stream waits for its interval.
+    entry.attemptedAt = time
+    if entry.copy == nil { entry.error = .cancelled }
     endFlight(of: entry)
     publishChanges(of: entry)
   }

@@ -57,6 +57,24 @@ public struct FailedAttempt: Sendable {
   public var status: HTTPResponse.Status? { try? outcome.get().status }
   /// A Boolean value that indicates whether the failure is one that ``RetryPolicy`` retries.
   public var isTransient: Bool { RetryPolicy.mayPass(outcome) }
+
+  /// Creates an attempt, for a test of a closure.
+  public init(request: HTTPRequest, number: Int, outcome: Result<HTTPResponse, any Error>) {
+    self.request = request
+    self.number = number
+    self.outcome = outcome
+  }
+}
+
+extension FailedAttempt: CustomStringConvertible, CustomReflectable {
+  /// The number of the attempt, the request and the failure, without header fields and query.
+  public var description: String {
+    let failure = status.map { "status \($0.code)" }
+    let path = request.path?.prefix { $0 != "?" } ?? ""
+    return "attempt \(number) of \(request.method.rawValue) \(path): \(failure ?? "no response")"
+  }
+  /// The description alone, so that `dump` shows no secret.
+  public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
 /// The decision after an attempt.

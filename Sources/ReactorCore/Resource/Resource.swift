@@ -145,7 +145,8 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   ///
   /// An attempt that takes longer is cancelled. It fails with ``ReactorError/timedOut``, which the
   /// ``RetryPolicy`` may retry. Whoever joins a request under way has the timeout of the one who
-  /// began it. Zero or less counts as no timeout.
+  /// began it. Zero or less counts as no timeout, and more than a day as a day. The time includes
+  /// the middlewares, and so the refresh of a credential.
   public var timeout: Duration? {
     get { box.fields.timeout }
     set { change { $0.timeout = newValue } }
@@ -153,7 +154,8 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// The priority of the tasks that load, request and parse. Default: `nil`, the priority of the
   /// task that fetches.
   ///
-  /// A request under way takes the highest priority of those who wait for it.
+  /// A request under way takes the highest priority of those who wait for it. Transports are not
+  /// told.
   public var priority: TaskPriority? {
     get { box.fields.priority.map(TaskPriority.init(rawValue:)) }
     set { change { $0.priority = newValue?.rawValue } }
