@@ -20,7 +20,6 @@ final class OfficeBook: Sendable {
     var mayBeGone = false
     var wasWithdrawn = false
     var wasDiscarded = false
-    var wasRemoved = false
     /// The user has sent it again after its outcome was unresolved, so the server may have
     /// forgotten its key.
     var wasSentInDoubt = false
@@ -263,14 +262,18 @@ extension OfficeBook {
   }
 
   /// Everything of an owner is being removed.
-  func beginRemoval(_ owner: String, in office: Int) {
+  ///
+  /// - Returns: The entries that were saved before.
+  func beginRemoval(_ owner: String, in office: Int) -> Set<UUID> {
     state.withLock { state in
+      var removed: Set<UUID> = []
       for (id, record) in state.records where record.errand.owner == owner {
         state.records[id]?.mayBeGone = true
-        state.records[id]?.wasRemoved = record.isAcknowledged
+        if record.isAcknowledged { removed.insert(id) }
       }
       state.views[office]?.removals += 1
       state.views[office]?.removalsBegun += 1
+      return removed
     }
   }
 

@@ -32,11 +32,12 @@ extension OfficeBook {
 }
 
 extension Town {
-  /// Nothing of an owner is left, unless it was written since.
-  func judgeRemoval(of owner: String) async {
+  /// Nothing is left of what was there as the removal began. Another may have begun since, of what
+  /// was written since.
+  func judgeRemoval(of owner: String, _ removed: Set<UUID>) async {
     let contents = await world.disk.outboxContents(of: Scope(owner))
     for entry in contents.entries {
-      guard let record = book.record(entry.id), record.wasRemoved else { continue }
+      guard removed.contains(entry.id), let record = book.record(entry.id) else { continue }
       world.check(false, "\(owner) has signed out, and \(record.errand) is in the store")
     }
   }

@@ -62,20 +62,20 @@ struct Town: Sendable {
     let old = office.owner
     world.note("\(old) signs out")
     for other in running where other !== office { end(other, crashes: false) }
-    let isDone = try await office.run { office in
-      book.beginRemoval(old, in: office.number)
+    let removed = try await office.run { office -> Set<UUID>? in
+      let removed = book.beginRemoval(old, in: office.number)
       defer { book.endRemoval(old, in: office.number) }
       do {
         try await office.layer.removeAll()
-        return true
+        return removed
       } catch {
         book.changeView(office.number) { $0.hasFailedToRemove = true }
         world.check(office.hasEnded || world.currentFaults.saveFailure > 0, "signing out fails with \(error)")
-        return false
+        return nil
       }
     }
-    guard isDone == true else { return }
-    await judgeRemoval(of: old)
+    guard let removed = removed ?? nil else { return }
+    await judgeRemoval(of: old, removed)
     guard !office.hasEnded, user.draws.chance(0.7) else { return }
     end(office, crashes: false)
     owner.change { $0 = old == "ann" ? "bob" : "ann" }
