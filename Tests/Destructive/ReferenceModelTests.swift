@@ -24,7 +24,9 @@ struct ReferenceModelTests {
   /// a stale copy after the clock was set back (4100086883), an entry of a lane that overtook one
   /// of another process (51173, 53632), a removal whose entries counted as ended elsewhere (3068),
   /// one that failed and hid drafts (52479), a temporary id that was sent (50432), a submission
-  /// that was reported after its removal (202941, 205305), and strictnesses of the model.
+  /// that was reported after its removal (202941, 205305), an entry that was sent though its lease
+  /// had ended while it was prepared (1000520, 1001029, 1004003), one that was withdrawn after
+  /// another process had sent it (1015517), and strictnesses of the model.
   @Test(arguments: World.allCases)
   func `what has failed once is tried again`(world: World) async {
     let seeds: [UInt64] = [
@@ -33,6 +35,7 @@ struct ReferenceModelTests {
       31_003_226, 500_377, 123_000_547, 123_001_282, 123_009_635,
       4_100_007_055, 4_100_041_301, 4_100_075_966, 4_100_086_883, 4_100_187_259,
       3068, 50_432, 50_603, 51_173, 51_404, 51_416, 52_479, 52_826, 53_632, 201_746, 202_941, 205_229, 205_305,
+      1_000_520, 1_001_029, 1_004_003, 1_005_209, 1_015_517,
     ]
     await Simulation.run(seeds: seeds, world.body)
   }

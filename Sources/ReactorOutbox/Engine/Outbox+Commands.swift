@@ -264,5 +264,5 @@ extension OutboxEntry {
   }
 
   /// A Boolean value that indicates whether no byte of an attempt can have reached the server.
-  fileprivate var isUnsent: Bool { state == .waiting && attempts == 0 && !isInDoubt }
+  var isUnsent: Bool { state == .waiting && attempts == 0 && !isInDoubt }
 }

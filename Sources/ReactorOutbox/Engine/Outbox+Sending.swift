@@ -9,11 +9,14 @@ extension Outbox {
   func process(_ id: UUID, _ layer: LayerContext) async {
     defer { attemptIsOver(id) }
     let epoch = withState(\.epoch)
+    let leasedAt = layer.configuration.now()
     guard let entry = await claim(id, layer) else { return }
-    if configuration.storage is MemoryOutboxStorage { return await attempt(entry, epoch: epoch, layer) }
+    if configuration.storage is MemoryOutboxStorage {
+      return await attempt(entry, leasedAt: leasedAt, epoch: epoch, layer)
+    }
     await withTaskGroup { group in
       group.addTask { await self.renewLease(of: id, layer) }
-      await attempt(entry, epoch: epoch, layer)
+      await attempt(entry, leasedAt: leasedAt, epoch: epoch, layer)
       group.cancelAll()
     }
   }
@@ -30,7 +33,7 @@ extension Outbox {
   }
 
   /// Leases an entry, and returns it as it is stored; `nil` if it cannot be sent now.
-  private func claim(_ id: UUID, _ layer: LayerContext) async -> OutboxEntry? {
+  func claim(_ id: UUID, _ layer: LayerContext) async -> OutboxEntry? {
     let now = layer.configuration.now()
     let stored: StoredEntry?
     do {
@@ -59,6 +62,8 @@ extension Outbox {
     let (old, mayGo) = withState { state -> (OutboxEntry?, Bool) in
       let old = state.queue.entries[id]
       _ = state.update(entry)
+      // A withdrawal has not known that another process has sent it.
+      if !entry.isUnsent { state.items[id]?.isWithdrawn = false }
       // Another process has tried in vain, and this one heeds its backoff too.
       let isPostponed = old?.outcome != entry.outcome && entry.notBefore.map { $0 > now } == true
       return (old, !isPostponed && state.queue.mayGo(id))
@@ -87,7 +92,7 @@ extension Outbox {
   }
 
   /// Looks at the store: another process has leased the entry, or has ended it.
-  private func missed(_ id: UUID, _ layer: LayerContext) async {
+  func missed(_ id: UUID, _ layer: LayerContext) async {
     let now = layer.configuration.now()
     withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
     let epoch = withState(\.epoch)
@@ -187,7 +192,7 @@ extension Outbox {
 
 extension Outbox {
   /// Makes the request, saves it, and sends it.
-  private func attempt(_ claimed: OutboxEntry, epoch: Int, _ layer: LayerContext) async {
+  private func attempt(_ claimed: OutboxEntry, leasedAt: Date, epoch: Int, _ layer: LayerContext) async {
     var entry = claimed
     guard let item = withState({ $0.items[entry.id] }) else { return }
     if let id = withState({ $0.queue.identities.missingID(in: entry.id) }) {
@@ -201,7 +206,9 @@ extension Outbox {
       _ = entry.end(as: .unresolved, at: layer.configuration.now())
       return await settle(Ended(entry: entry, consequence: .ended, sent: nil, error: nil), layer)
     }
-    guard await freeze(&entry, item, limits, layer) else { return }
+    guard await freeze(&entry, item, limits, layer),
+      await isStillSaved(claimed: claimed, leasedAt: leasedAt, layer)
+    else { return }
     guard let request = entry.request, let message = request.message(entry.idempotencyKey, configuration) else {
       return await refuse(&entry, .invalidResource("the saved request is not valid; discard the entry"), layer)
     }
@@ -214,6 +221,8 @@ extension Outbox {
     layer.expectSending(keys)
     await layer.beginSending(keys)
     defer { layer.endSending(keys) }
+    // That may have waited for a fetch.
+    guard await isStillSaved(entry, leasedAt: leasedAt, layer) else { return }
     let attempt = await send(message, request.body, of: entry, epoch: epoch, layer)
     switch attempt {
     case .unwanted: await takenBack(entry, layer)

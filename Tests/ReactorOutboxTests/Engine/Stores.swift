@@ -13,6 +13,8 @@ final class MemoryStore: OutboxStorage {
   let failsToRemove = Atomic<Bool>(false)
   /// The point at which a lease waits before it is given back.
   let releases = Gate(isOpen: true)
+  /// The point at which a lease waits before it is taken.
+  let claims = Gate(isOpen: true)
   /// The point at which changes wait before they are saved.
   let commits = Gate(isOpen: true)
   /// The point at which the contents wait after they are read.
@@ -43,6 +45,7 @@ final class MemoryStore: OutboxStorage {
 
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
     try check()
+    await claims.waitIgnoringCancellation()
     return try await store.claim(id, in: scope, by: process, now: now, until: until)
   }
 
