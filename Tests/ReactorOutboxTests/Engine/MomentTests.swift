@@ -33,7 +33,7 @@ private struct Create: Mutation {
 }
 
 /// Lets the tasks that can go on do so.
-private func yield() async {
+func yield() async {
   for _ in 0..<100 { await Task.yield() }
 }
 

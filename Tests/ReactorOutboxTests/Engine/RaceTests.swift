@@ -28,11 +28,6 @@ private struct Kept: Mutation {
   }
 }
 
-/// Lets the tasks that can go on do so.
-private func yield() async {
-  for _ in 0..<100 { await Task.yield() }
-}
-
 @Suite("What overtakes an entry", .timeLimit(.minutes(1)))
 struct RaceTests {
   @Test func `what is gone from the store while everything is removed has not ended elsewhere`() async throws {

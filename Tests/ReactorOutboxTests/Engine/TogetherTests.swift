@@ -103,21 +103,6 @@ struct TogetherTests {
     try await one.end()
   }
 
-  @Test func `one that was suspended while it prepared does not send what the other has sent`() async throws {
-    let (one, other) = try await pair { try await $0.layer.submit(Append(name: "b")) }
-    let gate = Gate()
-    one.transport.answer("/v1/list", with: Writer.answer(["a"]).held(at: gate), Writer.answer(["a"]), accepted)
-    async let left = one.outbox.drain(within: .seconds(10))
-    try await gate.waitForArrival()
-    one.clock.setWallClock(forward: .seconds(60))
-    #expect(await other.outbox.drain(within: .seconds(10)) == 0)
-    #expect(one.sent.count == 1)
-    gate.open()
-    #expect(await left == 0)
-    #expect(one.sent.count == 1)
-    try await one.end()
-  }
-
   @Test func `only one of them retries or discards what was refused`() async throws {
     let (one, other) = try await pair { writer in
       writer.transport.answer("/v1/a", with: refused)
