@@ -48,7 +48,7 @@ private final class PageSubscription<Page: Sendable>: Sendable {
 }
 
 extension LiveResource {
-  /// Follows the states of a list. ``ReactorCore/LiveResource/refresh()`` refreshes the list.
+  /// Follows the states of a list. Its `refresh()` refreshes the list.
   public convenience init<Page: Sendable>(_ pages: Pages<Page>) where Model == PageList<Page> {
     self.init(pages.states) { try? await pages.refresh() }
   }
