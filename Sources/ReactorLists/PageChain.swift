@@ -248,6 +248,8 @@ extension PageChain {
   mutating func receive(_ state: LoadState<Page>, of resource: Resource, from task: TaskHandle) -> [Action] {
     guard let old = followed[resource], old.task === task else { return [] }
     followed[resource]?.latest = state
+    // A failed attempt is no news: asking again at once would fail again, without end.
+    let isNews = old.latest?.fetchedAt != state.fetchedAt || old.latest?.isStale != state.isStale
     guard let index = slots.firstIndex(where: { $0.resource == resource }) else {
       if state.isRemoved { isRemoved = true }
       // The page came another way than by the list, as after a removal.
@@ -257,9 +259,9 @@ extension PageChain {
     if state.isRemoved { return remove(from: index) }
     // Another date is another answer: it is earlier if the clock was set back.
     let isOther = state.value != nil && state.origin != .local && state.fetchedAt != slots[index].fetchedAt
-    if isOther, running == nil, queue.isEmpty { return publish(hasNewValue: false) + request(.followUp) }
+    if isOther, isNews, running == nil, queue.isEmpty { return publish(hasNewValue: false) + request(.followUp) }
     let isChanged = adopt(state, at: index)
-    return (isChanged || old.isFirst ? publish(hasNewValue: isChanged) : []) + followUp()
+    return (isChanged || old.isFirst ? publish(hasNewValue: isChanged) : []) + (isNews ? followUp() : [])
   }
 
   /// Shows the value of a stream, if it is of the same answer.
@@ -368,7 +370,7 @@ extension PageChain {
       if let latest = followed[slots[index].resource]?.latest { _ = adopt(latest, at: index) }
     }
     actions += follow()
-    actions += followUp()
+    if error == nil { actions += followUp() }
     return actions + publish(hasNewValue: hasNewValue(result, of: work.operation)) + startNext()
   }
 

@@ -84,7 +84,7 @@
         }
       }
 
-      /// Sixty entries, and a page in their midst that is overwritten.
+      /// Sixty entries, and three pages in their midst that are overwritten.
       private func makeDamaged(_ path: String) async throws {
         do {
           let storage = try SQLiteOutboxStorage(path: path)
@@ -95,7 +95,7 @@
         }
         let file = try FileHandle(forUpdating: URL(filePath: path))
         try file.seek(toOffset: try file.seekToEnd() / 2 / 4_096 * 4_096)
-        try file.write(contentsOf: Data(repeating: 0xA5, count: 4_096))
+        try file.write(contentsOf: Data(repeating: 0xA5, count: 3 * 4_096))
         try file.close()
       }
 
