@@ -159,7 +159,11 @@
         var feed = ""
         while !feed.contains("data: "), let piece = try await pieces.next() { feed += String(buffer: piece) }
         #expect(feed.contains("/articles"))
-        #expect(inspector.stop())
+        // On a thread of its own: it waits for the feed, whose end needs a thread of the pool.
+        let hasStopped = await withCheckedContinuation { continuation in
+          Thread.detachNewThread { continuation.resume(returning: inspector.stop()) }
+        }
+        #expect(hasStopped)
         while try await pieces.next() != nil {}
         server.stop()
       }
