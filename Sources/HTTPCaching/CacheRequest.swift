@@ -20,9 +20,31 @@ public struct CacheRequest: Sendable {
   /// A Boolean value that indicates whether ``request`` carries the stored validators in place of
   /// the client's own conditions.
   let sendsValidators: Bool
+  /// The reason why the request is sent, as `Cache-Status` says it.
+  public let forwardReason: CacheStatus.ForwardReason
 }
 
+/// Collapsed requests (RFC 9111 §4): of equal requests at one time, a cache may send one, and
+/// answer the others from its response once that is stored.
 extension CacheRequest {
+  /// A Boolean value that indicates whether the response to an equal request may answer this one:
+  /// it is a GET of a whole response, and does not itself ask for the server.
+  public var acceptsCollapsing: Bool {
+    let wishes = RequestCacheControl(client.headerFields)
+    return client.method == .get && !client.headerFields.contains(.range) && !wishes.isNoCache && !wishes.isNoStore
+      && [.uriMiss, .varyMiss, .miss, .stale].contains(forwardReason)
+  }
+
+  /// A Boolean value that indicates whether equal requests may wait for the response to this one.
+  ///
+  /// It is `false` for a request that is sent with the client's own conditions: a 304 or 412 to it
+  /// answers that client alone.
+  public var leadsCollapsing: Bool {
+    let conditions: [HTTPField.Name] = [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince]
+    return acceptsCollapsing
+      && (sendsValidators || conditions.allSatisfy { !client.headerFields.contains($0) })
+  }
+
   /// Returns whether the response may replace the current record: nothing newer was stored,
   /// invalidated or removed during the exchange.
   ///

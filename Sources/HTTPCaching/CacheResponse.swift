@@ -30,4 +30,7 @@ public struct CacheResponse: Sendable {
   public var isStored = false
   /// The error of the persistence; `nil` if there was none. The response is complete all the same.
   public var failure: (any Error)?
+  /// The handling of the request, as `Cache-Status` describes it. The cache does not add that field
+  /// to ``response``: ``CacheStatus/append(to:name:)`` does.
+  public var cacheStatus = CacheStatus(forwardReason: .bypass)
 }

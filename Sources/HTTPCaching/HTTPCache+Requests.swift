@@ -26,19 +26,20 @@ extension HTTPCache {
   public func plan(for request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Plan {
     let url = request.absoluteURL
     let key = self.key(of: url, in: scope)
-    var (stored, failure): (Record?, (any Error)?) = (nil, nil)
+    var (stored, hasOtherVariant, failure): (Record?, Bool, (any Error)?) = (nil, false, nil)
     if Invalidation.isSafe(request.method) {
-      do { stored = try await lookUp(key, for: request.headerFields) } catch { failure = error }
+      do { (stored, hasOtherVariant) = try await find(key, for: request.headerFields) } catch { failure = error }
     }
     let found = stored?.head
     if let record = stored, record.head.localModel != nil || !isServable(record, to: request) { stored = nil }
-    let decision = CacheDecision(request, stored: stored?.head, at: now)
+    let decision = CacheDecision(request, stored: stored?.head, at: now, by: rules)
     func exchange(validates: Bool) -> CacheRequest {
       let record = validates ? stored : nil
       let validating = Self.validating(request, record?.head)
       return CacheRequest(
         request: validating ?? request, failure: failure, client: request, key: key,
-        stored: record, found: found, sentAt: now, sendsValidators: validating != nil)
+        stored: record, found: found, sentAt: now, sendsValidators: validating != nil,
+        forwardReason: forwardReason(request, found, hasOtherVariant, at: now))
     }
     switch (decision, stored) {
     case (.use, let stored?):
@@ -47,7 +48,10 @@ extension HTTPCache {
       return .answerAndSend(
         answer(stored, to: request, at: now, source: .stored), exchange(validates: true))
     case (.gatewayTimeout, _):
-      return .answer(CacheResponse(response: HTTPResponse(status: .gatewayTimeout), body: Data(), source: .none))
+      return .answer(
+        CacheResponse(
+          response: HTTPResponse(status: .gatewayTimeout), body: Data(), source: .none,
+          cacheStatus: CacheStatus(detail: "only-if-cached")))
     case (.ask(let validates), _): return .send(exchange(validates: validates))
     case (.use, nil), (.useAndRevalidate, nil): return .send(exchange(validates: false))
     }
@@ -69,9 +73,20 @@ extension HTTPCache {
   public func receive(
     _ response: HTTPResponse, body: Data, for exchange: CacheRequest, at now: Date
   ) async -> CacheResponse {
-    if [500, 502, 503, 504].contains(response.status.code), let answer = staleAnswer(for: exchange, at: now) {
+    if [500, 502, 503, 504].contains(response.status.code), var answer = staleAnswer(for: exchange, at: now) {
+      answer.cacheStatus.forwardStatus = response.status.code
       return answer
     }
+    var answer = await judge(response, body: body, for: exchange, at: now)
+    answer.cacheStatus = CacheStatus(forwardReason: exchange.forwardReason)
+    answer.cacheStatus.forwardStatus = response.status.code
+    answer.cacheStatus.isStored = answer.isStored
+    return answer
+  }
+
+  private func judge(
+    _ response: HTTPResponse, body: Data, for exchange: CacheRequest, at now: Date
+  ) async -> CacheResponse {
     var answer = CacheResponse(response: response, body: body, source: .network)
     var storable = response
     storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems, digests: digests)
@@ -107,7 +122,7 @@ extension HTTPCache {
   /// - Returns: The response, or `nil` where none is stored or its use is not allowed.
   public func staleAnswer(for exchange: CacheRequest, at now: Date, always: Bool = false) -> CacheResponse? {
     guard let stored = exchange.stored,
-      CacheDecision.allowsStale(stored.head, for: exchange.client, at: now, always: always)
+      CacheDecision.allowsStale(stored.head, for: exchange.client, at: now, always: always, by: rules)
     else { return nil }
     return answer(stored, to: exchange.client, at: now, source: .stale)
   }
@@ -132,23 +147,23 @@ extension HTTPCache {
     _ record: Record, _ exchange: CacheRequest, _ response: HTTPResponse, _ answer: inout CacheResponse, _ now: Date
   ) async throws {
     switch exchange.client.method {
-    case .get: try await receiveGet(record, exchange, &answer, now)
+    case .get: try await receiveGet(record, exchange, response, &answer, now)
     case .head: try await receiveHead(record.head, exchange, now)
     default: try await receiveUnsafe(record, exchange, response, &answer, now)
     }
   }
 
   private func receiveGet(
-    _ record: Record, _ exchange: CacheRequest, _ answer: inout CacheResponse, _ now: Date
+    _ record: Record, _ exchange: CacheRequest, _ response: HTTPResponse, _ answer: inout CacheResponse, _ now: Date
   ) async throws {
     // The client's own condition or range was sent on. A 304 or 206 to it answers this client
     // alone.
     guard record.head.status != .notModified, record.head.status != .partialContent else { return }
     // A success replaces the older stored response. An error that may not be stored does not affect
     // it.
-    let isStorable = record.head.isStorable(for: RequestCacheControl(exchange.client.headerFields))
+    let isStorable = isStorable(record.head, exchange, response)
     if isStorable || record.head.status.kind == .successful {
-      answer.isStored = try await store(record, of: exchange)
+      answer.isStored = try await store(record, of: exchange, isStorable: isStorable)
     }
     // The stored validators did not match. The client's own conditions are still to be evaluated.
     guard exchange.sendsValidators, record.head.status == .ok else { return }
@@ -198,20 +213,26 @@ extension HTTPCache {
       } catch { failure = error }
     }
     if let failure { throw failure }
-    guard isOfTheTarget(record.head, exchange) else { return }
+    guard isOfTheTarget(record.head, exchange, response) else { return }
     try await save(record, for: exchange.key)
     answer.isStored = isPersistent
   }
 
   /// Returns whether the response to a POST also answers a later GET. The response must name the
   /// target and say how long it is fresh (RFC 9110 §9.3.3).
-  private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheRequest) -> Bool {
+  private func isOfTheTarget(_ head: Record.Head, _ exchange: CacheRequest, _ response: HTTPResponse) -> Bool {
     guard exchange.client.method == .post, head.status == .ok, let location = head.fields[.contentLocation],
       let url = URL(string: exchange.key.url), let origin = WebOrigin(url),
       Invalidation.url(location, from: url, of: origin) == Invalidation.url(exchange.key.url, from: url, of: origin)
     else { return false }
-    let isExplicit = CacheControl(head.fields).maxAge != nil || head.fields.contains(.expires)
-    return isExplicit && head.isStorable(for: RequestCacheControl(exchange.client.headerFields))
+    let control = CacheControl(head.fields, by: rules)
+    let isExplicit = control.maxAge != nil || (head.fields.contains(.expires) && !control.isTargeted)
+    return isExplicit && isStorable(head, exchange, response)
+  }
+
+  private func isStorable(_ head: Record.Head, _ exchange: CacheRequest, _ response: HTTPResponse) -> Bool {
+    head.isStorable(
+      for: exchange.client.headerFields, setsCookies: response.headerFields.contains(.setCookie), by: rules)
   }
 }
 
@@ -222,12 +243,14 @@ extension HTTPCache {
   /// Nothing changes if, since the exchange began, another response was stored, or the stored one
   /// was invalidated or removed.
   ///
+  /// - Parameter isStorable: A Boolean value that indicates whether the response may be stored;
+  ///   `nil`, the default, decides by the record alone.
   /// - Returns: `true` if the response was stored.
-  private func store(_ record: Record, of exchange: CacheRequest) async throws -> Bool {
+  private func store(_ record: Record, of exchange: CacheRequest, isStorable: Bool? = nil) async throws -> Bool {
     let fields = exchange.client.headerFields
     let current = try? await lookUp(exchange.key, for: fields)
     guard exchange.isUndisturbed(by: current?.head, until: record.head.receivedAt) else { return false }
-    guard record.head.isStorable(for: RequestCacheControl(fields)) else {
+    guard isStorable ?? record.head.isStorable(for: fields, by: rules) else {
       try await forget(exchange.key)
       return false
     }
@@ -237,6 +260,16 @@ extension HTTPCache {
 }
 
 extension HTTPCache {
+  /// Returns the reason for sending `request`, of which `found` is stored.
+  private func forwardReason(
+    _ request: HTTPRequest, _ found: Record.Head?, _ hasOtherVariant: Bool, at now: Date
+  ) -> CacheStatus.ForwardReason {
+    guard request.method == .get || request.method == .head else { return .method }
+    guard let found else { return hasOtherVariant ? .varyMiss : .uriMiss }
+    guard found.localModel == nil, let status = found.copyStatus(at: now, by: rules) else { return .miss }
+    return status.isFresh && status.allowsStale ? .request : .stale
+  }
+
   /// Returns whether the client's request holds every secret that was removed from the record.
   /// Without them, the answer would name another URL than the server's response did.
   private func isServable(_ record: Record, to request: HTTPRequest) -> Bool {
@@ -248,7 +281,7 @@ extension HTTPCache {
   private func answer(_ record: Record, to request: HTTPRequest, at now: Date, source: CacheResponse.Source)
     -> CacheResponse
   {
-    var answer = CacheResponse(record, for: request, at: now, source: source)
+    var answer = CacheResponse(record, for: request, at: now, by: rules, source: source)
     let fields = answer.response.headerFields
     answer.response.headerFields = restored(fields, for: request) ?? fields
     return answer
@@ -264,10 +297,14 @@ extension HTTPCache {
 }
 
 extension CacheResponse {
-  fileprivate init(_ record: Record, for request: HTTPRequest, at now: Date, source: Source) {
-    let age = record.head.copyStatus(at: now)?.age ?? 0
+  fileprivate init(_ record: Record, for request: HTTPRequest, at now: Date, by rules: CacheRules, source: Source) {
+    let status = record.head.copyStatus(at: now, by: rules)
+    let age = status?.age ?? 0
     (response, body) = StoredResponse.make(record, for: request, age: age)
     self.source = source
+    let rest = ((status?.lifetime ?? 0) - age).rounded(.down)
+    let greatest = Double(DeltaSeconds.greatest)
+    cacheStatus = CacheStatus(timeToLive: Int(rest.isNaN ? -greatest : max(-greatest, min(greatest, rest))))
   }
 
   /// Copies cookies and URLs from the server's response. Its client may see them, stored or not.

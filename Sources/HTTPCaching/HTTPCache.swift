@@ -14,6 +14,8 @@ public import Foundation
 /// key that are stored at the same moment may miss each other. One of them is then fetched again.
 public struct HTTPCache: Sendable {
   let persistence: (any Persistence)?
+  /// The rules by which the cache stores and uses responses.
+  public let rules: CacheRules
   let keepsCookies: Bool
   let secretQueryItems: Set<String>
   package let digests: SecretDigests
@@ -28,18 +30,22 @@ public struct HTTPCache: Sendable {
   ///
   /// - Parameters:
   ///   - persistence: The store of the records. With `nil`, the cache stores nothing.
+  ///   - rules: The rules by which the cache stores and uses responses. Default: those of a private
+  ///     cache. A store has one set of rules: what a private cache has stored may be one user's.
   ///   - keepsCookies: A Boolean value that indicates whether `Set-Cookie` is stored with a
-  ///     response. Only a proxy of a single user should set it. Default: `false`.
+  ///     response. Only a proxy of a single user should set it; a shared cache never stores it.
+  ///     Default: `false`.
   ///   - secretQueryItems: The names of query items whose values ``plan(for:scope:at:)`` and
   ///     ``receive(_:body:for:at:)`` keep out of the store. Where a model layer uses the same
   ///     store, pass the layer's names. With other names, the layer and the cache store one URL
   ///     under two keys.
   public init(
-    persistence: (any Persistence)?, keepsCookies: Bool = false,
+    persistence: (any Persistence)?, rules: CacheRules = .private, keepsCookies: Bool = false,
     secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
   ) {
     self.persistence = persistence
-    self.keepsCookies = keepsCookies
+    self.rules = rules
+    self.keepsCookies = keepsCookies && !rules.isShared
     self.secretQueryItems = secretQueryItems
     digests = SecretDigests(of: persistence)
   }
@@ -54,14 +60,20 @@ public struct HTTPCache: Sendable {
   ///   digest.
   /// - Throws: The persistence's error for a record that cannot be read.
   public func lookUp(_ key: RecordKey, for request: HTTPFields = [:]) async throws -> Record? {
-    guard let record = try await load(key) else { return nil }
-    guard let variant = record.head.variant, !variant.matches(request) else { return record }
+    try await find(key, for: request).record
+  }
+
+  /// Returns the stored record that answers a request, as ``lookUp(_:for:)`` does, and whether
+  /// there is only one that does not.
+  func find(_ key: RecordKey, for request: HTTPFields) async throws -> (record: Record?, hasOtherVariant: Bool) {
+    guard let record = try await load(key) else { return (nil, false) }
+    guard let variant = record.head.variant, !variant.matches(request) else { return (record, false) }
     let digest = variant.digest(for: request)
     guard record.head.otherVariants.contains(digest), var other = try await load(key.variant(digest)),
       other.head.variant?.matches(request) == true
-    else { return nil }
+    else { return (nil, true) }
     other.head.identity = key.identity
-    return other
+    return (other, false)
   }
 
   /// Stores `record` for `key`, unless its response forbids that (RFC 9111 §3).
@@ -73,7 +85,7 @@ public struct HTTPCache: Sendable {
   ///   it was.
   @discardableResult
   public func store(_ record: Record, for key: RecordKey) async throws -> Bool {
-    guard record.head.isStorable else {
+    guard record.head.isStorable(by: rules) else {
       try await forget(key)
       return false
     }

@@ -1,12 +1,12 @@
 package import HTTPTypes
 
-/// The directives of a response's `Cache-Control` that concern a private cache (RFC 9111 §5.2.2,
-/// RFC 5861 §3 and §4, RFC 8246).
+/// The directives of a response that concern a cache of the given rules (RFC 9111 §5.2.2, RFC 5861
+/// §3 and §4, RFC 8246, RFC 9213).
 ///
-/// Of several equal directives, the first counts (RFC 9111 §4.2.1). An invalid number counts as
-/// zero, which makes the response stale.
+/// Of several equal directives in `Cache-Control`, the first counts (RFC 9111 §4.2.1). An invalid
+/// number counts as zero, which makes the response stale.
 struct CacheControl: Sendable, Hashable {
-  /// `max-age` (§5.2.2.1).
+  /// `max-age` (§5.2.2.1); `s-maxage` in its place where it concerns the cache (§5.2.2.10).
   var maxAge: Duration?
   /// `must-revalidate` (§5.2.2.2).
   var isMustRevalidate = false
@@ -27,11 +27,44 @@ struct CacheControl: Sendable, Hashable {
   /// (§5.2.2.7, §5.2.2.9).
   var isStorable = false
   /// A Boolean value that indicates whether `proxy-revalidate` or `s-maxage` forbids a shared cache
-  /// to use the response stale (§5.2.2.8, §5.2.2.10). Their other effects do not concern a private
-  /// cache.
+  /// to use the response stale (§5.2.2.8, §5.2.2.10).
   var isSharedMustRevalidate = false
+  /// A Boolean value that indicates whether `public` is present (§5.2.2.9).
+  private var isPublic = false
+  /// A Boolean value that indicates whether `private` is present (§5.2.2.7).
+  private var isPrivate = false
+  /// `s-maxage` (§5.2.2.10).
+  private var sharedMaxAge: Duration?
+  /// A Boolean value that indicates whether the directives are those of a targeted field, so that
+  /// `Expires` does not count (RFC 9213 §2.2).
+  private(set) var isTargeted = false
+  /// A Boolean value that indicates whether `private` forbids this cache to store the response.
+  private(set) var isForOthers = false
+  /// A Boolean value that indicates whether a response to a request with `Authorization` may be
+  /// stored (§3.5).
+  private(set) var allowsAuthorization = true
+  /// A Boolean value that indicates whether a response with `Set-Cookie` may be stored, without
+  /// that field.
+  private(set) var allowsCookies = true
 
-  init(_ fields: HTTPFields) {
+  init(_ fields: HTTPFields, by rules: CacheRules = .private) {
+    guard case .shared(let targets) = rules else {
+      read(fields)
+      isStorable = isPublic || isPrivate
+      return
+    }
+    // Empty counts as missing, and so does what is no dictionary (RFC 9213 §2.2).
+    let targeted = targets.lazy.compactMap { StructuredDictionary(fields, $0) }.first { !$0.members.isEmpty }
+    if let targeted { read(targeted) } else { read(fields) }
+    isTargeted = targeted != nil
+    maxAge = sharedMaxAge ?? maxAge
+    isStorable = isPublic
+    isForOthers = isPrivate
+    allowsAuthorization = isPublic || sharedMaxAge != nil || isMustRevalidate
+    allowsCookies = isPublic || sharedMaxAge != nil || isTargeted
+  }
+
+  private mutating func read(_ fields: HTTPFields) {
     fields.forEachElement(of: .cacheControl) { directive in
       // The first letter selects the few names worth comparing.
       switch directive.bytes[0].asciiLowercased {
@@ -41,7 +74,8 @@ struct CacheControl: Sendable, Hashable {
         if directive.isNamed("no-store") { isNoStore = true }
       case UInt8(ascii: "s"): readS(directive)
       case UInt8(ascii: "p"):
-        if directive.isNamed("public") || directive.isNamed("private") { isStorable = true }
+        if directive.isNamed("public") { isPublic = true }
+        if directive.isNamed("private") { isPrivate = true }
         if directive.isNamed("proxy-revalidate") { isSharedMustRevalidate = true }
       case UInt8(ascii: "i"):
         if directive.isNamed("immutable") { isImmutable = true }
@@ -60,8 +94,33 @@ struct CacheControl: Sendable, Hashable {
     if directive.isNamed("stale-while-revalidate") {
       staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(directive)
     }
-    if directive.isNamed("s-maxage") { isSharedMustRevalidate = true }
+    if directive.isNamed("s-maxage") {
+      isSharedMustRevalidate = true
+      sharedMaxAge = sharedMaxAge ?? Self.seconds(directive)
+    }
     if directive.isNamed("stale-if-error") { staleIfError = staleIfError ?? Self.seconds(directive) }
+  }
+
+  /// Reads the directives of a targeted field. A value of another type than its directive's is
+  /// ignored (RFC 9213 §2.1).
+  private mutating func read(_ targeted: StructuredDictionary) {
+    func has(_ name: String) -> Bool { targeted.members[name] == .boolean(true) }
+    func seconds(_ name: String) -> Duration? {
+      guard case .integer(let value)? = targeted.members[name], value >= 0 else { return nil }
+      return .seconds(min(value, DeltaSeconds.greatest))
+    }
+    maxAge = seconds("max-age")
+    sharedMaxAge = seconds("s-maxage")
+    staleWhileRevalidate = seconds("stale-while-revalidate")
+    staleIfError = seconds("stale-if-error")
+    isMustRevalidate = has("must-revalidate")
+    isMustUnderstand = has("must-understand")
+    isNoCache = has("no-cache")
+    isNoStore = has("no-store")
+    isImmutable = has("immutable")
+    isPublic = has("public")
+    isPrivate = has("private")
+    isSharedMustRevalidate = has("proxy-revalidate") || sharedMaxAge != nil
   }
 
   private static func seconds(_ directive: FieldElement) -> Duration {

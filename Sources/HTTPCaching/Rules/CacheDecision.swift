@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// The decision of a private cache on a client's request (RFC 9111 §4).
+/// The decision of a cache on a client's request (RFC 9111 §4).
 ///
 /// The decision is a value that follows from the request, the stored head and the time.
 enum CacheDecision: Hashable, Sendable {
@@ -15,7 +15,7 @@ enum CacheDecision: Hashable, Sendable {
   case gatewayTimeout
 
   /// - Parameter stored: The head that the request selects; `nil` where nothing is stored.
-  init(_ request: HTTPRequest, stored: Record.Head?, at now: Date) {
+  init(_ request: HTTPRequest, stored: Record.Head?, at now: Date, by rules: CacheRules = .private) {
     let wishes = RequestCacheControl(request.headerFields)
     let asking: CacheDecision = wishes.isOnlyIfCached ? .gatewayTimeout : .ask(validates: stored != nil)
     guard request.method == .get || request.method == .head else {
@@ -27,11 +27,13 @@ enum CacheDecision: Hashable, Sendable {
       self = wishes.isOnlyIfCached ? .gatewayTimeout : .ask(validates: false)
       return
     }
-    guard let stored, !wishes.isNoCache, !wishes.isNoStore, let status = stored.copyStatus(at: now) else {
+    guard let stored, !wishes.isNoCache, !wishes.isNoStore, let status = stored.copyStatus(at: now, by: rules)
+    else {
       self = wishes.isNoStore && !wishes.isOnlyIfCached ? .ask(validates: false) : asking
       return
     }
-    self = Self.decide(status, wishes, isImmutable: CacheControl(stored.fields).isImmutable) ?? asking
+    let isImmutable = CacheControl(stored.fields, by: rules).isImmutable
+    self = Self.decide(status, wishes, isImmutable: isImmutable) ?? asking
   }
 
   /// Decides by the status of the stored response and by the request's directives.
@@ -57,8 +59,12 @@ extension CacheDecision {
   /// a 500, 502, 503 or 504 (RFC 9111 §4.2.4, RFC 5861 §4).
   ///
   /// - Parameter always: Pass `true` to allow any stale response that the server does not forbid.
-  static func allowsStale(_ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool) -> Bool {
-    guard let status = stored.copyStatus(at: now), status.allowsStale, !status.isInvalid else { return false }
+  static func allowsStale(
+    _ stored: Record.Head, for request: HTTPRequest, at now: Date, always: Bool, by rules: CacheRules = .private
+  ) -> Bool {
+    guard let status = stored.copyStatus(at: now, by: rules), status.allowsStale, !status.isInvalid else {
+      return false
+    }
     let wishes = RequestCacheControl(request.headerFields)
     guard !wishes.isNoCache, !wishes.isNoStore, wishes.maxAge == nil, wishes.minFresh == nil else { return false }
     return status.isFresh || status.isWithinStaleIfError || always
@@ -67,11 +73,12 @@ extension CacheDecision {
 
 extension Record.Head {
   /// Returns the status of the response by its own fields alone, or `nil` if it must not be stored.
-  func copyStatus(at now: Date) -> CopyStatus? {
-    var status = Freshness(self, usesHeuristics: true).status(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
+  func copyStatus(at now: Date, by rules: CacheRules = .private) -> CopyStatus? {
+    let freshness = Freshness(self, usesHeuristics: true, by: rules)
+    var status = freshness.status(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
     // These directives do not bind a private cache (§4.2.4). Obeying them is harmless, and right
     // for a server that takes this cache for a shared one.
-    if status?.isFresh == false, CacheControl(fields).isSharedMustRevalidate { status?.allowsStale = false }
+    if status?.isFresh == false, CacheControl(fields, by: rules).isSharedMustRevalidate { status?.allowsStale = false }
     return status
   }
 }

@@ -40,8 +40,9 @@ package struct Freshness: Sendable, Hashable {
   ///   - head: The head of the stored record.
   ///   - usesHeuristics: A Boolean value that indicates whether a response without a lifetime gets
   ///     a heuristic one (§4.2.2). Default: `false`.
-  package init(_ head: Record.Head, usesHeuristics: Bool = false) {
-    let control = CacheControl(head.fields)
+  ///   - rules: The rules of the cache. Default: those of a private cache.
+  package init(_ head: Record.Head, usesHeuristics: Bool = false, by rules: CacheRules = .private) {
+    let control = CacheControl(head.fields, by: rules)
     let delay = max(0, head.receivedAt.timeIntervalSince(head.requestedAt))
     since = head.receivedAt.addingTimeInterval(-delay - Self.age(head.fields))
     invalidatedAt = head.invalidatedAt
@@ -60,7 +61,7 @@ package struct Freshness: Sendable, Hashable {
   private static func lifetime(_ control: CacheControl, _ head: Record.Head) -> Double? {
     if control.isNoCache { return 0 }
     if let maxAge = control.maxAge { return maxAge.inSeconds }
-    guard head.fields.contains(.expires) else { return nil }
+    guard !control.isTargeted, head.fields.contains(.expires) else { return nil }
     guard let end = head.date(.expires) else { return 0 }
     let start = head.date(.date) ?? head.receivedAt
     return max(0, end.timeIntervalSince(start))

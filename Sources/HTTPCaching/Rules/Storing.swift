@@ -6,28 +6,36 @@ extension Record.Head {
   /// (RFC 9110 §15.3.7).
   package var isModel: Bool { status.kind == .successful && status != .partialContent }
 
-  /// A Boolean value that indicates whether a model layer stores the record: a success that allows
-  /// it (RFC 9111 §3), or a local value.
-  var isStorable: Bool { localModel != nil || (isModel && !CacheControl(fields).forbidsStoring(status)) }
+  /// Returns whether a model layer stores the record: a success that allows it (RFC 9111 §3), or a
+  /// local value.
+  func isStorable(by rules: CacheRules) -> Bool {
+    localModel != nil || (isModel && !CacheControl(fields, by: rules).forbidsStoring(status))
+  }
 
-  /// Returns whether a private cache may store the response to a request for a whole resource
-  /// (RFC 9111 §3).
+  /// Returns whether the cache may store the response to a request for a whole resource (RFC 9111
+  /// §3).
   ///
-  /// - Parameter request: The directives of the request.
-  func isStorable(for request: RequestCacheControl) -> Bool {
-    let control = CacheControl(fields)
+  /// - Parameters:
+  ///   - request: The fields of the request.
+  ///   - setsCookies: A Boolean value that indicates whether the response had `Set-Cookie`, which a
+  ///     head does not hold. Default: `false`.
+  ///   - rules: The rules of the cache. Default: those of a private cache.
+  func isStorable(for request: HTTPFields, setsCookies: Bool = false, by rules: CacheRules = .private) -> Bool {
+    let control = CacheControl(fields, by: rules)
     let isFinal = (200...599).contains(status.code) && status != .partialContent && status != .notModified
-    let isExplicit = control.maxAge != nil || control.isStorable || fields.contains(.expires)
-    return isFinal && !request.isNoStore && !control.forbidsStoring(status) && variant?.isMatchable ?? true
-      && (isExplicit || Heuristic.statuses.contains(status.code))
+    let isExplicit =
+      control.maxAge != nil || control.isStorable || (fields.contains(.expires) && !control.isTargeted)
+    return isFinal && !RequestCacheControl(request).isNoStore && !control.forbidsStoring(status)
+      && variant?.isMatchable ?? true && (isExplicit || Heuristic.statuses.contains(status.code))
+      && (control.allowsAuthorization || !request.contains(.authorization)) && (control.allowsCookies || !setsCookies)
   }
 }
 
 extension CacheControl {
-  /// Returns whether no cache may store a response with this status (§5.2.2.5). With
-  /// `must-understand`, the status decides instead (§5.2.2.3).
+  /// Returns whether the cache may not store a response with this status (§5.2.2.5, §5.2.2.7). With
+  /// `must-understand`, the status decides instead of `no-store` (§5.2.2.3).
   func forbidsStoring(_ status: HTTPResponse.Status) -> Bool {
-    isMustUnderstand ? !Self.understood.contains(status.code) : isNoStore
+    isForOthers || (isMustUnderstand ? !Self.understood.contains(status.code) : isNoStore)
   }
 
   /// The final statuses of RFC 9110 §15.

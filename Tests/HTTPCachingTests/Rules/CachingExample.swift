@@ -31,13 +31,13 @@ enum CachingExample {
 
   private static func parts(_ cell: String) -> (first: String?, fields: HTTPFields) {
     var parts = plain(cell).split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }
-    let first = parts.first.map { $0.contains(": ") } == false ? parts.removeFirst() : nil
+    let first = parts.first.map { $0.contains(":") } == false ? parts.removeFirst() : nil
     var fields: HTTPFields = [:]
     for part in parts {
-      guard let colon = part.range(of: ": "), let name = HTTPField.Name(String(part[..<colon.lowerBound])) else {
+      guard let colon = part.range(of: ":"), let name = HTTPField.Name(String(part[..<colon.lowerBound])) else {
         continue
       }
-      fields.append(HTTPField(name: name, value: value(String(part[colon.upperBound...]))))
+      fields.append(HTTPField(name: name, value: value(part[colon.upperBound...].trimmingCharacters(in: .whitespaces))))
     }
     return (first, fields)
   }

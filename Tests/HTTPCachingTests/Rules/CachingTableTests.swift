@@ -18,7 +18,9 @@ import Testing
   @Test func `has its tables, and none that nobody reads`() {
     let headings = [
       ["Stored", "Age", "Request", "Decision"], ["Stored", "Age", "Request", "Stands in", "Always"],
-      ["Request", "Response", "Stored"], ["Stored", "304", "Then"], ["Stored", "Request", "Answer", "Body"],
+      ["Request", "Response", "Stored"],
+      ["Stored", "Age", "Request", "A shared cache's decision"], ["Request", "Response", "Stored by a shared cache"],
+      ["Stored", "304", "Then"], ["Stored", "Request", "Answer", "Body"],
       ["Vary", "Request", "Other", "Answers"], ["Method", "Response", "Stale"],
     ]
     #expect(Self.tables.map { Array($0.heading.dropFirst(2)) } == headings)
@@ -31,16 +33,27 @@ import Testing
   func `a request gets what its row says`(row: [String]) throws {
     let stored = row[2] == "-" ? nil : CachingExample.head(row[2])
     let now = CachingExample.time.addingTimeInterval(try #require(Double(row[3])))
-    let decision = CacheDecision(CachingExample.request(row[4]), stored: stored, at: now)
-    let expected: CacheDecision =
-      switch row[5] {
-      case "use": .use
-      case "revalidate": .useAndRevalidate
-      case "validate": .ask(validates: true)
-      case "ask": .ask(validates: false)
-      default: .gatewayTimeout
-      }
-    #expect(decision == expected)
+    #expect(CacheDecision(CachingExample.request(row[4]), stored: stored, at: now) == decision(row[5]))
+  }
+
+  @Test(arguments: rows("Stored", "Age", "Request", "A shared cache's decision"))
+  func `a shared cache gives a request what its row says`(row: [String]) throws {
+    let now = CachingExample.time.addingTimeInterval(try #require(Double(row[3])))
+    let (request, head) = (CachingExample.request(row[4]), CachingExample.head(row[2]))
+    #expect(CacheDecision(request, stored: head, at: now, by: Self.shared) == decision(row[5]))
+  }
+
+  private static let shared = CacheRules.shared(
+    targets: ["Reactor-Cache-Control", "CDN-Cache-Control"].compactMap { HTTPField.Name($0) })
+
+  private func decision(_ cell: String) -> CacheDecision {
+    switch cell {
+    case "use": .use
+    case "revalidate": .useAndRevalidate
+    case "validate": .ask(validates: true)
+    case "ask": .ask(validates: false)
+    default: .gatewayTimeout
+    }
   }
 
   @Test(arguments: rows("Stored", "Age", "Request", "Stands in", "Always"))
@@ -58,7 +71,15 @@ import Testing
     let request = CachingExample.request(row[2])
     var head = CachingExample.head(row[3])
     head.variant = Variant(response: head.fields, request: request.headerFields)
-    #expect(head.isStorable(for: RequestCacheControl(request.headerFields)) == (row[4] == "yes"))
+    #expect(head.isStorable(for: request.headerFields) == (row[4] == "yes"))
+  }
+
+  @Test(arguments: rows("Request", "Response", "Stored by a shared cache"))
+  func `a shared cache stores a response where its row says so`(row: [String]) {
+    let (request, head) = (CachingExample.request(row[2]), CachingExample.head(row[3]))
+    let setsCookies = head.fields.contains(.setCookie)
+    #expect(
+      head.isStorable(for: request.headerFields, setsCookies: setsCookies, by: Self.shared) == (row[4] == "yes"))
   }
 
   @Test(arguments: rows("Stored", "304", "Then"))

@@ -181,7 +181,7 @@ private func head(
   ) {
     var head = head([:], status: status)
     head.fields[.cacheControl] = cacheControl
-    #expect(head.isStorable == isStorable)
+    #expect(head.isStorable(by: .private) == isStorable)
   }
 }
 

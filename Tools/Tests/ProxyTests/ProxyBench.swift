@@ -14,16 +14,19 @@ final class ProxyBench: Sendable {
 
   let origin: MockServer
   let server: ProxyServer
+  let proxy: Proxy
 
   /// Runs `body` with a proxy and an origin that are stopped afterwards.
   static func run(
     isStaleOnDisconnect: Bool = false, trace: (@Sendable (String) -> Void)? = nil, silence: Duration = .seconds(86_400),
     maxConnections: Int = 1024, hosts: [String] = ["p", "proxy", "proxy.example"], base: String = "",
-    keepsCookies: Bool = true, pace: RequestPaceLimits = RequestPaceLimits(), script: @escaping MockServer.Handler,
+    keepsCookies: Bool = true, rules: CacheRules = .private, statusName: String? = nil,
+    pace: RequestPaceLimits = RequestPaceLimits(), script: @escaping MockServer.Handler,
     body: (ProxyBench) async throws -> Void
   ) async throws {
+    let cache = HTTPCache(persistence: MemoryPersistence(), rules: rules, keepsCookies: keepsCookies)
     let bench = try await ProxyBench(
-      isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, keepsCookies, pace, script)
+      isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, cache, statusName, pace, script)
     do {
       try await body(bench)
     } catch {
@@ -35,15 +38,15 @@ final class ProxyBench: Sendable {
 
   private init(
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
-    _ maxConnections: Int, _ hosts: [String], _ base: String, _ keepsCookies: Bool, _ pace: RequestPaceLimits,
-    _ script: @escaping MockServer.Handler
+    _ maxConnections: Int, _ hosts: [String], _ base: String, _ cache: HTTPCache, _ statusName: String?,
+    _ pace: RequestPaceLimits, _ script: @escaping MockServer.Handler
   ) async throws {
     origin = try MockServer(handler: script)
     let upstream = try Upstream(UpstreamArgument.parse("http://127.0.0.1:\(origin.port)\(base)"), silence: silence)
     let time = SharedDate()
-    let proxy = Proxy(
-      cache: HTTPCache(persistence: MemoryPersistence(), keepsCookies: keepsCookies), upstream: upstream,
-      isStaleOnDisconnect: isStaleOnDisconnect, now: { time.value.withLock { $0 } }, trace: trace)
+    proxy = Proxy(
+      cache: cache, upstream: upstream, isStaleOnDisconnect: isStaleOnDisconnect, statusName: statusName,
+      now: { time.value.withLock { $0 } }, trace: trace)
     server = try await ProxyServer.start(
       proxy, on: ListenArgument(host: "127.0.0.1", port: 0), hosts: hosts, maxConnections: maxConnections, pace: pace)
     self.time = time
@@ -62,6 +65,9 @@ final class ProxyBench: Sendable {
     let text = lines.joined(separator: "\r\n") + "\r\n\r\n" + body
     return WireMessage(try await WireClient.exchange(text, port: server.port))
   }
+
+  /// Returns once this number of requests waits for others.
+  func waitForCollapsed(_ count: Int) async { while proxy.collapsing.waiting != count { await Task.yield() } }
 
   private func stop() async {
     await server.stop(grace: .zero)

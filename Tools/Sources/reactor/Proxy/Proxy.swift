@@ -11,11 +11,14 @@ struct Proxy: Sendable {
   /// A Boolean value that indicates whether any stale response may replace a missing answer of the
   /// server, unless the response forbids it.
   var isStaleOnDisconnect = false
+  /// The name of the cache in `Cache-Status` (RFC 9211); `nil` leaves that field alone.
+  var statusName: String?
   /// The wall clock.
   var now: @Sendable () -> Date = { Date() }
   /// A closure that receives a line for each exchange.
   var trace: (@Sendable (String) -> Void)?
   private let revalidations = Revalidations()
+  let collapsing = CollapsedRequests()
 
   /// Returns the answer to a request. Cancellation ends the request to the server.
   ///
@@ -27,27 +30,73 @@ struct Proxy: Sendable {
   ) async -> ProxyResponse {
     let start = ContinuousClock.now
     let target = target(of: request)
-    let scope = Self.scope(of: target.headerFields)
+    let scope = cache.rules.isShared ? .shared : Self.scope(of: target.headerFields)
     // The body of a GET is not part of the key and has no defined meaning (RFC 9110 §9.3.1), so
     // such a request bypasses the cache.
     if [.get, .head].contains(target.method), request.body.readableBytes > 0 {
-      let answer = await pass(request, to: target, interim: interim)
-      tell(request, answer, since: start)
-      return answer
+      return end(await pass(request, to: target, interim: interim), request, since: start)
     }
-    let answer: ProxyResponse
+    let key = "\(scope.name) \(target.absoluteText)"
     switch await cache.plan(for: target, scope: scope, at: now()) {
-    case .answer(let stored): answer = ProxyResponse(stored)
+    case .answer(let stored): return end(ProxyResponse(stored), request, since: start)
     case .answerAndSend(let stored, let exchange):
-      answer = ProxyResponse(stored)
-      revalidations.start("\(scope.name) \(target.absoluteText)") { [self] in
+      revalidations.start(key) { [self] in
         let start = ContinuousClock.now
         let answer = await send(exchange, request, interim: { _ in })
         tell(request, answer, since: start, " behind")
       }
-    case .send(let exchange): answer = await send(exchange, request, interim: interim)
+      return end(ProxyResponse(stored), request, since: start)
+    case .send(let exchange):
+      let answer =
+        exchange.acceptsCollapsing
+        ? await collapse(exchange, request, target, scope, key, interim: interim)
+        : await send(exchange, request, interim: interim)
+      return end(answer, request, since: start)
     }
+  }
+
+  /// Returns the answer to a request, after that to an equal one if one is under way (RFC 9111 §4,
+  /// *collapsed requests*).
+  private func collapse(
+    _ exchange: CacheRequest, _ request: ForwardedRequest, _ target: HTTPRequest, _ scope: Scope, _ key: String,
+    interim: @escaping @Sendable (HTTPResponse) -> Void
+  ) async -> ProxyResponse {
+    // A request that was under way may be abandoned, with its client. Then another one is sent.
+    while !Task.isCancelled {
+      switch await collapsing.join(key, mayLead: exchange.leadsCollapsing) {
+      case .lead(let flight):
+        let answer = await send(exchange, request, interim: interim)
+        collapsing.end(flight, key, Task.isCancelled ? .abandoned : .init(answer))
+        return answer
+      case .alone: return await send(exchange, request, interim: interim)
+      case .ended(.abandoned): continue
+      case .ended(.failed(let error)): return failed(exchange, error, isCollapsed: true)
+      case .ended(.answered):
+        let reason = exchange.forwardReason
+        switch await cache.plan(for: target, scope: scope, at: now()) {
+        case .answer(let stored), .answerAndSend(let stored, _):
+          var answer = ProxyResponse(stored)
+          answer.cacheStatus = CacheStatus(forwardReason: reason)
+          answer.cacheStatus.isCollapsed = true
+          return answer
+        // The answer does not serve this request, which does not wait again.
+        case .send(let own):
+          if own.forwardReason != .varyMiss { collapsing.pass(key) }
+          return await send(own, request, interim: interim)
+        }
+      }
+    }
+    return await send(exchange, request, interim: interim)
+  }
+
+  /// Returns the answer with its `Cache-Status`, and prints its line.
+  private func end(
+    _ answer: ProxyResponse, _ request: ForwardedRequest, since start: ContinuousClock.Instant
+  ) -> ProxyResponse {
     tell(request, answer, since: start)
+    guard let statusName else { return answer }
+    var answer = answer
+    answer.cacheStatus.append(to: &answer.response.headerFields, name: statusName)
     return answer
   }
 
@@ -65,10 +114,18 @@ struct Proxy: Sendable {
     do {
       let response = try await upstream.send(sent, interim: interim)
       return ProxyResponse(await cache.receive(response.head, body: response.body.data, for: exchange, at: now()))
-    } catch {
-      return cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect).map(ProxyResponse.init)
-        ?? ProxyResponse(failure: error)
+    } catch { return failed(exchange, error) }
+  }
+
+  /// Returns the stale response, or a 502, for a request that got no answer.
+  private func failed(_ exchange: CacheRequest, _ error: any Error, isCollapsed: Bool = false) -> ProxyResponse {
+    if let stale = cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect) {
+      return ProxyResponse(stale)
     }
+    var answer = ProxyResponse(failure: error)
+    answer.cacheStatus = CacheStatus(forwardReason: exchange.forwardReason)
+    answer.cacheStatus.isCollapsed = isCollapsed
+    return answer
   }
 
   /// Forwards a request without the cache.

@@ -11,8 +11,13 @@ struct ProxyCommand: AsyncParsableCommand {
     abstract: "Caches a server's responses as a proxy (RFC 9111), until it is interrupted.",
     discussion: """
       It prints the URL that it listens on. It stores, uses, validates and invalidates responses as RFC 9111 and RFC 5861 \
-      define for a private cache; requests with Authorization have a separate cache per value. If the server gives no \
-      complete response, the client gets a 502, or a stale response where that is allowed.
+      define for a private cache; requests with Authorization have a separate cache per value. With --rules shared, it follows \
+      the rules of a cache for several users: s-maxage counts, private responses are not stored, and those to requests with \
+      Authorization only where the server permits it. If the server gives no complete response, the client gets a 502, or a \
+      stale response where that is allowed.
+
+      Of equal GET requests at one time, one is sent, and the others wait for its response. They do not wait where the last \
+      response could not be stored.
 
       It serves requests for this machine (localhost, 127.0.0.1, [::1]), for the address that it listens on, and for the names \
       of --allow-host; another Host is a 421. A path with a segment . or .. is a 400. Forwarded and X-Forwarded fields are not sent on. \
@@ -39,6 +44,22 @@ struct ProxyCommand: AsyncParsableCommand {
     transform: StoreArgument.parse)
   var store: StoreArgument?
 
+  @Option(help: "The rules of the cache: private, for one user or service, or shared, for several users.")
+  var rules = RulesArgument.private
+
+  @Option(
+    help: ArgumentHelp(
+      "With --rules shared: the fields that go before Cache-Control, such as CDN-Cache-Control, most specific first (RFC 9213).",
+      valueName: "field,…"),
+    transform: TargetsArgument.parse)
+  var targets: TargetsArgument?
+
+  @Option(
+    help: ArgumentHelp(
+      "Say in Cache-Status how each response was made, under this name (RFC 9211).", valueName: "name"),
+    transform: StatusNameArgument.parse)
+  var cacheStatus: StatusNameArgument?
+
   @Option(
     name: .customLong("allow-host"), parsing: .singleValue,
     help: ArgumentHelp(
@@ -63,6 +84,10 @@ struct ProxyCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard maxConnections > 0 else { throw ValidationError("--max-connections must be 1 or more.") }
+    guard rules == .shared || targets == nil else { throw ValidationError("--targets needs --rules shared.") }
+    guard rules == .private || !keepCookies else {
+      throw ValidationError("--keep-cookies is for one user, and --rules shared is for several; leave one of them out.")
+    }
   }
 
   func run() async throws {
@@ -103,9 +128,11 @@ struct ProxyCommand: AsyncParsableCommand {
 
   private func proxy() throws -> Proxy {
     let persistence = try store.map { try Store($0).persistence } ?? MemoryPersistence()
+    let rules: CacheRules = rules == .shared ? .shared(targets: targets?.names ?? []) : .private
     var proxy = Proxy(
-      cache: HTTPCache(persistence: persistence, keepsCookies: keepCookies), upstream: try Upstream(upstream),
-      isStaleOnDisconnect: staleOnDisconnect)
+      cache: HTTPCache(persistence: persistence, rules: rules, keepsCookies: keepCookies),
+      upstream: try Upstream(upstream), isStaleOnDisconnect: staleOnDisconnect)
+    proxy.statusName = cacheStatus?.name
     if trace { proxy.trace = { StandardStream.error.writeLine($0) } }
     return proxy
   }

@@ -8,6 +8,10 @@ struct ProxyResponse: Sendable {
   var body = Data()
   /// The source of the answer, in one word.
   var source: String
+  /// A Boolean value that indicates whether the cache stored the server's answer.
+  var isStored = false
+  /// The handling of the request, for `Cache-Status`.
+  var cacheStatus = CacheStatus(forwardReason: .bypass)
   /// An error on the way to the answer. The answer is complete nevertheless.
   var failure: (any Error)?
 
@@ -15,6 +19,8 @@ struct ProxyResponse: Sendable {
     response = answer.response
     body = answer.body
     source = "\(answer.source)"
+    isStored = answer.isStored
+    cacheStatus = answer.cacheStatus
     failure = answer.failure
   }
 

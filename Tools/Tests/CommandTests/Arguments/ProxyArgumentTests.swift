@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPTypes
 import Testing
 
 @testable import reactor
@@ -14,5 +15,31 @@ import Testing
   @Test(arguments: ["0", "many", "99999999999999999999"])
   func `are refused where they let in nobody, or are no number`(count: String) {
     #expect(throws: (any Error).self) { try ProxyCommand.parse(Self.needed + ["--max-connections", count]) }
+  }
+
+  @Test func `name the rules, the targets and the cache`() throws {
+    let command = try ProxyCommand.parse(
+      Self.needed + [
+        "--rules", "shared", "--targets", "Edge-Cache-Control, CDN-Cache-Control", "--cache-status", "edge 1",
+      ])
+    #expect(command.rules == .shared)
+    #expect(command.targets?.names.map(\.rawName) == ["Edge-Cache-Control", "CDN-Cache-Control"])
+    #expect(command.cacheStatus?.name == "edge 1")
+    let plain = try ProxyCommand.parse(Self.needed)
+    #expect(plain.rules == .private && plain.targets == nil && plain.cacheStatus == nil)
+  }
+
+  @Test(arguments: [
+    (["--rules", "public"], "--rules"), (["--targets", "CDN-Cache-Control"], "--targets"),
+    (["--rules", "shared", "--targets", ""], "--targets"), (["--rules", "shared", "--targets", "a,,b"], "--targets"),
+    (["--rules", "shared", "--targets", "a b"], "--targets"),
+    (["--rules", "shared", "--targets", "Expires"], "--targets"),
+    (["--rules", "shared", "--keep-cookies"], "--keep-cookies"), (["--cache-status", ""], "--cache-status"),
+    (["--cache-status", "Zürich"], "--cache-status"),
+  ])
+  func `that cannot be meant are refused by name`(arguments: [String], name: String) {
+    let error = #expect(throws: (any Error).self) { try ProxyCommand.parse(Self.needed + arguments) }
+    #expect(error.map { ProxyCommand.message(for: $0) }?.contains(name) == true)
+    #expect(error.map { ProxyCommand.exitCode(for: $0).rawValue } == 64)
   }
 }
