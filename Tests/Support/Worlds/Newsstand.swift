@@ -133,6 +133,9 @@ extension Newsstand {
       separator: ", ")
     let members = list.members
     world.check(Set(members.map(\.id)).count == members.count, "list \(number) has a headline twice: \(text)")
+    // `members` leaves out what is there twice, so the pages themselves are judged too.
+    let permanent = list.flatMap(\.headlines).map(\.id).filter(Self.permanent.contains)
+    world.check(Set(permanent).count == permanent.count, "list \(number) has a headline on two pages: \(text)")
     for (page, following) in zip(list, list.dropFirst()) {
       world.check(page.next == following.after, "list \(number) mixes chains: \(text)")
     }
@@ -143,12 +146,13 @@ extension Newsstand {
     }
   }
 
-  /// Once everything works, a list that is refreshed and turned to its end has what the server has.
+  /// Once everything works, a list that is refreshed and turned to both ends has what the server has.
   func judgeEnd() async {
     for (number, list) in lists.enumerated() {
       do {
         try await list.refresh()
-        while try await list.loadNext() { judge(list.states.current, number) }
+        try await turnToEnd(number) { try await list.loadPrevious() }
+        try await turnToEnd(number) { try await list.loadNext() }
       } catch {
         return world.check(false, "list \(number) does not recover: \(error)")
       }
@@ -157,5 +161,14 @@ extension Newsstand {
       let expected = list.states.current.value?.hasPrevious == true ? all.suffix(members.count) : all[...]
       world.check(members.map(\.id) == expected.map(\.id), "list \(number) has \(members) at the end")
     }
+  }
+
+  private func turnToEnd(_ number: Int, _ turn: () async throws -> Bool) async throws {
+    // The server has fewer pages than the steps of all users.
+    for _ in 0..<100 {
+      guard try await turn() else { return }
+      judge(lists[number].states.current, number)
+    }
+    world.check(false, "list \(number) has no end")
   }
 }
