@@ -104,6 +104,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// Returns the key of a resource.
   package func key(of resource: Resource) throws(ReactorError) -> RecordKey { try engine.flow.key(resource) }
 
+  /// The number of times that everything of the layer was removed.
+  package var removals: UInt64 { engine.layer.removals }
+
   /// The executor of the configuration; `nil` for the global one.
   package var taskExecutor: (any TaskExecutor)? { engine.flow.configuration.taskExecutor }
 

@@ -45,7 +45,7 @@ public final class Pages<Page: Sendable>: Sendable {
   let turning: PageTurning<Page>
   let policy: FetchPolicy
   let interval: Duration
-  private let chain: Mutex<PageChain<Page>>
+  let chain: Mutex<PageChain<Page>>
   private let lastID = Atomic<UInt64>(0)
 
   init(
@@ -57,7 +57,7 @@ public final class Pages<Page: Sendable>: Sendable {
     self.turning = turning
     self.policy = policy
     self.interval = interval
-    chain = Mutex(PageChain(first: first, limit: limit))
+    chain = Mutex(PageChain(first: first, limit: limit, removals: reactor.removals))
   }
 
   /// The states of the list: the current one, and each later change.
@@ -116,7 +116,11 @@ public final class Pages<Page: Sendable>: Sendable {
 }
 
 extension Pages {
-  func current() -> LoadState<PageList<Page>> { chain.withLock(\.state) }
+  func current() -> LoadState<PageList<Page>> {
+    // Without readers, nothing tells the list that everything was removed.
+    change { _ in [] }
+    return chain.withLock(\.state)
+  }
 
   func subscribe() -> UInt64 {
     let id = nextID()
@@ -155,9 +159,10 @@ extension Pages {
   }
 
   private func change(_ body: (inout PageChain<Page>) -> [PageChain<Page>.Action]) {
+    let removals = reactor.removals
     let (actions, old) = chain.withLock { chain in
       let old = chain
-      return (body(&chain), old)
+      return (chain.forget(removals: removals) + body(&chain), old)
     }
     // Pages that the change replaced are released after the unlock, since that may run a user's
     // code.
@@ -195,122 +200,5 @@ extension Pages {
           self.change { $0.receive(state, of: resource, from: task) }
         }
       })
-  }
-}
-
-extension ReactorError {
-  /// A Boolean value that indicates whether the server does not have the page any more.
-  fileprivate var isGone: Bool {
-    if case .server(let response, _) = self { return response.status == .notFound || response.status == .gone }
-    return false
-  }
-}
-
-// The operations.
-extension Pages {
-  private func result(of operation: PageChain<Page>.Operation) async -> Result<PageChain<Page>.Change, ReactorError> {
-    do {
-      switch operation {
-      case .load: return .success(.window([try await load(link(to: first), policy)]))
-      case .next:
-        guard let link = try chain.withLock({ chain throws(ReactorError) in try chain.following() }) else {
-          return .success(.end)
-        }
-        return .success(.next(try await load(link, turningPolicy)))
-      case .previous: return .success(try await turnBack())
-      case .followUp: return .success(try await window(policy: .cacheOnly))
-      case .refresh: return .success(try await window(policy: .networkOnly))
-      }
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  /// The policy for a page that is turned to.
-  private var turningPolicy: FetchPolicy { policy == .staleWhileRevalidate ? .cacheFirst : policy }
-
-  private func load(
-    _ link: PageChain<Page>.Link, _ policy: FetchPolicy
-  ) async throws(ReactorError) -> PageChain<Page>.Slot {
-    let asked = chain.withLock { $0.nextAsked() }
-    let page = try await reactor.fetchPage(link.resource, of: first, policy: policy)
-    return PageChain<Page>.Slot(
-      link: link, value: page.model, instance: page.instance, next: turn(turning.next, from: page, at: link.resource),
-      previous: turn(turning.previous, from: page, at: link.resource), asked: asked, fetchedAt: page.fetchedAt,
-      isStale: page.isStale, origin: page.origin)
-  }
-
-  private func turn(
-    _ turn: PageTurning<Page>.Turn, from page: ModelResponse<Page>, at resource: Resource
-  ) -> Result<PageChain<Page>.Link?, ReactorError> {
-    do {
-      guard let resource = try turn(page, resource, first) else { return .success(nil) }
-      return .success(try link(to: resource))
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  private func link(to resource: Resource) throws(ReactorError) -> PageChain<Page>.Link {
-    PageChain<Page>.Link(resource: resource, key: try reactor.key(of: resource))
-  }
-
-  private func turnBack() async throws(ReactorError) -> PageChain<Page>.Change {
-    let (link, hasDropped, slots) = try chain.withLock { chain throws(ReactorError) in
-      (try chain.preceding(), chain.hasDropped, chain.slots)
-    }
-    guard let link else { return .end }
-    let slot = try await load(link, turningPolicy)
-    guard hasDropped, case .success(let next) = slot.next, next?.key != slots.first?.key else {
-      return .previous(slot)
-    }
-    // The page leads elsewhere since the limit dropped it: what is held is of another chain.
-    return .window(try await fill(from: slot, count: slots.count))
-  }
-
-  /// Asks for the pages that are held, the first one by `policy` and the others from the network.
-  private func window(policy: FetchPolicy) async throws(ReactorError) -> PageChain<Page>.Change {
-    let old = chain.withLock(\.slots)
-    guard let head = old.first else { return .window([try await load(link(to: first), policy)]) }
-    var new: [PageChain<Page>.Slot] = []
-    var isSame = true
-    var link = head.link
-    do {
-      for index in old.indices {
-        new.append(try await load(link, index == 0 ? policy : .networkOnly))
-        guard index + 1 < old.count, let next = Self.next(in: new) else { break }
-        if next.key != old[index + 1].key { isSame = false }
-        link = next
-      }
-      return .window(new)
-    } catch {
-      if case .notCached = error, new.isEmpty, policy == .cacheOnly {
-        // A response that may not be stored: memory does not show it to others.
-        return try await window(policy: .networkOnly)
-      }
-      if error.isGone, new.isEmpty, head.resource != first {
-        // The window begins at a page that is gone, so the chain is another one.
-        let slots = try await fill(from: try await load(self.link(to: first), .networkOnly), count: old.count)
-        return .window(slots, startsAnew: true)
-      }
-      if case .cancelled = error { throw error }
-      guard isSame, !new.isEmpty else { throw error }
-      return .window(new + old[new.count...], error: error)
-    }
-  }
-
-  /// Returns the pages that follow `slot`, up to `count` with it.
-  private func fill(from slot: PageChain<Page>.Slot, count: Int) async throws(ReactorError) -> [PageChain<Page>.Slot] {
-    var new = [slot]
-    while new.count < count, let next = Self.next(in: new) { new.append(try await load(next, .networkOnly)) }
-    return new
-  }
-
-  /// Returns the page after the last one; `nil` at the end, and where a link leads back.
-  private static func next(in slots: [PageChain<Page>.Slot]) -> PageChain<Page>.Link? {
-    guard case .success(let next?)? = slots.last?.next, !slots.contains(where: { $0.key == next.key }) else {
-      return nil
-    }
-    return next
   }
 }

@@ -59,8 +59,9 @@ struct PageStatesTests {
     _ = try await wait(&states, for: [[5, 4], [3, 2]])
   }
 
-  @Test func `an invalidated page behind the first makes the list refresh`() async throws {
-    let shelf = Shelf([4, 3, 2, 1])
+  @Test(arguments: ["max-age=60", "no-cache"])
+  func `an invalidated page behind the first makes the list refresh`(cacheControl: String) async throws {
+    let shelf = Shelf([4, 3, 2, 1], cacheControl: cacheControl)
     let pages = shelf.items.pages(from: "items")
     var states = pages.states.makeAsyncIterator()
     try await pages.loadNext()

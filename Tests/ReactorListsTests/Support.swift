@@ -20,6 +20,8 @@ final class Shelf: Sendable {
     var gates: [String: Gate] = [:]
     var links: [String: String] = [:]
     var confirmed = 0
+    /// The time that passes with each answer.
+    var answerTime = Duration.zero
   }
 
   let bench: Bench
@@ -39,10 +41,12 @@ final class Shelf: Sendable {
     box.value.withLock { $0.items = ids.map { Item(id: $0) } }
     state = box
     self.size = size
+    let clock = TestClock()
     let transport = ScriptedTransport { request, _ in
-      Self.answer(request, box, size: size, linksBack: linksBack, cacheControl)
+      clock.advance(by: box.value.withLock(\.answerTime))
+      return Self.answer(request, box, size: size, linksBack: linksBack, cacheControl)
     }
-    bench = Bench(persistence: persistence, transport: transport, configure: configure)
+    bench = Bench(persistence: persistence, clock: clock, transport: transport, configure: configure)
   }
 
   var items: Reactor<[Item]> { bench.layer.reactor() }

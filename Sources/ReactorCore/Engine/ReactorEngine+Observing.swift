@@ -72,6 +72,7 @@ extension ReactorEngine {
       fetchedAt: snapshot.copy?.fetchedAt, isStale: snapshot.copy != nil && !isFresh, progress: snapshot.progress,
       revision: snapshot.revision, valueRevision: snapshot.valueRevision)
     state.isRemoved = snapshot.isRemoved
+    state.isInvalidated = snapshot.copy?.freshness.invalidatedAt != nil
     if let output = snapshot.drafted?.output { state.show(output.model, drafts: snapshot.pending, output.pending) }
     return state
   }

@@ -29,6 +29,7 @@ package final class LayerContext: Sendable {
   let changes = KeyChanges()
   /// A Boolean value that indicates whether the layer acts as if there were no connectivity.
   let isOffline = Atomic<Bool>(false)
+  private let removalCount = Atomic<UInt64>(0)
   private let members = Mutex<[WeakMember]>([])
   private let attached = Mutex<(any LayerAttachment)?>(nil)
   private let followers = Mutex<[Task<Void, Never>]>([])
@@ -109,6 +110,10 @@ package final class LayerContext: Sendable {
     return isLoopback || reachability.isReachable
   }
 
+  /// The number of times that everything was removed. What was fetched before the latest one is not
+  /// shown any more.
+  var removals: UInt64 { removalCount.load(ordering: .acquiring) }
+
   /// Returns the key of `resource`.
   ///
   /// - Throws: ``ReactorError/invalidResource(_:)``.
@@ -144,6 +149,7 @@ package final class LayerContext: Sendable {
     attachment?.willRemoveAll()
     drafts.removeAll()
     entities.removeAll()
+    removalCount.add(1, ordering: .releasing)
     announce(.removedAll)
     try await carryOut(nil) { [cache, scope, generations] in
       defer { removal.end() }

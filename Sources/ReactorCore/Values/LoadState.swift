@@ -49,6 +49,10 @@ public struct LoadState<Value> {
   /// counts as stale. The states of a reactor have no placeholders.
   public var isPlaceholder = false
 
+  /// A Boolean value that indicates whether ``value`` was invalidated, and has been neither fetched
+  /// nor written since. A value that is stale for its age is not.
+  package var isInvalidated = false
+
   /// Creates a state, for example in a preview or a test. By default it is idle and has no value.
   public init(
     value: Value? = nil, error: ReactorError? = nil, fetchStatus: FetchStatus = .idle, origin: Origin? = nil,
@@ -127,6 +131,7 @@ extension LoadState {
       value: value, error: error, fetchStatus: fetchStatus, origin: origin, fetchedAt: fetchedAt, isStale: isStale,
       progress: progress, revision: revision, valueRevision: valueRevision)
     state.isRemoved = isRemoved
+    state.isInvalidated = isInvalidated
     state.isPlaceholder = isPlaceholder
     state.drafts = drafts
     return state

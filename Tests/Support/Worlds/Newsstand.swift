@@ -146,7 +146,8 @@ extension Newsstand {
     }
   }
 
-  /// Once everything works, a list that is refreshed and turned to both ends has what the server has.
+  /// Once everything works, a list that is refreshed and turned to both ends has what the server
+  /// has.
   func judgeEnd() async {
     for (number, list) in lists.enumerated() {
       do {
