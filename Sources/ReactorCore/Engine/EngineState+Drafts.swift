@@ -1,14 +1,28 @@
 import Foundation
 
 extension EngineState {
-  /// Shows, accepts or removes a draft over the key's copy.
-  mutating func drafted(_ change: DraftChange) {
+  /// Shows, accepts or removes drafts over the copies of their keys. The states of each key have all
+  /// of the changes or none.
+  mutating func drafted(_ changes: [DraftChange]) {
+    var changed: [Entry] = []
+    for change in changes {
+      guard let entry = redraw(change), !changed.contains(where: { $0 === entry }) else { continue }
+      changed.append(entry)
+    }
+    for entry in changed {
+      memory.publish(entry)
+      publishChanges(of: entry)
+    }
+  }
+
+  /// - Returns: The entry of the draft's key, if it has changed.
+  private mutating func redraw(_ change: DraftChange) -> Entry? {
     let draft = change.draft
-    guard draft.model == model, let entry = memory.entries[draft.key] else { return }
+    guard draft.model == model, let entry = memory.entries[draft.key] else { return nil }
     if entry.drafts == nil {
       switch change {
       case .added, .replaced: break
-      case .accepted, .removed: return
+      case .accepted, .removed: return nil
       }
       // The accepted drafts of the layer that are not here are those that the copy has.
       entry.begin(with: [draft], entities)
@@ -24,8 +38,7 @@ extension EngineState {
     }
     // Without a base, the value that a draft makes is the only one there is.
     if case .added = change, entry.copy == nil { entry.showToAll() }
-    memory.publish(entry)
-    publishChanges(of: entry)
+    return entry
   }
 
   /// Holds the requests for `key` while a write of it is being sent. A request under way begins

@@ -130,7 +130,7 @@ extension ReactorEngine: LayerReactor {
     case .removedAll: update { $0.forget(nil) }
     case .removed(let key): update { $0.forget(key) }
     case .invalidated(let key, let date): update { $0.invalidate(key, at: date) }
-    case .drafted(let change): update { $0.drafted(change) }
+    case .drafted(let changes): update { $0.drafted(changes) }
     case .entities(let keys): update { $0.showEntities(of: keys) }
     case .sendingBegan(let key):
       let now = now

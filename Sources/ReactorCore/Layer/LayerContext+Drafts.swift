@@ -17,7 +17,7 @@ extension LayerContext {
     guard !drafts.isEmpty else { return }
     self.drafts.add(drafts, at: place ?? self.drafts.reserve(drafts.count))
     let members = livingMembers
-    for draft in drafts { announce(.added(draft), to: members) }
+    announce(drafts.map { .added($0) }, to: members)
     // Computed here, so that whoever reads next finds it done, and the next draft adds to it.
     for member in members { for draft in drafts { member.computeDrafts(of: draft.key) } }
   }
@@ -26,7 +26,7 @@ extension LayerContext {
   /// were not.
   package func showAgain(_ drafts: [Draft]) {
     for draft in drafts where self.drafts.addAgain(draft) {
-      announce(.drafted(.added(draft)))
+      announce([.added(draft)], to: livingMembers)
       for member in livingMembers { member.computeDrafts(of: draft.key) }
     }
   }
@@ -39,7 +39,7 @@ extension LayerContext {
   package func accept(_ drafts: [Draft]) {
     guard !drafts.isEmpty else { return }
     let number = generations.next()
-    for draft in drafts where self.drafts.accept(draft, under: number) { announce(.accepted(draft), to: livingMembers) }
+    announce(drafts.filter { self.drafts.accept($0, under: number) }.map { .accepted($0) }, to: livingMembers)
   }
 
   /// Shows drafts that the server has accepted already. No stream shows them as pending before.
@@ -47,45 +47,55 @@ extension LayerContext {
     guard !drafts.isEmpty else { return }
     self.drafts.add(drafts, at: place)
     let number = generations.next()
-    for draft in drafts where self.drafts.accept(draft, under: number) {
-      announce(.added(draft), to: livingMembers)
-      // Whoever has read the table in between has it as pending.
-      announce(.accepted(draft), to: livingMembers)
-    }
+    // Whoever has read the table in between has them as pending.
+    let accepted = drafts.filter { self.drafts.accept($0, under: number) }
+    announce(accepted.flatMap { [.added($0), .accepted($0)] }, to: livingMembers)
     for member in livingMembers { for draft in drafts { member.computeDrafts(of: draft.key) } }
   }
 
   /// Removes drafts. What other drafts make of the base is not affected.
   package func withdraw(_ drafts: [Draft]) {
     self.drafts.remove(drafts)
-    for draft in drafts { announce(.removed(draft), to: livingMembers) }
+    announce(drafts.map { .removed($0) }, to: livingMembers)
   }
 
   /// Shows `new` instead of `old`, the drafts of the same write.
   ///
   /// - Parameter place: the first of the places of `new`; `nil` for the places of `old`.
   package func replace(_ old: [Draft], by new: [Draft], at place: UInt64? = nil) {
-    for (index, (old, new)) in zip(old, new).enumerated() {
-      self.drafts.add([new], at: place.map { $0 + UInt64(index) } ?? old.order)
-      if old.key == new.key, old.model == new.model {
-        self.drafts.remove([old])
-        announce(.replaced(old, new), to: livingMembers)
-      } else {
-        announce(.added(new), to: livingMembers)
-        withdraw([old])
-      }
-    }
-    withdraw(Array(old.dropFirst(new.count)))
-    show(Array(new.dropFirst(old.count)), at: place.map { $0 + UInt64(old.count) })
+    replace([DraftReplacement(old: old, new: new, place: place)])
   }
 
-  /// Announces a change of a draft: the draft of an entity to the keys that hold it.
-  private func announce(_ change: DraftChange, to members: [any LayerReactor]) {
-    if change.draft.entity == nil {
-      for member in members { member.layerChanged(.drafted(change)) }
-    } else {
-      announce(entities.drafted(change))
+  /// Shows other drafts of several writes, all at once: no state of a key has only some of them.
+  package func replace(_ replacements: [DraftReplacement]) {
+    var (added, removed, changes): ([(Draft, UInt64)], [Draft], [DraftChange]) = ([], [], [])
+    for replacement in replacements {
+      let (old, new) = (replacement.old, replacement.new)
+      let place = replacement.place ?? (new.count > old.count ? self.drafts.reserve(new.count - old.count) : nil)
+      removed += old
+      for (index, draft) in new.enumerated() {
+        let earlier = index < old.count ? old[index] : nil
+        let own = replacement.place.map { $0 + UInt64(index) } ?? earlier?.order
+        added.append((draft, own ?? (place ?? 0) + UInt64(index - old.count)))
+        if let earlier, earlier.key == draft.key, earlier.model == draft.model {
+          changes.append(.replaced(earlier, draft))
+        } else {
+          changes.append(.added(draft))
+          if let earlier { changes.append(.removed(earlier)) }
+        }
+      }
+      changes += old.dropFirst(new.count).map { .removed($0) }
     }
+    self.drafts.replace(removed, by: added)
+    announce(changes, to: livingMembers)
+  }
+
+  /// Announces changes of drafts: those of entities to the keys that hold them.
+  private func announce(_ changes: [DraftChange], to members: [any LayerReactor]) {
+    let own = changes.filter { $0.draft.entity == nil }
+    if !own.isEmpty { for member in members { member.layerChanged(.drafted(own)) } }
+    guard own.count < changes.count else { return }
+    for change in changes where change.draft.entity != nil { announce(entities.drafted(change)) }
   }
 
   /// Announces a write of `keys` that goes as soon as its turn comes: requests that only streams
@@ -108,6 +118,18 @@ extension LayerContext {
   package func cancelSending(_ keys: Set<RecordKey>) {
     sendings.cancelExpected(keys)
     for key in keys.inOrder { announce(.sendingEnded(key)) }
+  }
+}
+
+/// Other drafts of a write, which take the place of those that it had.
+package struct DraftReplacement: Sendable {
+  let old: [Draft]
+  let new: [Draft]
+  /// The first of the places of `new`; `nil` for the places of `old`.
+  let place: UInt64?
+
+  package init(old: [Draft], new: [Draft], place: UInt64? = nil) {
+    (self.old, self.new, self.place) = (old, new, place)
   }
 }
 

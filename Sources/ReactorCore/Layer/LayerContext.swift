@@ -242,7 +242,7 @@ enum LayerChange: Sendable {
   /// on disk. Reactors of other types have copies that are out of date.
   case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
-  case drafted(DraftChange)
+  case drafted([DraftChange])
   /// Entities that these keys hold have newer values or drafts.
   case entities(Set<RecordKey>)
   /// A write of the key is being sent.

@@ -178,6 +178,18 @@ final class DraftTable: Sendable {
     withExtendedLifetime(forgotten) {}
   }
 
+  /// Removes drafts, which the caller retains, and adds others at their places, at once.
+  func replace(_ removed: [Draft], by added: [(draft: Draft, place: UInt64)]) {
+    state.withLock { state in
+      for draft in removed { Self.remove(draft, from: &state) }
+      for (draft, place) in added {
+        draft.add(at: place)
+        state.drafts[draft.key, default: []].append(draft)
+      }
+      count.store(state.drafts.count, ordering: .releasing)
+    }
+  }
+
   /// Removes drafts, which the caller retains.
   func remove(_ drafts: [Draft]) {
     state.withLock { state in

@@ -17,8 +17,10 @@ extension Outbox {
       }
     }
     guard !given.isEmpty else { return }
-    for entry in rewritten(by: given) { rewrite(entry, layer) }
-    rewriteSubmitted(layer)
+    // All at once: what one entry has made of a new key, another one changes there.
+    let changes = rewritten(by: given).compactMap { replaced(by: $0, layer) }
+    layer.replace(changes.map(\.drafts) + replacedSubmitted(layer))
+    for effect in changes.flatMap({ $0.effects.reversed() }) { effect.perform(in: layer) }
   }
 
   /// Returns the entries that hold one of the given ids, with the server's in its place.
@@ -38,11 +40,36 @@ extension Outbox {
   /// - Returns: `false` if this program cannot read the arguments.
   @discardableResult func rewrite(_ new: OutboxEntry, isMoved: Bool = false, _ layer: LayerContext) -> Bool {
     guard let item = withState({ $0.items[new.id] }) else { return true }
+    guard let (box, drafts) = made(of: new, like: item, layer) else { return false }
+    guard let change = exchange(new, box, drafts, isMoved: isMoved, layer) else { return true }
+    layer.replace([change.drafts])
+    for effect in change.effects.reversed() { effect.perform(in: layer) }
+    return true
+  }
+
+  /// The drafts of an entry that has other arguments now, and what follows for its lane.
+  private typealias Rewriting = (drafts: DraftReplacement, effects: [LaneEffect])
+
+  private func replaced(by new: OutboxEntry, _ layer: LayerContext) -> Rewriting? {
+    guard let item = withState({ $0.items[new.id] }), let (box, drafts) = made(of: new, like: item, layer)
+    else { return nil }
+    return exchange(new, box, drafts, isMoved: false, layer)
+  }
+
+  /// Returns the mutation of an entry and its drafts; `nil` if this program cannot read it.
+  func made(of entry: OutboxEntry, like item: OutboxState.Item, _ layer: LayerContext) -> (MutationBox, [Draft])? {
     let type = Swift.type(of: item.mutation.value)
-    guard let box = try? MutationBox(new, types: [new.name: type]),
-      let drafts = try? box.drafts.made(of: new.id, key: layer.key)
-    else { return false }
-    let change = withState { state -> (old: [Draft], effects: [LaneEffect])? in
+    guard let box = try? MutationBox(entry, types: [entry.name: type]),
+      let drafts = try? box.drafts.made(of: entry.id, key: layer.key)
+    else { return nil }
+    return (box, drafts)
+  }
+
+  /// Gives an entry other arguments in the state. The layer is yet to show its drafts.
+  private func exchange(
+    _ new: OutboxEntry, _ box: MutationBox, _ drafts: [Draft], isMoved: Bool, _ layer: LayerContext
+  ) -> Rewriting? {
+    withState { state -> Rewriting? in
       guard var entry = state.queue.entries[new.id], let item = state.items[new.id] else { return nil }
       // Its keys may be others now.
       let left = state.take(new.id)
@@ -52,12 +79,9 @@ extension Outbox {
       // The drafts of an entry that has ended are gone.
       guard entry.isInLane else { return nil }
       state.items[new.id]?.drafts = drafts
-      return (item.drafts, [left, state.give(new.id)])
+      let place = isMoved ? layer.reserveDraftPlaces(drafts.count) : nil
+      return (DraftReplacement(old: item.drafts, new: drafts, place: place), [left, state.give(new.id)])
     }
-    guard let (old, effects) = change else { return true }
-    layer.replace(old, by: drafts, at: isMoved ? layer.reserveDraftPlaces(drafts.count) : nil)
-    for effect in effects.reversed() { effect.perform(in: layer) }
-    return true
   }
 
   /// Refuses the entries that wait for an id of one that has ended without.

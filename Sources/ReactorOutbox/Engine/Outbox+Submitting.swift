@@ -58,7 +58,7 @@ extension Outbox {
     }
     layer.show(item.drafts, at: place)
     withState { $0.submitting[entry.id]?.isShown = true }
-    rewriteSubmitted(layer)
+    layer.replace(replacedSubmitted(layer))
     do {
       try await commits.save(ticket)
     } catch {
@@ -88,26 +88,23 @@ extension Outbox {
     if let rewritten = entry.rewritten(by: withState(\.identities)) { rewrite(rewritten, layer) }
   }
 
-  /// Shows the entries that are being saved with the ids that the server has given.
-  func rewriteSubmitted(_ layer: LayerContext) {
+  /// Gives the entries that are being saved the ids that the server has given, and returns the
+  /// drafts that take the place of theirs.
+  func replacedSubmitted(_ layer: LayerContext) -> [DraftReplacement] {
     let (submitted, identities) = withState { state -> ([OutboxState.Submitted], [String: Data]) in
       guard !state.identities.isEmpty, !state.submitting.isEmpty else { return ([], [:]) }
       return (state.submitting.values.filter(\.isShown), state.identities)
     }
-    for old in submitted.sorted(by: { $0.entry.id.uuidString < $1.entry.id.uuidString }) {
-      let type = Swift.type(of: old.item.mutation.value)
-      guard let entry = old.entry.rewritten(by: identities),
-        let box = try? MutationBox(entry, types: [entry.name: type]),
-        let drafts = try? box.drafts.made(of: entry.id, key: layer.key)
-      else { continue }
-      let replaced = withState { state -> [Draft]? in
+    return submitted.sorted(by: { $0.entry.id.uuidString < $1.entry.id.uuidString }).compactMap { old in
+      guard let entry = old.entry.rewritten(by: identities), let (box, drafts) = made(of: entry, like: old.item, layer)
+      else { return nil }
+      return withState { state -> DraftReplacement? in
         guard let item = state.submitting[entry.id]?.item else { return nil }
         state.submitting[entry.id]?.entry = entry
         state.submitting[entry.id]?.item.mutation = box
         state.submitting[entry.id]?.item.drafts = drafts
-        return item.drafts
+        return DraftReplacement(old: item.drafts, new: drafts)
       }
-      if let replaced { layer.replace(replaced, by: drafts) }
     }
   }
 
