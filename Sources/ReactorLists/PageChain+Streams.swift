@@ -59,7 +59,9 @@ extension PageChain {
     guard let old = followed[resource], old.task === task else { return [] }
     followed[resource]?.latest = state
     // A failed attempt is no news: asking again at once would fail again, without end.
-    let isNews = old.latest?.fetchedAt != state.fetchedAt || old.latest?.isInvalidated != state.isInvalidated
+    let isNews =
+      old.latest?.fetchedAt != state.fetchedAt || old.latest?.base != state.base
+      || old.latest?.isInvalidated != state.isInvalidated
     guard let index = slots.firstIndex(where: { $0.resource == resource }) else {
       if state.isRemoved { isRemoved = true }
       // The page came another way than by the list, as after a removal.
@@ -67,8 +69,7 @@ extension PageChain {
       return publish(hasNewValue: false) + (isNew ? request(.followUp) : [])
     }
     if state.isRemoved { return remove(from: index) }
-    // Another date is another answer: it is earlier if the clock was set back.
-    let isOther = state.value != nil && state.origin != .local && state.fetchedAt != slots[index].fetchedAt
+    let isOther = state.value != nil && state.origin != .local && !slots[index].isAnswer(of: state)
     if isOther, isNews, running == nil, queue.isEmpty {
       renewed(at: index)
       return publish(hasNewValue: false) + request(.followUp)
@@ -82,7 +83,7 @@ extension PageChain {
   /// - Returns: `true` if the page has changed.
   mutating func adopt(_ state: LoadState<Page>, at index: Int) -> Bool {
     guard let value = state.value, let fetchedAt = state.fetchedAt,
-      fetchedAt == slots[index].fetchedAt || state.origin == .local
+      slots[index].isAnswer(of: state) || state.origin == .local
     else { return false }
     slots[index].value = value
     slots[index].fetchedAt = fetchedAt
@@ -105,7 +106,9 @@ extension PageChain {
     var isDue = false
     for index in slots.indices {
       guard let latest = followed[slots[index].resource]?.latest, latest.value != nil else { continue }
-      if let fetchedAt = latest.fetchedAt, fetchedAt > slots[index].fetchedAt {
+      if let fetchedAt = latest.fetchedAt, fetchedAt >= slots[index].fetchedAt, latest.origin != .local,
+        !slots[index].isAnswer(of: latest)
+      {
         renewed(at: index)
         isDue = true
       }
@@ -140,5 +143,13 @@ extension PageChain {
     guard removals > self.removals else { return [] }
     self.removals = removals
     return slots.isEmpty ? [] : remove(from: 0)
+  }
+}
+
+extension PageChain.Slot {
+  /// Returns whether a state shows the answer that the list has. Another date is another answer: it
+  /// is earlier if the clock was set back. Two answers may also have come at one time.
+  fileprivate func isAnswer(of state: LoadState<Page>) -> Bool {
+    state.fetchedAt == fetchedAt && state.base == ObjectIdentifier(instance)
   }
 }

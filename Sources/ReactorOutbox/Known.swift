@@ -26,7 +26,10 @@ public struct Known: Sendable {
       tag = next
       value = await layer.confirmed(resource, as: type)
     }
-    asked.note(tag, of: resource)
+    // What an accepted write has made of a response is another value than the one that the tag is
+    // of. If the server has the tag's value still, others have changed it since that write.
+    let isOfResponse = tag?.isOfPut != true
+    asked.note(tag?.text, of: resource, isOutdated: isOfResponse && layer.hasAcceptedDrafts(resource, as: type))
     return drafts.applied(to: value, of: resource, key: layer.key)
   }
 
@@ -36,15 +39,21 @@ public struct Known: Sendable {
   ///   newest response, if it was not called. A response to a `PUT` of this outbox counts, too.
   ///   `nil` if there is none, or a weak one.
   public func entityTag(of resource: Resource) async -> String? {
-    if let known = asked.tag(of: resource) { return known }
+    if let known = asked.useTag(of: resource) { return known }
     asked.noteIfNew(resource) { layer in try await layer.refresh(resource, as: Void.self) }
-    return await currentTag(of: resource)
+    return await currentTag(of: resource)?.text
   }
 
-  private func currentTag(of resource: Resource) async -> String? {
+  private struct Tag: Equatable {
+    let text: String
+    /// A Boolean value that indicates whether it is from the response to a `PUT` of this outbox.
+    let isOfPut: Bool
+  }
+
+  private func currentTag(of resource: Resource) async -> Tag? {
     let head = await layer.head(of: resource)
-    if let tag = tags.tag(of: resource, in: layer, notBefore: head?.receivedAt) { return tag }
-    return head?.fields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : $0 }
+    if let tag = tags.tag(of: resource, in: layer, notBefore: head?.receivedAt) { return Tag(text: tag, isOfPut: true) }
+    return head?.fields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : Tag(text: $0, isOfPut: false) }
   }
 }
 
@@ -53,8 +62,20 @@ final class Asked: Sendable {
   typealias Refresh = @Sendable (LayerContext) async throws -> Void
 
   private let state = Mutex<[(resource: Resource, refresh: Refresh)]>([])
+  private struct ReadTag {
+    let resource: Resource
+    let tag: String?
+    /// A Boolean value that indicates whether the value is newer than the tag.
+    let isOutdated: Bool
+    var isUsed = false
+  }
+
   /// The entity tags of the values that were read.
-  private let tags = Mutex<[(resource: Resource, tag: String?)]>([])
+  private let tags = Mutex<[ReadTag]>([])
+
+  /// A Boolean value that indicates whether the request has a tag that is older than the value that
+  /// it was made from.
+  var hasOutdatedTag: Bool { tags.withLock { $0.contains { $0.isOutdated && $0.isUsed } } }
 
   /// Fetches the resources, past the cache.
   ///
@@ -63,16 +84,20 @@ final class Asked: Sendable {
     for refresh in state.withLock({ $0.map(\.refresh) }) { try await refresh(layer) }
   }
 
-  func note(_ tag: String?, of resource: Resource) {
+  func note(_ tag: String?, of resource: Resource, isOutdated: Bool) {
     tags.withLock { tags in
       tags.removeAll { $0.resource == resource }
-      tags.append((resource, tag))
+      tags.append(ReadTag(resource: resource, tag: tag, isOutdated: isOutdated && tag != nil))
     }
   }
 
-  /// Returns the tag of the value that was read; `nil` if none was.
-  func tag(of resource: Resource) -> String?? {
-    tags.withLock { tags in tags.first { $0.resource == resource }.map(\.tag) }
+  /// Returns the tag of the value that was read, for the request; `nil` if none was.
+  func useTag(of resource: Resource) -> String?? {
+    tags.withLock { tags in
+      guard let index = tags.firstIndex(where: { $0.resource == resource }) else { return nil }
+      tags[index].isUsed = true
+      return .some(tags[index].tag)
+    }
   }
 
   func note(_ resource: Resource, _ refresh: @escaping Refresh) {

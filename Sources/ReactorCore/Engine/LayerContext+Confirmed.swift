@@ -9,11 +9,18 @@ extension LayerContext {
   /// the network.
   package func confirmed<Model: Sendable>(_ resource: Resource, as type: Model.Type) async -> Model? {
     for engine in engines(of: type) {
-      if let model = engine.confirmed(resource) { return model.model(as: type) }
+      // Without a base, drafts alone make no value: the base may be on disk.
+      if engine.hasCopy(resource), let model = engine.confirmed(resource) { return model.model(as: type) }
     }
     let engine = engine(of: type)
     _ = try? await engine.fetch(resource, .cacheOnly)
     return engine.confirmed(resource)?.model(as: type)
+  }
+
+  /// Returns whether ``confirmed(_:as:)`` has accepted drafts. The entity tag of the response below
+  /// them is then not that of the value.
+  package func hasAcceptedDrafts<Model: Sendable>(_ resource: Resource, as type: Model.Type) -> Bool {
+    engines(of: type).contains { $0.hasAcceptedDrafts(resource) }
   }
 
   /// Fetches a value from the network, whatever is stored, into memory and persistence.

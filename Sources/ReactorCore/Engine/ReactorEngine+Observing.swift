@@ -73,6 +73,7 @@ extension ReactorEngine {
       revision: snapshot.revision, valueRevision: snapshot.valueRevision)
     state.isRemoved = snapshot.isRemoved
     state.isInvalidated = snapshot.copy?.freshness.invalidatedAt != nil
+    state.base = snapshot.copy.map { ObjectIdentifier($0.model.box) }
     if let output = snapshot.drafted?.output { state.show(output.model, drafts: snapshot.pending, output.pending) }
     return state
   }

@@ -151,6 +151,18 @@ extension ReactorEngine {
     return drafted.map(\.model) ?? copy?.model
   }
 
+  /// A Boolean value that indicates whether memory has a value of the server's, drafts or not.
+  func hasCopy(_ resource: Resource) -> Bool {
+    guard resource.readsOnly, let key = try? flow.key(resource) else { return false }
+    return state.withLock { $0.visibleEntry(of: key, as: resource)?.copy != nil }
+  }
+
+  /// A Boolean value that indicates whether ``confirmed(_:)`` has accepted drafts.
+  func hasAcceptedDrafts(_ resource: Resource) -> Bool {
+    guard resource.readsOnly, let key = try? flow.key(resource) else { return false }
+    return state.withLock { $0.memory.entries[key]?.drafts?.hasAccepted == true }
+  }
+
   func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
     layer.events.append(ReactorEvent(key: key, model: name, kind: kind()))
   }

@@ -53,6 +53,10 @@ public struct LoadState<Value> {
   /// nor written since. A value that is stale for its age is not.
   package var isInvalidated = false
 
+  /// The identity of the answer or the local value below the drafts, as
+  /// `ModelResponse.instance` has it; `nil` without one. A 304 keeps it.
+  package var base: ObjectIdentifier?
+
   /// Creates a state, for example in a preview or a test. By default it is idle and has no value.
   public init(
     value: Value? = nil, error: ReactorError? = nil, fetchStatus: FetchStatus = .idle, origin: Origin? = nil,
@@ -132,6 +136,7 @@ extension LoadState {
       progress: progress, revision: revision, valueRevision: valueRevision)
     state.isRemoved = isRemoved
     state.isInvalidated = isInvalidated
+    state.base = base
     state.isPlaceholder = isPlaceholder
     state.drafts = drafts
     return state

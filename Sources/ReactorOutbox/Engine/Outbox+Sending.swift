@@ -324,10 +324,16 @@ extension Outbox {
     _ entry: inout OutboxEntry, _ item: OutboxState.Item, _ limits: OutboxEntry.Limits, _ layer: LayerContext
   ) async -> Bool {
     guard entry.request == nil else { return true }
-    let known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
+    var known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
     do {
       if item.needsRefresh { try await item.asked?.refresh(in: layer) }
-      let resource = try await item.mutation.value.request(known)
+      var resource = try await item.mutation.value.request(known)
+      if known.asked.hasOutdatedTag {
+        // Once: a response that is requested now has what was accepted before, and its own tag.
+        try await known.asked.refresh(in: layer)
+        known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
+        resource = try await item.mutation.value.request(known)
+      }
       let request = try frozen(resource, layer)
       entry.request = request
       if request.isKeyed {

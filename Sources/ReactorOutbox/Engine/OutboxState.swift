@@ -152,8 +152,9 @@ struct OutboxState: Sendable {
     items.reserveCapacity(count)
   }
 
-  /// Replaces an entry whose new state is saved.
+  /// Replaces an entry whose new state is saved. One that was removed meanwhile stays removed.
   mutating func update(_ entry: OutboxEntry) -> LaneEffect {
+    guard items[entry.id] != nil else { return LaneEffect() }
     let wasInLane = queue.entries[entry.id]?.isInLane == true
     queue.put(entry)
     guard wasInLane, !entry.isInLane else { return LaneEffect() }

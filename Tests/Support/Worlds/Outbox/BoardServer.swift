@@ -31,8 +31,9 @@ final class BoardServer: Sendable {
     var mark: Int
     var office: Int
     var time: Duration
-    /// The version of the server after it.
-    var version: Int
+    /// The versions of the board and of the card's page after it. A request that found the card as it
+    /// wanted it has made none.
+    var versions: [String: Int]
   }
 
   fileprivate struct Remembered {
@@ -82,6 +83,14 @@ extension BoardServer.State {
   fileprivate mutating func put(_ board: Board, at path: String, _ time: Duration) {
     boards[path] = board
     history[path, default: [:]][board.version] = (board, time)
+  }
+
+  /// The versions of the paths of a request that was carried out.
+  fileprivate func versions(_ request: HTTPRequest, _ mark: Int) -> [String: Int] {
+    let parts = (request.path ?? "").split(separator: "/")
+    let board = "/\(parts.first ?? "")"
+    let page = parts.count == 2 ? request.path ?? "" : "\(board)/\(ids[mark] ?? 0)"
+    return [board: boards[board]?.version ?? version, page: boards[page]?.version ?? version]
   }
 
   /// Changes a board and the page of one of its cards.
@@ -236,7 +245,7 @@ extension BoardServer {
       let office = request.headerFields[.office].flatMap(Int.init) ?? 0
       let now = now
       state.withLock { state in
-        let application = Application(mark: mark, office: office, time: now, version: state.version)
+        let application = Application(mark: mark, office: office, time: now, versions: state.versions(request, mark))
         state.applications[mark, default: []].append(application)
       }
       world.note("the server has carried out \(mark)")

@@ -69,6 +69,9 @@ final class Office: Sendable {
         guard !process.hasCrashed else { return }
         let text = "\(event)"
         book.world.check(!text.contains(BoardServer.secret), "a secret is in an event: \(text)")
+        if case .saveFailed = event.kind, let path = URL(string: event.key.url)?.path() {
+          book.changeView(number) { $0.failedSaves.insert(path) }
+        }
         guard case .outbox(let id, let step) = event.kind else { return }
         book.heard(id, step, in: number) { layer?.outbox.identity(of: $0)?.number }
       })

@@ -18,6 +18,8 @@ extension OfficeBook {
     // when. What they send is judged.
     guard !traits.isShared else { return }
     guard let view = view(office), view.isReady, view.removals == 0, !view.hasFailedToRemove else { return }
+    // The record on disk is older then, and its date may be later than that of the value.
+    guard !traits.setsClock || !view.failedSaves.contains(path) else { return }
     if let before { guard before.isReady, before.removalsBegun == view.removalsBegun else { return } }
     let pending = view.pending(at: path)
     // Their places are known when a state names them.
@@ -34,7 +36,7 @@ extension OfficeBook {
       guard case .accepted(let errand?, let time) = view.phases[id], errand.paths.contains(path), !order.contains(id)
       else { return nil }
       let isUncertain = view.uncertain.contains(id)
-      let version = isUncertain ? 0 : self.server.applications(of: errand.mark).first?.version ?? 0
+      let version = isUncertain ? 0 : self.server.applications(of: errand.mark).first?.versions[path] ?? 0
       return Accepted(id: id, errand: errand, time: time, version: version, isUncertain: isUncertain)
     }
     // Nobody says when another process has had its end, nor which of the drafts a base has by then.
@@ -101,7 +103,9 @@ extension OfficeBook {
     let first = base.flatMap { base in accepted.firstIndex(where: base.isMissing) } ?? accepted.count
     let least = base == nil ? 0 : accepted.count - first
     var most = base.map { base in accepted.count { $0.time >= base.since } } ?? accepted.count
-    if let dropped = view.dropped[path], shown.version >= dropped.version, shown.version > 0 {
+    if view.failedSaves.contains(path) {
+      most = accepted.count
+    } else if let dropped = view.dropped[path], shown.version >= dropped.version, shown.version > 0 {
       most = min(most, accepted.count { !dropped.ids.contains($0.id) })
     }
     for count in (least...max(least, most)).reversed() {

@@ -82,6 +82,9 @@ final class OfficeBook: Sendable {
     /// then, as an older record may be on disk still.
     var hasFailedToRemove = false
     var isPaused = false
+    /// The paths of which a save has failed. The value may be on disk all the same, and the layer does
+    /// not know that it has the accepted drafts.
+    var failedSaves: Set<String> = []
 
     func isAccepted(_ id: UUID) -> Bool { if case .accepted = phases[id] { true } else { false } }
 
@@ -274,6 +277,14 @@ extension OfficeBook {
       state.views[office]?.removals += 1
       state.views[office]?.removalsBegun += 1
       return removed
+    }
+  }
+
+  /// Everything of an owner was removed, with these entries. A process that had not read them yet
+  /// tells of none.
+  func removed(_ ids: Set<UUID>, in office: Int) {
+    changeView(office) { view in
+      for id in ids where view.phases[id]?.isShown == true { view.phases[id] = .gone }
     }
   }
 

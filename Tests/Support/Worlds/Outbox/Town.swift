@@ -67,6 +67,7 @@ struct Town: Sendable {
       defer { book.endRemoval(old, in: office.number) }
       do {
         try await office.layer.removeAll()
+        book.removed(removed, in: office.number)
         return removed
       } catch {
         book.changeView(office.number) { $0.hasFailedToRemove = true }
