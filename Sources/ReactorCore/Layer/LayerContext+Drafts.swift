@@ -39,7 +39,9 @@ extension LayerContext {
   package func accept(_ drafts: [Draft]) {
     guard !drafts.isEmpty else { return }
     let number = generations.next()
-    announce(drafts.filter { self.drafts.accept($0, under: number) }.map { .accepted($0) }, to: livingMembers)
+    // While everything is removed, the keys hide their drafts, and show them again if that fails.
+    announce(
+      drafts.map { self.drafts.accept($0, under: number) ? .accepted($0) : .removed($0) }, to: livingMembers)
   }
 
   /// Shows drafts that the server has accepted already. No stream shows them as pending before.
@@ -68,26 +70,18 @@ extension LayerContext {
 
   /// Shows other drafts of several writes, all at once: no state of a key has only some of them.
   package func replace(_ replacements: [DraftReplacement]) {
-    var (added, removed, changes): ([(Draft, UInt64)], [Draft], [DraftChange]) = ([], [], [])
-    for replacement in replacements {
+    let writes = replacements.map { replacement in
       let (old, new) = (replacement.old, replacement.new)
-      let place = replacement.place ?? (new.count > old.count ? self.drafts.reserve(new.count - old.count) : nil)
-      removed += old
-      for (index, draft) in new.enumerated() {
-        let earlier = index < old.count ? old[index] : nil
-        let own = replacement.place.map { $0 + UInt64(index) } ?? earlier?.order
-        added.append((draft, own ?? (place ?? 0) + UInt64(index - old.count)))
-        if let earlier, earlier.key == draft.key, earlier.model == draft.model {
-          changes.append(.replaced(earlier, draft))
-        } else {
-          changes.append(.added(draft))
-          if let earlier { changes.append(.removed(earlier)) }
-        }
+      let count = max(0, new.count - old.count)
+      let further = replacement.place == nil && count > 0 ? self.drafts.reserve(count) : 0
+      let places = new.indices.map { index in
+        replacement.place.map { $0 + UInt64(index) }
+          ?? (index < old.count ? old[index].order : further + UInt64(index - old.count))
       }
-      changes += old.dropFirst(new.count).map { .removed($0) }
+      return (old: old, new: Array(zip(new, places)).map { (draft: $0, place: $1) })
     }
-    self.drafts.replace(removed, by: added)
-    announce(changes, to: livingMembers)
+    let areHere = self.drafts.replace(writes)
+    announce(zip(replacements, areHere).flatMap { $1 ? $0.changes : [] }, to: livingMembers)
   }
 
   /// Announces changes of drafts: those of entities to the keys that hold them.
@@ -130,6 +124,20 @@ package struct DraftReplacement: Sendable {
 
   package init(old: [Draft], new: [Draft], place: UInt64? = nil) {
     (self.old, self.new, self.place) = (old, new, place)
+  }
+
+  fileprivate var changes: [DraftChange] {
+    var changes: [DraftChange] = []
+    for (index, draft) in new.enumerated() {
+      let earlier = index < old.count ? old[index] : nil
+      if let earlier, earlier.key == draft.key, earlier.model == draft.model {
+        changes.append(.replaced(earlier, draft))
+      } else {
+        changes.append(.added(draft))
+        if let earlier { changes.append(.removed(earlier)) }
+      }
+    }
+    return changes + old.dropFirst(new.count).map { .removed($0) }
   }
 }
 

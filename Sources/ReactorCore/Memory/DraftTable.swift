@@ -178,15 +178,22 @@ final class DraftTable: Sendable {
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Removes drafts, which the caller retains, and adds others at their places, at once.
-  func replace(_ removed: [Draft], by added: [(draft: Draft, place: UInt64)]) {
+  /// Removes the drafts of several writes, which the caller retains, and adds others, all at once.
+  /// Where those of a write were removed with everything else, the others only get their places.
+  ///
+  /// - Returns: For each write, `false` if its drafts were removed.
+  func replace(_ writes: [(old: [Draft], new: [(draft: Draft, place: UInt64)])]) -> [Bool] {
     state.withLock { state in
-      for draft in removed { Self.remove(draft, from: &state) }
-      for (draft, place) in added {
-        draft.add(at: place)
-        state.drafts[draft.key, default: []].append(draft)
+      let areHere = writes.map { $0.old.isEmpty || $0.old.contains(where: \.isListed) }
+      for (write, isHere) in zip(writes, areHere) {
+        for draft in write.old { Self.remove(draft, from: &state) }
+        for (draft, place) in write.new {
+          draft.add(at: place)
+          if isHere { state.drafts[draft.key, default: []].append(draft) } else { draft.remove() }
+        }
       }
       count.store(state.drafts.count, ordering: .releasing)
+      return areHere
     }
   }
 

@@ -5,16 +5,25 @@ import ReactorCore
 extension Outbox {
   /// Saves the end of an attempt. A store that fails is tried three times.
   ///
-  /// - Returns: The changes that could not be saved.
+  /// After a failure, the ids that the end gives to other entries are saved without those entries:
+  /// whoever reads one takes them from there. The entries may be others by then, and what was saved
+  /// of an attempt since must stay.
+  ///
+  /// - Parameter rewritten: The other entries that get ids.
+  /// - Returns: The changes that could not be saved, of this entry alone. The others are saved with
+  ///   their own ends.
   func saveEnd(
-    _ changes: [OutboxChange], of entry: OutboxEntry, _ epoch: Int, _ layer: LayerContext
+    _ changes: [OutboxChange], of entry: OutboxEntry, rewriting rewritten: Set<UUID>, _ epoch: Int,
+    _ layer: LayerContext
   ) async -> [OutboxChange] {
     var rest = changes
     for attempt in 1...3 {
       rest = await save(rest, of: entry, epoch, layer)
       if rest.isEmpty || attempt == 3 { break }
+      rest.removeAll { $0.updated.map(rewritten.contains) == true }
       try? await layer.configuration.clock.sleep(for: .milliseconds(100 * attempt))
     }
+    rest.removeAll { $0.updated.map { $0 != entry.id } == true }
     return rest
   }
 
@@ -44,7 +53,7 @@ extension Outbox {
       } catch OutboxStorageError.unknownEntry(let id) {
         // The program has taken it back, or another process has ended it.
         let count = rest.count
-        rest.removeAll { if case .update(let entry) = $0 { entry.id == id } else { false } }
+        rest.removeAll { $0.updated == id }
         guard rest.count < count else { return [] }
       } catch {
         emit(entry, .storeFailed(.persistence(error)), layer)
@@ -53,4 +62,9 @@ extension Outbox {
     }
     return []
   }
+}
+
+extension OutboxChange {
+  /// The entry that the change saves in a new state; `nil` for another change.
+  fileprivate var updated: UUID? { if case .update(let entry) = self { entry.id } else { nil } }
 }

@@ -51,24 +51,27 @@ extension Outbox {
     let (item, epoch) = withState { ($0.items[id], $0.epoch) }
     guard let item else { return }
     let identities = Dictionary(ended.settlement.identities.map { ($0.0.string, $0.1) }) { $1 }
-    let changes = changes(for: ended, keepsAccepted: !item.drafts.isEmpty, identities, layer)
-    let rest = await saveEnd(changes, of: ended.entry, epoch, layer)
+    let rewritten = rewritten(by: identities).filter { $0.id != id }
+    let changes = changes(for: ended, keepsAccepted: !item.drafts.isEmpty, identities, rewritten, layer)
+    let rest = await saveEnd(changes, of: ended.entry, rewriting: Set(rewritten.map(\.id)), epoch, layer)
     await show(ended, identities, layer)
+    // Before the lease is given back, or another process would send what is stored.
+    await keepSaving(rest, of: ended.entry, epoch, layer)
     if !ended.entry.isInLane || ended.consequence != .ended {
       if ended.entry.state != .accepted {
         try? await configuration.storage.release(id, in: scope, by: process)
       }
     }
-    await keepSaving(rest, of: ended.entry, epoch, layer)
   }
 
   /// Returns the end of an attempt for the store, with what follows from it for other entries.
   private func changes(
-    for ended: Ended, keepsAccepted: Bool, _ identities: [String: Data], _ layer: LayerContext
+    for ended: Ended, keepsAccepted: Bool, _ identities: [String: Data], _ rewritten: [OutboxEntry],
+    _ layer: LayerContext
   ) -> [OutboxChange] {
     let id = ended.entry.id
     let isAccepted = ended.entry.state == .accepted
-    var entries = rewritten(by: identities).filter { $0.id != id }
+    var entries = rewritten
     var removed: [UUID] = []
     if isAccepted, !keepsAccepted {
       removed.append(id)

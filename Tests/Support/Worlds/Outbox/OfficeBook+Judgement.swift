@@ -48,7 +48,13 @@ extension OfficeBook {
       let errands = order.enumerated().compactMap { view.errand($1, upTo: progress.count(for: $1, at: $0, view)) }
       guard errands.count == order.count else { return world.check(false, "\(who): nobody knows one of the drafts") }
       // A state that waits to be read may be older than what was judged since.
-      switch match(shown, base, accepted, errands, before ?? view, path) {
+      // A state that was made before they were submitted is read after they were accepted.
+      let known = before.map { before in accepted.filter { before.phases[$0.id] != nil } } ?? accepted
+      var matched = match(shown, base, accepted, errands, before ?? view, path)
+      if case .failure = matched, known.count < accepted.count {
+        matched = match(shown, base, known, errands, before ?? view, path)
+      }
+      switch matched {
       case .success(let dropped):
         guard shown.version > 0 else { return }
         return changeView(office) { view in

@@ -17,7 +17,10 @@ final class OfficeBook: Sendable {
     /// The place in the store that was seen last.
     var number: UInt64 = 0
     /// It was withdrawn or discarded, or everything was removed; or that is under way.
-    var mayBeGone = false
+    var mayBeGone: Bool { isGone || decisions > 0 }
+    var isGone = false
+    /// The withdrawals and discards that are under way.
+    var decisions = 0
     var wasWithdrawn = false
     var wasDiscarded = false
     /// The user has sent it again after its outcome was unresolved, so the server may have
@@ -123,6 +126,8 @@ final class OfficeBook: Sendable {
   func record(_ id: UUID) -> Record? { state.withLock { $0.records[id] } }
   func record(of mark: Int) -> Record? { state.withLock { state in state.ids[mark].flatMap { state.records[$0] } } }
   var records: [Record] { state.withLock { $0.records.values.sorted { $0.errand.mark < $1.errand.mark } } }
+  /// The errand that makes a card.
+  func giver(of card: TemporaryID) -> Record? { records.first { $0.errand.kind == .add && $0.errand.card == card } }
   func view(_ office: Int) -> View? { state.withLock { $0.views[office] } }
 
   func change(_ id: UUID, _ body: (inout Record) -> Void) {
@@ -173,7 +178,7 @@ extension OfficeBook {
       state.records[id] = Record(id: id, errand: errand)
       // A removal that has begun takes also what is saved before its turn.
       let isBeingRemoved = state.views.values.contains { $0.owner == errand.owner && $0.removals > 0 }
-      state.records[id]?.mayBeGone = isBeingRemoved
+      state.records[id]?.isGone = isBeingRemoved
       state.ids[errand.mark] = id
       guard var view = state.views[office] else { return }
       view.errands[id] = view.resolved(errand)
@@ -186,13 +191,17 @@ extension OfficeBook {
 
   func notSaved(_ id: UUID, in office: Int) {
     changeView(office) { $0.phases[id] = .gone }
-    change(id) { $0.mayBeGone = true }
+    change(id) { $0.isGone = true }
   }
 
   /// A process has read the store: it shows what it has found.
   func restored(_ entries: [(entry: OutboxEntry, isShown: Bool)], _ identities: [String: Data], in office: Int) {
     let now = now
-    let known = entries.map { (entry: $0.entry, errand: $0.isShown ? record($0.entry.id)?.errand : nil) }
+    // As it is stored: with the id that the server gave, though the end of its giver was not saved.
+    let known = entries.map { entry, isShown -> (entry: OutboxEntry, errand: Errand?) in
+      let stored = try? JSONDecoder().decode(StoredArguments.self, from: entry.arguments).errand
+      return (entry, isShown && record(entry.id) != nil ? stored : nil)
+    }
     changeView(office) { view in
       view.identities = identities.sorted { $0.key < $1.key }.map {
         (.named($0.key), Int(String(decoding: $0.value, as: UTF8.self)) ?? 0)
@@ -271,7 +280,7 @@ extension OfficeBook {
     state.withLock { state in
       var removed: Set<UUID> = []
       for (id, record) in state.records where record.errand.owner == owner {
-        state.records[id]?.mayBeGone = true
+        state.records[id]?.isGone = true
         if record.isAcknowledged { removed.insert(id) }
       }
       state.views[office]?.removals += 1
@@ -374,6 +383,11 @@ extension OfficeBook {
     default: break
     }
   }
+}
+
+/// The arguments of each mutation.
+private struct StoredArguments: Decodable {
+  var errand: Errand
 }
 
 extension TemporaryID {

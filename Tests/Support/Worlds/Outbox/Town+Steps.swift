@@ -208,13 +208,14 @@ extension Town {
   ) async throws {
     let who = "office \(office.number): \(book.name(entry.id)) is \(word)"
     world.note(who)
-    let mayHaveBeenGone = book.record(entry.id)?.mayBeGone == true
-    book.change(entry.id) { $0.mayBeGone = true }
+    book.change(entry.id) { $0.decisions += 1 }
     guard let isDone = try await office.run({ await decide($0.layer.outbox) }) else { return }
     world.note("\(who): \(isDone)")
     book.change(entry.id) { record in
-      record.mayBeGone = isDone || mayHaveBeenGone
-      if isDone { mark(&record) }
+      record.decisions -= 1
+      guard isDone else { return }
+      record.isGone = true
+      mark(&record)
     }
     if isDone { await judgeGone(entry.id, office.owner, who) }
   }
