@@ -26,6 +26,7 @@ let package = Package(
         .product(name: "FastJSON", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
+        .product(name: "ReactorLists", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

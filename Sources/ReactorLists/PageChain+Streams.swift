@@ -106,9 +106,7 @@ extension PageChain {
     var isDue = false
     for index in slots.indices {
       guard let latest = followed[slots[index].resource]?.latest, latest.value != nil else { continue }
-      if let fetchedAt = latest.fetchedAt, fetchedAt >= slots[index].fetchedAt, latest.origin != .local,
-        !slots[index].isAnswer(of: latest)
-      {
+      if let fetchedAt = latest.fetchedAt, fetchedAt > slots[index].fetchedAt {
         renewed(at: index)
         isDue = true
       }

@@ -70,6 +70,10 @@ void measuring_begin(void) {
   atomic_store(&is_counting, true);
 }
 
+measuring_allocations measuring_now(void) {
+  return (measuring_allocations){atomic_load(&count), atomic_load(&live_bytes)};
+}
+
 measuring_allocations measuring_end(void) {
   atomic_store(&is_counting, false);
   return (measuring_allocations){atomic_load(&count), atomic_load(&live_bytes)};
@@ -79,6 +83,7 @@ measuring_allocations measuring_end(void) {
 
 bool measuring_counts_allocations(void) { return false; }
 void measuring_begin(void) {}
+measuring_allocations measuring_now(void) { return (measuring_allocations){0, 0}; }
 measuring_allocations measuring_end(void) { return (measuring_allocations){0, 0}; }
 
 #endif

@@ -1,8 +1,8 @@
 import Foundation
 
 extension EngineState {
-  /// Shows, accepts or removes drafts over the copies of their keys. The states of each key have all
-  /// of the changes or none.
+  /// Shows, accepts or removes drafts over the copies of their keys. The states of each key have
+  /// all of the changes or none.
   mutating func drafted(_ changes: [DraftChange]) {
     var changed: [Entry] = []
     for change in changes {

@@ -191,7 +191,10 @@ extension Outbox: LayerAttachment {
   private func forgetAll() {
     let (items, effects, ids) = withState { state in
       state.epoch += 1
-      let ids = Array(state.items.keys)
+      // In an order that is the same in each run.
+      let ids = state.items.keys.sorted {
+        (state.queue.entries[$0]?.number ?? 0, $0.uuidString) < (state.queue.entries[$1]?.number ?? 0, $1.uuidString)
+      }
       var effects: [LaneEffect] = []
       let items = ids.compactMap { id in
         let (item, effect) = state.remove(id)

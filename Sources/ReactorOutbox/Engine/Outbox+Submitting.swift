@@ -62,19 +62,11 @@ extension Outbox {
     do {
       try await commits.save(ticket)
     } catch {
-      let (submitted, lost) = withState { state in
-        let lost = state.queue.identities.idsToLose(ofSubmitted: entry.id)
+      let submitted = withState { state in
         state.queue.identities.forget(entry.id)
-        state.queue.identities.lose(lost)
-        return (state.submitting.removeValue(forKey: entry.id), lost)
+        return state.submitting.removeValue(forKey: entry.id)
       }
       layer.withdraw(submitted?.item.drafts ?? item.drafts)
-      if !lost.isEmpty {
-        // Those that wait for its ids may be saved, and the next process must not send them.
-        _ = try? await commits.save(commits.enqueue(lost.map { .identify($0, Self.lostIdentity) }))
-        changed()
-        pump()
-      }
       throw .persistence(error)
     }
     changed()

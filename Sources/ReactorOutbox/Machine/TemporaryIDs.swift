@@ -152,14 +152,6 @@ struct TemporaryIDs: Sendable {
     mentions[id]?.given.filter { known[$0] == nil }.sorted() ?? []
   }
 
-  /// Returns the ids that an entry that is being saved was to give, and for which others wait.
-  func idsToLose(ofSubmitted id: UUID) -> [String] {
-    guard let mention = mentions[id], mention.number == .max else { return [] }
-    return mention.found.strings.filter { string in
-      owners[string] == nil && !mention.awaited.contains(string) && (entriesByString[string]?.count ?? 0) > 1
-    }.sorted()
-  }
-
   /// Notes that nobody will ever give these ids. Entries that hold one wait for it in vain.
   mutating func lose(_ temporaries: [String]) {
     for temporary in temporaries where lost.insert(temporary).inserted {

@@ -14,7 +14,6 @@ public enum World: String, CaseIterable, Sendable {
   /// Submitted writes are carried out as often as was reported, in the order of their lane, after
   /// any crash.
   case outbox
-
   /// Lists in pages are of one chain, whatever the server inserts, deletes and reorders.
   case lists
 

@@ -15,6 +15,8 @@ typedef struct {
 bool measuring_counts_allocations(void);
 /// Begins at zero.
 void measuring_begin(void);
+/// Goes on counting.
+measuring_allocations measuring_now(void);
 measuring_allocations measuring_end(void);
 
 /// Puts every thread of the process on one processor, or on as many as there are; threads made later follow.

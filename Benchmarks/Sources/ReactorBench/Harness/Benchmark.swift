@@ -26,6 +26,7 @@ let benchmarks: [any Benchmark.Type] = [
   Coalescing.self,
   FanOut.self,
   Entities.self,
+  ListMemory.self,
   ColdStart.self,
   MemoryFootprint.self,
   Events.self,

@@ -31,8 +31,8 @@ final class BoardServer: Sendable {
     var mark: Int
     var office: Int
     var time: Duration
-    /// The versions of the board and of the card's page after it. A request that found the card as it
-    /// wanted it has made none.
+    /// The versions of the board and of the card's page after it. A request that found the card as
+    /// it wanted it has made none.
     var versions: [String: Int]
   }
 

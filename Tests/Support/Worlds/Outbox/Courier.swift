@@ -127,7 +127,7 @@ extension OfficeBook {
       let card = record(of: request.headerFields[.mark].flatMap(Int.init) ?? 0)?.errand.card
       let id = card.flatMap { identities[$0.string] }
       let isGiven = id.map { !traits.isShared || $0 != NotedStorage.lost } ?? false
-      // Nor does it know of a giver that the store refused, if it refused the note of that as well.
+      // Nor does it know of a giver that the store has refused.
       let isSaved = card.flatMap { giver(of: $0) }?.isAcknowledged != false
       world.check(
         !isGiven && (traits.endsEarly || traits.runsOlder || !isSaved), "\(who), with a temporary id: \(path)")

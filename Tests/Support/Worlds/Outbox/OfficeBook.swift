@@ -85,8 +85,8 @@ final class OfficeBook: Sendable {
     /// then, as an older record may be on disk still.
     var hasFailedToRemove = false
     var isPaused = false
-    /// The paths of which a save has failed. The value may be on disk all the same, and the layer does
-    /// not know that it has the accepted drafts.
+    /// The paths of which a save has failed. The value may be on disk all the same, and the layer
+    /// does not know that it has the accepted drafts.
     var failedSaves: Set<String> = []
 
     func isAccepted(_ id: UUID) -> Bool { if case .accepted = phases[id] { true } else { false } }
