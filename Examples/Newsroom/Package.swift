@@ -16,7 +16,7 @@ let server: [Target.Dependency] = [
   .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
 ]
 let reactor: [Target.Dependency] = [
-  "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorOutbox", "ReactorSQLite",
+  "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorOutbox", "ReactorSQLite",
 ].map {
   .product(name: $0, package: "Reactor")
 }
@@ -51,6 +51,7 @@ let package = Package(
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
         .product(name: "ReactorInspector", package: "Reactor"),
+        .product(name: "ReactorLists", package: "Reactor"),
         .product(name: "ReactorOperators", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
       ],
@@ -74,6 +75,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
+        .product(name: "ReactorLists", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

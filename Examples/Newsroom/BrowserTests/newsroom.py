@@ -63,12 +63,17 @@ class Newsroom:
         make = functools.partial(Program, temporary=self.temporary.name)
         if is_apart:
             self.server = make("api", *store, *arguments)
-            self.api = self.server.address("The news API")
+            self.api = self.address_of_api()
             self.program = make("reader", "--api", self.api, *store)
         else:
             self.server = self.program = make(*store, *arguments)
-            self.api = self.program.address("The news API")
+            self.api = self.address_of_api()
         self.reader = self.program.address("The news reader")
+
+    def address_of_api(self):
+        address = self.server.address("The news API")
+        self.server.address("The news desk")
+        return address
 
     @property
     def ports(self):
@@ -76,7 +81,7 @@ class Newsroom:
 
     def start_server(self):
         self.server.start(*self.ports)
-        self.server.address("The news API")
+        self.address_of_api()
 
     def start_reader(self):
         self.program.start(*self.ports)

@@ -6,10 +6,13 @@ import Hummingbird
 /// - `GET` and `PATCH /admin/dials`: outage and latency.
 /// - `GET` and `DELETE /admin/requests`: the log.
 /// - `DELETE /admin/tokens`: every access token expires.
+/// - `POST /admin/articles`: publishes a story; `PATCH /admin/articles/{id}`: corrects one. See
+///   ``DeskRoutes`` for the editors' page.
 struct AdminRoutes: Sendable {
   let dials: Dials
   let log: RequestLog
   let sessions: Sessions
+  let desk: NewsDesk
 
   func add(to group: RouterGroup<NewsContext>) {
     group.get("dials") { _, _ in dials.settings }
@@ -25,6 +28,15 @@ struct AdminRoutes: Sendable {
     group.delete("tokens") { _, _ in
       try sessions.expireTokens()
       return HTTPResponse.Status.noContent
+    }
+    group.post("articles") { request, context in
+      let article = try desk.publish(try await request.decode(as: NewsDesk.NewStory.self, context: context))
+      return try dials.answer(article, to: request, freshFor: 0)
+    }
+    group.patch("articles/{id}") { request, context in
+      let change = try await request.decode(as: NewsDesk.Change.self, context: context)
+      let article = try desk.correct(try context.parameters.require("id", as: Int.self), change)
+      return try dials.answer(article, to: request, freshFor: 0)
     }
   }
 }

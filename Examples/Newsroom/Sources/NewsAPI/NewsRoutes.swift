@@ -3,7 +3,7 @@ import Hummingbird
 
 /// The routes of the API and their handlers.
 struct NewsRoutes: Sendable {
-  let newspaper = Newspaper()
+  let newspaper: Newspaper
   let archive: NewsArchive
   let tokenLifetime: Duration
   let now: @Sendable () -> Date
@@ -13,7 +13,9 @@ struct NewsRoutes: Sendable {
   var router: Router<NewsContext> {
     let router = Router(context: NewsContext.self)
     let sessions = Sessions(archive: archive, lifetime: tokenLifetime, now: now)
-    AdminRoutes(dials: dials, log: log, sessions: sessions).add(to: router.group("admin"))
+    let desk = NewsDesk(newspaper: newspaper, archive: archive, now: now)
+    AdminRoutes(dials: dials, log: log, sessions: sessions, desk: desk).add(to: router.group("admin"))
+    DeskRoutes(newspaper: newspaper, desk: desk).add(to: router.group("desk"))
     let news = router.group()
       .add(middleware: RequestLogging(log: log))
       .add(middleware: Outage(dials: dials))

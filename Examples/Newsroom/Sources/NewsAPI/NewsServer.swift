@@ -6,13 +6,15 @@ public import ServiceLifecycle
 
 /// The news API, on this machine alone.
 ///
-/// - `GET /articles?page=`, `/articles/{id}`, `/authors/{id}`, `/search?q=&page=`: for everybody.
+/// - `GET /articles?before=`, `/articles/{id}`, `/authors/{id}`, `/search?q=&page=`: for everybody.
+///   Lists have links to the pages beside them (RFC 8288).
 /// - `POST /session`, `POST /session/refresh`, `DELETE /session`: bearer tokens; one that has
 ///   expired is answered with 401 everywhere.
 /// - `GET` and `POST /articles/{id}/comments`, `DELETE /articles/{id}/comments/{id}`: everybody
 ///   reads, users write and delete their own. A client that repeats a `POST` sends an
 ///   `Idempotency-Key`.
 /// - `GET /reading-list`, `PUT` and `DELETE /reading-list/{id}`: the user's.
+/// - `/desk`: a page for editors, who publish stories and correct them.
 /// - `/admin`: see ``AdminRoutes``.
 ///
 /// Every answer to a `GET` has an `ETag` and says how long it is fresh; a request with that tag is
@@ -38,9 +40,10 @@ public struct NewsServer: Service {
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
     onRunning: @escaping @Sendable (URL) -> Void
   ) throws {
+    let archive = try NewsArchive(directory: directory)
     routes = NewsRoutes(
-      archive: try NewsArchive(directory: directory), tokenLifetime: tokenLifetime, now: now,
-      dials: Dials(sleep: sleep))
+      newspaper: try Newspaper(archive: archive, now: now()), archive: archive, tokenLifetime: tokenLifetime,
+      now: now, dials: Dials(sleep: sleep))
     self.port = port
     self.logger = logger
     self.onRunning = onRunning

@@ -19,6 +19,12 @@ struct NewsState: Codable, Sendable {
   var refresh: [String: User] = [:]
   /// The answers to requests with an idempotency key.
   var answers: [IdempotencyKey: RememberedAnswer] = [:]
+  /// The date of the first issue. The file of an earlier version has none of the following.
+  var founded: Date?
+  /// The stories that the desk has published, oldest first.
+  var published: [Publication]?
+  /// The latest correction of each article.
+  var corrections: [Int: Correction]?
 }
 
 extension NewsState {

@@ -14,19 +14,24 @@ struct ArticleSummary: Codable, Sendable {
   /// The reading time.
   var minutes: Int
   var author: Author
+  /// The time of the latest correction.
+  var corrected: Date?
 }
 
 struct Article: Encodable, Sendable {
   var summary: ArticleSummary
   var paragraphs: [String]
+  /// The editor's note on the latest correction.
+  var note: String?
 
   func encode(to encoder: any Encoder) throws {
     try summary.encode(to: encoder)
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(paragraphs, forKey: .paragraphs)
+    try container.encodeIfPresent(note, forKey: .note)
   }
 
-  private enum Key: CodingKey { case paragraphs }
+  private enum Key: CodingKey { case paragraphs, note }
 }
 
 struct Author: Encodable, Sendable {
@@ -37,38 +42,32 @@ struct Author: Encodable, Sendable {
   var articles: [ArticleSummary]
 }
 
-struct ArticlePage: Encodable, Sendable {
-  static let size = 9
-
-  var articles: [ArticleSummary]
-  var page: Int
-  var pages: Int
-  var total: Int
-
-  /// - Parameter number: beyond the last: the last; below the first: the first.
-  init(_ all: [ArticleSummary], number: Int) {
-    total = all.count
-    pages = max(1, (all.count + Self.size - 1) / Self.size)
-    page = min(max(1, number), pages)
-    articles = Array(all.dropFirst((page - 1) * Self.size).prefix(Self.size))
-  }
-}
-
-/// The printed articles, newest first, each about an hour older than the one before.
+/// The articles, newest first: those that the paper began with, each about an hour older than the
+/// one before, and those that the desk has published since. All are as corrected.
 struct Newspaper: Sendable {
-  let articles: [Article]
+  private let archive: NewsArchive
+  private let first: [Article]
 
-  init(now: Date = Date()) {
-    articles = Self.stories.enumerated().map { index, story in
-      let author = Self.staff[index % Self.staff.count]
-      let published = now.addingTimeInterval(-Double(index * 67 + 12) * 60)
-      let paragraphs = Self.paragraphs(of: story, number: index)
-      return Article(
-        summary: ArticleSummary(
-          id: index + 1, title: story.title, standfirst: story.standfirst, section: story.section,
-          published: Date(timeIntervalSince1970: published.timeIntervalSince1970.rounded()),
-          minutes: 2 + index % 5, author: .init(id: author.id, name: author.name)),
-        paragraphs: paragraphs)
+  /// - Parameter now: the date of the first issue. A later start of the program finds it in the
+  ///   archive, so that articles keep their dates and validators.
+  init(archive: NewsArchive, now: Date) throws {
+    let founded = try archive.change { state in
+      let founded = state.founded ?? now
+      state.founded = founded
+      return founded
+    }
+    self.archive = archive
+    first = (Self.stories + Self.olderStories).enumerated().map { index, story in
+      Self.article(story, id: index + 1, published: founded.addingTimeInterval(-Double(index * 67 + 12) * 60))
+    }
+  }
+
+  var articles: [Article] {
+    archive.read { state in
+      let published = (state.published ?? []).enumerated().map { index, publication in
+        Self.article(publication.story, id: first.count + index + 1, published: publication.date)
+      }
+      return (published.reversed() + first).map { state.corrections?[$0.summary.id]?.applied(to: $0) ?? $0 }
     }
   }
 
@@ -92,5 +91,15 @@ struct Newspaper: Sendable {
         + "\(article.summary.author.name)"
       return words.allSatisfy { haystack.localizedCaseInsensitiveContains($0) }
     }
+  }
+
+  private static func article(_ story: Story, id: Int, published: Date) -> Article {
+    let (index, author) = (id - 1, staff[(id - 1) % staff.count])
+    return Article(
+      summary: ArticleSummary(
+        id: id, title: story.title, standfirst: story.standfirst, section: story.section,
+        published: Date(timeIntervalSince1970: published.timeIntervalSince1970.rounded()),
+        minutes: 2 + index % 5, author: .init(id: author.id, name: author.name)),
+      paragraphs: paragraphs(of: story, number: index))
   }
 }

@@ -1,11 +1,14 @@
 import Foundation
 public import ReactorCore
+public import ReactorLists
 public import ReactorOutbox
 
 /// The API's models, as one user sees them: one model layer.
 public struct NewsModel: Sendable {
   public let layer: ModelLayer
-  public let pages: Reactor<ArticlePage>
+  /// Pages of the front page; see ``frontPage(from:)``.
+  public let headlines: Reactor<[ArticleSummary]>
+  public let searches: Reactor<ArticlePage>
   public let articles: Reactor<Article>
   public let authors: Reactor<Author>
   public let comments: Reactor<[Comment]>
@@ -33,13 +36,22 @@ public struct NewsModel: Sendable {
     layer = ModelLayer(
       backend: backend, persistence: persistence, scope: scope, configuration: configuration,
       outbox: NewsOutbox.configuration(storage: outbox))
-    pages = layer.reactor()
+    headlines = layer.reactor()
+    searches = layer.reactor()
     articles = layer.reactor()
     authors = layer.reactor()
     comments = layer.reactor()
     readingList = layer.reactor()
     dials = layer.reactor()
     credentials = layer.reactor()
+  }
+
+  /// Returns the front page, which comes in pages: older ones follow the links of the API. Five are
+  /// held. A page that has made room for others comes back from memory or disk.
+  ///
+  /// - Parameter first: the page to begin with. Newer ones precede it.
+  public func frontPage(from first: Resource = .articles) -> Pages<[ArticleSummary]> {
+    headlines.pages(from: first, limit: 5, polling: .seconds(10))
   }
 
   /// Turns a dial: shown at once, so that no window shows the old position while the API is asked

@@ -2,7 +2,10 @@ public import ReactorCore
 
 /// Everything that the API has.
 extension Resource {
-  public static func articles(page: Int) -> Resource { Resource("articles", query: ["page": "\(page)"]) }
+  /// The newest articles: the first page of the front page.
+  public static let articles: Resource = "articles"
+  /// The page of the front page that follows an article.
+  public static func articles(before id: Article.ID) -> Resource { Resource("articles", query: ["before": "\(id)"]) }
   public static func article(_ id: Article.ID) -> Resource { "articles/\(id)" }
   public static func author(_ id: Author.ID) -> Resource { "authors/\(id)" }
   public static func search(_ text: String, page: Int) -> Resource {

@@ -3,6 +3,7 @@ import Hummingbird
 import NewsClient
 import ReactorCore
 import ReactorFlux
+import ReactorLists
 import ReactorOutbox
 
 /// The commands of a page, each a `POST` with JSON. The answer says whether the command succeeded.
@@ -10,8 +11,11 @@ import ReactorOutbox
 struct Commands: Sendable {
   let reader: NewsReader
   let switches: Switches
+  let windows: Windows
 
-  private struct Location: Decodable { var screen: String }
+  private struct Location: Decodable { var screen: String, window: String? }
+  private struct Scroll: Decodable { var window: String }
+  private struct Look: Decodable { var window: String, text: String }
   private struct SignIn: Decodable { var name: String, password: String }
   private struct Keep: Decodable { var article: ArticleSummary, isKept: Bool }
   private struct Open: Decodable { var article: Article.ID }
@@ -36,9 +40,13 @@ struct Commands: Sendable {
       guard let screen = ScreenLocation.screen(at: body.screen) else { return }
       let model = await reader.model
       async let comments: Void = refreshComments(of: screen.article, in: model)
-      try await screen.refresh(in: model)
+      try await screen.refresh(in: model, windows[body.window])
       await comments
     }
+    // Failures are in the states.
+    on("older", group) { (body: Scroll) in _ = try? await windows[body.window]?.list?.loadNext() }
+    on("newer", group) { (body: Scroll) in _ = try? await windows[body.window]?.list?.loadPrevious() }
+    on("look", group) { (body: Look) in windows[body.window]?.look(for: Window.Query(text: body.text, page: 1)) }
     on("open", group) { (body: Open) in await reader.dispatcher.dispatch(.articleOpened, body.article) }
   }
 

@@ -21,6 +21,7 @@ struct Feed {
 
   let reader: NewsReader
   let switches: Switches
+  let window: Window
 
   func events(of screen: some Screen) -> some Events {
     let model = reader.model
@@ -30,7 +31,7 @@ struct Feed {
   }
 
   private func states<S: Screen>(of screen: S, in model: NewsModel) -> some Events {
-    screen.states(in: model).map { ServerSentEvent("state", StateMessage($0, of: S.name)) }
+    screen.states(in: model, window).map { ServerSentEvent("state", StateMessage($0, of: S.name)) }
   }
 
   /// Nothing, for a screen without comments.

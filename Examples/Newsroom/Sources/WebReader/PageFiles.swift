@@ -7,7 +7,7 @@ import NIOCore
 struct PageFiles: Sendable {
   private static let screens: [RouterPath] = ["/", "/search", "/reading-list", "/articles/{id}", "/authors/{id}"]
 
-  private static let scripts = ["newsroom.js", "elements.js", "comments.js", "outbox.js"]
+  private static let scripts = ["newsroom.js", "elements.js", "comments.js", "outbox.js", "frontpage.js"]
 
   func add(to router: Router<BasicRequestContext>) throws {
     let page = try file("index.html", "text/html; charset=utf-8")

@@ -18,6 +18,8 @@ struct StateMessage<Value: Encodable>: Encodable {
   var origin: String?
   var fetchedAt: Date?
   var isStale: Bool
+  /// The value is that of the search before.
+  var isPlaceholder: Bool
   /// Of the request under way, 0 to 1.
   var progress: Double?
 
@@ -37,6 +39,7 @@ struct StateMessage<Value: Encodable>: Encodable {
     origin = state.origin.map { "\($0)" }
     fetchedAt = state.fetchedAt
     isStale = state.isStale
+    isPlaceholder = state.isPlaceholder
     progress = state.progress?.fractionCompleted
   }
 }

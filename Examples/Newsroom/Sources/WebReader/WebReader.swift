@@ -49,8 +49,9 @@ public struct WebReader: Service {
       let router = Router()
       router.add(middleware: SameOrigin())
       try PageFiles().add(to: router)
-      FeedRoute(reader: reader, switches: switches).add(to: router)
-      Commands(reader: reader, switches: switches).add(to: router.group("commands"))
+      let windows = Windows()
+      FeedRoute(reader: reader, switches: switches, windows: windows).add(to: router)
+      Commands(reader: reader, switches: switches, windows: windows).add(to: router.group("commands"))
       if let inspector { InspectorRoutes(inspector: inspector).add(to: router) }
       return router
     }

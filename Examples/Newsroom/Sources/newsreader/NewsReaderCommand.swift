@@ -21,14 +21,14 @@ struct NewsReaderCommand {
   }
 
   private func run() async {
-    var showing = show(model.pages.states(for: .articles(page: 1)), list)
+    var showing = show(model.headlines.states(for: .articles), list)
     for await line in lines {
       showing.cancel()
       if line == "q" { return }
       if let id = Int(line) {
         showing = show(model.articles.states(for: .article(id)), article)
       } else {
-        showing = show(model.pages.states(for: .articles(page: 1)), list)
+        showing = show(model.headlines.states(for: .articles), list)
       }
     }
     showing.cancel()
@@ -59,12 +59,12 @@ struct NewsReaderCommand {
     return "── \(doing) · \(known)" + (state.error.map { " · \($0)" } ?? "")
   }
 
-  private func list(_ page: ArticlePage) -> String {
-    page.articles.map { "\(String($0.id).leftPadded(3))  \($0.title)  (\($0.section))" }.joined(separator: "\n")
+  private func list(_ articles: [ArticleSummary]) -> String {
+    articles.map { "\(String($0.id).leftPadded(3))  \($0.title)  (\($0.section))" }.joined(separator: "\n")
   }
 
   private func article(_ article: Article) -> String {
-    ([article.title, "by \(article.author.name)"] + article.paragraphs).joined(separator: "\n\n")
+    ([article.summary.title, "by \(article.summary.author.name)"] + article.paragraphs).joined(separator: "\n\n")
   }
 
   /// Those of the standard input, read on a thread of their own.

@@ -40,6 +40,7 @@ struct Newsroom {
       logger: logger
     ) { url in
       Console.say("The news API:    \(url)")
+      Console.say("The news desk:   \(url)/desk")
       address.yield(url)
       address.finish()
     }

@@ -2,15 +2,60 @@ import Foundation
 import NewsClient
 import ReactorCore
 import ReactorFlux
+import ReactorLists
 import Testing
 
 @MainActor
 @Suite struct `A news reader` {
-  @Test func `is given a page of the list, and how many there are`() async throws {
+  @Test func `reads the front page to its end, each article once, and back to its beginning`() async throws {
     try await RunningNews.use { news in
-      let page = try await news.reader.model.pages.fetch(.articles(page: 2))
-      #expect(page.page == 2 && page.pages == 3)
-      #expect(page.articles.map(\.id) == Array(10...18))
+      let list = news.reader.model.frontPage()
+      try await list.fetch()
+      var seen = Set(list.states.current.value?.members.map(\.id) ?? [])
+      while try await list.loadNext() {
+        let page = try #require(list.states.current.value?.last)
+        #expect(seen.isDisjoint(with: page.map(\.id)))
+        seen.formUnion(page.map(\.id))
+        #expect((list.states.current.value?.count ?? 0) <= 5)
+      }
+      #expect(seen.count == 84)
+      while try await list.loadPrevious() {}
+      #expect(list.states.current.value?.hasPrevious == false)
+      #expect(list.states.current.value?.first?.first?.id == list.states.current.value?.members.map(\.id).first)
+    }
+  }
+
+  @Test func `sees a new story above the others, and asks for the other pages in vain`() async throws {
+    try await RunningNews.use { news in
+      let list = news.reader.model.frontPage()
+      try await list.fetch()
+      try await list.loadNext()
+      let before = try #require(list.states.current.value?.members.map(\.id))
+      try await news.publish("A story of today")
+      try await list.refresh()
+      let after = try #require(list.states.current.value)
+      #expect(after.members.map(\.title).first == "A story of today")
+      #expect(Array(after.members.map(\.id).dropFirst()) == before)
+      #expect(try await news.requests.suffix(2).map { String($0.suffix(3)) } == ["200", "304"])
+    }
+  }
+
+  @Test func `sees a correction in every list once it has come in one`() async throws {
+    try await RunningNews.use { news in
+      let model = news.reader.model
+      let list = model.frontPage()
+      try await list.fetch()
+      let first = try #require(list.states.current.value?.members.first)
+      _ = try await model.articles.fetch(.article(first.id))
+      _ = try await model.authors.fetch(.author(first.author.id))
+      _ = try await model.searches.fetch(.search(first.title, page: 1))
+      try await news.correct(first.id, title: "It was otherwise")
+      _ = try await model.searches.fetchFromNetwork(.search("It was otherwise", page: 1))
+      #expect(model.articles.cached(.article(first.id))?.summary.title == "It was otherwise")
+      #expect(model.headlines.cached(.articles)?.first?.title == "It was otherwise")
+      #expect(model.searches.cached(.search(first.title, page: 1))?.articles.first?.title == "It was otherwise")
+      let author = try #require(model.authors.cached(.author(first.author.id)))
+      #expect(author.articles.contains { $0.title == "It was otherwise" })
     }
   }
 

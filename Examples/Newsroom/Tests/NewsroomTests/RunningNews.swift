@@ -51,6 +51,20 @@ struct RunningNews {
     }
   }
 
+  /// Publishes a story, as an editor does.
+  func publish(_ title: String) async throws {
+    try await edit(.post, "/admin/articles", title)
+  }
+
+  /// Corrects a story, as an editor does.
+  func correct(_ id: Int, title: String) async throws {
+    try await edit(.patch, "/admin/articles/\(id)", title)
+  }
+
+  private func edit(_ method: HTTPRequest.Method, _ path: String, _ title: String) async throws {
+    guard try await ask(method, path, ["title": title]).status == 200 else { throw URLError(.badServerResponse) }
+  }
+
   /// A directory that is removed when it returns.
   static func withDirectory(_ body: (URL) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "newsroom-test-\(UUID().uuidString)")

@@ -4,15 +4,21 @@ import Testing
 @testable import WebReader
 
 @Suite struct `The address of a page` {
-  @Test(arguments: [
-    ("/", "list", "articles"), ("/?page=2", "list", "articles"), ("/articles/3", "article", "articles/3"),
-    ("/authors/2", "author", "authors/2"), ("/search?q=fog%20bank&page=2", "search", "search"),
-    ("/reading-list", "reading-list", "reading-list"),
-  ])
-  func `says which screen it shows`(location: String, name: String, path: String) throws {
+  @Test(
+    arguments: [
+      ("/", "list", nil), ("/?before=7", "list", nil), ("/articles/3", "article", "articles/3"),
+      ("/authors/2", "author", "authors/2"), ("/search?q=fog%20bank&page=2", "search", nil),
+      ("/reading-list", "reading-list", "reading-list"),
+    ] as [(String, String, String?)])
+  func `says which screen it shows`(location: String, name: String, path: String?) throws {
     let screen = try #require(ScreenLocation.screen(at: location))
     #expect(type(of: screen).name == name)
-    #expect(screen.resource.path == path)
+    #expect((screen as? any ResourceScreen)?.resource.path == path)
+  }
+
+  @Test func `says where the front page begins`() throws {
+    #expect(try #require(ScreenLocation.screen(at: "/?before=7") as? FrontPageScreen).before == 7)
+    #expect(try #require(ScreenLocation.screen(at: "/") as? FrontPageScreen).before == nil)
   }
 
   @Test(arguments: [
@@ -25,6 +31,6 @@ import Testing
   @Test(arguments: ["/search?q=fog%20bank&page=2", "/search?q=fog+bank&page=2"])
   func `holds what is looked for`(location: String) throws {
     let screen = try #require(ScreenLocation.screen(at: location) as? SearchScreen)
-    #expect(screen.text == "fog bank" && screen.page == 2)
+    #expect(screen.query == Window.Query(text: "fog bank", page: 2))
   }
 }

@@ -118,7 +118,7 @@ import Testing
     try await RunningNews.use { news in
       await news.reader.signIn(name: "ada", password: "reactor")
       let model = news.reader.model
-      let articles = try await model.pages.fetch(.articles(page: 1)).articles
+      let articles = try await model.headlines.fetch(.articles)
       try await model.setKept(true, articles[0])
       await send(model)
       _ = try await model.readingList.fetchFromNetwork(.readingList)

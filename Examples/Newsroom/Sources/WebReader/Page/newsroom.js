@@ -2,6 +2,7 @@
 
 import { clock, element, renew, shape, time } from "./elements.js";
 import { Comments } from "./comments.js";
+import { FrontPage } from "./frontpage.js";
 import { Outbox } from "./outbox.js";
 
 const main = document.getElementById("main");
@@ -9,6 +10,8 @@ const badges = document.getElementById("badges");
 const progress = document.getElementById("progress");
 
 const known = { user: null, kept: new Map(), selection: null, dials: null, isOffline: null };
+/// By which the reader knows this window.
+const windowName = Math.random().toString(36).slice(2);
 let feed = null;
 /// What the feed told last, and which value of it is on the page.
 let state = null;
@@ -33,8 +36,8 @@ function art(article) {
 }
 
 function keepButton(article) {
-  const { id, title, standfirst, section, published, minutes, author } = article;
-  const summary = { id, title, standfirst, section, published, minutes, author };
+  const { id, title, standfirst, section, published, minutes, author, corrected } = article;
+  const summary = { id, title, standfirst, section, published, minutes, author, corrected };
   return element("button", {
     type: "button", class: "keep", "aria-label": `Keep “${title}”`, "aria-pressed": String(known.kept.has(id)),
     "data-keep": id, "data-focus": `keep-${id}`, onclick: () => keep(summary),
@@ -44,7 +47,8 @@ function keepButton(article) {
 function meta(article) {
   return element("p", { class: "meta" },
     element("a", { href: `/authors/${article.author.id}`, "data-focus": `author-${article.id}` }, article.author.name), " ",
-    element("span", {}, time(article.published), ` · ${article.minutes} min`));
+    element("span", {}, time(article.published), ` · ${article.minutes} min`),
+    article.corrected ? element("span", { class: "corrected" }, "Corrected ", time(article.corrected)) : null);
 }
 
 function card(article, isLead = false) {
@@ -74,11 +78,10 @@ const heading = (text) => element("h1", { tabindex: "-1" }, text);
 const screens = {
   list: {
     title: () => "Front page",
-    show: (page) => [
-      element("h1", { tabindex: "-1", class: page.page === 1 ? "unseen" : "" }, page.page === 1 ? "Front page" : `Page ${page.page}`),
-      element("div", { class: "cards" }, ...page.articles.map((article, index) => card(article, index === 0 && page.page === 1))),
-      pages(page, (number) => (number === 1 ? "/" : `/?page=${number}`)),
-    ],
+    show: (page) => {
+      frontPage.show(page);
+      return [frontPage.root];
+    },
     tell: (page) => `${page.articles.length} articles`,
   },
   article: {
@@ -87,6 +90,7 @@ const screens = {
       element("article", { class: "story" },
         element("p", { class: "section" }, article.section), heading(article.title),
         element("p", { class: "standfirst" }, article.standfirst),
+        article.note ? element("p", { class: "note" }, element("strong", {}, "Correction: "), article.note) : null,
         element("div", { class: "foot" }, meta(article), keepButton(article)), art(article),
         ...article.paragraphs.map((paragraph) => element("p", {}, paragraph))),
       comments.section,
@@ -107,7 +111,7 @@ const screens = {
   search: {
     title: () => "Search",
     show: (page) => {
-      const text = new URLSearchParams(location.search).get("q") ?? "";
+      const text = page.query;
       return [
         heading(text === "" ? "Search" : `“${text}”`),
         element("p", { class: "count" }, text === "" ? "Type what you look for." : found(page)),
@@ -141,7 +145,10 @@ function show() {
   progress.hidden = state?.fetchStatus !== "fetching";
   if (state?.progress != null) progress.value = state.progress;
   else progress.removeAttribute("value");
-  main.setAttribute("aria-busy", String(state == null || (state.phase === "loading" && state.fetchStatus === "fetching")));
+  const isLoading = state?.isPlaceholder || (state?.phase === "loading" && state.fetchStatus === "fetching");
+  main.setAttribute("aria-busy", String(state == null || isLoading));
+  // What is shown is the answer to the text before.
+  main.classList.toggle("previous", state?.isPlaceholder === true);
   showBadges();
   if (state == null || state.phase === "loading") showOnce("skeleton", skeleton);
   else if (state.phase === "failed") showOnce(`failed ${state.error}`, failure);
@@ -154,11 +161,15 @@ function showOnce(revision, make) {
   const isFirst = shown === null || shown === "skeleton";
   shown = revision;
   const focus = document.activeElement?.dataset?.focus;
-  main.replaceChildren(...make().filter((child) => child != null));
+  const made = make().filter((child) => child != null);
+  // The front page renews itself.
+  if (made.length !== 1 || main.firstChild !== made[0]) {
+    main.replaceChildren(...made);
+    if (focus) main.querySelector(`[data-focus="${focus}"]`)?.focus();
+  }
   showSelection();
   showKept();
   if (state?.phase === "loaded") document.title = `${screens[state.screen].title(state.value)} – The Reactor`;
-  if (focus) main.querySelector(`[data-focus="${focus}"]`)?.focus();
   if (isFirst && state?.phase === "loaded") {
     announce(screens[state.screen].tell(state.value));
     if (document.activeElement === main) main.querySelector("h1")?.focus();
@@ -246,7 +257,7 @@ function showUser() {
 
 function listen() {
   feed?.close();
-  const source = new EventSource(`/events?screen=${encodeURIComponent(location.pathname + location.search)}`);
+  const source = new EventSource(`/events?${new URLSearchParams({ screen: location.pathname + location.search, window: windowName })}`);
   feed = source;
   const on = (name, act) => source.addEventListener(name, (event) => {
     if (feed === source) act(JSON.parse(event.data));
@@ -291,17 +302,22 @@ function begin() {
   document.title = "The Reactor";
   announce("");
   outbox.forget();
+  frontPage.forget();
   comments.begin(screenName() === "article" ? Number(location.pathname.split("/")[2]) : null);
   showUser();
   show();
-  for (const link of document.querySelectorAll("header nav a")) {
-    if (link.getAttribute("href") === location.pathname + location.search) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  showLocation();
   const text = screenName() === "search" ? new URLSearchParams(location.search).get("q") ?? "" : "";
   if (document.activeElement !== search.elements.q) search.elements.q.value = text;
   listen();
   if (screenName() === "article") post("open", { article: Number(location.pathname.split("/")[2]) });
+}
+
+function showLocation() {
+  for (const link of document.querySelectorAll("header nav a")) {
+    if (link.getAttribute("href") === location.pathname + location.search) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
 }
 
 function go(address, { replaces = false, keepsFocus = false } = {}) {
@@ -341,7 +357,9 @@ async function post(command, body) {
 const outbox = new Outbox({ post, announce, signIn: () => signIn.showModal() });
 const comments = new Comments({ post, announce, outbox, user: () => known.user, signIn: () => signIn.showModal() });
 
-const refresh = () => post("refresh", { screen: location.pathname + location.search });
+const frontPage = new FrontPage({ card, announce, turn: (direction) => post(direction, { window: windowName }) });
+
+const refresh = () => post("refresh", { screen: location.pathname + location.search, window: windowName });
 document.getElementById("refresh").addEventListener("click", refresh);
 
 async function keep(article) {
@@ -352,8 +370,17 @@ async function keep(article) {
 
 const search = document.getElementById("search");
 let typing = null;
-const look = () => go(`/search?${new URLSearchParams({ q: search.elements.q.value.trim() })}`,
-  { replaces: screenName() === "search", keepsFocus: true });
+
+/// The results of the text before stay until there are others.
+function look() {
+  const text = search.elements.q.value.trim();
+  const address = `/search?${new URLSearchParams({ q: text })}`;
+  if (screenName() !== "search") return go(address, { keepsFocus: true });
+  history.replaceState(null, "", address);
+  showLocation();
+  post("look", { window: windowName, text });
+}
+
 search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(look, 250); });
 search.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(typing); look(); main.focus(); });
 

@@ -1,7 +1,9 @@
 import NewsClient
 import ReactorCore
 
-struct ArticleScreen: Screen {
+struct ArticleScreen: ResourceScreen {
+  typealias Content = Article
+
   static let name = "article"
   let id: Article.ID
 

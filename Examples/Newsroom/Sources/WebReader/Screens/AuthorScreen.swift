@@ -1,7 +1,9 @@
 import NewsClient
 import ReactorCore
 
-struct AuthorScreen: Screen {
+struct AuthorScreen: ResourceScreen {
+  typealias Content = Author
+
   static let name = "author"
   let id: Author.ID
 

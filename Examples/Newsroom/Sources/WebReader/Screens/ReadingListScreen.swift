@@ -1,7 +1,9 @@
 import NewsClient
 import ReactorCore
 
-struct ReadingListScreen: Screen {
+struct ReadingListScreen: ResourceScreen {
+  typealias Content = [ArticleSummary]
+
   static let name = "reading-list"
 
   var resource: Resource { .readingList }

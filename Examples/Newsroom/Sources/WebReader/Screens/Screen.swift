@@ -1,22 +1,34 @@
 import NewsClient
 import ReactorCore
 
-/// A screen of a page in the browser: one resource of one reactor.
+/// A screen of a page in the browser.
 protocol Screen: Sendable {
-  associatedtype Content: Codable & Sendable
+  associatedtype Content: Encodable & Sendable
+  associatedtype States: AsyncSequence<LoadState<Content>, Never> & Sendable
   /// The page's name for the screen.
   static var name: String { get }
-  var resource: Resource { get }
   /// The article whose comments are below; `nil`: none.
   var article: Article.ID? { get }
-  func reactor(in model: NewsModel) -> Reactor<Content>
-  func states(in model: NewsModel) -> LoadStates<Content>
+  func states(in model: NewsModel, _ window: Window) -> States
+  func refresh(in model: NewsModel, _ window: Window?) async throws
 }
 
 extension Screen {
   var article: Article.ID? { nil }
+}
 
-  func states(in model: NewsModel) -> LoadStates<Content> { reactor(in: model).states(for: resource) }
+/// A screen of one resource of one reactor.
+protocol ResourceScreen: Screen where Content: Codable {
+  var resource: Resource { get }
+  func reactor(in model: NewsModel) -> Reactor<Content>
+}
 
-  func refresh(in model: NewsModel) async throws { _ = try await reactor(in: model).fetchFromNetwork(resource) }
+extension ResourceScreen {
+  func states(in model: NewsModel, _ window: Window) -> LoadStates<Content> {
+    reactor(in: model).states(for: resource)
+  }
+
+  func refresh(in model: NewsModel, _ window: Window?) async throws {
+    _ = try await reactor(in: model).fetchFromNetwork(resource)
+  }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Finds the screen of a page's address: `/`, `/articles/3`, `/authors/2`, `/search?q=fog`,
-/// `/reading-list`.
+/// Finds the screen of a page's address: `/`, `/?before=3`, `/articles/3`, `/authors/2`,
+/// `/search?q=fog`, `/reading-list`.
 enum ScreenLocation {
   /// `nil`: none.
   static func screen(at location: String) -> (any Screen)? {
@@ -11,8 +11,8 @@ enum ScreenLocation {
     let query = Dictionary((parts.queryItems ?? []).map { ($0.name, $0.value ?? "") }) { _, last in last }
     let page = query["page"].flatMap(Int.init) ?? 1
     switch parts.path.split(separator: "/").map(String.init) {
-    case []: return ArticleListScreen(page: page)
-    case ["search"]: return SearchScreen(text: query["q"] ?? "", page: page)
+    case []: return FrontPageScreen(before: query["before"].flatMap(Int.init))
+    case ["search"]: return SearchScreen(query: Window.Query(text: query["q"] ?? "", page: page))
     case ["reading-list"]: return ReadingListScreen()
     case let names where names.count == 2:
       guard let id = Int(names[1]) else { return nil }

@@ -1,12 +1,24 @@
 import NewsClient
 import ReactorCore
+import ReactorOperators
 
+/// The results of a search. While a window types on, it keeps those of the text before until there
+/// are others.
 struct SearchScreen: Screen {
+  typealias Content = ArticlePage
+
   static let name = "search"
-  let text: String
-  let page: Int
+  let query: Window.Query
 
-  var resource: Resource { .search(text, page: page) }
+  func states(in model: NewsModel, _ window: Window) -> some AsyncSequence<LoadState<ArticlePage>, Never> & Sendable {
+    window.look(for: query)
+    return window.queries.map { LoadState(value: $0) }.dependentStates(keepsPreviousValue: true) { query in
+      model.searches.states(for: .search(query.text, page: query.page))
+    }
+  }
 
-  func reactor(in model: NewsModel) -> Reactor<ArticlePage> { model.pages }
+  func refresh(in model: NewsModel, _ window: Window?) async throws {
+    let query = window?.query ?? query
+    _ = try await model.searches.fetchFromNetwork(.search(query.text, page: query.page))
+  }
 }
