@@ -35,6 +35,9 @@ public struct Known: Sendable {
 
   /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1).
   ///
+  /// Where an accepted write has changed that value since, the tag is not the value's. The outbox
+  /// then fetches the resource and makes the request once more, before it sends anything.
+  ///
   /// - Returns: The `ETag` of the response that ``value(_:at:)`` has returned the value of; of the
   ///   newest response, if it was not called. A response to a `PUT` of this outbox counts, too.
   ///   `nil` if there is none, or a weak one.

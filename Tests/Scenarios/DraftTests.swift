@@ -129,10 +129,13 @@ struct DraftTests {
     let runs = Runs()
     let gate = Gate()
     desk.bench.transport.answer("/v1/n", with: .accepted.held(at: gate))
-    let tasks = (0..<5).map { _ in
-      Task { try await desk.notes.mutate(desk.list, by: Resource("n", method: .post)) { _ in runs.add() } }
+    var tasks: [Task<Void, any Error>] = []
+    for count in 1...5 {
+      // One after the other, so that they are sent in the order of their drafts.
+      tasks.append(
+        Task { try await desk.notes.mutate(desk.list, by: Resource("n", method: .post)) { _ in runs.add() } })
+      try await desk.bench.log.wait(for: .drafted, count: count)
     }
-    try await desk.bench.log.wait(for: .drafted, count: 5)
     _ = desk.shown
     let before = runs.count
     #expect(before >= 5)

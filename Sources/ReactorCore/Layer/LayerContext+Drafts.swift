@@ -81,7 +81,9 @@ extension LayerContext {
       return (old: old, new: Array(zip(new, places)).map { (draft: $0, place: $1) })
     }
     let areHere = self.drafts.replace(writes)
-    announce(zip(replacements, areHere).flatMap { $1 ? $0.changes : [] }, to: livingMembers)
+    // The keys hide drafts that were removed with everything else, and must not show them again.
+    let changes = zip(replacements, areHere).flatMap { $1 ? $0.changes : $0.old.map { .removed($0) } }
+    announce(changes, to: livingMembers)
   }
 
   /// Announces changes of drafts: those of entities to the keys that hold them.

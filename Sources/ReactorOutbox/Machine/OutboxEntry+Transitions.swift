@@ -160,7 +160,8 @@ extension OutboxEntry {
       guard conflicts <= Limits.conflicts else { return end(as: .refused, at: now) }
       if idempotencyKey != nil { idempotencyKey = limits.newKey() }
       (request, firstAttemptAt, notBefore) = (nil, nil, nil)
-      (attempts, unsent, isInDoubt) = (0, 0, false)
+      // A doubt stays: an earlier request may have been carried out, and cannot be withdrawn.
+      (attempts, unsent) = (0, 0)
       state = .waiting
       return .rebase
     case .refuse: return end(as: .refused, at: now)

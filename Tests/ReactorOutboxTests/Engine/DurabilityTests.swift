@@ -282,6 +282,26 @@ struct ConflictAndIdentityTests {
     try await writer.end()
   }
 
+  @Test func `a request with a tag is not made from what an accepted write has made of an older answer`() async throws {
+    let writer = Writer()
+    let version = { (names: [String], tag: String) in
+      Writer.answer(names, [.cacheControl: "max-age=600", .eTag: "\"\(tag)\""])
+    }
+    // Others remove the name again.
+    writer.transport.answer("/v1/list", with: version(["a"], "1"), version(["a", "y"], "2"), accepted)
+    writer.transport.answer("/v1/x", with: accepted)
+    _ = try await writer.notes.fetch("list")
+    try await writer.layer.submit(Add(name: "x"))
+    await writer.wait()
+    #expect(writer.confirmed == ["a", "x"])
+    try await writer.layer.submit(Append(name: "b"))
+    await writer.wait()
+    let put = try #require(writer.transport.requests.first { $0.request.method == .put })
+    #expect(put.request.headerFields[.ifMatch] == "\"2\"")
+    #expect(put.body == Data(#"["a","y","b"]"#.utf8))
+    try await writer.end()
+  }
+
   @Test func `after six conflicts it is refused`() async throws {
     let handler = PutHandler(Array(repeating: .response(.preconditionFailed), count: 9))
     let writer = Writer(on: Bench(transport: ScriptedTransport(handler: handler.answer)))
