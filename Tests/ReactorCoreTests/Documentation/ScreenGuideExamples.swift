@@ -214,6 +214,15 @@ enum ScreenGuide {
     }
   }
 
+  static func ahead(_ ids: [Int]) async -> [Story] {
+    let ahead = news.story.prefetch("stories/7")  // the row comes into view
+    ahead.cancel()  // it has left
+
+    let results = await news.story.fetchAll(ids.map { "stories/\($0)" }, maximumConcurrency: 4)
+    let found = results.compactMap { try? $0.get() }
+    return found
+  }
+
   struct SearchIndex {
     func replace(with stories: [Story]) async {}
   }

@@ -67,6 +67,17 @@ extension TaskGuide {
     return (layer, suggestions)
   }
 
+  static func limiting(_ reports: Reactor<Story>) -> (Resource, ReactorConfiguration) {
+    var report = Resource("reports/2026")
+    report.timeout = .seconds(120)
+    report.priority = .background
+
+    var configuration = ReactorConfiguration()
+    configuration.shouldRetry = { attempt in attempt.isTransient || attempt.status == .conflict }
+    reports.cancel("reports/2026")
+    return (report, configuration)
+  }
+
   private static func show(_ message: String) {}
 }
 
