@@ -17,7 +17,7 @@ export class FrontPage {
 
   constructor({ card, turn, announce }) {
     Object.assign(this, { card, turnTo: turn, announce });
-    this.arrivals = element("button", { type: "button", class: "arrivals", hidden: true, onclick: () => scrollTo({ top: 0 }) });
+    this.arrivals = element("button", { type: "button", class: "arrivals strong", hidden: true, onclick: () => scrollTo({ top: 0 }) });
     this.groups = element("div", { class: "groups" });
     this.end = element("p", { class: "end" });
     this.root = element("div", {}, element("h1", { tabindex: "-1", class: "unseen" }, "Front page"), this.arrivals, this.groups, this.end);
@@ -29,6 +29,8 @@ export class FrontPage {
     this.page = null;
     this.isTurning = false;
     this.arrived = 0;
+    /// The groups above the others that are new.
+    this.fresh = 0;
     this.cards = new Map();
     /// What came in together stands together: a new story above does not move the others sideways.
     this.made = [];
@@ -43,14 +45,32 @@ export class FrontPage {
     this.arrived += this.group(page.articles.map((article) => article.id), this.page && !this.page.hasNewer);
     this.page = page;
     if (this.lead === null && !page.hasNewer) this.lead = page.articles[0]?.id;
-    const articles = new Map(page.articles.map((article) => [article.id, article]));
-    for (const id of [...this.cards.keys()]) if (!articles.has(id)) this.cards.delete(id);
-    for (const group of this.made) arrange(group.element, group.ids.map((id) => this.node(articles.get(id))));
-    arrange(this.groups, this.made.map((group) => group.element));
+    this.render();
     this.showEnd();
     this.hold(place);
     this.showArrivals();
     requestAnimationFrame(() => this.look());
+  }
+
+  render() {
+    const articles = new Map(this.page.articles.map((article) => [article.id, article]));
+    for (const id of [...this.cards.keys()]) if (!articles.has(id)) this.cards.delete(id);
+    for (const group of this.made) arrange(group.element, group.ids.map((id) => this.node(articles.get(id))));
+    arrange(this.groups, this.made.map((group) => group.element));
+  }
+
+  /// Gives what came in above its place among the others: the reader is there now.
+  settle() {
+    const above = this.made.splice(0, Math.min(this.fresh, this.made.length - 1));
+    const [group] = this.made;
+    group.ids.unshift(...above.flatMap((one) => one.ids));
+    this.cards.delete(this.lead);
+    [this.lead] = group.ids;
+    this.cards.delete(this.lead);
+    this.arrived = 0;
+    this.fresh = 0;
+    this.render();
+    this.showArrivals();
   }
 
   /// Takes over which articles there are, and returns how many have come in above all others.
@@ -69,7 +89,10 @@ export class FrontPage {
       if (end === ids.length) this.made.push(group);
       else if (start === 0) {
         this.made.unshift(group);
-        if (isNewest) arrived = run.length;
+        if (isNewest) {
+          arrived = run.length;
+          this.fresh += 1;
+        }
       } else {
         const other = this.made.find((one) => one.ids.includes(ids[start - 1]));
         other.ids.splice(other.ids.indexOf(ids[start - 1]) + 1, 0, ...run);
@@ -115,6 +138,7 @@ export class FrontPage {
       if (this.arrivals.textContent !== `${text} ↑`) this.announce(`${text} above`);
       this.arrivals.textContent = `${text} ↑`;
     }
+    this.arrivals.style.top = `${document.querySelector("header").getBoundingClientRect().bottom + 10}px`;
     this.arrivals.hidden = this.arrived === 0;
   }
 
@@ -127,10 +151,7 @@ export class FrontPage {
   /// Loads what is near the edge of the window.
   look() {
     if (!this.page || !this.root.isConnected) return;
-    if (scrollY < 8 && !this.page.hasNewer && this.arrived > 0) {
-      this.arrived = 0;
-      this.showArrivals();
-    }
+    if (scrollY < 8 && !this.page.hasNewer && this.arrived > 0) this.settle();
     const box = this.root.getBoundingClientRect();
     if (this.page.hasOlder && !this.page.olderError && box.bottom < innerHeight + FrontPage.reach) this.turn("older");
     else if (this.page.hasNewer && box.top > -FrontPage.reach) this.turn("newer");
