@@ -1,9 +1,10 @@
 import Foundation
 import HTTPTypes
-import ReactorCore
 import ReactorTesting
 import TestSupport
 import Testing
+
+@testable import ReactorCore
 
 @Suite("What meets a draft", .timeLimit(.minutes(1)))
 struct DraftMeetingTests {
@@ -100,6 +101,31 @@ struct DraftMeetingTests {
     #expect(try await desk.notes.fetch(desk.list, policy: .cacheOnly) == ["a", "b"])
     gate.open()
     try await task.value
+  }
+
+  @Test func `an accepted draft is not made again over a record that was saved after its flight was cancelled`()
+    async throws
+  {
+    let disk = FaultyPersistence()
+    let desk = try await NotesDesk(Bench(persistence: disk, except: [.ownSteps]))
+    var states = desk.notes.states(for: desk.list, policy: .cacheOnly).makeAsyncIterator()
+    _ = await states.next()
+    desk.bench.transport.answer("/v1/b", with: .accepted)
+    try await desk.notes.mutate(desk.list, by: Resource("b", method: .post)) { $0.append("b") }
+    try await desk.notes.remove(desk.list)
+    desk.bench.transport.answer("/v1/list", with: NotesDesk.answer(["a", "b"]))
+    let gate = disk.hold(.save)
+    let fetch = Task { [desk] in try await desk.notes.fetch(desk.list) }
+    try await gate.reached()
+    fetch.cancel()
+    await #expect(throws: ReactorError.self) { try await fetch.value }
+    gate.open()
+    // Nobody knows the number of the record any more.
+    let generations = desk.notes.engine.layer.generations
+    for _ in 0..<10_000 where generations.activeKeys > 0 { await Task.yield() }
+    #expect(generations.activeKeys == 0)
+    #expect(try await desk.notes.fetch(desk.list, policy: .cacheOnly) == ["a", "b"])
+    _ = await states.next()
   }
 
   @Test func `freshness is the base's, and a stale base is asked for anew under the draft`() async throws {

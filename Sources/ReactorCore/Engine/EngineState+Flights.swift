@@ -350,7 +350,7 @@ extension EngineState {
     }
     setCopy(copy, of: entry)
     if isLoaded {
-      entry.redraw { $0.rebase(onLoaded: copy, from: number) }
+      entry.redraw { $0.rebase(onLoaded: copy, from: number, isLatest: !isOld) }
       entry.clearOutdated()
     }
     if status(of: copy, for: resource, at: now)?.isFresh == true { entry.error = nil }

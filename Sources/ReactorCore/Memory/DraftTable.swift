@@ -22,6 +22,7 @@ package final class Draft: Sendable {
     var order: UInt64 = 0
     var accepted: Generation?
     var isListed = false
+    var isOnDisk = false
   }
 
   /// Creates a draft of a value that may be absent.
@@ -61,6 +62,9 @@ package final class Draft: Sendable {
   /// drafts, too many to look for one among them at each acceptance.
   var isListed: Bool { state.withLock(\.isListed) }
 
+  /// A Boolean value that indicates whether the latest record on disk has the accepted change.
+  var isOnDisk: Bool { state.withLock(\.isOnDisk) }
+
   fileprivate func add(at order: UInt64) {
     state.withLock { state in
       state.order = order
@@ -69,6 +73,7 @@ package final class Draft: Sendable {
   }
   fileprivate func remove() { state.withLock { $0.isListed = false } }
   fileprivate func accept(under number: Generation) { state.withLock { $0.accepted = number } }
+  fileprivate func didPersist() { state.withLock { $0.isOnDisk = true } }
 }
 
 /// The drafts of a layer, by key.
@@ -160,7 +165,7 @@ final class DraftTable: Sendable {
   }
 
   /// Forgets the accepted drafts of `key` that a value on disk has: whoever loads the value must
-  /// not apply them again. Reactors keep those over older values in memory.
+  /// not apply them again. Reactors keep those over older values in memory until they load it.
   ///
   /// - Parameters:
   ///   - number: the number of the request or the write that produced the value.
@@ -171,7 +176,10 @@ final class DraftTable: Sendable {
       let forgotten = (state.drafts[key] ?? []).filter { draft in
         model ?? draft.model == draft.model && draft.acceptedUnder.map { $0 < number } ?? false
       }
-      for draft in forgotten { Self.remove(draft, from: &state) }
+      for draft in forgotten {
+        draft.didPersist()
+        Self.remove(draft, from: &state)
+      }
       count.store(state.drafts.count, ordering: .releasing)
       return forgotten
     }

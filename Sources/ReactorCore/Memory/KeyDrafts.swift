@@ -171,7 +171,8 @@ final class KeyDrafts {
   ///
   /// - Returns: `true` if the shown value may have changed.
   func rebase(on base: CachedModel?, isNewValue: Bool) -> Bool {
-    let isFewer = drop(before: base?.generation ?? 0)
+    let number = base?.generation ?? 0
+    let isFewer = drop { $0.acceptedUnder ?? .max <= number }
     guard isFewer || isNewValue else { return false }
     redraw(over: base)
     return true
@@ -182,10 +183,11 @@ final class KeyDrafts {
   /// Dates decide nothing here: a clock that was set would show less than the server has accepted.
   /// A draft that the base has already makes no difference, and the next response drops it.
   ///
-  /// - Parameter number: the number of the latest change on disk when the base was read; zero if
-  ///   unknown.
-  func rebase(onLoaded base: CachedModel, from number: Generation) -> Bool {
-    let isFewer = drop(before: number)
+  /// - Parameters:
+  ///   - number: the number of the latest change on disk when the base was read; zero if unknown.
+  ///   - isLatest: `true` if nothing has been stored since.
+  func rebase(onLoaded base: CachedModel, from number: Generation, isLatest: Bool) -> Bool {
+    let isFewer = drop { $0.acceptedUnder ?? .max <= number || isLatest && $0.isOnDisk }
     if isFewer { redraw(over: base) }
     return isFewer
   }
@@ -196,9 +198,9 @@ final class KeyDrafts {
     return dropped
   }
 
-  private func drop(before number: Generation) -> Bool {
+  private func drop(where isInBase: (Draft) -> Bool) -> Bool {
     // In the order of their acceptance, so those to drop come first. There may be thousands.
-    let old = accepted.prefix { $0.acceptedUnder ?? .max <= number }
+    let old = accepted.prefix(while: isInBase)
     guard !old.isEmpty else { return false }
     dropped += old.map { $0 as any Sendable }
     accepted.removeFirst(old.count)

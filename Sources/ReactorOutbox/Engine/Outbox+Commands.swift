@@ -77,15 +77,15 @@ extension Outbox {
 
   private func waitUntilTakenBack(_ id: UUID) async -> Bool {
     while true {
-      let (isHere, shot) = withState { state -> (Bool, OneShot<Void>?) in
-        guard let item = state.items[id] else { return (false, nil) }
-        if item.sending == nil, state.queue.active.contains(id) { return (true, state.addWaiter()) }
+      let (isTakenBack, shot) = withState { state -> (Bool?, OneShot<Void>?) in
+        guard let item = state.items[id] else { return (!state.lostWithdrawals.contains(id), nil) }
+        if item.sending == nil, state.queue.active.contains(id) { return (nil, state.addWaiter()) }
         // It was sent, or could not be prepared, before it saw that it was withdrawn. Its next
         // attempt must not see it.
         state.items[id]?.isWithdrawn = false
-        return (true, nil)
+        return (nil, nil)
       }
-      guard isHere else { return true }
+      if let isTakenBack { return isTakenBack }
       guard let shot else { return await withdrawing(id) }
       await shot.value
     }

@@ -73,8 +73,7 @@ extension Outbox: LayerAttachment {
     var old: [OutboxChange] = []
     // Many entries draft over few resources, and making a key is a large part of reading an entry.
     var keys: [Resource: RecordKey] = [:]
-    for stored in contents.entries
-    where !ended.contains(stored.id) && withState({ $0.queue.entries[stored.id] == nil }) {
+    for stored in contents.entries where !ended.contains(stored.id) && withState({ !$0.isKnown(stored.id) }) {
       switch Restored(stored, types, contents.identities) {
       case .unreadable(let unreadable):
         let isNew = withState { state in
@@ -103,8 +102,7 @@ extension Outbox: LayerAttachment {
     _ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ keys: inout [Resource: RecordKey],
     _ layer: LayerContext
   ) {
-    // This process has submitted it meanwhile, or had read it before.
-    guard withState({ $0.queue.entries[entry.id] == nil && $0.submitting[entry.id] == nil }) else { return }
+    guard withState({ !$0.isKnown(entry.id) }) else { return }
     var entry = entry
     let now = layer.configuration.now()
     let lease = contents.lease(of: entry.id, at: now, except: process)

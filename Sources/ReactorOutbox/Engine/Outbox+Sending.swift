@@ -115,7 +115,7 @@ extension Outbox {
   func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
     learn(identities, layer)
     let (item, effect) = withState { state in
-      let removed = state.remove(id, keepsIDs: true)
+      let removed = state.loseToOthers(id)
       state.queue.identities.settle(id, state.identities)
       return removed
     }
@@ -178,7 +178,7 @@ extension Outbox {
   func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
     let (item, effect) = withState { state in
       // Those that wait for its ids go on waiting.
-      let removed = state.remove(stored.id, keepsIDs: true)
+      let removed = state.loseToOthers(stored.id)
       state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason)
       return removed
     }
@@ -206,9 +206,9 @@ extension Outbox {
       _ = entry.end(as: .unresolved, at: layer.configuration.now())
       return await settle(Ended(entry: entry, consequence: .ended, sent: nil, error: nil), layer)
     }
-    guard await freeze(&entry, item, limits, layer),
-      await isStillSaved(claimed: claimed, leasedAt: leasedAt, layer)
-    else { return }
+    let failure = await freeze(&entry, item, layer)
+    guard await isStillSaved(claimed: claimed, leasedAt: leasedAt, layer) else { return }
+    if let failure { return await unmade(&entry, failure, limits, layer) }
     guard let request = entry.request, let message = request.message(entry.idempotencyKey, configuration) else {
       return await refuse(&entry, .invalidResource("the saved request is not valid; discard the entry"), layer)
     }
@@ -319,11 +319,11 @@ extension Outbox {
 extension Outbox {
   /// Makes the request of an entry, unless it is made already.
   ///
-  /// - Returns: `false` if there is none, and the entry was refused or postponed.
+  /// - Returns: The error for which there is none; `nil` if there is one.
   private func freeze(
-    _ entry: inout OutboxEntry, _ item: OutboxState.Item, _ limits: OutboxEntry.Limits, _ layer: LayerContext
-  ) async -> Bool {
-    guard entry.request == nil else { return true }
+    _ entry: inout OutboxEntry, _ item: OutboxState.Item, _ layer: LayerContext
+  ) async -> ReactorError? {
+    guard entry.request == nil else { return nil }
     var known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
     do {
       if item.needsRefresh { try await item.asked?.refresh(in: layer) }
@@ -340,15 +340,14 @@ extension Outbox {
         entry.idempotencyKey = entry.idempotencyKey ?? resource.idempotencyKey ?? configuration.makeID().uuidString
       }
     } catch {
-      await unmade(&entry, ReactorError(error, wrap: ReactorError.network), limits, layer)
-      return false
+      return ReactorError(error, wrap: ReactorError.network)
     }
     let id = entry.id
     withState { state in
       state.items[id]?.asked = known.asked
       state.items[id]?.needsRefresh = false
     }
-    return true
+    return nil
   }
 
   /// - Throws: `ReactorError.invalidResource` for a request that only reads, or that holds a

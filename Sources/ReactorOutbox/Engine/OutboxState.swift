@@ -57,6 +57,8 @@ struct OutboxState: Sendable {
   var unreadable: [UUID: Unreadable] = [:]
   /// The entries that are being saved for the first time. Whoever reads the store may find them.
   var submitting: [UUID: Submitted] = [:]
+  /// The entries that others have ended while they were being withdrawn here.
+  var lostWithdrawals: Set<UUID> = []
   /// The parts of the store that were set aside, and reported.
   var setAside: Set<String> = []
   /// The accepted entries that are kept for their drafts, the oldest first.
@@ -146,6 +148,10 @@ struct OutboxState: Sendable {
     return LaneEffect(expect: expected[entry.lane, default: ExpectedKeys()].add(item.keys))
   }
 
+  /// Returns a Boolean value that indicates whether this process has submitted or read an entry: one
+  /// that is being saved may be on disk already.
+  func isKnown(_ id: UUID) -> Bool { queue.entries[id] != nil || submitting[id] != nil }
+
   /// Makes room for the entries of a store.
   mutating func reserve(_ count: Int) {
     queue.reserve(count)
@@ -170,6 +176,13 @@ struct OutboxState: Sendable {
     let effect = entry.map { $0.isInLane ? leave($0) : LaneEffect() } ?? LaneEffect()
     items[id] = nil
     return (item, effect)
+  }
+
+  /// Removes an entry that another process has ended, or has made unreadable, so that a withdrawal
+  /// that waits for it fails.
+  mutating func loseToOthers(_ id: UUID) -> (item: Item?, effect: LaneEffect) {
+    if items[id]?.isWithdrawn == true { lostWithdrawals.insert(id) }
+    return remove(id, keepsIDs: true)
   }
 
   private mutating func leave(_ entry: OutboxEntry) -> LaneEffect {

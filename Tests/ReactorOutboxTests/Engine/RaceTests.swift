@@ -28,6 +28,20 @@ private struct Kept: Mutation {
   }
 }
 
+/// A mutation whose first request cannot be made, and that says so when a gate opens.
+private struct Hesitant: Mutation {
+  static let gate = Gate()
+  static let isFirst = Atomic<Bool>(true)
+
+  func request(_ known: Known) async throws -> Resource {
+    guard Self.isFirst.exchange(false, ordering: .relaxed) else { return Resource("hesitant", method: .post) }
+    try await Self.gate.wait()
+    throw CocoaError(.coderInvalidValue)
+  }
+
+  func draft(_ drafts: inout Drafts) { drafts.change([String].self, at: "list") { $0.append("x") } }
+}
+
 @Suite("What overtakes an entry", .timeLimit(.minutes(1)))
 struct RaceTests {
   @Test func `what is gone from the store while everything is removed has not ended elsewhere`() async throws {
@@ -66,6 +80,56 @@ struct RaceTests {
     #expect(await left == 0)
     #expect(one.sent == ["POST /v1/a a", "POST /v1/prepared "])
     try await one.outbox.reload()
+    try await one.end()
+  }
+
+  @Test func `a request that cannot be made does not undo what the other has sent meanwhile`() async throws {
+    let store = MemoryStore()
+    let one = Writer(storage: store) { configuration in
+      configuration.sendsByItself = false
+      configuration.mutations.append(Hesitant.self)
+    }
+    try await one.fetch("a")
+    let submission = try await one.layer.submit(Hesitant())
+    let other = Writer(storage: store.reopened(), on: one.bench) { configuration in
+      configuration.sendsByItself = false
+      configuration.mutations.append(Hesitant.self)
+    }
+    async let left = one.outbox.drain(within: .seconds(1000))
+    try await Hesitant.gate.waitForArrival()
+    // It was suspended, and could not renew its lease.
+    _ = store.claims.closed()
+    one.clock.advance(by: .seconds(600))
+    one.transport.answer("/v1/hesitant", with: accepted)
+    #expect(await other.outbox.drain(within: .seconds(10)) == 0)
+    Hesitant.gate.open()
+    store.claims.open()
+    #expect(await left == 0)
+    #expect(one.sent.count == 1 && one.states.isEmpty)
+    #expect(await TestSupport.error { try await submission.answer() } != nil)
+    #expect(one.confirmed == ["a", "x"])
+    try await other.outbox.reload()
+    #expect(other.states.isEmpty)
+    try await one.end()
+  }
+
+  @Test func `a withdrawal fails that waits while another process ends the entry`() async throws {
+    let store = MemoryStore()
+    let one = Writer(storage: store) { $0.sendsByItself = false }
+    let id = try await one.layer.submit(Add(name: "a")).id
+    let other = Writer(storage: store.reopened(), on: one.bench) { $0.sendsByItself = false }
+    one.transport.answer("/v1/a", with: refused)
+    let next = store.claims.closed()
+    async let left = one.outbox.drain(within: .seconds(10))
+    try await store.claims.waitForArrival(count: next)
+    async let isWithdrawn = one.outbox.withdraw(id)
+    await yield()
+    #expect(await other.outbox.drain(within: .seconds(10)) == 0)
+    #expect(await other.outbox.discard(id))
+    store.claims.open()
+    #expect(await !isWithdrawn)
+    #expect(await left == 0)
+    #expect(one.sent.count == 1 && one.states.isEmpty)
     try await one.end()
   }
 
