@@ -45,13 +45,15 @@ struct ReferenceModelTests {
   /// its value (1008669), an end that was saved late over a newer state (2004626, 2019298), a draft
   /// that came back after everything was removed (2004639), an entry of a type that this program
   /// does not list, which it read while it saved it (2334843), an accepted draft that was made again
-  /// over a newer record (2354466), and strictnesses of the model.
+  /// over a newer record (2354466), an entry that got an item's real id before the one that gives it
+  /// (6074852), and strictnesses of the model.
   @Test func `what has failed once among outboxes is tried again`() async {
     let seeds: [UInt64] = [
       3068, 50_432, 50_603, 51_173, 51_404, 51_416, 52_479, 52_826, 53_632, 201_746, 202_941, 205_229, 205_305,
       1_000_520, 1_001_029, 1_004_003, 1_005_209, 1_015_517, 1_000_324, 1_001_536, 1_001_551, 1_002_712, 1_008_669,
       1_009_330, 1_009_516, 1_009_543, 2_004_626, 2_004_639, 2_004_722, 2_009_330, 2_010_062, 2_015_507, 2_016_502,
       2_019_298, 2_113_078, 2_115_775, 2_334_843, 2_346_754, 2_351_473, 2_353_664, 2_354_466,
+      6_014_051, 6_014_857, 6_021_037, 6_053_930, 6_074_852,
     ]
     await Simulation.run(seeds: seeds, World.outbox.body)
   }

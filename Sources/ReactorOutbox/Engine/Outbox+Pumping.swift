@@ -90,7 +90,8 @@ extension Outbox {
   private func wakeUp(at date: Date, _ layer: LayerContext) {
     // Read in this order: if time goes on in between, the task wakes early and looks again.
     let elapsed = elapsed()
-    let wait = min(max(0, date.timeIntervalSince(layer.configuration.now())), 86_400)
+    // A date has no room for the last microsecond, which would be waited for again and again.
+    let wait = min(max(0.001, date.timeIntervalSince(layer.configuration.now())), 86_400)
     after(elapsed + .seconds(wait), at: date, layer) { $0.pump() }
   }
 

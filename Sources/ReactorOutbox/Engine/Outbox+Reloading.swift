@@ -7,11 +7,15 @@ extension Outbox {
     guard let layer else { return }
     if try await waitedForReading() { return }
     // What changes here while the store is read is newer than what is read.
-    let (known, epoch) = withState { ($0.queue.entries, $0.epoch) }
+    let (before, epoch) = withState { ($0.queue.entries, $0.epoch) }
     do {
       let contents = try await configuration.storage.contents(of: scope)
       // What is being removed with everything else has not ended elsewhere.
       guard withState({ $0.isCurrent(epoch) }) else { return }
+      // First of all, and in all entries at once.
+      learn(contents.identities, layer)
+      let identities = withState(\.identities)
+      let known = before.mapValues { $0.rewritten(by: identities) ?? $0 }
       let ended = withState { state in Set(known.keys.filter { state.queue.entries[$0] == nil }) }
       await forget(known, absentFrom: contents, layer)
       let types = mutationTypes

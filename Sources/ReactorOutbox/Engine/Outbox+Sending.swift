@@ -52,6 +52,9 @@ extension Outbox {
       return nil
     }
     entry.abandon()
+    if let old = withState({ $0.queue.entries[id] }), old.arguments != entry.arguments {
+      await learnFromStore(layer)
+    }
     // It was perhaps saved before its giver was.
     entry = entry.rewritten(by: withState(\.identities)) ?? entry
     if !entry.isInLane {
@@ -72,6 +75,15 @@ extension Outbox {
     guard !mayGo else { return entry }
     try? await configuration.storage.release(id, in: scope, by: process)
     return nil
+  }
+
+  /// Learns the ids that are stored with the end of an entry, which is not shown yet or is another
+  /// process's: all entries that have them change at once.
+  private func learnFromStore(_ layer: LayerContext) async {
+    let epoch = withState(\.epoch)
+    guard let contents = try? await configuration.storage.contents(of: scope), withState({ $0.isCurrent(epoch) })
+    else { return }
+    learn(contents.identities, layer)
   }
 
   /// Shows what another process has changed of an entry: its ids, or its place.

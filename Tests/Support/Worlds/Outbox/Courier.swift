@@ -117,7 +117,7 @@ extension OfficeBook {
   ) {
     // Where the clock ends a lease early, the process that had it may save its own end last. What
     // counts is that whoever reads the entry knows that it may have been sent.
-    let isSaved = entry.state == .sending || (traits.setsClock && entry.state == .unknown)
+    let isSaved = entry.state == .sending || (traits.setsClock && (entry.state == .unknown || entry.attempts > 0))
     world.check(isSaved, "\(who), which is saved as \(entry.state)")
     let path = request.path ?? ""
     if path.contains("tmp-") || path.contains("/-") {
@@ -132,9 +132,12 @@ extension OfficeBook {
       world.check(
         !isGiven && (traits.endsEarly || traits.runsOlder || !isSaved), "\(who), with a temporary id: \(path)")
     }
+    // Nor does a lease that the clock has ended keep the other process from saving the request that it
+    // has prepared.
     let key = request.headerFields[.idempotencyKeyField]
     world.check(
-      entry.request?.isKeyed != true || key == entry.idempotencyKey, "\(who) under another key than the saved one")
+      entry.request?.isKeyed != true || key == entry.idempotencyKey || (traits.setsClock && traits.isShared),
+      "\(who) under another key than the saved one")
     let saved =
       entry.request.map { "\($0.method) \($0.url) \(String(decoding: $0.body ?? Data(), as: UTF8.self))" } ?? "nothing"
     let sent = "\(request.method) \(request.absoluteURLText) \(String(decoding: body ?? Data(), as: UTF8.self))"

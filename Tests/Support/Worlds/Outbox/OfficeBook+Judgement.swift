@@ -50,9 +50,11 @@ extension OfficeBook {
       // A state that waits to be read may be older than what was judged since.
       // A state that was made before they were submitted is read after they were accepted.
       let known = before.map { before in accepted.filter { before.phases[$0.id] != nil } } ?? accepted
-      var matched = match(shown, base, accepted, errands, before ?? view, path)
+      var start = before ?? view
+      start.failedSaves.formUnion(view.failedSaves)
+      var matched = match(shown, base, accepted, errands, start, path)
       if case .failure = matched, known.count < accepted.count {
-        matched = match(shown, base, known, errands, before ?? view, path)
+        matched = match(shown, base, known, errands, start, path)
       }
       switch matched {
       case .success(let dropped):
