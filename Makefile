@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom bench bench-compare weight test test-only test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser
+.PHONY: help demo newsroom bench bench-compare weight test test-only test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis
 
 SWIFT_MINIMUM := 6.3
 # The nested packages are built in the directory of this one, so that what they share is compiled once. All have the same traits.
@@ -101,6 +101,13 @@ browser: system
 
 install-browser: ## install Chromium, its driver and Selenium with apt-get, for test-browser; as root
 	apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver python3-selenium
+
+# Without it, the tests of ReactorValkey are skipped.
+redis:
+	@command -v redis-server >/dev/null || { echo "error: redis-server is missing; run: sudo make install-redis" >&2; exit 1; }
+
+install-redis: ## install redis-server with apt-get, for the tests of ReactorValkey; as root
+	apt-get update && apt-get install -y --no-install-recommends redis-server
 
 SEEDS ?= 10000
 simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or anywhere

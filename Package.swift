@@ -26,6 +26,11 @@ let asyncHTTPClient: [Target.Dependency] =
     .product(name: name, package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"]))
   }
 
+let valkey: [Target.Dependency] =
+  ["NIOCore", "NIOPosix"].map { name in
+    .product(name: name, package: "swift-nio", condition: .when(traits: ["Valkey"]))
+  } + [.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Valkey"]))]
+
 // An HTTP/2 server, for its tests.
 let http2Server: [Target.Dependency] = [
   .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["AsyncHTTPClient"])),
@@ -47,12 +52,15 @@ let package = Package(
     .library(name: "ReactorTesting", targets: ["ReactorTesting"]),
     .library(name: "ReactorSQLite", targets: ["ReactorSQLite"]),
     .library(name: "ReactorAsyncHTTPClient", targets: ["ReactorAsyncHTTPClient"]),
+    .library(name: "ReactorFleet", targets: ["ReactorFleet"]),
+    .library(name: "ReactorValkey", targets: ["ReactorValkey"]),
   ],
   traits: [
     .trait(name: "SQLite", description: "SQLitePersistence, in ReactorSQLite, on GRDB"),
     .trait(
       name: "AsyncHTTPClient",
       description: "AsyncHTTPClientTransport, in ReactorAsyncHTTPClient, on async-http-client"),
+    .trait(name: "Valkey", description: "ValkeyStore, in ReactorValkey, on SwiftNIO"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
@@ -87,7 +95,9 @@ let package = Package(
     .target(name: "ReactorLoopback", dependencies: httpTypes, swiftSettings: settings),
     .target(
       name: "ReactorTesting",
-      dependencies: ["ReactorCore", "ReactorLoopback", "ReactorOperators", "ReactorOutbox", "ReactorFlux"] + httpTypes,
+      dependencies: [
+        "ReactorCore", "ReactorFleet", "ReactorLoopback", "ReactorOperators", "ReactorOutbox", "ReactorFlux",
+      ] + httpTypes,
       swiftSettings: settings),
     .target(
       name: "ReactorSQLite", dependencies: ["HTTPCaching", "ReactorCore", "ReactorOutbox"] + sqlite,
@@ -95,6 +105,8 @@ let package = Package(
     .target(
       name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
       swiftSettings: settings),
+    .target(name: "ReactorFleet", dependencies: ["HTTPCaching"] + httpTypes, swiftSettings: settings),
+    .target(name: "ReactorValkey", dependencies: ["ReactorFleet"] + valkey, swiftSettings: settings),
     .target(
       name: "TestSupport",
       dependencies: ["HTTPCaching", "ReactorCore", "ReactorLists", "ReactorOutbox", "ReactorTesting"] + httpTypes,
@@ -159,6 +171,16 @@ let package = Package(
       .testTarget(
         name: "ReactorOutboxTests",
         dependencies: ["ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
+        swiftSettings: settings),
+      .testTarget(
+        name: "ReactorFleetTests",
+        dependencies: ["ReactorFleet", "HTTPCaching", "ReactorTesting", "TestSupport"] + httpTypes,
+        swiftSettings: settings),
+      .testTarget(
+        name: "ReactorValkeyTests",
+        dependencies: ["ReactorValkey", "ReactorFleet", "ReactorTesting", "TestSupport"] + valkey + [
+          .product(name: "NIOTestUtils", package: "swift-nio", condition: .when(traits: ["Valkey"]))
+        ],
         swiftSettings: settings),
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(

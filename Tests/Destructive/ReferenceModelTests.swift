@@ -44,9 +44,9 @@ struct ReferenceModelTests {
   /// (1000324), a removed entry that came back with its lease (1001536), a tag that was newer than
   /// its value (1008669), an end that was saved late over a newer state (2004626, 2019298), a draft
   /// that came back after everything was removed (2004639), an entry of a type that this program
-  /// does not list, which it read while it saved it (2334843), an accepted draft that was made again
-  /// over a newer record (2354466), an entry that got an item's real id before the one that gives it
-  /// (6074852), and strictnesses of the model.
+  /// does not list, which it read while it saved it (2334843), an accepted draft that was made
+  /// again over a newer record (2354466), an entry that got an item's real id before the one that
+  /// gives it (6074852), and strictnesses of the model.
   @Test func `what has failed once among outboxes is tried again`() async {
     let seeds: [UInt64] = [
       3068, 50_432, 50_603, 51_173, 51_404, 51_416, 52_479, 52_826, 53_632, 201_746, 202_941, 205_229, 205_305,

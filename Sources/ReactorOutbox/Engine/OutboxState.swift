@@ -148,8 +148,8 @@ struct OutboxState: Sendable {
     return LaneEffect(expect: expected[entry.lane, default: ExpectedKeys()].add(item.keys))
   }
 
-  /// Returns a Boolean value that indicates whether this process has submitted or read an entry: one
-  /// that is being saved may be on disk already.
+  /// Returns a Boolean value that indicates whether this process has submitted or read an entry:
+  /// one that is being saved may be on disk already.
   func isKnown(_ id: UUID) -> Bool { queue.entries[id] != nil || submitting[id] != nil }
 
   /// Makes room for the entries of a store.

@@ -132,8 +132,8 @@ extension OfficeBook {
       world.check(
         !isGiven && (traits.endsEarly || traits.runsOlder || !isSaved), "\(who), with a temporary id: \(path)")
     }
-    // Nor does a lease that the clock has ended keep the other process from saving the request that it
-    // has prepared.
+    // Nor does a lease that the clock has ended keep the other process from saving the request that
+    // it has prepared.
     let key = request.headerFields[.idempotencyKeyField]
     world.check(
       entry.request?.isKeyed != true || key == entry.idempotencyKey || (traits.setsClock && traits.isShared),

@@ -1,0 +1,132 @@
+public import Foundation
+
+/// A store that several servers share, for the responses that one of them has received.
+///
+/// A store keeps one *hash* for each URL of a scope, which holds the records of that URL, their
+/// leases, and a *fence*. Each method is atomic for the hash that it concerns. Numbers are drawn
+/// from the clock of the store, in microseconds, and never twice for one hash.
+///
+/// A record is kept if and only if the hash exists since before its ticket was drawn, and neither a
+/// fence nor another record of it is newer:
+///
+/// > `commit(T)` is kept ⇔ begun ≤ T, fence < T, and max(version, confirmation) < T
+///
+/// So a response that was requested before an invalidation is never stored after it, whichever
+/// server asked, and however late it comes.
+///
+/// A method that is cancelled may be carried out all the same. None waits for longer than about a
+/// second: a store that does not answer throws ``FleetError/unavailable(_:)``. Every conformer
+/// passes `FleetStoreConformance` of ReactorTesting.
+public protocol FleetStore: Sendable {
+  /// Reads a record.
+  ///
+  /// - Parameters:
+  ///   - record: The record to read.
+  ///   - known: The version whose body the caller has. The body is then left out if it is still
+  ///     that.
+  func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView
+
+  /// Draws a ticket for a request to the server, and with it the lease of the record, unless
+  /// somebody has it.
+  ///
+  /// - Parameters:
+  ///   - record: The record that the response will be.
+  ///   - wish: ``FleetWish/lease`` to be told to wait where another server asks already.
+  ///   - lease: The time after which others may ask. A ticket stays valid beyond it.
+  ///   - retention: The time for which a new hash is kept at least. It is longer than a request.
+  func begin(
+    _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
+  ) async throws(FleetError) -> FleetBeginning
+
+  /// Extends a lease.
+  ///
+  /// - Returns: `false` if the ticket has it no more.
+  func renew(_ ticket: FleetTicket, lease: Duration) async throws(FleetError) -> Bool
+
+  /// Stores a response, or confirms the stored one, unless something newer is there. Ends the
+  /// record's lease, and tells those who wait for it.
+  ///
+  /// - Parameters:
+  ///   - ticket: The ticket that was drawn before the request was sent.
+  ///   - change: The new record.
+  ///   - retention: The time for which the record is kept at least.
+  func commit(
+    _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
+  ) async throws(FleetError) -> FleetCommitment
+
+  /// Gives a lease back without a response to store, and tells those who wait for it. Nothing
+  /// happens if the ticket has it no more.
+  func release(_ ticket: FleetTicket, _ reason: FleetRelease) async throws(FleetError)
+
+  /// Makes every record of a URL stale, and the responses to requests that are under way.
+  ///
+  /// It works where the store is full.
+  ///
+  /// - Parameters:
+  ///   - url: The URL.
+  ///   - removes: `true` to remove the records.
+  ///   - version: The version of a fence that was sent before and may be lost; `nil` draws a new
+  ///     one.
+  /// - Returns: The version below which everything is stale.
+  func fence(
+    _ url: FleetURLID, removes: Bool, replaying version: FleetVersion?
+  ) async throws(FleetError) -> FleetVersion
+
+  /// Returns the generation of a scope. It is a part of each ``FleetURLID``, so with a new one,
+  /// nothing that was stored is found any more.
+  ///
+  /// - Parameters:
+  ///   - scope: A digest of the scope.
+  ///   - renews: `true` to begin a new generation, and to tell the others.
+  func generation(of scope: String, renews: Bool) async throws(FleetError) -> FleetGeneration
+
+  /// Proves that a message of this server arrives, and reads what every server must agree on.
+  ///
+  /// - Parameters:
+  ///   - node: The name of the server, under which it follows.
+  ///   - nonce: The number that comes back to ``follow(_:_:)`` as ``FleetMessage/beat(_:)``.
+  ///   - scopes: The digests of the scopes whose generations are read, and kept alive.
+  func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse
+
+  /// Passes on the messages of all servers, until the connection is lost or the task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - node: The name of this server, of 1 to 64 letters and digits.
+  ///   - body: Receives ``FleetMessage/following`` first, and then each message in order. It is
+  ///     called on an executor of the store's, and returns at once.
+  func follow(_ node: String, _ body: @escaping @Sendable (FleetMessage) -> Void) async throws(FleetError)
+
+  /// The number of servers that follow.
+  func nodes() async throws(FleetError) -> Int
+}
+
+/// An error of a ``FleetStore``.
+///
+/// No error of a store fails a fetch: a server whose store is away asks by itself.
+@nonexhaustive public enum FleetError: Error, Sendable, Hashable {
+  /// The store does not answer: it cannot be reached, is starting, or takes too long.
+  case unavailable(String)
+  /// The store answers, and takes no changes at present: it is full or a replica.
+  case readOnly(String)
+  /// The store refuses this program: the password, a permission or a version is wrong.
+  case misconfigured(String)
+  /// A key of the fleet has data that this library has not stored.
+  case wrongData(String)
+}
+
+extension FleetError: CustomStringConvertible, LocalizedError {
+  /// A sentence with the failure and its remedy.
+  public var description: String {
+    switch self {
+    case .unavailable(let reason):
+      "the store of the fleet does not answer: \(reason); each server asks by itself meanwhile"
+    case .readOnly(let reason):
+      "the store of the fleet takes no changes: \(reason); give it memory, or its primary's address"
+    case .misconfigured(let reason): "the store of the fleet refuses this program: \(reason); correct its configuration"
+    case .wrongData(let reason):
+      "the store of the fleet has foreign data: \(reason); give the fleet a namespace of its own"
+    }
+  }
+
+  public var errorDescription: String? { description }
+}

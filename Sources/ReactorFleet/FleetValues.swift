@@ -1,0 +1,181 @@
+public import Foundation
+
+/// The URL of a scope, in the present generation of both: a digest that reveals neither.
+public struct FleetURLID: Sendable, Hashable {
+  /// The digest, in 43 characters of base64url.
+  public let text: String
+
+  /// Creates an id from the text of another.
+  public init(text: String) { self.text = text }
+}
+
+/// One record of a URL.
+public struct FleetRecordID: Sendable, Hashable {
+  /// The URL, with whose records this one is fenced and evicted.
+  public let url: FleetURLID
+  /// The name of the record among those of its URL, in hexadecimal digits and points.
+  public let name: String
+
+  /// Creates an id from its parts.
+  public init(url: FleetURLID, name: String) {
+    self.url = url
+    self.name = name
+  }
+}
+
+/// A moment in the life of a URL's hash: microseconds since 1970 by the clock of the store, and
+/// above all earlier ones of that hash.
+public struct FleetVersion: Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// The microseconds.
+  public let rawValue: UInt64
+
+  /// Creates a version from the number of another.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+
+  /// The number, in decimal digits.
+  public var description: String { "\(rawValue)" }
+}
+
+/// The right to store the response to a request that is sent afterwards.
+public struct FleetTicket: Sendable, Hashable {
+  /// The record that the response will be.
+  public let record: FleetRecordID
+  /// The moment at which the ticket was drawn.
+  public let version: FleetVersion
+
+  /// Creates a ticket from its parts.
+  public init(record: FleetRecordID, version: FleetVersion) {
+    self.record = record
+    self.version = version
+  }
+}
+
+/// The versions that a hash has of one record.
+public struct FleetVersions: Sendable, Hashable {
+  /// The ticket of the response whose body is stored; `nil` without one.
+  public var body: FleetVersion?
+  /// The ticket of the latest 304 (Not Modified) that has confirmed it.
+  public var confirmation: FleetVersion?
+  /// The latest fence of the URL.
+  public var fence: FleetVersion?
+
+  /// Creates versions from their parts.
+  public init(body: FleetVersion? = nil, confirmation: FleetVersion? = nil, fence: FleetVersion? = nil) {
+    self.body = body
+    self.confirmation = confirmation
+    self.fence = fence
+  }
+
+  /// The ticket of the latest request that has shown the stored response to be the server's.
+  public var latest: FleetVersion? { body.map { max($0, confirmation ?? $0) } }
+
+  /// A Boolean value that indicates whether the record was declared stale since.
+  public var isFenced: Bool {
+    guard let latest, let fence else { return false }
+    return latest <= fence
+  }
+}
+
+/// The stored record as a server finds it.
+public struct FleetView: Sendable, Hashable {
+  /// The versions of the record.
+  public var versions: FleetVersions
+  /// Everything but the body; `nil` without a record.
+  public var head: Data?
+  /// The body; `nil` without a record, and where the caller has that version.
+  public var body: Data?
+
+  /// Creates a view from its parts.
+  public init(versions: FleetVersions = FleetVersions(), head: Data? = nil, body: Data? = nil) {
+    self.versions = versions
+    self.head = head
+    self.body = body
+  }
+}
+
+/// The wish with which a server begins a request.
+public enum FleetWish: String, Sendable, Hashable, CaseIterable {
+  /// To ask alone: the server waits where another one asks.
+  case lease
+  /// To ask at all events, and to let others wait for nothing.
+  case ticket
+}
+
+/// The answer to a server that wants to ask.
+public enum FleetBeginning: Sendable, Hashable {
+  /// Ask, and keep the lease or give it back. The versions are those that the ticket goes beyond.
+  case granted(FleetTicket, FleetVersions)
+  /// Ask, without a lease: the answers were not storable lately, or none was wished for.
+  case pass(FleetTicket, FleetVersions)
+  /// Another server asks, and has this long to do so.
+  case held(Duration, FleetVersions)
+  /// The request of another server has failed, and nobody asks for this long.
+  case failed(Duration, FleetVersions)
+}
+
+/// A response to store.
+public enum FleetChange: Sendable, Hashable {
+  /// A response with its body.
+  case response(head: Data, body: Data)
+  /// A 304 (Not Modified) that confirms the body of a version, with the new head.
+  case confirmation(head: Data, of: FleetVersion)
+}
+
+/// The end of a commit.
+public enum FleetCommitment: String, Sendable, Hashable {
+  /// The response is stored.
+  case kept
+  /// The URL was declared stale after the request was sent.
+  case fenced
+  /// A response to a later request is stored.
+  case older
+  /// The hash was removed or evicted since the ticket was drawn.
+  case lost
+}
+
+/// The reason for which a lease is given back.
+public enum FleetRelease: Sendable, Hashable {
+  /// The request was given up. Another server may send it.
+  case abandoned
+  /// The request has failed. Nobody sends it for this long.
+  case failed(Duration)
+  /// The response cannot be stored. Nobody waits for another server for this long.
+  case pass(Duration)
+}
+
+/// A random text that stands for everything that is stored since the latest removal of it.
+public typealias FleetGeneration = String
+
+/// The facts that a server learns from each beat.
+public struct FleetPulse: Sendable, Hashable {
+  /// The identity of the store. Another one is another store, or one that has lost its contents.
+  public var store: String
+  /// The generations of the scopes, in their order.
+  public var generations: [FleetGeneration]
+
+  /// Creates a pulse from its parts.
+  public init(store: String, generations: [FleetGeneration]) {
+    self.store = store
+    self.generations = generations
+  }
+}
+
+/// A message to every server.
+///
+/// Messages are hints that may be lost. ``FleetStore/beat(_:nonce:scopes:)`` finds out.
+public enum FleetMessage: Sendable, Hashable {
+  /// The messages come from now on.
+  case following
+  /// A record has a new body, or those who wait for it need not.
+  case stored(FleetRecordID, FleetVersion)
+  /// A lease was given back without a response.
+  case released(FleetRecordID)
+  /// Everything of a URL below this version is stale.
+  case fenced(FleetURLID, FleetVersion)
+  /// A scope has a new generation.
+  case renewed(scope: String, FleetGeneration)
+  /// The beat of this server.
+  case beat(UInt64)
+}

@@ -1,0 +1,259 @@
+#if Valkey
+  import Foundation
+  public import ReactorFleet
+  import Synchronization
+
+  /// The store of a fleet on Valkey 7.2 or later, or on Redis 7.
+  ///
+  /// Everything of it has keys and channels that begin with `rx1:` and the namespace. Each key
+  /// expires. A user of the server needs these permissions, and no others: `~rx1:<namespace>:*`,
+  /// `&rx1:<namespace>:*`, and `+hello +auth +select +evalsha +eval +script|load +hmget +info
+  /// +publish +subscribe +pubsub|numsub`, with `+time +hget +hset +hdel +pttl +pexpire +unlink +get
+  /// +set` for the scripts.
+  public struct ValkeyStore: FleetStore {
+    private let commands: any ValkeyCommands
+    private let prefix: String
+    private let scripts = LoadedScripts()
+
+    /// Creates a store over a client.
+    ///
+    /// - Parameters:
+    ///   - commands: The client: a ``ValkeyConnection``, or an adapter to another one.
+    ///   - namespace: The name of the fleet, of 1 to 64 letters, digits, points, underscores and
+    ///     hyphens. Servers with one namespace share what they have.
+    /// - Throws: `FleetError.misconfigured(_:)` for another namespace.
+    public init(_ commands: any ValkeyCommands, namespace: String) throws(FleetError) {
+      let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-".utf8)
+      guard (1...64).contains(namespace.utf8.count), namespace.utf8.allSatisfy(allowed.contains) else {
+        throw .misconfigured("the namespace has other characters than A-Z a-z 0-9 . _ -, or more than 64")
+      }
+      self.commands = commands
+      prefix = "rx1:\(namespace):"
+    }
+
+    /// Creates a store with a client of its own.
+    ///
+    /// - Parameters:
+    ///   - address: The server.
+    ///   - namespace: The name of the fleet, as in ``init(_:namespace:)``.
+    public init(_ address: ValkeyAddress, namespace: String) throws(FleetError) {
+      try self.init(ValkeyConnection(address), namespace: namespace)
+    }
+
+    private var channel: String { prefix + "c" }
+    private func key(of url: FleetURLID) -> String { prefix + "u:" + url.text }
+    private func key(ofGeneration scope: String) -> String { prefix + "g:" + scope }
+    private func channel(of node: String) -> String { prefix + "c:" + node }
+
+    /// See `FleetStore.read(_:known:)`.
+    public func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
+      let key = key(of: record.url)
+      let fields = ["v:", "u:", "h:"].map { $0 + record.name } + ["f"]
+      var reply = try await call(["HMGET", key] + fields + (known == nil ? ["b:" + record.name] : []), key: key)
+      guard var parts = reply.elements, parts.count >= 4 else { throw .wrongData("HMGET has answered \(reply)") }
+      if known != nil, parts[0].number != known?.rawValue, parts[0] != .null {
+        // Another version than the caller's: once more, with the body.
+        reply = try await call(["HMGET", key] + fields + ["b:" + record.name], key: key)
+        parts = reply.elements ?? []
+        guard parts.count == 5 else { throw .wrongData("HMGET has answered \(reply)") }
+      }
+      let versions = FleetVersions(body: parts[0].version, confirmation: parts[1].version, fence: parts[3].version)
+      guard versions.body != nil else { return FleetView(versions: FleetVersions(fence: versions.fence)) }
+      let body = known == versions.body ? nil : parts.dropFirst(4).first?.bytes
+      return FleetView(versions: versions, head: parts[2].bytes, body: body)
+    }
+
+    /// See `FleetStore.begin(_:_:lease:retention:)`.
+    public func begin(
+      _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
+    ) async throws(FleetError) -> FleetBeginning {
+      let reply = try await run(
+        .begin, key(of: record.url), [record.name, "\(lease.inMicroseconds)", wish.rawValue, retention.milliseconds])
+      guard let parts = reply.elements, parts.count == 5, let kind = parts[0].text, let number = parts[1].number else {
+        throw .wrongData("begin has answered \(reply)")
+      }
+      let versions = FleetVersions(body: parts[2].version, confirmation: parts[3].version, fence: parts[4].version)
+      let ticket = FleetTicket(record: record, version: FleetVersion(rawValue: number))
+      switch kind {
+      case "granted": return .granted(ticket, versions)
+      case "pass": return .pass(ticket, versions)
+      case "held": return .held(.microseconds(number), versions)
+      case "failed": return .failed(.microseconds(number), versions)
+      default: throw .wrongData("begin has answered \(kind)")
+      }
+    }
+
+    /// See `FleetStore.renew(_:lease:)`.
+    public func renew(_ ticket: FleetTicket, lease: Duration) async throws(FleetError) -> Bool {
+      let reply = try await run(
+        .renew, key(of: ticket.record.url), [ticket.record.name, "\(ticket.version)", "\(lease.inMicroseconds)"])
+      return reply == .integer(1)
+    }
+
+    /// See `FleetStore.commit(_:_:retention:)`.
+    public func commit(
+      _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
+    ) async throws(FleetError) -> FleetCommitment {
+      let (head, body, base) =
+        switch change {
+        case .response(let head, let body): (head, body, "")
+        case .confirmation(let head, let base): (head, Data(), "\(base)")
+        }
+      let message = "s \(ticket.record.url.text) \(ticket.record.name) \(ticket.version)"
+      let arguments = [
+        ticket.record.name, "\(ticket.version)", retention.milliseconds, channel, message,
+        "\(FleetHash.recordLimit)",
+      ].map { Data($0.utf8) }
+      let reply = try await run(.commit, key(of: ticket.record.url), arguments + [head, body, Data(base.utf8)])
+      guard let end = reply.text.flatMap(FleetCommitment.init) else { throw .wrongData("commit has answered \(reply)") }
+      return end
+    }
+
+    /// See `FleetStore.release(_:_:)`.
+    public func release(_ ticket: FleetTicket, _ reason: FleetRelease) async throws(FleetError) {
+      let (field, time): (String, Duration) =
+        switch reason {
+        case .abandoned: ("", .zero)
+        case .failed(let time): ("e", time)
+        case .pass(let time): ("p", time)
+        }
+      _ = try await run(
+        .release, key(of: ticket.record.url),
+        [
+          ticket.record.name, "\(ticket.version)", field, "\(time.inMicroseconds)", channel,
+          "r \(ticket.record.url.text) \(ticket.record.name)",
+        ])
+    }
+
+    /// See `FleetStore.fence(_:removes:replaying:)`.
+    public func fence(
+      _ url: FleetURLID, removes: Bool, replaying version: FleetVersion?
+    ) async throws(FleetError) -> FleetVersion {
+      let reply = try await run(
+        .fence, key(of: url), [version.map { "\($0)" } ?? "", channel, "i \(url.text) ", removes ? "1" : "0"])
+      guard let fence = reply.version else { throw .wrongData("fence has answered \(reply)") }
+      return fence
+    }
+
+    /// See `FleetStore.generation(of:renews:)`.
+    public func generation(of scope: String, renews: Bool) async throws(FleetError) -> FleetGeneration {
+      let reply = try await run(
+        .generation, key(ofGeneration: scope),
+        [UUID().uuidString, renews ? "1" : "0", Self.generationRetention, channel, "g \(scope) "])
+      guard let generation = reply.text else { throw .wrongData("generation has answered \(reply)") }
+      return generation
+    }
+
+    /// See `FleetStore.beat(_:nonce:scopes:)`.
+    public func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
+      let publication = try await call(["PUBLISH", channel(of: node), "\(nonce)"], key: nil)
+      guard publication.number != nil else { throw .wrongData("PUBLISH has answered \(publication)") }
+      let info = try await call(["INFO", "replication"], key: nil)
+      let lines = info.text?.split(whereSeparator: \.isNewline) ?? []
+      guard let line = lines.first(where: { $0.hasPrefix("master_replid:") }) else {
+        throw .wrongData("INFO names no master_replid")
+      }
+      var generations: [FleetGeneration] = []
+      for scope in scopes { generations.append(try await generation(of: scope, renews: false)) }
+      return FleetPulse(store: String(line.dropFirst("master_replid:".count)), generations: generations)
+    }
+
+    /// See `FleetStore.follow(_:_:)`.
+    public func follow(
+      _ node: String, _ body: @escaping @Sendable (FleetMessage) -> Void
+    ) async throws(FleetError) {
+      let own = Data(channel(of: node).utf8)
+      try await commands.subscribe(to: [Data(channel.utf8), own]) { [channel] message in
+        guard let message else { return body(.following) }
+        let text = String(decoding: message.message, as: UTF8.self)
+        if message.channel == own {
+          if let nonce = UInt64(text) { body(.beat(nonce)) }
+        } else if message.channel == Data(channel.utf8), let message = FleetMessage(text: text) {
+          body(message)
+        }
+      }
+    }
+
+    /// See `FleetStore.nodes()`.
+    public func nodes() async throws(FleetError) -> Int {
+      let reply = try await call(["PUBSUB", "NUMSUB", channel], key: nil)
+      guard let count = reply.elements?.last?.number else { throw .wrongData("NUMSUB has answered \(reply)") }
+      return Int(clamping: count)
+    }
+
+    private static let generationRetention = Duration.seconds(30 * 86_400).milliseconds
+  }
+
+  extension ValkeyStore {
+    private func call(_ arguments: [String], key: String?) async throws(FleetError) -> ValkeyReply {
+      try await call(arguments.map { Data($0.utf8) }, key: key)
+    }
+
+    /// Sends a command.
+    ///
+    /// - Throws: also the error that the server has answered.
+    private func call(_ arguments: [Data], key: String?) async throws(FleetError) -> ValkeyReply {
+      let reply = try await commands.send(arguments, key: key.map { Data($0.utf8) })
+      if case .error(let text) = reply { throw FleetError(server: text) }
+      return reply
+    }
+
+    private func run(_ script: ValkeyScript, _ key: String, _ arguments: [String]) async throws(FleetError)
+      -> ValkeyReply
+    {
+      try await run(script, key, arguments.map { Data($0.utf8) })
+    }
+
+    /// Runs a script by its digest, and by its text where the server does not know it.
+    private func run(_ script: ValkeyScript, _ key: String, _ arguments: [Data]) async throws(FleetError) -> ValkeyReply
+    {
+      let rest = [Data("1".utf8), Data(key.utf8)] + arguments
+      if let digest = scripts.digest(of: script) {
+        let reply = try await commands.send([Data("EVALSHA".utf8), digest] + rest, key: Data(key.utf8))
+        guard case .error(let text) = reply else { return reply }
+        guard text.hasPrefix("NOSCRIPT") else { throw FleetError(server: text) }
+      } else if case .string(let digest)? = try? await commands.send(
+        [Data("SCRIPT".utf8), Data("LOAD".utf8), Data(script.text.utf8)], key: Data(key.utf8))
+      {
+        scripts.learn(digest, of: script)
+      }
+      return try await call([Data("EVAL".utf8), Data(script.text.utf8)] + rest, key: key)
+    }
+  }
+
+  /// The digests by which the server knows the scripts.
+  private final class LoadedScripts: Sendable {
+    private let digests = Mutex<[String: Data]>([:])
+
+    func digest(of script: ValkeyScript) -> Data? { digests.withLock { $0[script.name] } }
+    func learn(_ digest: Data, of script: ValkeyScript) { digests.withLock { $0[script.name] = digest } }
+  }
+
+  extension FleetMessage {
+    /// Reads a message of the channel that all servers share; `nil` for one of another release.
+    init?(text: String) {
+      let parts = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+      switch (parts.first, parts.count) {
+      case ("s", 4):
+        guard let version = UInt64(parts[3]) else { return nil }
+        self = .stored(
+          FleetRecordID(url: FleetURLID(text: parts[1]), name: parts[2]), FleetVersion(rawValue: version))
+      case ("r", 3): self = .released(FleetRecordID(url: FleetURLID(text: parts[1]), name: parts[2]))
+      case ("i", 3):
+        guard let version = UInt64(parts[2]) else { return nil }
+        self = .fenced(FleetURLID(text: parts[1]), FleetVersion(rawValue: version))
+      case ("g", 3): self = .renewed(scope: parts[1], parts[2])
+      default: return nil
+      }
+    }
+  }
+
+  extension ValkeyReply {
+    fileprivate var version: FleetVersion? { number.map { FleetVersion(rawValue: $0) } }
+  }
+
+  extension Duration {
+    /// The duration in whole milliseconds, at least one, as text.
+    fileprivate var milliseconds: String { "\(max(1, inMicroseconds / 1_000))" }
+  }
+#endif
