@@ -26,8 +26,10 @@ let package = Package(
       dependencies: [
         .product(name: "HTTPCaching", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
+        .product(name: "ReactorFleet", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
+        .product(name: "ReactorValkey", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),

@@ -22,6 +22,8 @@ public struct CacheRequest: Sendable {
   let sendsValidators: Bool
   /// The reason why the request is sent, as `Cache-Status` says it.
   public let forwardReason: CacheStatus.ForwardReason
+  /// The right to share the response; `nil` without a tier.
+  var ticket: (any CacheTicket)?
 }
 
 /// Collapsed requests (RFC 9111 §4): of equal requests at one time, a cache may send one, and

@@ -24,12 +24,31 @@ extension HTTPCache {
   ///   - scope: The owner of the records. Default: ``Scope/shared``.
   ///   - now: The present time of the wall clock.
   public func plan(for request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Plan {
-    let url = request.absoluteURL
-    let key = self.key(of: url, in: scope)
-    var (stored, hasOtherVariant, failure): (Record?, Bool, (any Error)?) = (nil, false, nil)
+    let key = self.key(of: request.absoluteURL, in: scope)
+    var found = Found()
     if Invalidation.isSafe(request.method) {
-      do { (stored, hasOtherVariant) = try await find(key, for: request.headerFields) } catch { failure = error }
+      do { (found.record, found.hasOtherVariant) = try await find(key, for: request.headerFields) } catch {
+        found.failure = error
+      }
     }
+    guard let tier, [.get, .head].contains(request.method), !SecretQuery.hasSecret(key.url, names: secretQueryItems),
+      tier.shares(key, request.headerFields, by: rules)
+    else {
+      return plan(for: request, key, found, at: now)
+    }
+    return await plan(for: request, key, found, through: tier, at: now)
+  }
+
+  /// A stored record, as a look-up has found it.
+  struct Found: Sendable {
+    var record: Record?
+    var hasOtherVariant = false
+    var failure: (any Error)?
+  }
+
+  /// Decides whether a record may answer a request.
+  func plan(for request: HTTPRequest, _ key: RecordKey, _ lookUp: Found, at now: Date) -> Plan {
+    var stored = lookUp.record
     let found = stored?.head
     if let record = stored, record.head.localModel != nil || !isServable(record, to: request) { stored = nil }
     let decision = CacheDecision(request, stored: stored?.head, at: now, by: rules)
@@ -37,9 +56,9 @@ extension HTTPCache {
       let record = validates ? stored : nil
       let validating = Self.validating(request, record?.head)
       return CacheRequest(
-        request: validating ?? request, failure: failure, client: request, key: key,
+        request: validating ?? request, failure: lookUp.failure, client: request, key: key,
         stored: record, found: found, sentAt: now, sendsValidators: validating != nil,
-        forwardReason: forwardReason(request, found, hasOtherVariant, at: now))
+        forwardReason: forwardReason(request, found, lookUp.hasOtherVariant, at: now))
     }
     switch (decision, stored) {
     case (.use, let stored?):
@@ -73,6 +92,7 @@ extension HTTPCache {
   public func receive(
     _ response: HTTPResponse, body: Data, for exchange: CacheRequest, at now: Date
   ) async -> CacheResponse {
+    if response.status.kind == .serverError { exchange.ticket?.fail() }
     if [500, 502, 503, 504].contains(response.status.code), var answer = staleAnswer(for: exchange, at: now) {
       answer.cacheStatus.forwardStatus = response.status.code
       return answer
@@ -101,6 +121,7 @@ extension HTTPCache {
         answer = self.answer(record, to: exchange.client, at: now, source: .validated)
         answer.removeSecrets(of: response)
         answer.isStored = try await store(record, of: exchange)
+        share(record, of: exchange, isStored: answer.isStored, isConfirmation: true)
       case (.received(let record), _): try await apply(record, exchange, response, &answer, now)
       case (.notModified, nil): break
       }
@@ -165,6 +186,7 @@ extension HTTPCache {
     if isStorable || record.head.status.kind == .successful {
       answer.isStored = try await store(record, of: exchange, isStorable: isStorable)
     }
+    share(record, of: exchange, isStored: answer.isStored)
     // The stored validators did not match. The client's own conditions are still to be evaluated.
     guard exchange.sendsValidators, record.head.status == .ok else { return }
     var own = self.answer(record, to: exchange.client, at: now, source: .network)
@@ -195,6 +217,9 @@ extension HTTPCache {
     guard Invalidation.isCaused(by: method, response) else { return }
     let named = Invalidation.relatedURLs(in: response, to: method, exchange.key.url)
     var failure: (any Error)?
+    await tier?.fence(
+      Set(named.map { self.key(of: $0, in: exchange.key.scope).url }).union([exchange.key.url]),
+      in: exchange.key.scope, removes: false)
     for url in [exchange.key.url] + named {
       // The target's key is redacted already. Redacting it twice would give another key.
       let key = url == exchange.key.url ? exchange.key : self.key(of: url, in: exchange.key.scope)
@@ -203,7 +228,7 @@ extension HTTPCache {
       // on.
       do { keys.formUnion(try await self.keys(of: key.url, in: nil)) } catch { failure = error }
       for key in keys {
-        do { try await invalidate(key, at: now) } catch { failure = error }
+        do { try await markStale(key, at: now) } catch { failure = error }
       }
     }
     let groups = CacheGroups.invalidated(by: response, to: method)

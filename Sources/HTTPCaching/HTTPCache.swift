@@ -17,6 +17,8 @@ public struct HTTPCache: Sendable {
   /// The rules by which the cache stores and uses responses.
   public let rules: CacheRules
   let keepsCookies: Bool
+  /// The store that other processes share; `nil` for none.
+  package var tier: (any CacheTier)?
   let secretQueryItems: Set<String>
   package let digests: SecretDigests
   /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`,
@@ -103,6 +105,12 @@ public struct HTTPCache: Sendable {
   ///     stays stale even if that clock is set back later.
   /// - Throws: The persistence's error.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
+    await tier?.fence([key.url], in: key.scope, removes: false)
+    try await markStale(key, at: date)
+  }
+
+  /// Marks the record of `key` stale in the persistence alone.
+  func markStale(_ key: RecordKey, at date: Date) async throws {
     guard let record = try await load(key) else { return }
     try await save(record, invalidatedAt: date, for: key)
     for other in record.head.otherVariants.map(key.variant) {
@@ -133,6 +141,7 @@ public struct HTTPCache: Sendable {
   ///
   /// - Throws: The persistence's error. Some variants may then be left.
   public func remove(_ key: RecordKey) async throws {
+    await tier?.fence([key.url], in: key.scope, removes: true)
     guard let persistence else { return }
     if let entries = try? await persistence.entries(in: key.scope, url: key.url) {
       // Also variants that no record lists: the response varied once and does not any more.
@@ -145,7 +154,10 @@ public struct HTTPCache: Sendable {
   ///
   /// - Parameter scope: The scope to clear; `nil` clears every scope.
   /// - Throws: The persistence's error.
-  public func removeAll(in scope: Scope?) async throws { try await persistence?.removeAll(in: scope) }
+  public func removeAll(in scope: Scope?) async throws {
+    await tier?.removeAll(in: scope)
+    try await persistence?.removeAll(in: scope)
+  }
 }
 
 extension HTTPCache {

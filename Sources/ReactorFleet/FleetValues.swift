@@ -2,7 +2,7 @@ public import Foundation
 
 /// The URL of a scope, in the present generation of both: a digest that reveals neither.
 public struct FleetURLID: Sendable, Hashable {
-  /// The digest, in 43 characters of base64url.
+  /// The digest, in 64 hexadecimal digits.
   public let text: String
 
   /// Creates an id from the text of another.

@@ -143,6 +143,9 @@ public final class MemoryFleetStore: FleetStore {
   /// See ``FleetStore/nodes()``. Never throws.
   public func nodes() async throws(FleetError) -> Int { state.withLock { Set($0.followers.values.map(\.node)).count } }
 
+  /// A Boolean value that indicates whether no response and no ticket is stored.
+  public var isEmpty: Bool { state.withLock { $0.hashes.isEmpty } }
+
   /// Removes everything, as an operator does: a node finds out by its next beat.
   public func removeAll() {
     state.withLock { state in

@@ -101,6 +101,16 @@ package enum RecordCodec {
     }
   }
 
+  /// Decodes a record whose head and body are stored apart; ``encodeHead(of:)`` returned the head.
+  package static func decode(head: Data, body: Data) throws(RecordError) -> Record {
+    let bytes = [UInt8](head)
+    let layout = try layout(of: bytes, count: bytes.count + body.count)
+    guard layout.bodyOffset == bytes.count else { throw .corrupt("the head has another length than it says") }
+    let head = try decodeHead(bytes, layout)
+    try check(body: body, layout)
+    return Record(head: head, body: body)
+  }
+
   /// Decodes a whole record. ``FilePersistence`` does the same in two reads.
   static func decode(_ bytes: [UInt8]) throws(RecordError) -> Record {
     let layout = try layout(of: bytes, count: bytes.count)

@@ -106,7 +106,7 @@ public struct Variant: Sendable, Hashable {
   }
 
   /// Returns the ``digest`` of a request with these fields.
-  func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
+  package func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
 
   /// Returns the digest of the named fields. Neither the number of lines nor white space around
   /// elements changes it (RFC 9111 §4.1), nor does the case of languages and codings

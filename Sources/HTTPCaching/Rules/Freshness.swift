@@ -198,7 +198,7 @@ extension Record.Head {
 extension Record.Head {
   /// Marks the response stale at `date`. Each call leaves another time than the call before, so a
   /// comparison reveals it even if the clock stood still or was set back.
-  mutating func invalidate(at date: Date) {
+  package mutating func invalidate(at date: Date) {
     let seconds = date.timeIntervalSinceReferenceDate
     invalidatedAt = date == invalidatedAt ? Date(timeIntervalSinceReferenceDate: seconds.nextUp) : date
   }

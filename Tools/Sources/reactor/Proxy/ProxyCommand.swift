@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import HTTPCaching
 import NIOCore
+import ReactorFleet
 import ReactorSQLite
 
 /// `reactor proxy`: a caching reverse proxy that runs until it is interrupted.
@@ -18,6 +19,11 @@ struct ProxyCommand: AsyncParsableCommand {
 
       Of equal GET requests at one time, one is sent, and the others wait for its response. They do not wait where the last \
       response could not be stored.
+
+      With --fleet, proxies with one --namespace and one --upstream share what they store, and one of them asks for all. What \
+      a request through one changes is stale for all. A line on standard error says when the others are heard, and when not; \
+      meanwhile each proxy asks by itself. Responses to requests with credentials stay with their proxy, unless --rules \
+      shared permits otherwise.
 
       It serves requests for this machine (localhost, 127.0.0.1, [::1]), for the address that it listens on, and for the names \
       of --allow-host; another Host is a 421. A path with a segment . or .. is a 400. Forwarded and X-Forwarded fields are not sent on. \
@@ -61,6 +67,21 @@ struct ProxyCommand: AsyncParsableCommand {
   var cacheStatus: StatusNameArgument?
 
   @Option(
+    help: ArgumentHelp(
+      """
+      Share responses with other proxies over this Valkey or Redis server, as in redis://cache:6379 or \
+      rediss://user@cache:6380. Needs --namespace. A password that it lacks is taken from REACTOR_FLEET_PASSWORD.
+      """, valueName: "url"),
+    transform: FleetArgument.parse)
+  var fleet: FleetArgument?
+
+  @Option(
+    help: ArgumentHelp(
+      "The name of the proxies that share responses: 1 to 64 letters, digits, points, underscores and hyphens.",
+      valueName: "name"))
+  var namespace: String?
+
+  @Option(
     name: .customLong("allow-host"), parsing: .singleValue,
     help: ArgumentHelp(
       "Also serve requests for this host, with any port; may be repeated.", valueName: "host"),
@@ -88,6 +109,14 @@ struct ProxyCommand: AsyncParsableCommand {
     guard rules == .private || !keepCookies else {
       throw ValidationError("--keep-cookies is for one user, and --rules shared is for several; leave one of them out.")
     }
+    guard (fleet == nil) == (namespace == nil) else {
+      throw ValidationError(
+        fleet == nil ? "--namespace needs --fleet." : "--fleet needs --namespace, the name of the proxies that share.")
+    }
+    guard fleet == nil || !keepCookies else {
+      throw ValidationError("--fleet never shares cookies; leave --keep-cookies out.")
+    }
+    if let fleet, let namespace { _ = try fleet.store(namespace) }
   }
 
   func run() async throws {
@@ -101,9 +130,11 @@ struct ProxyCommand: AsyncParsableCommand {
     // A write without a reader fails, instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
     let server: ProxyServer
+    let fleet: Fleet?
     do {
+      fleet = try sharedFleet()
       server = try await ProxyServer.start(
-        try proxy(), on: listen, hosts: allowedHosts,
+        try proxy(fleet), on: listen, hosts: allowedHosts,
         maxConnections: OpenFiles.makeRoom(forClients: maxConnections))
     } catch {
       let isStore = error is SQLitePersistenceError
@@ -118,19 +149,35 @@ struct ProxyCommand: AsyncParsableCommand {
       return status.code
     }
     StandardStream.output.writeLine("http://\(ListenArgument(host: listen.host, port: server.port).text)")
+    let sharing = Task { try? await fleet?.run() }
     let (never, end) = AsyncStream.makeStream(of: Never.self)
     for await _ in never {}
     end.finish()
     // A task of its own, since this one is cancelled.
-    await Task { await server.stop() }.value
+    await Task {
+      await server.stop()
+      sharing.cancel()
+      await sharing.value
+    }.value
     return ExitCode.success.rawValue
   }
 
-  private func proxy() throws -> Proxy {
+  private func sharedFleet() throws -> Fleet? {
+    guard let fleet, let namespace else { return nil }
+    var configuration = FleetConfiguration()
+    configuration.statusChanged = { status, error in StandardStream.error.writeLine(FleetLine.text(status, error)) }
+    return Fleet(try fleet.store(namespace), configuration: configuration)
+  }
+
+  private func proxy(_ fleet: Fleet?) throws -> Proxy {
     let persistence = try store.map { try Store($0).persistence } ?? MemoryPersistence()
     let rules: CacheRules = rules == .shared ? .shared(targets: targets?.names ?? []) : .private
+    let cache =
+      if let fleet { HTTPCache(persistence: persistence, fleet: fleet, rules: rules) } else {
+        HTTPCache(persistence: persistence, rules: rules, keepsCookies: keepCookies)
+      }
     var proxy = Proxy(
-      cache: HTTPCache(persistence: persistence, rules: rules, keepsCookies: keepCookies),
+      cache: cache,
       upstream: try Upstream(upstream), isStaleOnDisconnect: staleOnDisconnect)
     proxy.statusName = cacheStatus?.name
     if trace { proxy.trace = { StandardStream.error.writeLine($0) } }

@@ -1,0 +1,71 @@
+package import HTTPTypes
+
+/// A store of records that other processes share, between the persistence of a cache and the
+/// server.
+///
+/// A tier never fails a request: where it cannot answer, the cache goes on without it.
+package protocol CacheTier: Sendable {
+  /// Returns a Boolean value that indicates whether the response to a request may be shared.
+  func shares(_ key: RecordKey, _ request: HTTPFields, by rules: CacheRules) -> Bool
+
+  /// Returns a Boolean value that indicates whether a stored record may be used without a look at
+  /// the tier.
+  func vouches(for key: RecordKey, _ head: Record.Head) -> Bool
+
+  /// Begins to answer one request.
+  func look(for key: RecordKey, _ request: HTTPFields) -> any CacheTierLook
+
+  /// Makes URLs stale for every process, or removes them. Returns once the tier has it, or has kept
+  /// it for later.
+  func fence(_ urls: Set<String>, in scope: Scope, removes: Bool) async
+
+  /// Removes every record of a scope for every process; with `nil`, of every scope.
+  func removeAll(in scope: Scope?) async
+}
+
+/// The look-ups of one request, which share a budget of time.
+package protocol CacheTierLook: AnyObject, Sendable {
+  /// Compares a stored record with the tier's.
+  func find(local: Record?) async -> CacheTierFinding
+
+  /// Draws a ticket for a request to the server.
+  ///
+  /// - Parameters:
+  ///   - asksAlone: `false` to ask at all events, without holding others up.
+  ///   - mayWait: `true` to wait where another process asks already.
+  func begin(asksAlone: Bool, mayWait: Bool) async -> CacheTierBeginning
+}
+
+/// The tier's record beside the stored one.
+package enum CacheTierFinding: Sendable {
+  /// The tier's record is this one, and another than the stored.
+  case record(Record)
+  /// The stored record is the tier's.
+  case same
+  /// The stored record is out of date, or the tier knows nothing of it.
+  case stale
+}
+
+package enum CacheTierBeginning: Sendable {
+  /// Ask, and tell the ticket what comes of it.
+  case ask(any CacheTicket)
+  /// Look again: this much later, something has changed.
+  case again(after: Duration)
+  /// Another process asks, and this request does not wait.
+  case held
+  /// The request of another process has failed a moment ago.
+  case failed
+}
+
+/// The right to share the response to a request. A ticket that is released without an end is given
+/// up.
+package protocol CacheTicket: AnyObject, Sendable {
+  /// Shares a response that was stored.
+  ///
+  /// - Parameter isConfirmation: `true` if the body is that of the record which was validated.
+  func keep(_ record: Record, isConfirmation: Bool)
+  /// The server's response cannot be shared.
+  func pass()
+  /// The server gave no answer, or a 5xx.
+  func fail()
+}

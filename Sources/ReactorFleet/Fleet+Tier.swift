@@ -1,0 +1,278 @@
+import Foundation
+package import HTTPCaching
+package import HTTPTypes
+import Synchronization
+
+extension Fleet: CacheTier {
+  package func shares(_ key: RecordKey, _ request: HTTPFields, by rules: CacheRules) -> Bool {
+    guard configuration.shares == .everyScope || key.scope == .shared, withState({ $0.link != .off }) else {
+      return false
+    }
+    let credentials: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
+    return rules.isShared || !credentials.contains { request.contains($0) }
+  }
+
+  package func vouches(for key: RecordKey, _ head: Record.Head) -> Bool { withState { $0.vouches(for: key, head) } }
+
+  package func look(for key: RecordKey, _ request: HTTPFields) -> any CacheTierLook { FleetLook(self, key, request) }
+
+  package func fence(_ urls: Set<String>, in scope: Scope, removes: Bool) async {
+    guard withState({ $0.link != .off }) else { return }
+    let scopes = configuration.shares == .everyScope ? Set([scope, .shared]) : [.shared]
+    await withTaskGroup(of: Void.self) { group in
+      for url in urls {
+        for scope in scopes {
+          let fence = FleetState.PendingFence(url: url, scope: scope, removes: removes)
+          group.addTask { try? await self.send(fence) }
+        }
+      }
+    }
+  }
+
+  package func removeAll(in scope: Scope?) async {
+    guard withState({ $0.link != .off }) else { return }
+    let name = scope.map(digest) ?? Self.allScopes
+    withState { state in
+      state.renewals.insert(name)
+      // Even without an answer, this server does not use what it has.
+      state.renewed(name, UUID().uuidString)
+    }
+    try? await renew(name)
+  }
+}
+
+/// The look-ups of one request.
+private final class FleetLook: CacheTierLook {
+  private let fleet: Fleet
+  private let key: RecordKey
+  private let request: HTTPFields
+  private let start: Duration
+  private let epoch: Int
+  private let state = Mutex(State())
+
+  private struct State {
+    /// The time that the store has taken so far.
+    var spent: Duration = .zero
+    /// The time that was spent waiting for other servers.
+    var waited: Duration = .zero
+    var record: FleetRecordID?
+    var versions = FleetVersions()
+    /// `false` once the store has failed.
+    var isConnected = true
+    /// The version of the stored body that the response may confirm.
+    var known: FleetVersion?
+  }
+
+  init(_ fleet: Fleet, _ key: RecordKey, _ request: HTTPFields) {
+    (self.fleet, self.key, self.request, start) = (fleet, key, request, fleet.elapsed)
+    epoch = fleet.withState(\.epoch)
+  }
+
+  /// Calls the store within what is left of the budget.
+  private func call<Value: Sendable>(
+    _ body: @escaping @Sendable () async throws(FleetError) -> Value
+  ) async throws(FleetError) -> Value {
+    let (began, spent) = (fleet.elapsed, state.withLock(\.spent))
+    defer { state.withLock { $0.spent += fleet.elapsed - began } }
+    return try await fleet.call(within: fleet.configuration.budget - spent, body)
+  }
+
+  func find(local: Record?) async -> CacheTierFinding {
+    do throws(FleetError) {
+      guard fleet.status != .alone else { throw .unavailable("the server is alone") }
+      let spent = state.withLock(\.spent)
+      let url = try await fleet.id(of: key.url, in: key.scope, within: fleet.configuration.budget - spent)
+      let first = FleetRecordID(url: url, name: String(key.digest.prefix(16)))
+      let known = local.flatMap { record in fleet.withState { $0.version(of: key, record.head) } }
+      var (id, view) = (first, try await read(first, known))
+      if let variant = try record(of: view, local)?.head.variant, !variant.matches(request) {
+        id = FleetRecordID(url: url, name: "\(first.name).\(variant.digest(for: request).prefix(16))")
+        view = try await read(id, known)
+      }
+      state.withLock { ($0.record, $0.versions) = (id, view.versions) }
+      return try finding(view, id, local)
+    } catch {
+      state.withLock { $0.isConnected = false }
+      // The server decides, unless the record is from when nobody was heard.
+      return local.map { fleet.vouches(for: key, $0.head) } ?? true ? .same : .stale
+    }
+  }
+
+  private func read(_ id: FleetRecordID, _ known: FleetVersion?) async throws(FleetError) -> FleetView {
+    try await call { [fleet] () throws(FleetError) in try await fleet.store.read(id, known: known) }
+  }
+
+  /// Returns the record of a view, whose body the caller may have; `nil` without a record.
+  private func record(of view: FleetView, _ local: Record?) throws(FleetError) -> Record? {
+    guard let head = view.head, let body = view.body ?? local?.body else { return nil }
+    do { return try RecordCodec.decode(head: head, body: body) } catch { throw .wrongData("\(error)") }
+  }
+
+  private func finding(
+    _ view: FleetView, _ id: FleetRecordID, _ local: Record?
+  ) throws(FleetError) -> CacheTierFinding {
+    guard let found = try record(of: view, local), let latest = view.versions.latest,
+      // Another record may have the same digest.
+      found.head.identity == key.identity, found.head.variant?.matches(request) ?? true
+    else {
+      // An eviction cannot be told from a removal, so the server validates it.
+      fleet.withState { $0.forget(key) }
+      return .stale
+    }
+    var record = found
+    let isFenced = fleet.withState { state in
+      guard !state.isFenced(id.url, view.versions) else { return true }
+      state.note(
+        key, id.url, receivedAt: record.head.receivedAt, view.versions.body, latest: latest, asked: epoch)
+      return false
+    }
+    state.withLock { $0.known = view.versions.body }
+    if isFenced { record.head.invalidate(at: fleet.configuration.now()) }
+    guard let local, local.head.receivedAt == record.head.receivedAt, view.body == nil else { return .record(record) }
+    return isFenced ? .stale : .same
+  }
+
+  func begin(asksAlone: Bool, mayWait: Bool) async -> CacheTierBeginning {
+    let (id, seen, isConnected) = state.withLock { ($0.record, $0.versions, $0.isConnected) }
+    guard isConnected, let id, fleet.withState({ $0.link == .following }) else { return .ask(unshared) }
+    let isPatient = state.withLock { $0.waited < fleet.configuration.patience }
+    let wish: FleetWish = asksAlone && isPatient ? .lease : .ticket
+    // Before the store is asked, or what it tells meanwhile is missed.
+    let (signal, token) = (FleetSignal(), UUID())
+    if mayWait { fleet.withState { $0.wait(for: id, token, signal) } }
+    defer { fleet.withState { $0.stopWaiting(for: id, token) } }
+    do throws(FleetError) {
+      let configuration = fleet.configuration
+      switch try await call({ [fleet] () throws(FleetError) in
+        try await fleet.store.begin(
+          id, wish, lease: configuration.lease, retention: configuration.patience + configuration.pass)
+      }) {
+      case .granted(let ticket, let versions):
+        let lease = lease(ticket, hasLease: true)
+        // A response came between the look and the ticket.
+        if versions.latest != seen.latest, versions.latest != nil {
+          lease.giveUp()
+          return .again(after: fleet.elapsed - start)
+        }
+        return .ask(lease)
+      case .pass(let ticket, _): return .ask(lease(ticket, hasLease: false))
+      case .failed: return .failed
+      case .held(let time, _):
+        guard mayWait else { return .held }
+        await wait(for: signal, atMost: time)
+        return Task.isCancelled ? .ask(unshared) : .again(after: fleet.elapsed - start)
+      }
+    } catch { return .ask(unshared) }
+  }
+
+  private var unshared: any CacheTicket { UnsharedTicket(fleet, key, epoch: epoch) }
+
+  private func lease(_ ticket: FleetTicket, hasLease: Bool) -> FleetLease {
+    FleetLease(fleet, ticket, key, known: state.withLock(\.known), hasLease: hasLease)
+  }
+
+  /// Waits for the end of another server's request.
+  private func wait(for signal: FleetSignal, atMost lease: Duration) async {
+    let began = fleet.elapsed
+    let patience = fleet.configuration.patience - state.withLock(\.waited)
+    let longest = min(lease + .milliseconds(.random(in: 1...50)), patience)
+    let timer = Task { [clock = fleet.configuration.clock] in
+      try? await clock.sleep(for: longest)
+      signal.send()
+    }
+    await signal.wait()
+    timer.cancel()
+    // What the store took before counts no more: it has answered.
+    state.withLock { state in
+      state.waited += max(fleet.elapsed - began, .milliseconds(1))
+      state.spent = .zero
+    }
+  }
+}
+
+/// The end of a request while the store is away: its response is this server's alone.
+private final class UnsharedTicket: CacheTicket {
+  private let fleet: Fleet
+  private let key: RecordKey
+  private let epoch: Int
+
+  init(_ fleet: Fleet, _ key: RecordKey, epoch: Int) { (self.fleet, self.key, self.epoch) = (fleet, key, epoch) }
+
+  func keep(_ record: Record, isConfirmation: Bool) {
+    let url = fleet.knownID(of: key.url, in: key.scope) ?? FleetURLID(text: "")
+    fleet.withState { $0.note(key, url, receivedAt: record.head.receivedAt, nil, latest: nil, asked: epoch) }
+  }
+
+  func pass() {}
+  func fail() {}
+}
+
+/// A ticket of this server, with or without the lease.
+private final class FleetLease: CacheTicket {
+  private let fleet: Fleet
+  private let ticket: FleetTicket
+  private let key: RecordKey
+  private let known: FleetVersion?
+  private let isOver = Atomic<Bool>(false)
+
+  init(_ fleet: Fleet, _ ticket: FleetTicket, _ key: RecordKey, known: FleetVersion?, hasLease: Bool) {
+    (self.fleet, self.ticket, self.key, self.known) = (fleet, ticket, key, known)
+    let now = fleet.elapsed
+    if hasLease { fleet.withState { $0.leases[ticket] = now } }
+  }
+
+  deinit { giveUp() }
+
+  func keep(_ record: Record, isConfirmation: Bool) {
+    guard end() else { return }
+    let version = ticket.version
+    let isShared = record.body.count <= fleet.configuration.largestBody
+    fleet.withState { state in
+      state.note(
+        key, ticket.record.url, receivedAt: record.head.receivedAt,
+        isShared ? (isConfirmation ? known : version) : nil, latest: version, asked: state.epoch)
+    }
+    guard isShared else { return release(.pass(fleet.configuration.pass)) }
+    let head = Data(RecordCodec.encodeHead(of: record))
+    let name = recordName(record)
+    Task { [fleet, ticket, key, known] in
+      let id = FleetRecordID(url: ticket.record.url, name: name)
+      // A response that varies is stored under a name that only it gives.
+      let own = FleetTicket(record: id, version: version)
+      let change: FleetChange =
+        if isConfirmation, let known, id == ticket.record { .confirmation(head: head, of: known) } else {
+          .response(head: head, body: record.body)
+        }
+      let fresh = record.head.freshUntil.map { max(0, $0.timeIntervalSince(fleet.configuration.now())) } ?? 0
+      let retention = fleet.configuration.keepsStale + .seconds(min(fresh, 86_400 * 365))
+      let end = try? await fleet.call(within: .seconds(2)) { () throws(FleetError) in
+        try await fleet.store.commit(own, change, retention: retention)
+      }
+      if end != .kept { fleet.withState { $0.forget(key) } }
+      if id != ticket.record || end != .kept { try? await fleet.store.release(ticket, .abandoned) }
+    }
+  }
+
+  /// Returns the name of the record: that of the ticket, unless the response is another variant.
+  private func recordName(_ record: Record) -> String {
+    let first = String(key.digest.prefix(16))
+    guard let variant = record.head.variant else { return first }
+    let name = "\(first).\(variant.digest.prefix(16))"
+    // The first variant has the name that is looked up first.
+    return ticket.record.name == first ? first : name
+  }
+
+  func pass() { if end() { release(.pass(fleet.configuration.pass)) } }
+  func fail() { if end() { release(.failed(fleet.configuration.failure)) } }
+  func giveUp() { if end() { release(.abandoned) } }
+
+  private func end() -> Bool {
+    guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+    fleet.withState { _ = $0.leases.removeValue(forKey: ticket) }
+    return true
+  }
+
+  private func release(_ reason: FleetRelease) {
+    Task { [fleet, ticket] in try? await fleet.store.release(ticket, reason) }
+  }
+}

@@ -1,0 +1,227 @@
+import Foundation
+public import HTTPCaching
+import HTTPTypes
+import Synchronization
+
+/// The servers that share one store of HTTP responses.
+///
+/// ```swift
+/// let fleet = Fleet(store)
+/// let cache = HTTPCache(persistence: MemoryPersistence(), fleet: fleet)
+/// try await fleet.run()
+/// ```
+///
+/// One of them asks, and the others use its response. What one changes is stale for all of them. No
+/// request fails because of the store, and none waits for it longer than
+/// ``FleetConfiguration/budget``: where it is away, each server asks by itself.
+///
+/// Nothing is shared before ``run()``, nor after it. A program has one fleet for any number of
+/// caches.
+public final class Fleet: Sendable {
+  let store: any FleetStore
+  let configuration: FleetConfiguration
+  /// The name of this server, another one in each process.
+  let node = String(UUID().uuidString.filter { $0 != "-" }.prefix(16))
+  private let state = Mutex(FleetState())
+  private let elapsedTime: @Sendable () -> Duration
+
+  /// Creates a fleet over a store.
+  ///
+  /// - Parameters:
+  ///   - store: The store, which has the namespace of the fleet.
+  ///   - configuration: The settings. Default: those of ``FleetConfiguration/init()``.
+  public init(_ store: any FleetStore, configuration: FleetConfiguration = FleetConfiguration()) {
+    self.store = store
+    self.configuration = configuration
+    elapsedTime = Self.stopwatch(configuration.clock)
+  }
+
+  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+
+  /// The time since the fleet was created, by the configuration's clock.
+  var elapsed: Duration { elapsedTime() }
+
+  func withState<Value: Sendable>(_ body: (inout FleetState) -> Value) -> Value { state.withLock { body(&$0) } }
+
+  /// Tells changes of the connection, one after the other.
+  func tell() {
+    while let news = withState({ $0.news() }) {
+      configuration.statusChanged(news.status, news.error)
+      withState { $0.told() }
+    }
+  }
+
+  /// The present connection to the others.
+  public var status: FleetStatus { withState(\.status) }
+
+  /// The number of invalidations that the store is yet to be told.
+  public var pendingInvalidations: Int { withState { $0.pending.count } }
+
+  /// The number of requests that wait for another server's.
+  public var waiting: Int { withState { $0.waiting } }
+
+  /// Makes the responses of a URL stale on every server.
+  ///
+  /// - Parameters:
+  ///   - url: The absolute URL, as the requests have it.
+  ///   - scope: The owner of the responses. Default: `Scope.shared`.
+  /// - Throws: The error of the store. The others are then told later.
+  public func invalidate(_ url: String, in scope: Scope = .shared) async throws(FleetError) {
+    try await send(FleetState.PendingFence(url: url, scope: scope, removes: false))
+  }
+
+  /// Removes the responses of a URL on every server.
+  ///
+  /// - Parameters:
+  ///   - url: The absolute URL, as the requests have it.
+  ///   - scope: The owner of the responses. Default: `Scope.shared`.
+  /// - Throws: The error of the store. The others are then told later.
+  public func remove(_ url: String, in scope: Scope = .shared) async throws(FleetError) {
+    try await send(FleetState.PendingFence(url: url, scope: scope, removes: true))
+  }
+}
+
+extension HTTPCache {
+  /// Creates a cache whose responses other servers use too.
+  ///
+  /// - Parameters:
+  ///   - persistence: The store of this server's copies.
+  ///   - fleet: The fleet. Of a response to a request with credentials, nothing leaves the process,
+  ///     unless `rules` are those of a shared cache and the server permits it (RFC 9111 §3.5). Nor
+  ///     does a URL with a secret query item, or a cookie.
+  ///   - rules: The rules by which the cache stores and uses responses. All servers of a fleet have
+  ///     the same.
+  ///   - secretQueryItems: The names of query items whose values are secret.
+  public init(
+    persistence: any Persistence, fleet: Fleet, rules: CacheRules = .private,
+    secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
+  ) {
+    self.init(persistence: persistence, rules: rules, secretQueryItems: secretQueryItems)
+    tier = fleet
+  }
+}
+
+// MARK: - Calls of the store
+
+extension Fleet {
+  /// Calls the store, unless it has not answered lately.
+  func call<Value: Sendable>(
+    within budget: Duration, _ body: @escaping @Sendable () async throws(FleetError) -> Value
+  ) async throws(FleetError) -> Value {
+    guard withState({ $0.breaker.admits(at: elapsed) }) else { throw .unavailable("it has not answered lately") }
+    guard budget > .zero else { throw .unavailable("the time of this request for it is used up") }
+    let result = await limited(to: budget, body)
+    let now = elapsed
+    switch result {
+    case .success(let value):
+      withState { $0.breaker.succeeded(at: now) }
+      return value
+    case .failure(let error):
+      // An error that says why is an answer.
+      withState { state in
+        if case .unavailable = error {
+          state.breaker.failed(at: now, jitter: .random(in: 0...1))
+        } else {
+          state.breaker.succeeded(at: now)
+        }
+      }
+      throw error
+    }
+  }
+
+  /// Runs `body` in a task of its own, which goes on if it takes longer: what was sent is carried
+  /// out.
+  private func limited<Value: Sendable>(
+    to budget: Duration, _ body: @escaping @Sendable () async throws(FleetError) -> Value
+  ) async -> Result<Value, FleetError> {
+    let (signal, result) = (FleetSignal(), Shared<Result<Value, FleetError>?>(nil))
+    Task {
+      do throws(FleetError) { result.value = .success(try await body()) } catch { result.value = .failure(error) }
+      signal.send()
+    }
+    let timer = Task { [clock = configuration.clock] in
+      try? await clock.sleep(for: budget)
+      signal.send()
+    }
+    await signal.wait()
+    timer.cancel()
+    return result.value ?? .failure(.unavailable("it took longer than \(budget)"))
+  }
+
+  func digest(of scope: Scope) -> String { String(SHA256Digest.hex(Data(scope.name.utf8)).prefix(32)) }
+
+  /// Returns the id of a URL in the present generations, which are read at first.
+  func id(of url: String, in scope: Scope, within budget: Duration) async throws(FleetError) -> FleetURLID {
+    let scopes = [Self.allScopes, digest(of: scope)]
+    var generations: [FleetGeneration] = []
+    for name in scopes {
+      if let generation = withState({ $0.generations[name] }) {
+        generations.append(generation)
+      } else {
+        let generation = try await call(within: budget) { [store] () throws(FleetError) in
+          try await store.generation(of: name, renews: false)
+        }
+        withState { $0.generations[name] = generation }
+        generations.append(generation)
+      }
+    }
+    return Self.id(of: url, scopes[1], generations)
+  }
+
+  /// Returns the id of a URL, if its generations are known.
+  func knownID(of url: String, in scope: Scope) -> FleetURLID? {
+    let name = digest(of: scope)
+    let (all, own) = withState { ($0.generations[Self.allScopes], $0.generations[name]) }
+    guard let all, let own else { return nil }
+    return Self.id(of: url, name, [all, own])
+  }
+
+  private static func id(of url: String, _ scope: String, _ generations: [FleetGeneration]) -> FleetURLID {
+    FleetURLID(text: SHA256Digest.hex(Data("\(generations[0]) \(generations[1]) \(scope) \(url)".utf8)))
+  }
+
+  static let allScopes = "all"
+
+  /// Begins a new generation of a scope of which everything was removed.
+  func renew(_ scope: String) async throws(FleetError) {
+    let generation = try await call(within: configuration.budget) { [store] () throws(FleetError) in
+      try await store.generation(of: scope, renews: true)
+    }
+    withState { state in
+      state.renewals.remove(scope)
+      state.renewed(scope, generation)
+    }
+  }
+
+  /// Sends a fence, or keeps it for later.
+  func send(_ fence: FleetState.PendingFence) async throws(FleetError) {
+    let count = withState { $0.pendingCount(of: fence) }
+    do throws(FleetError) {
+      let id = try await id(of: fence.url, in: fence.scope, within: configuration.budget)
+      let version = try await call(within: configuration.budget) { [store] () throws(FleetError) in
+        try await store.fence(id, removes: fence.removes, replaying: nil)
+      }
+      let now = elapsed
+      withState { state in
+        state.fence(id, version, at: now)
+        state.sent(fence, count)
+      }
+    } catch {
+      withState { $0.keep(fence) }
+      throw error
+    }
+  }
+}
+
+/// A value that several tasks share.
+final class Shared<Value: Sendable>: Sendable {
+  private let state: Mutex<Value>
+  init(_ value: Value) { state = Mutex(value) }
+  var value: Value {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
+  }
+}

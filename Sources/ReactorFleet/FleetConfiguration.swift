@@ -1,0 +1,62 @@
+public import Foundation
+import HTTPCaching
+
+/// The settings of a ``Fleet``.
+public struct FleetConfiguration: Sendable {
+  /// The scopes whose responses leave the process.
+  public enum Sharing: Sendable, Hashable {
+    /// The responses of `Scope.shared` alone.
+    case sharedScope
+    /// Those of every scope. The store then holds what is meant for single users.
+    case everyScope
+  }
+
+  /// The scopes whose responses leave the process. Default: ``Sharing/sharedScope``.
+  public var shares = Sharing.sharedScope
+  /// The time that one request waits for the store at most, all calls together. Default: 100
+  /// milliseconds.
+  public var budget: Duration = .milliseconds(100)
+  /// The time that one request waits at most while another server asks. Then it asks by itself.
+  /// Default: 5 seconds.
+  public var patience: Duration = .seconds(5)
+  /// The time for which stored responses are used as before though nothing is heard of the other
+  /// servers. Default: 10 seconds.
+  public var trustWhileBlind: Duration = .seconds(10)
+  /// The time for which the store keeps a response beyond its freshness, to validate it and as a
+  /// stale fallback. Default: a day.
+  public var keepsStale: Duration = .seconds(86_400)
+  /// The greatest size of a shared body in bytes. Default: 1 MiB.
+  public var largestBody = 1 << 20
+  /// Receives each change of the connection to the others, with the store's latest error while the
+  /// server does not hear them. It is called on any executor, one call after the other, and returns
+  /// at once. Default: does nothing.
+  public var statusChanged: @Sendable (FleetStatus, FleetError?) -> Void = { _, _ in }
+  /// The clock of all waits. Default: `ContinuousClock`.
+  public var clock: any Clock<Duration> = ContinuousClock()
+  /// The present time of the wall clock. Default: `Date()`.
+  public var now: @Sendable () -> Date = { Date() }
+
+  /// Creates the default settings.
+  public init() {}
+
+  /// The time of a lease. It is renewed while the request is under way.
+  var lease: Duration { .seconds(2) }
+  /// The time for which nobody waits after a response that cannot be stored.
+  var pass: Duration { .seconds(120) }
+  /// The time for which nobody asks after a failure.
+  var failure: Duration { .seconds(1) }
+  /// The time between two beats.
+  var beat: Duration { .seconds(1) }
+}
+
+/// The connection of a server to its fleet.
+public enum FleetStatus: Sendable, Hashable {
+  /// The fleet is not running: nothing is shared.
+  case off
+  /// The server hears the others.
+  case following
+  /// The server hears nothing of the others for a moment, and uses responses as before.
+  case blind
+  /// The store is away: the server asks by itself.
+  case alone
+}

@@ -1,0 +1,247 @@
+import Foundation
+import HTTPCaching
+
+/// Everything of a ``Fleet`` that its lock guards: which stored responses count as the fleet's, and
+/// whether the others are heard. No call of it waits or does I/O.
+///
+/// An *epoch* is a time in which the server has heard every message. A copy is trusted in the epoch
+/// in which it was made or compared with the store.
+struct FleetState: Sendable {
+  struct Copy: Sendable {
+    /// The version of the body in the store; `nil` if the store does not have it.
+    var version: FleetVersion?
+    /// The version of the latest request that has shown it to be the server's.
+    var latest: FleetVersion?
+    var epoch: Int
+    /// The exchange that the copy is from.
+    var receivedAt: Date
+    var url: FleetURLID
+  }
+
+  /// A state of the link, as it is told.
+  struct Report: Sendable, Hashable {
+    var status: FleetStatus
+    var error: FleetError?
+  }
+
+  enum Link: Sendable, Equatable {
+    case off
+    case following
+    case blind(since: Duration)
+    case alone
+  }
+
+  /// A fence that was sent or heard within the last minute.
+  struct Floor: Sendable {
+    var url: FleetURLID
+    var version: FleetVersion
+  }
+
+  /// A fence that the store is yet to be told.
+  struct PendingFence: Sendable, Hashable {
+    var url: String
+    var scope: Scope
+    var removes: Bool
+  }
+
+  private(set) var link = Link.off
+  private(set) var epoch = 0
+  var breaker = CircuitBreaker()
+  private(set) var copies: [RecordKey: Copy] = [:]
+  private var keys: [FleetURLID: Set<RecordKey>] = [:]
+  /// The latest fences, each with the time until which it is kept.
+  private var floors: [FleetURLID: (version: FleetVersion, until: Duration)] = [:]
+  private var waiters: [FleetRecordID: [UUID: FleetSignal]] = [:]
+  var generations: [String: FleetGeneration] = [:]
+  /// In the order in which they were made, each once.
+  private(set) var pending: [PendingFence] = []
+  /// How often each of them was to be kept.
+  private var pendingCounts: [PendingFence: Int] = [:]
+  /// The scopes of which everything was removed, and the store is yet to be told.
+  var renewals: Set<String> = []
+  var leases: [FleetTicket: Duration] = [:]
+  /// The error of the latest beat.
+  var error: FleetError?
+  private var reported: Report?
+  private var isTelling = false
+  private var store: String?
+  private var lastHeard: Duration = .zero
+
+  static let copyLimit = 100_000
+  static let floorLimit = 10_000
+  static let pendingLimit = 10_000
+  static let floorTime = Duration.seconds(60)
+  static let silence = Duration.milliseconds(2_500)
+
+  // MARK: - The link
+
+  var status: FleetStatus {
+    switch link {
+    case .off: .off
+    case .following: .following
+    case .blind: .blind
+    case .alone: .alone
+    }
+  }
+
+  /// Returns the present state, unless it was told already or somebody is telling one. Whoever gets
+  /// it calls ``told()`` afterwards, and asks again.
+  mutating func news() -> Report? {
+    guard !isTelling else { return nil }
+    let report = Report(status: status, error: link == .following || link == .off ? nil : error)
+    guard report != reported else { return nil }
+    reported = report
+    isTelling = true
+    return report
+  }
+
+  mutating func told() { isTelling = false }
+
+  /// Nobody is heard yet. The store may be asked.
+  mutating func start(at now: Duration) { if link == .off { (link, epoch) = (.blind(since: now), epoch + 1) } }
+
+  mutating func stop() { link = .off }
+
+  /// A beat has come back.
+  ///
+  /// - Returns: `true` if the server follows from now on: fences that wait are sent.
+  mutating func heardBeat(at now: Duration) -> Bool {
+    guard link != .off else { return false }
+    lastHeard = now
+    guard link != .following else { return false }
+    (link, epoch) = (.following, epoch + 1)
+    return true
+  }
+
+  /// The connection for messages is lost.
+  mutating func lostFeed(at now: Duration) { if link == .following { link = .blind(since: now) } }
+
+  /// Looks whether too long nothing was heard.
+  mutating func tick(at now: Duration, trust: Duration) {
+    if link == .following, now >= lastHeard + Self.silence { link = .blind(since: lastHeard) }
+    if case .blind(let since) = link, now >= since + trust { (link, epoch) = (.alone, epoch + 1) }
+    floors = floors.filter { $0.value.until > now }
+  }
+
+  /// A beat names the store and the generations.
+  ///
+  /// - Returns: The fences to send again: the store is another one, or has lost its contents.
+  mutating func learn(_ pulse: FleetPulse, of scopes: [String]) -> [Floor] {
+    let new = Dictionary(zip(scopes, pulse.generations)) { $1 }.filter { !renewals.contains($0.key) }
+    let isOther = store.map { $0 != pulse.store } ?? false
+    let isEmptied = new.contains { scope, generation in generations[scope].map { $0 != generation } ?? false }
+    store = pulse.store
+    generations.merge(new) { $1 }
+    guard isOther || isEmptied else { return [] }
+    epoch += 1
+    // In a new generation every URL has another id, and nothing is stored yet.
+    guard !isEmptied else { return [] }
+    return floors.map { Floor(url: $0.key, version: $0.value.version) }
+  }
+
+  // MARK: - Copies
+
+  func vouches(for key: RecordKey, _ head: Record.Head) -> Bool {
+    guard link != .off else { return true }
+    return copies[key].map { $0.epoch == epoch && $0.receivedAt == head.receivedAt } ?? false
+  }
+
+  /// The version of a copy's body, if the store has it.
+  func version(of key: RecordKey, _ head: Record.Head) -> FleetVersion? {
+    copies[key].flatMap { $0.receivedAt == head.receivedAt ? $0.version : nil }
+  }
+
+  /// Notes a copy that was made or compared just now.
+  ///
+  /// - Parameter asked: the epoch in which the comparison began.
+  mutating func note(
+    _ key: RecordKey, _ url: FleetURLID, receivedAt: Date, _ version: FleetVersion?, latest: FleetVersion?, asked: Int
+  ) {
+    if let floor = floors[url]?.version, latest.map({ $0 <= floor }) ?? false { return forget(key) }
+    if copies[key] == nil, copies.count >= Self.copyLimit { (copies, keys) = ([:], [:]) }
+    copies[key] = Copy(version: version, latest: latest, epoch: asked, receivedAt: receivedAt, url: url)
+    keys[url, default: []].insert(key)
+  }
+
+  mutating func forget(_ key: RecordKey) {
+    guard let copy = copies.removeValue(forKey: key) else { return }
+    keys[copy.url]?.remove(key)
+    if keys[copy.url]?.isEmpty == true { keys[copy.url] = nil }
+  }
+
+  /// A Boolean value that indicates whether a record of these versions was declared stale.
+  func isFenced(_ url: FleetURLID, _ versions: FleetVersions) -> Bool {
+    guard !versions.isFenced, let latest = versions.latest else { return true }
+    return floors[url].map { latest <= $0.version } ?? false
+  }
+
+  // MARK: - Messages
+
+  /// Takes a fence that another server, or this one, has sent.
+  mutating func fence(_ url: FleetURLID, _ version: FleetVersion, at now: Duration) {
+    if floors[url] == nil, floors.count >= Self.floorLimit { (floors, epoch) = ([:], epoch + 1) }
+    if version > floors[url]?.version ?? FleetVersion(rawValue: 0) { floors[url] = (version, now + Self.floorTime) }
+    for key in keys[url] ?? [] {
+      guard let latest = copies[key]?.latest, latest > version else {
+        forget(key)
+        continue
+      }
+    }
+  }
+
+  /// Another server has stored a body, unless this one has it.
+  mutating func stored(_ record: FleetRecordID, _ version: FleetVersion) -> [FleetSignal] {
+    for key in keys[record.url] ?? [] where copies[key]?.latest.map({ $0 < version }) ?? true {
+      // Compared before its next use.
+      copies[key]?.epoch = -1
+    }
+    return wake(record)
+  }
+
+  mutating func wait(for record: FleetRecordID, _ id: UUID, _ signal: FleetSignal) {
+    waiters[record, default: [:]][id] = signal
+  }
+
+  mutating func stopWaiting(for record: FleetRecordID, _ id: UUID) {
+    waiters[record]?[id] = nil
+    if waiters[record]?.isEmpty == true { waiters[record] = nil }
+  }
+
+  mutating func wake(_ record: FleetRecordID) -> [FleetSignal] {
+    (waiters.removeValue(forKey: record) ?? [:]).map(\.value)
+  }
+
+  var waiting: Int { waiters.values.reduce(0) { $0 + $1.count } }
+
+  mutating func renewed(_ scope: String, _ generation: FleetGeneration) {
+    guard generations[scope] != generation else { return }
+    generations[scope] = generation
+    epoch += 1
+  }
+
+  // MARK: - Fences that wait
+
+  /// Keeps a fence that could not be sent. It draws its version when it is sent, so one that waits
+  /// already is enough.
+  mutating func keep(_ fence: PendingFence) {
+    pendingCounts[fence, default: 0] += 1
+    guard pendingCounts[fence] == 1 else { return }
+    pending.append(fence)
+    guard pending.count > Self.pendingLimit else { return }
+    // Rather everything is asked for anew than one change is lost.
+    (pending, pendingCounts) = ([], [:])
+    renewals.insert(Fleet.allScopes)
+  }
+
+  func pendingCount(of fence: PendingFence) -> Int { pendingCounts[fence] ?? 0 }
+
+  /// Notes that a fence was sent.
+  ///
+  /// - Parameter count: the count of it before it was sent. One that was to be kept since is sent
+  ///   again.
+  mutating func sent(_ fence: PendingFence, _ count: Int) {
+    guard count > 0, pendingCounts[fence] == count, let index = pending.firstIndex(of: fence) else { return }
+    pendingCounts[fence] = nil
+    pending.remove(at: index)
+  }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import HTTPCaching
+import HTTPTypes
+import ReactorFleet
+import ReactorTesting
+import Synchronization
+import Testing
+
+/// A store whose calls fail and whose messages are lost on demand.
+final class UnreliableStore: FleetStore {
+  let store: MemoryFleetStore
+  /// `true` while the store is away.
+  let isAway = Atomic<Bool>(false)
+  /// `true` while messages are lost, and nobody notices.
+  let isMute = Atomic<Bool>(false)
+  /// The point at which a commit waits before it is carried out.
+  let commits = Gate(isOpen: true)
+
+  init(_ store: MemoryFleetStore) { self.store = store }
+
+  private func check() throws(FleetError) {
+    if isAway.load(ordering: .relaxed) { throw .unavailable("away") }
+  }
+
+  func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
+    try check()
+    return try await store.read(record, known: known)
+  }
+
+  func begin(
+    _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
+  ) async throws(FleetError) -> FleetBeginning {
+    try check()
+    return try await store.begin(record, wish, lease: lease, retention: retention)
+  }
+
+  func renew(_ ticket: FleetTicket, lease: Duration) async throws(FleetError) -> Bool {
+    try check()
+    return try await store.renew(ticket, lease: lease)
+  }
+
+  func commit(
+    _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
+  ) async throws(FleetError) -> FleetCommitment {
+    await commits.waitIgnoringCancellation()
+    try check()
+    return try await store.commit(ticket, change, retention: retention)
+  }
+
+  func release(_ ticket: FleetTicket, _ reason: FleetRelease) async throws(FleetError) {
+    try check()
+    try await store.release(ticket, reason)
+  }
+
+  func fence(
+    _ url: FleetURLID, removes: Bool, replaying version: FleetVersion?
+  ) async throws(FleetError) -> FleetVersion {
+    try check()
+    return try await store.fence(url, removes: removes, replaying: version)
+  }
+
+  func generation(of scope: String, renews: Bool) async throws(FleetError) -> FleetGeneration {
+    try check()
+    return try await store.generation(of: scope, renews: renews)
+  }
+
+  func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
+    try check()
+    return try await store.beat(node, nonce: nonce, scopes: scopes)
+  }
+
+  func follow(_ node: String, _ body: @escaping @Sendable (FleetMessage) -> Void) async throws(FleetError) {
+    try check()
+    try await store.follow(node) { [self] message in
+      guard !isMute.load(ordering: .relaxed) else { return }
+      body(message)
+    }
+  }
+
+  func nodes() async throws(FleetError) -> Int { try await store.nodes() }
+}
+
+/// One server of a fleet: a cache, and an origin that the test plays.
+final class FleetServer: Sendable {
+  let store: UnreliableStore
+  let fleet: Fleet
+  let cache: HTTPCache
+  let persistence: MemoryPersistence
+  let clock: TestClock
+  private let running: Task<Void, Never>
+
+  /// Starts a server, which follows the others when this returns.
+  init(
+    _ shared: MemoryFleetStore, _ clock: TestClock, rules: CacheRules = .private,
+    persistence: MemoryPersistence = MemoryPersistence(), _ configure: (inout FleetConfiguration) -> Void = { _ in }
+  ) async {
+    store = UnreliableStore(shared)
+    self.clock = clock
+    var configuration = FleetConfiguration()
+    configuration.clock = clock
+    configuration.now = clock.wallClock
+    configure(&configuration)
+    fleet = Fleet(store, configuration: configuration)
+    self.persistence = persistence
+    cache = HTTPCache(persistence: persistence, fleet: fleet, rules: rules)
+    running = Task { [fleet] in try? await fleet.run() }
+    await until { $0.fleet.status == .following }
+  }
+
+  /// Ends the server.
+  func stop() async {
+    running.cancel()
+    await running.value
+    #expect(fleet.status == .off)
+  }
+
+  /// Waits for what other tasks do, for as many turns as that can take.
+  func until(_ condition: (FleetServer) async -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
+    for _ in 0..<100_000 {
+      if await condition(self) { return }
+      await Task.yield()
+    }
+    Issue.record("it has not come to that", sourceLocation: sourceLocation)
+  }
+
+  static func request(_ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], path: String = "/a")
+    -> HTTPRequest
+  {
+    HTTPRequest(method: method, scheme: "https", authority: "api.example.com", path: path, headerFields: fields)
+  }
+
+  func plan(
+    _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], path: String = "/a"
+  ) async -> HTTPCache.Plan {
+    await cache.plan(for: Self.request(method, fields, path: path), at: clock.date)
+  }
+
+  /// Answers a request that was sent.
+  @discardableResult func receive(
+    _ body: String, _ exchange: CacheRequest, status: HTTPResponse.Status = .ok,
+    _ fields: HTTPFields = [.cacheControl: "max-age=600", .eTag: "\"1\""]
+  ) async -> CacheResponse {
+    await cache.receive(
+      HTTPResponse(status: status, headerFields: fields), body: Data(body.utf8), for: exchange, at: clock.date)
+  }
+
+  /// Returns the text of the answer to a GET; `nil` if the server is asked for it.
+  func stored(_ fields: HTTPFields = [:], path: String = "/a") async -> String? {
+    guard case .answer(let answer) = await plan(.get, fields, path: path) else { return nil }
+    return String(decoding: answer.body, as: UTF8.self)
+  }
+
+  /// Asks the origin, which answers.
+  func ask(
+    _ body: String, _ fields: HTTPFields = [.cacheControl: "max-age=600", .eTag: "\"1\""], request: HTTPFields = [:]
+  ) async throws {
+    guard case .send(let exchange) = await plan(.get, request) else { throw FleetError.wrongData("nothing is sent") }
+    await receive(body, exchange, fields)
+  }
+
+  /// Makes a change by POST, which the origin accepts.
+  func change(path: String = "/a") async throws {
+    guard case .send(let exchange) = await plan(.post, path: path) else { throw FleetError.wrongData("not sent") }
+    await receive("", exchange, status: .noContent, [:])
+  }
+}

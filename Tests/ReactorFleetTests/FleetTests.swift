@@ -1,0 +1,295 @@
+import Foundation
+import HTTPCaching
+import HTTPTypes
+import ReactorFleet
+import ReactorTesting
+import Synchronization
+import Testing
+
+@Suite("Servers with one store", .timeLimit(.minutes(1)))
+struct FleetTests {
+  private let store = MemoryFleetStore()
+  private let clock = TestClock()
+
+  private func pair(
+    rules: CacheRules = .private, _ configure: (inout FleetConfiguration) -> Void = { _ in }
+  ) async -> (FleetServer, FleetServer) {
+    (await FleetServer(store, clock, rules: rules, configure), await FleetServer(store, clock, rules: rules, configure))
+  }
+
+  @Test func `one asks, and the other uses its response`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("hello")
+    await other.until { await $0.stored() == "hello" }
+    #expect(await one.stored() == "hello")
+    guard case .answer(let answer) = await other.plan() else { return #expect(Bool(false), "it asks") }
+    #expect(answer.cacheStatus.timeToLive == 600)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `of two at once one asks, and the other waits for its response`() async throws {
+    let (one, other) = await pair()
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
+    async let waiting = other.stored()
+    await other.until { $0.fleet.waiting == 1 }
+    await one.receive("hello", exchange)
+    #expect(await waiting == "hello")
+    #expect(other.fleet.waiting == 0)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a response that cannot be stored lets the others ask, who do not wait for each other`() async throws {
+    let (one, other) = await pair()
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
+    async let waiting = other.plan()
+    await other.until { $0.fleet.waiting == 1 }
+    await one.receive("mine", exchange, [.cacheControl: "no-store"])
+    guard case .send(let second) = await waiting, case .send(let third) = await one.plan() else {
+      return #expect(Bool(false), "one waits")
+    }
+    await other.receive("mine", second, [.cacheControl: "no-store"])
+    await one.receive("mine", third, [.cacheControl: "no-store"])
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a failure is shared for a moment`() async throws {
+    let (one, other) = await pair()
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
+    async let waiting = other.plan()
+    await other.until { $0.fleet.waiting == 1 }
+    await one.receive("", exchange, status: .serviceUnavailable, [:])
+    guard case .answer(let answer) = await waiting else { return #expect(Bool(false), "the other asks") }
+    #expect(answer.response.status == .badGateway && answer.cacheStatus.detail == "fleet-failed")
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a request that nobody answers is another server's turn`() async throws {
+    let (one, other) = await pair()
+    var plan: HTTPCache.Plan? = await one.plan()
+    guard case .send = plan else { return #expect(Bool(false), "nobody asks") }
+    async let waiting = other.plan()
+    await other.until { $0.fleet.waiting == 1 }
+    // Its client is gone.
+    plan = nil
+    guard case .send(let exchange) = await waiting else { return #expect(Bool(false), "the other does not ask") }
+    await other.receive("hello", exchange)
+    await one.until { await $0.stored() == "hello" }
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `whoever has waited long enough asks by itself`() async throws {
+    let (one, other) = await pair()
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
+    async let waiting = other.plan()
+    await other.until { $0.fleet.waiting == 1 }
+    while other.fleet.waiting == 1 {
+      clock.advance(by: .milliseconds(500))
+      await Task.yield()
+    }
+    await other.until { _ in
+      clock.advance(by: .milliseconds(500))
+      return other.fleet.waiting == 0
+    }
+    guard case .send(let second) = await waiting else { return #expect(Bool(false), "it waits") }
+    await other.receive("second", second)
+    await one.receive("first", exchange)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a change through one is known to the other`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("old")
+    await other.until { await $0.stored() == "old" }
+    try await other.change()
+    // The server validates it, and has something new.
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "the old one is used") }
+    #expect(exchange.request.headerFields[.ifNoneMatch] == "\"1\"")
+    await one.receive("new", exchange, [.cacheControl: "max-age=600", .eTag: "\"2\""])
+    await other.until { await $0.stored() == "new" }
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a 304 makes a record fresh for all, without its body`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("old")
+    await other.until { await $0.stored() == "old" }
+    try await other.change()
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "the old one is used") }
+    await one.receive("", exchange, status: .notModified, [.cacheControl: "max-age=600", .eTag: "\"1\""])
+    await other.until { await $0.stored() == "old" }
+    #expect(await one.stored() == "old")
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a response from before a change is nobody's, however late it comes`() async throws {
+    let (one, other) = await pair()
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
+    try await other.change()
+    await one.receive("old", exchange)
+    for server in [one, other] {
+      guard case .send(let own) = await server.plan() else { return #expect(Bool(false), "the old one is used") }
+      withExtendedLifetime(own) {}
+    }
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a removal of everything concerns all`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("old")
+    await other.until { await $0.stored() == "old" }
+    try await other.cache.removeAll(in: .shared)
+    #expect(await one.stored() == nil)
+    #expect(await other.stored() == nil)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `who has missed messages compares its copies before it uses them`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("old")
+    await other.until { await $0.stored() == "old" }
+    one.store.isMute.store(true, ordering: .relaxed)
+    try await other.change()
+    // It does not know yet.
+    #expect(await one.stored() == "old")
+    await one.until { server in
+      clock.advance(by: .seconds(1))
+      return server.fleet.status == .blind
+    }
+    one.store.isMute.store(false, ordering: .relaxed)
+    await one.until { server in
+      clock.advance(by: .seconds(1))
+      return server.fleet.status == .following
+    }
+    #expect(await one.stored() == nil)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `without the store each asks by itself, and tells the others later what it has changed`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("old")
+    await other.until { await $0.stored() == "old" }
+    for server in [one, other] { server.store.isAway.store(true, ordering: .relaxed) }
+    // For a while it is as it was.
+    #expect(await one.stored() == "old")
+    await one.until { server in
+      clock.advance(by: .seconds(1))
+      return server.fleet.status == .alone && other.fleet.status == .alone
+    }
+    // The origin decides, once.
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "it is used") }
+    await one.receive("", exchange, status: .notModified, [.cacheControl: "max-age=600", .eTag: "\"1\""])
+    #expect(await one.stored() == "old")
+    try await one.change()
+    #expect(one.fleet.pendingInvalidations == 1)
+    #expect(await one.stored() == nil)
+    for server in [one, other] { server.store.isAway.store(false, ordering: .relaxed) }
+    await one.until { server in
+      clock.advance(by: .seconds(1))
+      return server.fleet.pendingInvalidations == 0 && other.fleet.status == .following
+    }
+    #expect(await other.stored() == nil)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a removal of everything while the store is away is made up for`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("old")
+    await other.until { await $0.stored() == "old" }
+    one.store.isAway.store(true, ordering: .relaxed)
+    try await one.cache.removeAll(in: .shared)
+    #expect(await one.stored() == nil)
+    #expect(await other.stored() == "old")
+    one.store.isAway.store(false, ordering: .relaxed)
+    await other.until { server in
+      clock.advance(by: .seconds(1))
+      return await server.stored() == nil
+    }
+    #expect(await one.stored() == nil)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test(arguments: [HTTPField.Name.authorization, .cookie])
+  func `nothing of a request with credentials leaves the process`(name: HTTPField.Name) async throws {
+    let (one, other) = await pair()
+    try await one.ask("secret", request: [name: "Bearer 1"])
+    #expect(await other.stored([name: "Bearer 1"]) == nil)
+    #expect(store.isEmpty)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a URL with a secret is not shared`() async throws {
+    let (one, other) = await pair()
+    guard case .send(let exchange) = await one.plan(path: "/a?api_key=1") else { return #expect(Bool(false)) }
+    await one.receive("secret", exchange)
+    #expect(await other.stored(path: "/a?api_key=1") == nil)
+    #expect(store.isEmpty)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `variants are apart, and each is shared`() async throws {
+    let (one, other) = await pair()
+    let fields: HTTPFields = [.cacheControl: "max-age=600", .vary: "Accept-Language"]
+    for language in ["en", "de"] {
+      guard case .send(let exchange) = await one.plan(.get, [.acceptLanguage: language]) else {
+        return #expect(Bool(false), "\(language) is not asked for")
+      }
+      await one.receive(language, exchange, fields)
+      await other.until { await $0.stored([.acceptLanguage: language]) == language }
+    }
+    #expect(await other.stored([.acceptLanguage: "en"]) == "en")
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `before it runs and after, a server is one without a fleet`() async throws {
+    let (one, other) = await pair()
+    await one.stop()
+    try await one.ask("mine")
+    #expect(await one.stored() == "mine")
+    #expect(await other.stored() == nil)
+    await other.stop()
+  }
+
+  @Test func `a server that starts uses what the others have, and its own copies after a look`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("hello")
+    await other.until { await $0.stored() == "hello" }
+    await one.stop()
+    let again = await FleetServer(store, clock, persistence: one.persistence)
+    #expect(await again.stored() == "hello")
+    try await other.change()
+    await again.stop()
+    let third = await FleetServer(store, clock, persistence: one.persistence)
+    #expect(await third.stored() == nil)
+    await third.stop()
+    await other.stop()
+  }
+
+  @Test func `a stale response is revalidated by one, and used by all meanwhile`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("old", [.cacheControl: "max-age=1, stale-while-revalidate=600", .eTag: "\"1\""])
+    await other.until { await $0.stored() == "old" }
+    clock.advance(by: .seconds(1))
+    guard case .answerAndSend(_, let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
+    #expect(await other.stored() == "old")
+    await one.receive("new", exchange)
+    await other.until { await $0.stored() == "new" }
+    await one.stop()
+    await other.stop()
+  }
+}

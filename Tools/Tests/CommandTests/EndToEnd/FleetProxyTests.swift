@@ -1,0 +1,136 @@
+import CommandSupport
+import Foundation
+import ReactorTesting
+import Synchronization
+import Testing
+import Wire
+
+@testable import reactor
+
+/// Debian's `redis-server` on a loopback port, until `body` ends.
+private enum RedisServer {
+  static let path = "/usr/bin/redis-server"
+  static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+  static func run(_ body: (Int) async throws -> Void) async throws {
+    try await TemporaryDirectory.use { directory in
+      let probe = try MockServer { _ in .status(200) }
+      let port = probe.port
+      probe.stop()
+      let arguments = [
+        "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--dir", directory.path(percentEncoded: false),
+        "--requirepass", "s3cret",
+      ]
+      let server = Task {
+        _ = try? await ChildProcess.run(
+          URL(filePath: path), arguments, directory: directory, deadline: .seconds(100))
+      }
+      defer { server.cancel() }
+      // It answers, though only with an error: the password is missing.
+      for _ in 0..<1_000 where (try? await WireClient.exchange("QUIT\r\n", port: port)) == nil {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      try await body(port)
+      server.cancel()
+      await server.value
+    }
+  }
+}
+
+@Suite("reactor proxy --fleet", .timeLimit(.minutes(2))) struct FleetProxyTests {
+  private func request(_ head: String, port: Int) async throws -> WireMessage {
+    let lines = [head, "Host: localhost:\(port)", "Connection: close", "Content-Length: 0"]
+    return WireMessage(try await WireClient.exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", port: port))
+  }
+
+  @Test(
+    .enabled(if: RedisServer.isInstalled, "redis-server is not installed: apt-get install redis-server"))
+  func `two proxies ask once, and a change through one is known to the other`() async throws {
+    let count = Atomic<Int>(0)
+    let version = Atomic<Int>(1)
+    let origin = try MockServer { request in
+      if request.method == "PUT" { version.add(1, ordering: .relaxed) }
+      guard request.method == "GET" else { return .status(204) }
+      count.add(1, ordering: .relaxed)
+      let body = "v\(version.load(ordering: .relaxed))"
+      return .raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: \(body.count)\r\n\r\n\(body)")
+    }
+    try await RedisServer.run { redis in
+      let arguments = [
+        "proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)", "--cache-status", "edge",
+        "--fleet", "redis://:s3cret@127.0.0.1:\(redis)", "--namespace", "test",
+      ]
+      try await RunningCommand.run(arguments) { one in
+        let first = try #require(URL(string: try await one.line())?.port)
+        try await RunningCommand.run(arguments) { other in
+          let second = try #require(URL(string: try await other.line())?.port)
+          // Once both hear each other, what one has is the other's.
+          var path = 0
+          while true {
+            path += 1
+            _ = try await request("GET /\(path) HTTP/1.1", port: first)
+            let shared = try await request("GET /\(path) HTTP/1.1", port: second)
+            if shared["Cache-Status"]?.hasSuffix("detail=fleet") == true { break }
+            try #require(path < 1_000)
+          }
+          let before = count.load(ordering: .relaxed)
+          try await withThrowingTaskGroup(of: String.self) { group in
+            for index in 0..<32 {
+              group.addTask { try await request("GET /cold HTTP/1.1", port: index % 2 == 0 ? first : second).body }
+            }
+            for try await body in group { #expect(body == "v1") }
+          }
+          #expect(count.load(ordering: .relaxed) == before + 1)
+          for change in 2...5 {
+            _ = try await request("PUT /cold HTTP/1.1", port: change % 2 == 0 ? first : second)
+            // The message may take a moment.
+            var body = ""
+            for _ in 0..<1_000 where body != "v\(change)" {
+              body = try await request("GET /cold HTTP/1.1", port: change % 2 == 0 ? second : first).body
+            }
+            #expect(body == "v\(change)")
+          }
+          let end = try await other.end()
+          #expect(end.status == 0)
+          let lines = end.error.split(separator: "\n")
+          #expect(lines.first == "fleet: following" && lines.last == "fleet: off")
+        }
+        #expect(try await one.end().status == 0)
+      }
+    }
+    origin.stop()
+  }
+
+  @Test func `without a server it serves, says so once, and names no password`() async throws {
+    let origin = try MockServer { _ in
+      .raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 3\r\n\r\none")
+    }
+    let arguments = [
+      "proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)", "--fleet",
+      "redis://:s3cret@127.0.0.1:1", "--namespace", "test",
+    ]
+    try await RunningCommand.run(arguments) { command in
+      let port = try #require(URL(string: try await command.line())?.port)
+      #expect(try await request("GET /a HTTP/1.1", port: port).body == "one")
+      #expect(try await request("GET /a HTTP/1.1", port: port)["Age"] != nil)
+      let end = try await command.end()
+      #expect(end.status == 0)
+      #expect(!end.error.contains("s3cret"))
+      let lines = end.error.split(separator: "\n")
+      #expect(lines.allSatisfy { $0.hasPrefix("fleet: ") } && lines.count <= 3)
+    }
+    origin.stop()
+  }
+
+  @Test(arguments: [
+    (["--fleet", "redis://127.0.0.1"], "--namespace"), (["--namespace", "a"], "--fleet"),
+    (["--fleet", "http://127.0.0.1", "--namespace", "a"], "--fleet"),
+    (["--fleet", "redis://127.0.0.1", "--namespace", "a b"], "--namespace"),
+    (["--fleet", "redis://127.0.0.1", "--namespace", "a", "--keep-cookies"], "--keep-cookies"),
+  ])
+  func `an option that cannot be meant is named`(options: [String], name: String) async throws {
+    let result = try await Command.run(
+      ["proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1"] + options)
+    #expect(result.status == 64 && result.error.contains(name), "\(result.error)")
+  }
+}
