@@ -32,11 +32,7 @@ extension Fleet: CacheTier {
   package func removeAll(in scope: Scope?) async {
     guard withState({ $0.link != .off }) else { return }
     let name = scope.map(digest) ?? Self.allScopes
-    withState { state in
-      state.renewals.insert(name)
-      // Even without an answer, this server does not use what it has.
-      state.renewed(name, UUID().uuidString)
-    }
+    withState { $0.remove(name) }
     try? await renew(name)
   }
 }

@@ -73,6 +73,14 @@ public final class Fleet: Sendable {
     try await send(FleetState.PendingFence(url: url, scope: scope, removes: false))
   }
 
+  /// Removes the responses of every scope on every server.
+  ///
+  /// - Throws: The error of the store. The others are then told later.
+  public func removeAll() async throws(FleetError) {
+    withState { $0.remove(Self.allScopes) }
+    try await renew(Self.allScopes)
+  }
+
   /// Removes the responses of a URL on every server.
   ///
   /// - Parameters:

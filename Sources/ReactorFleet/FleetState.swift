@@ -219,6 +219,13 @@ struct FleetState: Sendable {
     epoch += 1
   }
 
+  /// Everything of a scope is removed. Even before the store knows it, this server does not use what
+  /// it has.
+  mutating func remove(_ scope: String) {
+    renewals.insert(scope)
+    renewed(scope, UUID().uuidString)
+  }
+
   // MARK: - Fences that wait
 
   /// Keeps a fence that could not be sent. It draws its version when it is sent, so one that waits

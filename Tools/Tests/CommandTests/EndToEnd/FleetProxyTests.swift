@@ -90,6 +90,17 @@ private enum RedisServer {
             }
             #expect(body == "v\(change)")
           }
+          let address = ["--fleet", "redis://:s3cret@127.0.0.1:\(redis)", "--namespace", "test"]
+          let status = try await Command.run(["fleet", "status", "--json"] + address)
+          #expect(status.status == 0 && status.output.filter { !$0.isWhitespace }.contains("\"nodes\":2"), "\(status)")
+          #expect(
+            try await Command.run(["fleet", "status"] + address.map { $0.replacing("s3cret", with: "x") }).status == 77)
+          let known = count.load(ordering: .relaxed)
+          let purge = ["fleet", "purge", "--url", "http://127.0.0.1:\(origin.port)/cold"] + address
+          #expect(try await Command.run(purge).status == 0)
+          while count.load(ordering: .relaxed) == known { _ = try await request("GET /cold HTTP/1.1", port: second) }
+          #expect(try await Command.run(["fleet", "purge", "--all"] + address).status == 0)
+          while count.load(ordering: .relaxed) == known + 1 { _ = try await request("GET /cold HTTP/1.1", port: first) }
           let end = try await other.end()
           #expect(end.status == 0)
           let lines = end.error.split(separator: "\n")
@@ -120,6 +131,15 @@ private enum RedisServer {
       #expect(lines.allSatisfy { $0.hasPrefix("fleet: ") } && lines.count <= 3)
     }
     origin.stop()
+  }
+
+  @Test func `a fleet without a server is 69`() async throws {
+    let address = ["--fleet", "redis://127.0.0.1:1", "--namespace", "test"]
+    for arguments in [["status"], ["watch"], ["purge", "--all"]] {
+      let result = try await Command.run(["fleet"] + arguments + address)
+      #expect(result.status == 69 && result.error.contains("refused"), "\(result)")
+    }
+    #expect(try await Command.run(["fleet", "purge"] + address).status == 64)
   }
 
   @Test(arguments: [

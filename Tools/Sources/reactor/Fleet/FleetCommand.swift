@@ -1,0 +1,146 @@
+import ArgumentParser
+import Foundation
+import HTTPCaching
+import ReactorFleet
+import ReactorValkey
+
+/// `reactor fleet`: shows proxies that share a store, and removes what they share.
+struct FleetCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fleet",
+    abstract: "Shows the proxies that share a Valkey or Redis server, and removes what they share.",
+    subcommands: [FleetStatusCommand.self, FleetWatchCommand.self, FleetPurgeCommand.self])
+}
+
+/// The options of every subcommand.
+struct FleetOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The server, as in redis://cache:6379. A password that it lacks is taken from REACTOR_FLEET_PASSWORD.",
+      valueName: "url"),
+    transform: FleetArgument.parse)
+  var fleet: FleetArgument
+
+  @Option(help: ArgumentHelp("The name of the proxies that share responses.", valueName: "name"))
+  var namespace: String
+
+  func validate() throws { _ = try fleet.store(namespace) }
+
+  /// Runs `body` with the store, and exits with 0 or the code of its error.
+  func run(_ body: @escaping @Sendable (ValkeyStore) async throws -> Void) async throws -> Never {
+    let store = try fleet.store(namespace)
+    throw ExitCode(
+      await Interrupt.cancelling {
+        do {
+          try await body(store)
+          return ExitCode.success.rawValue
+        } catch {
+          let status = (error as? FleetError).map(ExitStatus.init) ?? .unwritableOutput
+          status.report()
+          return status.code
+        }
+      })
+  }
+}
+
+extension ExitStatus {
+  /// `EX_NOPERM`: the server refuses the credentials.
+  static let refused: Int32 = 77
+
+  init(_ error: FleetError) {
+    if case .misconfigured = error {
+      self.init(code: Self.refused, text: FleetLine.reason(error))
+    } else {
+      self.init(code: Self.unavailable, text: FleetLine.reason(error))
+    }
+  }
+}
+
+struct FleetStatusCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Prints how many proxies follow each other.")
+
+  @OptionGroup var options: FleetOptions
+
+  @Flag(help: "Print an object: namespace, nodes, store.")
+  var json = false
+
+  private struct Status: Encodable {
+    var namespace: String
+    var nodes: Int
+    /// The identity of the server, which changes with a failover.
+    var store: String
+  }
+
+  func run() async throws {
+    let (namespace, json) = (options.namespace, json)
+    try await options.run { store in
+      let pulse = try await store.beat("status", nonce: 0, scopes: [])
+      let status = Status(namespace: namespace, nodes: try await store.nodes(), store: pulse.store)
+      let text = "namespace \(status.namespace)\nnodes     \(status.nodes)\nstore     \(status.store)\n"
+      try StandardStream.output.write(json ? JSONOutput.bytes(status) : Data(text.utf8))
+    }
+  }
+}
+
+struct FleetWatchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch", abstract: "Prints the messages of the proxies, a line each, until it is interrupted.",
+    discussion: "URLs are digests: the server does not know them. It ends with 69 if the connection is lost.")
+
+  @OptionGroup var options: FleetOptions
+
+  func run() async throws {
+    try await options.run { store in
+      try await store.follow("watch") { message in
+        StandardStream.output.writeLine(Self.line(message))
+      }
+    }
+  }
+
+  static func line(_ message: FleetMessage) -> String {
+    switch message {
+    case .following: "following"
+    case .stored(let record, let version): "stored \(record.url.text) \(record.name) \(version)"
+    case .released(let record): "released \(record.url.text) \(record.name)"
+    case .fenced(let url, let version): "stale \(url.text) \(version)"
+    case .renewed(let scope, _): "removed \(scope)"
+    case .beat: "beat"
+    }
+  }
+}
+
+struct FleetPurgeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "purge", abstract: "Removes the responses of a URL from every proxy, or everything.")
+
+  @OptionGroup var options: FleetOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "The URL at the upstream: that of --upstream of the proxies, and the path and query of the requests.",
+      valueName: "url"))
+  var url: String?
+
+  @Flag(help: "Remove everything that the proxies share.")
+  var all = false
+
+  func validate() throws {
+    guard (url == nil) == all else { throw ValidationError("give --url, or --all for everything") }
+    if let url { _ = try URLArgument.parse(url) }
+  }
+
+  func run() async throws {
+    let url = url
+    try await options.run { store in
+      var configuration = FleetConfiguration()
+      configuration.budget = .seconds(5)
+      let fleet = Fleet(store, configuration: configuration)
+      if let url {
+        try await fleet.remove(RecordKey(method: .get, url: url).url)
+      } else {
+        try await fleet.removeAll()
+      }
+    }
+  }
+}
