@@ -12,10 +12,14 @@ extension Outbox {
       let contents = try await configuration.storage.contents(of: scope)
       // What is being removed with everything else has not ended elsewhere.
       guard withState({ $0.isCurrent(epoch) }) else { return }
-      // First of all, and in all entries at once.
+      // First of all, and in all entries at once. That alone is no change of an entry.
       learn(contents.identities, layer)
-      let identities = withState(\.identities)
-      let known = before.mapValues { $0.rewritten(by: identities) ?? $0 }
+      let known = withState { state in
+        before.mapValues { old in
+          guard let new = old.rewritten(by: state.identities), state.queue.entries[old.id] == new else { return old }
+          return new
+        }
+      }
       let ended = withState { state in Set(known.keys.filter { state.queue.entries[$0] == nil }) }
       await forget(known, absentFrom: contents, layer)
       let types = mutationTypes
