@@ -55,7 +55,7 @@ struct FleetState: Sendable {
   var generations: [String: FleetGeneration] = [:]
   /// In the order in which they were made, each once.
   private(set) var pending: [PendingFence] = []
-  /// How often each of them was to be kept.
+  /// Counts how often each of them was to be kept.
   private var pendingCounts: [PendingFence: Int] = [:]
   /// The scopes of which everything was removed, and the store is yet to be told.
   var renewals: Set<String> = []
@@ -219,8 +219,8 @@ struct FleetState: Sendable {
     epoch += 1
   }
 
-  /// Everything of a scope is removed. Even before the store knows it, this server does not use what
-  /// it has.
+  /// Everything of a scope is removed. Even before the store knows it, this server does not use
+  /// what it has.
   mutating func remove(_ scope: String) {
     renewals.insert(scope)
     renewed(scope, UUID().uuidString)
