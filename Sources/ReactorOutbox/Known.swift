@@ -1,3 +1,4 @@
+import HTTPCaching
 import HTTPTypes
 public import ReactorCore
 import Synchronization
@@ -16,21 +17,15 @@ public struct Known: Sendable {
   /// network.
   public func value<Model: Sendable>(_ type: Model.Type, at resource: Resource) async -> Model? {
     asked.note(resource) { layer in try await layer.refresh(resource, as: type) }
-    // A response may arrive between the two. A tag that is newer than its value would put back
-    // what others have changed, so both are read again.
-    var tag = await currentTag(of: resource)
-    var value = await layer.confirmed(resource, as: type)
-    for _ in 0..<3 {
-      let next = await currentTag(of: resource)
-      if next == tag { break }
-      tag = next
-      value = await layer.confirmed(resource, as: type)
-    }
+    // The tag is that of the very response that the value was made of: a newer one would put back
+    // what others have changed.
+    let confirmed = await layer.confirmed(resource, as: type)
+    let tag = tag(of: resource, confirmed.head)
     // What an accepted write has made of a response is another value than the one that the tag is
     // of. If the server has the tag's value still, others have changed it since that write.
     let isOfResponse = tag?.isOfPut != true
-    asked.note(tag?.text, of: resource, isOutdated: isOfResponse && layer.hasAcceptedDrafts(resource, as: type))
-    return drafts.applied(to: value, of: resource, key: layer.key)
+    asked.note(tag?.text, of: resource, isOutdated: isOfResponse && confirmed.hasAcceptedDrafts)
+    return drafts.applied(to: confirmed.model, of: resource, key: layer.key)
   }
 
   /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1).
@@ -44,7 +39,7 @@ public struct Known: Sendable {
   public func entityTag(of resource: Resource) async -> String? {
     if let known = asked.useTag(of: resource) { return known }
     asked.noteIfNew(resource) { layer in try await layer.refresh(resource, as: Void.self) }
-    return await currentTag(of: resource)?.text
+    return tag(of: resource, await layer.head(of: resource))?.text
   }
 
   private struct Tag: Equatable {
@@ -53,8 +48,7 @@ public struct Known: Sendable {
     let isOfPut: Bool
   }
 
-  private func currentTag(of resource: Resource) async -> Tag? {
-    let head = await layer.head(of: resource)
+  private func tag(of resource: Resource, _ head: Record.Head?) -> Tag? {
     if let tag = tags.tag(of: resource, in: layer, notBefore: head?.receivedAt) { return Tag(text: tag, isOfPut: true) }
     return head?.fields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : Tag(text: $0, isOfPut: false) }
   }

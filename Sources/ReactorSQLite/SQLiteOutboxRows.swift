@@ -66,6 +66,7 @@
           let before = try count ?? self.count(adding: changes.count)
           numbers.append(try add(entry, before, isRepeated: isRepeated))
           count = before + 1
+        case .require(let entry): try require(entry)
         case .update(let entry): try update(entry)
         case .move(let entry): numbers.append(try move(entry))
         case .remove(let id):
@@ -106,6 +107,14 @@
       guard !isFull else { throw OutboxStorageError.full(limit: OutboxContents.entryLimit) }
       try entry.checkSize()
       return try insert(entry, process: nil, until: nil)
+    }
+
+    private func require(_ entry: StoredEntry) throws {
+      let isStored = try integer(
+        "SELECT bytes = ? FROM outbox_entry WHERE scope = ? AND id = ?", .blob(entry.bytes), .blob(scope),
+        .blob(entry.id.bytes))
+      guard let isStored else { throw OutboxStorageError.unknownEntry(entry.id) }
+      guard isStored == 1 else { throw OutboxStorageError.changedEntry(entry.id) }
     }
 
     private func update(_ entry: StoredEntry) throws {

@@ -116,6 +116,19 @@ extension OutboxStorageConformance.Check {
       try await subject.expect(.unknownEntry(stored.id), of: [.remove(stored.id), .update(stored)])
       try await subject.expect(holds: [stored])
     },
+    Self("a commit is refused if an entry is not stored as it requires") { subject in
+      let (stored, other) = (Samples.entry("1"), Samples.entry("2"))
+      let changed = Samples.changed(stored, "changed")
+      try await subject.commit(.add(stored), .add(other))
+      try await subject.commit(.require(stored), .require(other), .update(changed))
+      try await subject.expect(.changedEntry(stored.id), of: [.remove(other.id), .require(stored), .update(stored)])
+      try await subject.expect(.changedEntry(stored.id), of: [.update(stored), .require(changed)])
+      let unknown = Samples.entry("3")
+      try await subject.expect(.unknownEntry(unknown.id), of: [.remove(other.id), .require(unknown)])
+      try await subject.expect(holds: [changed, other])
+      try await subject.commit(.update(stored), .require(stored), .move(changed), .require(changed))
+      try await subject.expect(holds: [other, changed])
+    },
     Self("an entry cannot be added twice, and nothing of the commit is applied") { subject in
       let stored = Samples.entry("stored")
       try await subject.commit(.add(stored))

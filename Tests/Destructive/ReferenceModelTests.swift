@@ -35,18 +35,21 @@ struct ReferenceModelTests {
     await Simulation.run(seeds: seeds, world.body)
   }
 
-  /// The world of outboxes is not among the others yet. An entry of a lane that overtook one of
-  /// another process (51173, 53632), a removal whose entries counted as ended elsewhere (3068), one
-  /// that failed and hid drafts (52479), a temporary id that was sent (50432), a submission that
-  /// was reported after its removal (202941, 205305), an entry that was sent though its lease had
-  /// ended while it was prepared (1000520, 1001029, 1004003), one that was withdrawn after another
-  /// process had sent it (1015517), drafts that got an item's real id one after the other
-  /// (1000324), a removed entry that came back with its lease (1001536), a tag that was newer than
-  /// its value (1008669), an end that was saved late over a newer state (2004626, 2019298), a draft
-  /// that came back after everything was removed (2004639), an entry of a type that this program
-  /// does not list, which it read while it saved it (2334843), an accepted draft that was made
-  /// again over a newer record (2354466), an entry that got an item's real id before the one that
-  /// gives it (6074852), and strictnesses of the model.
+  /// An entry of a lane that overtook one of another process (51173, 53632), a removal whose
+  /// entries counted as ended elsewhere (3068), one that failed and hid drafts (52479), a temporary
+  /// id that was sent (50432), a submission that was reported after its removal (202941, 205305),
+  /// an entry that was sent though its lease had ended while it was prepared (1000520, 1001029,
+  /// 1004003), one that was withdrawn after another process had sent it (1015517), drafts that got
+  /// an item's real id one after the other (1000324), a removed entry that came back with its lease
+  /// (1001536), a tag that was newer than its value (1008669), an end that was saved late over a
+  /// newer state (2004626, 2019298), a draft that came back after everything was removed (2004639),
+  /// an entry of a type that this program does not list, which it read while it saved it (2334843),
+  /// an accepted draft that was made again over a newer record (2354466), an entry that got an
+  /// item's real id before the one that gives it (6074852), a withdrawal of what another process
+  /// had ended (7117868), a doubt that a retry ended (7023275), a giver that was taken for one that
+  /// waits (7005214, 7016128, 7042109, 7163831), a 304 for another version (7238439), a value and a
+  /// tag of two responses (7185736, 7247919), a giver that was known although it was gone
+  /// (8002761), and strictnesses of the model.
   @Test func `what has failed once among outboxes is tried again`() async {
     let seeds: [UInt64] = [
       3068, 50_432, 50_603, 51_173, 51_404, 51_416, 52_479, 52_826, 53_632, 201_746, 202_941, 205_229, 205_305,
@@ -54,6 +57,8 @@ struct ReferenceModelTests {
       1_009_330, 1_009_516, 1_009_543, 2_004_626, 2_004_639, 2_004_722, 2_009_330, 2_010_062, 2_015_507, 2_016_502,
       2_019_298, 2_113_078, 2_115_775, 2_334_843, 2_346_754, 2_351_473, 2_353_664, 2_354_466,
       6_014_051, 6_014_857, 6_021_037, 6_053_930, 6_074_852, 7_019_926, 7_046_594,
+      7_005_214, 7_016_128, 7_023_275, 7_042_109, 7_117_868, 7_146_125, 7_163_831, 7_185_736, 7_230_221, 7_238_439,
+      7_245_467, 7_247_919, 7_276_007, 8_002_761,
     ]
     await Simulation.run(seeds: seeds, World.outbox.body)
   }

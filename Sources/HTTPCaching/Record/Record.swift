@@ -65,9 +65,12 @@ public struct Record: Sendable, Hashable {
 extension Record.Head {
   /// Returns whether both heads describe one exchange. A model decoded from one record is then also
   /// the model of the other.
+  ///
+  /// Two processes that share a store may get two versions at the same times, so the entity tag
+  /// counts, too.
   package func isSameExchange(as other: Record.Head) -> Bool {
     receivedAt == other.receivedAt && requestedAt == other.requestedAt && identity == other.identity
-      && localModel == other.localModel && variant == other.variant
+      && localModel == other.localModel && variant == other.variant && fields[.eTag] == other.fields[.eTag]
   }
 }
 

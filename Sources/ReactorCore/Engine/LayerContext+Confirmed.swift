@@ -5,22 +5,33 @@ import Synchronization
 
 /// The values that the server has confirmed, for a write that is made from them.
 extension LayerContext {
+  /// A value without pending drafts, and the response that it was made of.
+  package struct Confirmed<Model: Sendable>: Sendable {
+    package let model: Model?
+    /// The head of that response; `nil` if there is none, or a local value has replaced it.
+    package let head: Record.Head?
+    /// `true` if accepted writes have changed the response's value. Its entity tag is then not that
+    /// of the value.
+    package let hasAcceptedDrafts: Bool
+
+    fileprivate init(_ confirmed: ReactorEngine.ConfirmedCopy) {
+      model = confirmed.model?.model(as: Model.self)
+      head = confirmed.copy?.head.flatMap { $0.localModel == nil ? $0 : nil }
+      hasAcceptedDrafts = confirmed.hasAcceptedDrafts
+    }
+  }
+
   /// Returns the value without pending drafts: from memory, else from persistence. It never asks
   /// the network.
-  package func confirmed<Model: Sendable>(_ resource: Resource, as type: Model.Type) async -> Model? {
+  package func confirmed<Model: Sendable>(_ resource: Resource, as type: Model.Type) async -> Confirmed<Model> {
     for engine in engines(of: type) {
       // Without a base, drafts alone make no value: the base may be on disk.
-      if engine.hasCopy(resource), let model = engine.confirmed(resource) { return model.model(as: type) }
+      let confirmed = engine.confirmedCopy(resource)
+      if confirmed.copy != nil, confirmed.model != nil { return Confirmed(confirmed) }
     }
     let engine = engine(of: type)
     _ = try? await engine.fetch(resource, .cacheOnly)
-    return engine.confirmed(resource)?.model(as: type)
-  }
-
-  /// Returns whether ``confirmed(_:as:)`` has accepted drafts. The entity tag of the response below
-  /// them is then not that of the value.
-  package func hasAcceptedDrafts<Model: Sendable>(_ resource: Resource, as type: Model.Type) -> Bool {
-    engines(of: type).contains { $0.hasAcceptedDrafts(resource) }
+    return Confirmed(engine.confirmedCopy(resource))
   }
 
   /// Fetches a value from the network, whatever is stored, into memory and persistence.

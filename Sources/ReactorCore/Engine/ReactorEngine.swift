@@ -141,26 +141,27 @@ extension ReactorEngine {
   }
 
   /// Returns the model in memory without pending drafts, fresh or stale; `nil` if there is none.
-  func confirmed(_ resource: Resource) -> AnyModel? {
-    guard resource.readsOnly, let key = try? flow.key(resource) else { return nil }
-    let (copy, drafted) = state.withLock { state -> (CachedModel?, DraftedModel?) in
-      guard let entry = state.visibleEntry(of: key, as: resource) else { return (nil, nil) }
-      return (entry.copy, entry.confirmed(state.entities))
+  func confirmed(_ resource: Resource) -> AnyModel? { confirmedCopy(resource).model }
+
+  /// A model without pending drafts, and the copy that it was made of.
+  struct ConfirmedCopy {
+    var model: AnyModel?
+    /// `nil` if drafts alone have made the model.
+    var copy: CachedModel?
+    var hasAcceptedDrafts = false
+  }
+
+  /// Returns what ``confirmed(_:)`` returns, with its copy. All of it is from the same moment.
+  func confirmedCopy(_ resource: Resource) -> ConfirmedCopy {
+    guard resource.readsOnly, let key = try? flow.key(resource) else { return ConfirmedCopy() }
+    var (confirmed, drafted) = state.withLock { state -> (ConfirmedCopy, DraftedModel?) in
+      guard let entry = state.visibleEntry(of: key, as: resource) else { return (ConfirmedCopy(), nil) }
+      let confirmed = ConfirmedCopy(copy: entry.copy, hasAcceptedDrafts: entry.drafts?.hasAccepted == true)
+      return (confirmed, entry.confirmed(state.entities))
     }
-    guard copy?.isVisible(to: resource) ?? true else { return nil }
-    return drafted.map(\.model) ?? copy?.model
-  }
-
-  /// A Boolean value that indicates whether memory has a value of the server's, drafts or not.
-  func hasCopy(_ resource: Resource) -> Bool {
-    guard resource.readsOnly, let key = try? flow.key(resource) else { return false }
-    return state.withLock { $0.visibleEntry(of: key, as: resource)?.copy != nil }
-  }
-
-  /// A Boolean value that indicates whether ``confirmed(_:)`` has accepted drafts.
-  func hasAcceptedDrafts(_ resource: Resource) -> Bool {
-    guard resource.readsOnly, let key = try? flow.key(resource) else { return false }
-    return state.withLock { $0.memory.entries[key]?.drafts?.hasAccepted == true }
+    guard confirmed.copy?.isVisible(to: resource) ?? true else { return ConfirmedCopy() }
+    confirmed.model = drafted.map(\.model) ?? confirmed.copy?.model
+    return confirmed
   }
 
   func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {

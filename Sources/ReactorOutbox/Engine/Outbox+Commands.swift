@@ -24,9 +24,16 @@ extension Outbox {
     case .now: break
     }
     return await leased(id, layer) { stored in
-      guard let entry = try? OutboxEntry(decoding: stored), entry.isUnsent else { return false }
-      return await takeBack(id, .withdrawn, layer)
+      guard let entry = try? OutboxEntry(decoding: stored), entry.isUnsent else { return .isForbidden }
+      return await takeBack(stored, .withdrawn, layer)
     }
+  }
+
+  /// The end of a decision about an entry that this process has a lease of.
+  private enum Decided {
+    case isDone, isForbidden
+    /// The entry was changed meanwhile. Ids that were given to it are a change, too.
+    case isOutrun
   }
 
   /// Runs `body` with an entry as it is stored, while nobody else sends or changes it, here or in
@@ -35,7 +42,7 @@ extension Outbox {
   /// - Returns: the result of `body`; `false` if somebody has it or has removed it, or if the store
   ///   fails.
   private func whileLeased(
-    _ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Bool
+    _ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Decided
   ) async -> Bool {
     let isFree = withState { state in
       guard !state.queue.active.contains(id) else { return false }
@@ -47,16 +54,19 @@ extension Outbox {
   }
 
   /// Runs `body` as ``whileLeased(_:_:_:)`` does, with an entry that is active already.
-  private func leased(_ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Bool) async -> Bool {
-    let now = layer.configuration.now()
+  private func leased(_ id: UUID, _ layer: LayerContext, _ body: (StoredEntry) async -> Decided) async -> Bool {
     var isDone = false
     do {
-      let stored = try await configuration.storage.claim(
-        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
-      if let stored {
-        isDone = await body(stored)
-        try await configuration.storage.release(id, in: scope, by: process)
+      for _ in 1...3 {
+        let now = layer.configuration.now()
+        let stored = try await configuration.storage.claim(
+          id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
+        guard let stored else { break }
+        let decided = await body(stored)
+        isDone = decided == .isDone
+        if decided != .isOutrun { break }
       }
+      try await configuration.storage.release(id, in: scope, by: process)
     } catch {
       emit(id, key: nil, .storeFailed(.persistence(error)), layer)
     }
@@ -70,9 +80,11 @@ extension Outbox {
   }
 
   /// Ends an entry that was withdrawn before its request was sent.
-  func takenBack(_ entry: OutboxEntry, _ layer: LayerContext) async {
-    guard withState({ $0.items[entry.id] != nil }) else { return }
-    _ = await takeBack(entry.id, .withdrawn, layer)
+  ///
+  /// - Parameter begun: The entry as it is stored.
+  func takenBack(_ begun: StoredEntry, _ layer: LayerContext) async {
+    guard withState({ $0.items[begun.id] != nil }) else { return }
+    _ = await takeBack(begun, .withdrawn, layer)
   }
 
   private func waitUntilTakenBack(_ id: UUID) async -> Bool {
@@ -92,22 +104,34 @@ extension Outbox {
   }
 
   /// Removes an entry from the store, and then from what is shown.
-  private func takeBack(_ id: UUID, _ step: ReactorEvent.OutboxStep, _ layer: LayerContext) async -> Bool {
+  private func takeBack(
+    _ stored: StoredEntry, _ step: ReactorEvent.OutboxStep, _ layer: LayerContext
+  ) async -> Decided {
+    let id = stored.id
     let orphans = withState { $0.orphans(of: id, at: layer.configuration.now()) }
     do {
       do {
-        try await commits.save(commits.enqueue([.remove(id)] + updates(of: orphans, layer)))
-      } catch OutboxStorageError.unknownEntry {
+        try await commits.save(commits.enqueue([.require(stored), .remove(id)] + updates(of: orphans, layer)))
+      } catch OutboxStorageError.unknownEntry(let other) where other != id {
         // One of the others was taken back as well.
-        try await commits.save(commits.enqueue([.remove(id)]))
+        try await commits.save(commits.enqueue([.require(stored), .remove(id)]))
       }
+    } catch OutboxStorageError.changedEntry {
+      return .isOutrun
     } catch {
-      emit(id, key: nil, .storeFailed(.persistence(error)), layer)
+      if error as? OutboxStorageError == .unknownEntry(id) {
+        // Another process has removed it.
+        await missed(id, layer)
+      } else {
+        emit(id, key: nil, .storeFailed(.persistence(error)), layer)
+      }
       withState { $0.items[id]?.isWithdrawn = false }
-      return false
+      return .isForbidden
     }
     // Whoever was to send it may have taken it back meanwhile.
-    guard withState({ $0.items[id] != nil || $0.unreadable[id] != nil }) else { return true }
+    guard withState({ $0.items[id] != nil || $0.unreadable[id] != nil }) else {
+      return withState { $0.lostWithdrawals.contains(id) } ? .isForbidden : .isDone
+    }
     // Its dependents are looked up after it is gone.
     let (item, effect) = withState { $0.remove(id, keepsIDs: true) }
     effect.perform(in: layer)
@@ -117,7 +141,7 @@ extension Outbox {
     await refuseDependents(of: id, layer)
     changed()
     pump()
-    return true
+    return .isDone
   }
 
   func discarding(_ id: UUID) async -> Bool {
@@ -130,7 +154,7 @@ extension Outbox {
     }
     guard isAllowed else { return false }
     let isDone = await whileLeased(id, layer) { stored in
-      isUnchanged(stored) ? await takeBack(id, .discarded, layer) : false
+      isUnchanged(stored) ? await takeBack(stored, .discarded, layer) : .isForbidden
     }
     return await isDoneOrChanged(isDone)
   }
@@ -169,10 +193,10 @@ extension Outbox {
     }
     guard isAllowed else { return false }
     let isDone = await whileLeased(id, layer) { stored in
-      guard isUnchanged(stored) else { return false }
+      guard isUnchanged(stored) else { return .isForbidden }
       let now = layer.configuration.now()
       let entries = withState { $0.retried(id, at: now, newKey: { self.configuration.makeID().uuidString }) }
-      return entries.isEmpty ? false : await move(entries, layer)
+      return entries.isEmpty ? .isForbidden : await move(entries, from: stored, layer)
     }
     return await isDoneOrChanged(isDone)
   }
@@ -185,10 +209,12 @@ extension Outbox {
   }
 
   /// Moves entries to the ends of their lanes.
-  private func move(_ entries: [OutboxEntry], _ layer: LayerContext) async -> Bool {
-    var changes: [OutboxChange] = []
+  ///
+  /// - Parameter stored: The first of them as it must be stored still.
+  private func move(_ entries: [OutboxEntry], from stored: StoredEntry, _ layer: LayerContext) async -> Decided {
+    var changes: [OutboxChange] = [.require(stored)]
     for entry in entries {
-      guard let bytes = try? encoded(entry, layer) else { return false }
+      guard let bytes = try? encoded(entry, layer) else { return .isForbidden }
       changes.append(.move(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes)))
     }
     let mutations = withState { state in entries.map { state.items[$0.id]?.mutation } }
@@ -199,13 +225,17 @@ extension Outbox {
       let places = counts.map { layer.reserveDraftPlaces($0) }
       return commits.enqueue(changes) { numbers in self.moved(entries, numbers, places, layer) }
     }
-    do { try await commits.save(ticket) } catch {
-      emit(entries.first, .storeFailed(.persistence(error)), layer)
-      return false
+    do { try await commits.save(ticket) } catch OutboxStorageError.changedEntry { return .isOutrun } catch {
+      if error as? OutboxStorageError == .unknownEntry(stored.id) {
+        await missed(stored.id, layer)
+      } else {
+        emit(entries.first, .storeFailed(.persistence(error)), layer)
+      }
+      return .isForbidden
     }
     changed()
     pump()
-    return true
+    return .isDone
   }
 
   /// Puts entries at the end of their lanes, and shows their drafts again.

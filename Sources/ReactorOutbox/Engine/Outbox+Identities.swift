@@ -105,7 +105,7 @@ extension Outbox {
     }
     for dependent in dependents {
       if var entry = withState({ $0.queue.entries[dependent.id] }), entry.isInLane {
-        await refuse(&entry, .network(MutationError.missingIdentity(temporary)), layer)
+        await refuse(&entry, from: nil, .network(MutationError.missingIdentity(temporary)), layer)
       }
       withState { $0.queue.end(dependent.id) }
     }

@@ -3,22 +3,11 @@ import ReactorCore
 
 /// Leases that may have ended during an attempt: the process was suspended, or the clock was set.
 extension Outbox {
-  /// Returns a Boolean value that indicates whether an entry is stored as it was claimed.
-  ///
-  /// The store is asked only if the lease may have ended.
-  func isStillSaved(claimed: OutboxEntry, leasedAt: Date, _ layer: LayerContext) async -> Bool {
-    guard mayHaveEnded(leasedAt, layer) else { return true }
-    guard let entry = await claim(claimed.id, layer) else { return false }
-    if entry == claimed { return true }
-    try? await configuration.storage.release(entry.id, in: scope, by: process)
-    return false
-  }
-
   /// Returns a Boolean value that indicates whether an entry is stored as it was begun.
   ///
   /// The store is asked only if the lease may have ended. If another process has changed the entry,
   /// its change is taken over.
-  func isStillSaved(_ begun: OutboxEntry, leasedAt: Date, _ layer: LayerContext) async -> Bool {
+  func isStillSaved(_ begun: StoredEntry, leasedAt: Date, _ layer: LayerContext) async -> Bool {
     guard mayHaveEnded(leasedAt, layer) else { return true }
     let now = layer.configuration.now()
     do {
@@ -28,11 +17,8 @@ extension Outbox {
         await missed(begun.id, layer)
         return false
       }
-      let entry = try? OutboxEntry(decoding: stored)
-      if let entry, entry.state == .sending, entry.attempts == begun.attempts { return true }
-      if await claim(begun.id, layer) != nil {
-        try await configuration.storage.release(begun.id, in: scope, by: process)
-      }
+      if stored.bytes == begun.bytes { return true }
+      await takeOver(begun.id, layer)
     } catch {
       postpone(begun.id, after: .persistence(error), layer)
     }

@@ -73,14 +73,21 @@ extension Outbox: LayerAttachment {
     var old: [OutboxChange] = []
     // Many entries draft over few resources, and making a key is a large part of reading an entry.
     var keys: [Resource: RecordKey] = [:]
-    for stored in contents.entries where !ended.contains(stored.id) && withState({ !$0.isKnown(stored.id) }) {
-      switch Restored(stored, types, contents.identities) {
+    let new = contents.entries.filter { stored in !ended.contains(stored.id) && withState { !$0.isKnown(stored.id) } }
+      .map { ($0, Restored($0, types, contents.identities)) }
+    // A giver may be behind one that waits for it, which must not go before the giver is known.
+    let isAwaited = new.contains { $0.1.entry?.awaited.isEmpty == false }
+    withState { state in
+      for (_, restored) in new {
+        // Those that wait for the ids of an unreadable one go on waiting.
+        guard let entry = restored.entry, isAwaited || !restored.isReadable, !state.isKnown(entry.id) else { continue }
+        state.queue.identities.note(entry)
+      }
+    }
+    for (stored, restored) in new {
+      switch restored {
       case .unreadable(let unreadable):
-        let isNew = withState { state in
-          // Those that wait for its ids go on waiting.
-          if let entry = unreadable.entry { state.queue.identities.note(entry) }
-          return state.unreadable.updateValue(unreadable, forKey: stored.id) == nil
-        }
+        let isNew = withState { $0.unreadable.updateValue(unreadable, forKey: stored.id) == nil }
         if isNew { emit(unreadable.entry, .unreadable(unreadable.reason), layer) }
       case .readable(let entry, let box):
         guard entry.isOver(at: now) else {
@@ -223,6 +230,16 @@ extension Outbox: LayerAttachment {
 enum Restored {
   case readable(OutboxEntry, MutationBox)
   case unreadable(OutboxState.Unreadable)
+
+  /// The entry, if it can be read, with or without its mutation.
+  var entry: OutboxEntry? {
+    switch self {
+    case .readable(let entry, _): entry
+    case .unreadable(let unreadable): unreadable.entry
+    }
+  }
+
+  var isReadable: Bool { if case .readable = self { true } else { false } }
 
   init(_ stored: StoredEntry, _ types: [String: any Mutation.Type], _ identities: [String: Data]) {
     var entry: OutboxEntry

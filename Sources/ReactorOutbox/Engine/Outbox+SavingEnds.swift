@@ -1,7 +1,7 @@
 import Foundation
 import ReactorCore
 
-/// The ends of attempts in a store that may fail.
+/// The ends of attempts in a store that may fail, or that another process has changed.
 extension Outbox {
   /// Saves the end of an attempt. A store that fails is tried three times.
   ///
@@ -11,40 +11,42 @@ extension Outbox {
   ///
   /// - Parameter rewritten: The other entries that get ids.
   /// - Returns: The changes that could not be saved, of this entry alone. The others are saved with
-  ///   their own ends.
+  ///   their own ends. `nil` if another process has changed the entry since the attempt began: what
+  ///   it has made of the entry counts, and the end does not.
   func saveEnd(
-    _ changes: [OutboxChange], of entry: OutboxEntry, rewriting rewritten: Set<UUID>, _ epoch: Int,
-    _ layer: LayerContext
-  ) async -> [OutboxChange] {
+    _ changes: [OutboxChange], of ended: Ended, rewriting rewritten: Set<UUID>, _ epoch: Int, _ layer: LayerContext
+  ) async -> [OutboxChange]? {
     var rest = changes
     for attempt in 1...3 {
-      rest = await save(rest, of: entry, epoch, layer)
+      guard let left = await save(rest, of: ended, epoch, layer) else { return nil }
+      rest = left
       if rest.isEmpty || attempt == 3 { break }
-      rest.removeAll { $0.updated.map(rewritten.contains) == true }
+      rest.removeAll { $0.entry.map(rewritten.contains) == true }
       try? await layer.configuration.clock.sleep(for: .milliseconds(100 * attempt))
     }
-    rest.removeAll { $0.updated.map { $0 != entry.id } == true }
+    rest.removeAll { $0.entry.map { $0 != ended.entry.id } == true }
     return rest
   }
 
   /// Continues to save an end that is shown already, for an hour. The lane stands still meanwhile:
   /// after a restart the entry is sent again, and must not come after one that was behind it.
-  func keepSaving(_ changes: [OutboxChange], of entry: OutboxEntry, _ epoch: Int, _ layer: LayerContext) async {
+  func keepSaving(_ changes: [OutboxChange], of ended: Ended, _ epoch: Int, _ layer: LayerContext) async {
     var rest = changes
     var waited = Duration.zero
     while !rest.isEmpty, waited < .seconds(3_600), !withState(\.isStopped) {
       do { try await layer.configuration.clock.sleep(for: Self.storePause) } catch { return }
       waited += Self.storePause
-      rest = await save(rest, of: entry, epoch, layer)
+      rest = await save(rest, of: ended, epoch, layer) ?? []
     }
   }
 
   /// Saves changes, unless everything was removed since `epoch`.
   ///
-  /// - Returns: The changes that could not be saved.
+  /// - Returns: The changes that could not be saved; `nil` if another process has changed the
+  ///   entry.
   private func save(
-    _ changes: [OutboxChange], of entry: OutboxEntry, _ epoch: Int, _ layer: LayerContext
-  ) async -> [OutboxChange] {
+    _ changes: [OutboxChange], of ended: Ended, _ epoch: Int, _ layer: LayerContext
+  ) async -> [OutboxChange]? {
     var rest = changes
     while !rest.isEmpty, withState({ $0.epoch == epoch }) {
       do {
@@ -53,18 +55,60 @@ extension Outbox {
       } catch OutboxStorageError.unknownEntry(let id) {
         // The program has taken it back, or another process has ended it.
         let count = rest.count
-        rest.removeAll { $0.updated == id }
+        rest.removeAll { $0.entry == id }
         guard rest.count < count else { return [] }
+      } catch OutboxStorageError.changedEntry {
+        do {
+          guard let stored = try await required(rest, of: ended, layer) else { return nil }
+          rest = rest.map { if case .require = $0 { .require(stored) } else { $0 } }
+        } catch {
+          emit(ended.entry, .storeFailed(.persistence(error)), layer)
+          return rest
+        }
       } catch {
-        emit(entry, .storeFailed(.persistence(error)), layer)
+        emit(ended.entry, .storeFailed(.persistence(error)), layer)
         return rest
       }
     }
     return []
   }
+
+  /// Returns the entry as it is stored now, if the end counts nevertheless: the store has it
+  /// already, or the server's answer says more than what another process has found out.
+  private func required(
+    _ changes: [OutboxChange], of ended: Ended, _ layer: LayerContext
+  ) async throws -> StoredEntry? {
+    let id = ended.entry.id
+    let now = layer.configuration.now()
+    let claimed = try await configuration.storage.claim(
+      id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
+    // Whoever has it sends it, and gets an answer too.
+    guard let stored = claimed else { return nil }
+    let isSaved = changes.contains { change in
+      if case .update(let entry) = change { entry.id == id && entry.bytes == stored.bytes } else { false }
+    }
+    if isSaved { return stored }
+    guard ended.isAnswered, let other = try? OutboxEntry(decoding: stored), !other.isAnswered else { return nil }
+    return stored
+  }
+}
+
+extension Ended {
+  /// A Boolean value that indicates whether the server has decided about the entry.
+  fileprivate var isAnswered: Bool { sent != nil && entry.isAnswered }
+}
+
+extension OutboxEntry {
+  /// A Boolean value that indicates whether the entry was accepted or refused.
+  fileprivate var isAnswered: Bool { state == .accepted || state == .refused }
 }
 
 extension OutboxChange {
-  /// The entry that the change saves in a new state; `nil` for another change.
-  fileprivate var updated: UUID? { if case .update(let entry) = self { entry.id } else { nil } }
+  /// The entry that the change saves in a new state, or requires in one; `nil` for another change.
+  fileprivate var entry: UUID? {
+    switch self {
+    case .update(let entry), .require(let entry): entry.id
+    case .add, .move, .remove, .identify: nil
+    }
+  }
 }

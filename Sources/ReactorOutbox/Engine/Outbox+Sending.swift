@@ -10,13 +10,13 @@ extension Outbox {
     defer { attemptIsOver(id) }
     let epoch = withState(\.epoch)
     let leasedAt = layer.configuration.now()
-    guard let entry = await claim(id, layer) else { return }
+    guard let claimed = await claim(id, layer) else { return }
     if configuration.storage is MemoryOutboxStorage {
-      return await attempt(entry, leasedAt: leasedAt, epoch: epoch, layer)
+      return await attempt(claimed, leasedAt: leasedAt, epoch: epoch, layer)
     }
     await withTaskGroup { group in
       group.addTask { await self.renewLease(of: id, layer) }
-      await attempt(entry, leasedAt: leasedAt, epoch: epoch, layer)
+      await attempt(claimed, leasedAt: leasedAt, epoch: epoch, layer)
       group.cancelAll()
     }
   }
@@ -32,8 +32,16 @@ extension Outbox {
     if isDecided { changed() }
   }
 
+  /// An entry that this process has a lease of.
+  struct Claimed: Sendable {
+    var entry: OutboxEntry
+    /// The entry as it was stored then. Whoever saves a change of it requires that it still is: a
+    /// lease ends by time, and the process may have slept.
+    var stored: StoredEntry
+  }
+
   /// Leases an entry, and returns it as it is stored; `nil` if it cannot be sent now.
-  func claim(_ id: UUID, _ layer: LayerContext) async -> OutboxEntry? {
+  func claim(_ id: UUID, _ layer: LayerContext) async -> Claimed? {
     let now = layer.configuration.now()
     let stored: StoredEntry?
     do {
@@ -72,7 +80,7 @@ extension Outbox {
       return (old, !isPostponed && state.queue.mayGo(id))
     }
     if let old { showChange(of: entry, from: old, layer) }
-    guard !mayGo else { return entry }
+    guard !mayGo else { return Claimed(entry: entry, stored: stored) }
     try? await configuration.storage.release(id, in: scope, by: process)
     return nil
   }
@@ -150,6 +158,8 @@ extension Outbox {
     learn(identities, layer)
     let (item, effect) = withState { state -> (OutboxState.Item?, LaneEffect) in
       let item = state.items[entry.id]
+      // A withdrawal that waits for it comes too late, whatever becomes of the entry.
+      if item?.isWithdrawn == true { state.lostWithdrawals.insert(entry.id) }
       let effect = state.update(entry)
       state.items[entry.id]?.drafts = []
       switch entry.state {
@@ -204,45 +214,46 @@ extension Outbox {
 
 extension Outbox {
   /// Makes the request, saves it, and sends it.
-  private func attempt(_ claimed: OutboxEntry, leasedAt: Date, epoch: Int, _ layer: LayerContext) async {
-    var entry = claimed
+  private func attempt(_ claimed: Claimed, leasedAt: Date, epoch: Int, _ layer: LayerContext) async {
+    var (entry, stored) = (claimed.entry, claimed.stored)
     guard let item = withState({ $0.items[entry.id] }) else { return }
     if let id = withState({ $0.queue.identities.missingID(in: entry.id) }) {
-      return await refuse(&entry, .network(MutationError.missingIdentity(id)), layer)
+      return await refuse(&entry, from: stored, .network(MutationError.missingIdentity(id)), layer)
     }
     let limits = limits(item.mutation)
     switch entry.beginning(at: layer.configuration.now(), limits) {
     case .send: break
-    case .expired: return await refuse(&entry, .network(MutationError.expired), layer)
+    case .expired: return await refuse(&entry, from: stored, .network(MutationError.expired), layer)
     case .unresolved:
       _ = entry.end(as: .unresolved, at: layer.configuration.now())
-      return await settle(Ended(entry: entry, consequence: .ended, sent: nil, error: nil), layer)
+      return await settle(Ended(entry: entry, begun: stored, consequence: .ended), layer)
     }
     let failure = await freeze(&entry, item, layer)
-    guard await isStillSaved(claimed: claimed, leasedAt: leasedAt, layer) else { return }
-    if let failure { return await unmade(&entry, failure, limits, layer) }
+    if let failure { return await unmade(&entry, from: stored, failure, limits, layer) }
     guard let request = entry.request, let message = request.message(entry.idempotencyKey, configuration) else {
-      return await refuse(&entry, .invalidResource("the saved request is not valid; discard the entry"), layer)
+      return await refuse(
+        &entry, from: stored, .invalidResource("the saved request is not valid; discard the entry"), layer)
     }
     // It has taken a while. The entry stays as it is stored.
     guard withState({ !$0.queue.isPaused }) else { return }
     let prepared = entry
     entry.begin(at: layer.configuration.now())
-    guard await save(entry, layer) else { return }
+    guard let begun = await save(entry, from: stored, layer) else { return }
+    stored = begun
     let keys = item.keys.union([request.key(in: layer)])
     layer.expectSending(keys)
     await layer.beginSending(keys)
     defer { layer.endSending(keys) }
     // That may have waited for a fetch.
-    guard await isStillSaved(entry, leasedAt: leasedAt, layer) else { return }
+    guard await isStillSaved(stored, leasedAt: leasedAt, layer) else { return }
     let attempt = await send(message, request.body, of: entry, epoch: epoch, layer)
     switch attempt {
-    case .unwanted: await takenBack(entry, layer)
+    case .unwanted: await takenBack(stored, layer)
     // As it was before: nothing was sent.
-    case .stopped: await settle(Ended(entry: prepared, consequence: .again, sent: nil, error: nil), layer)
+    case .stopped: await settle(Ended(entry: prepared, begun: stored, consequence: .again), layer)
     case .sent(let sent):
       guard withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) else { return }
-      await end(&entry, sent, limits, layer)
+      await end(&entry, from: stored, sent, limits, layer)
     }
   }
 
@@ -269,21 +280,32 @@ extension Outbox {
   }
 
   /// Saves a new state of an entry that is sent next.
-  private func save(_ entry: OutboxEntry, _ layer: LayerContext) async -> Bool {
+  ///
+  /// - Parameter stored: The entry as it must be stored still.
+  /// - Returns: The entry as it is stored then; `nil` if it cannot be sent.
+  private func save(_ entry: OutboxEntry, from stored: StoredEntry, _ layer: LayerContext) async -> StoredEntry? {
     do {
-      let bytes = try encoded(entry, layer)
+      let begun = StoredEntry(id: entry.id, lane: entry.lane, bytes: try encoded(entry, layer))
       try await commits.save(
-        commits.enqueue([.update(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))]) { _ in
+        commits.enqueue([.require(stored), .update(begun)]) { _ in
           self.withState { state in if state.items[entry.id] != nil { _ = state.update(entry) } }
         })
-      return true
+      return begun
     } catch let error as ReactorError {
       var entry = entry
-      await refuse(&entry, error, layer)
+      await refuse(&entry, from: stored, error, layer)
+    } catch OutboxStorageError.changedEntry, OutboxStorageError.unknownEntry {
+      await takeOver(entry.id, layer)
     } catch {
       postpone(entry.id, after: .persistence(error), layer)
     }
-    return false
+    return nil
+  }
+
+  /// Takes over what another process has made of an entry, whose lease this one had.
+  func takeOver(_ id: UUID, _ layer: LayerContext) async {
+    guard await claim(id, layer) != nil else { return }
+    try? await configuration.storage.release(id, in: scope, by: process)
   }
 
   /// Sends a request in a task of its own, which a removal of everything cancels.
@@ -386,7 +408,8 @@ extension Outbox {
 
   /// Handles a request that could not be made.
   private func unmade(
-    _ entry: inout OutboxEntry, _ error: ReactorError, _ limits: OutboxEntry.Limits, _ layer: LayerContext
+    _ entry: inout OutboxEntry, from stored: StoredEntry, _ error: ReactorError, _ limits: OutboxEntry.Limits,
+    _ layer: LayerContext
   ) async {
     switch SendOutcome(preparing: error) {
     case .unsent, .unknown, .signIn:
@@ -394,8 +417,8 @@ extension Outbox {
       let consequence = entry.end(
         .unsent, status: nil, reason: error.reason, at: layer.configuration.now(), limits,
         random: nextRandom())
-      await settle(Ended(entry: entry, consequence: consequence, sent: nil, error: error), layer)
-    default: await refuse(&entry, error, layer)
+      await settle(Ended(entry: entry, begun: stored, consequence: consequence, error: error), layer)
+    default: await refuse(&entry, from: stored, error, layer)
     }
   }
 }

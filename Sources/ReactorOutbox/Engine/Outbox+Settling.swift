@@ -6,6 +6,9 @@ import ReactorCore
 /// The end of an attempt.
 struct Ended: Sendable {
   var entry: OutboxEntry
+  /// The entry as the attempt has left it in the store; `nil` for one that this process has no
+  /// lease of.
+  var begun: StoredEntry?
   var consequence: OutboxEntry.Consequence
   /// The request and its answer; `nil` if nothing was sent.
   var sent: SentRequest?
@@ -17,7 +20,12 @@ struct Ended: Sendable {
 
 extension Outbox {
   /// Ends an attempt that was sent.
-  func end(_ entry: inout OutboxEntry, _ sent: SentRequest, _ limits: OutboxEntry.Limits, _ layer: LayerContext) async {
+  ///
+  /// - Parameter stored: The entry as it was stored before.
+  func end(
+    _ entry: inout OutboxEntry, from stored: StoredEntry, _ sent: SentRequest, _ limits: OutboxEntry.Limits,
+    _ layer: LayerContext
+  ) async {
     let now = layer.configuration.now()
     let attempt = SendOutcome.Attempt(
       number: entry.attempts, isKeyed: entry.request?.isKeyed == true, hasIfMatch: entry.request?.hasIfMatch == true,
@@ -27,7 +35,7 @@ extension Outbox {
     let consequence = entry.end(
       outcome, status: sent.response?.status.code, reason: error?.reason ?? "accepted", at: now, limits,
       random: nextRandom())
-    var ended = Ended(entry: entry, consequence: consequence, sent: sent, error: error)
+    var ended = Ended(entry: entry, begun: stored, consequence: consequence, sent: sent, error: error)
     if entry.state == .accepted, let mutation = withState({ $0.items[entry.id]?.mutation }) {
       (ended.answer, ended.settlement) = mutation.settle(sent.result, layer.configuration)
     }
@@ -38,11 +46,15 @@ extension Outbox {
   }
 
   /// Ends an entry that cannot be sent.
-  func refuse(_ entry: inout OutboxEntry, _ error: ReactorError, _ layer: LayerContext) async {
+  ///
+  /// - Parameter stored: The entry as it must be stored still; `nil` without a lease.
+  func refuse(
+    _ entry: inout OutboxEntry, from stored: StoredEntry?, _ error: ReactorError, _ layer: LayerContext
+  ) async {
     let now = layer.configuration.now()
     _ = entry.end(as: .refused, at: now)
     entry.outcome = LastOutcome(.refused, status: entry.outcome?.status, reason: error.reason, date: now)
-    await settle(Ended(entry: entry, consequence: .ended, sent: nil, error: error), layer)
+    await settle(Ended(entry: entry, begun: stored, consequence: .ended, error: error), layer)
   }
 
   /// Saves the end of an attempt, and then shows it.
@@ -53,10 +65,12 @@ extension Outbox {
     let identities = Dictionary(ended.settlement.identities.map { ($0.0.string, $0.1) }) { $1 }
     let rewritten = rewritten(by: identities).filter { $0.id != id }
     let changes = changes(for: ended, keepsAccepted: !item.drafts.isEmpty, identities, rewritten, layer)
-    let rest = await saveEnd(changes, of: ended.entry, rewriting: Set(rewritten.map(\.id)), epoch, layer)
+    guard let rest = await saveEnd(changes, of: ended, rewriting: Set(rewritten.map(\.id)), epoch, layer) else {
+      return await takeOver(id, layer)
+    }
     await show(ended, identities, layer)
     // Before the lease is given back, or another process would send what is stored.
-    await keepSaving(rest, of: ended.entry, epoch, layer)
+    await keepSaving(rest, of: ended, epoch, layer)
     if !ended.entry.isInLane || ended.consequence != .ended {
       if ended.entry.state != .accepted {
         try? await configuration.storage.release(id, in: scope, by: process)
@@ -92,7 +106,8 @@ extension Outbox {
       let lost = withState { $0.queue.identities.idsToLose(of: id, $0.identities.merging(identities) { $1 }) }
       for temporary in lost { identified[temporary] = Self.lostIdentity }
     }
-    return identified.sorted { $0.key < $1.key }.map { .identify($0.key, $0.value) }
+    return (ended.begun.map { [.require($0)] } ?? [])
+      + identified.sorted { $0.key < $1.key }.map { .identify($0.key, $0.value) }
       + updates(of: entries, layer) + removed.map(OutboxChange.remove)
   }
 

@@ -45,6 +45,8 @@ extension Outbox {
   private func submit(
     _ entry: OutboxEntry, _ item: OutboxState.Item, in layer: LayerContext
   ) async throws(ReactorError) {
+    let awaited = withState { $0.queue.identities.awaited(byNew: entry) }
+    let entry = entry.awaiting(awaited)
     let bytes = try encoded(entry, layer)
     // The place of the drafts and that of the entry are drawn together, so that both orders agree.
     let (ticket, place) = withState { state in

@@ -114,15 +114,16 @@ extension OutboxEntry {
   /// Prepares another sequence of attempts after the entry has ended or conflicted, as if it were
   /// submitted at `now`.
   ///
-  /// An unresolved entry is sent with the same bytes under its own key, and is still in doubt. Any
-  /// other gets a new key.
+  /// An unresolved entry is sent with the same bytes under its own key. Any other gets a new key. A
+  /// doubt stays, since an earlier request may have been carried out and cannot be withdrawn;
+  /// unless the answer under the key has told that it was not.
   ///
   /// - Parameter keepsRequest: `true` if the request cannot be made anew.
   package mutating func retry(at now: Date, keepsRequest: Bool, newKey: () -> String) {
     if state != .unresolved {
+      if request?.isKeyed == true { isInDoubt = false }
       if idempotencyKey != nil { idempotencyKey = newKey() }
       if !keepsRequest { request = nil }
-      isInDoubt = false
     }
     state = .waiting
     submittedAt = now

@@ -80,9 +80,17 @@ struct OutboxQueue: Sendable {
     if lanes[place.lane]?.isEmpty == true { lanes[place.lane] = nil }
   }
 
+  /// Returns the entry of a lane whose turn it is. One that goes after its giver, which is behind
+  /// it, is passed over.
+  private func first(of lane: String) -> UUID? {
+    guard let lane = lanes[lane], let first = lane.first else { return nil }
+    return identities.isBehindItsGiver(first) ? lane.ids.first { !identities.isBehindItsGiver($0) } : first
+  }
+
   /// Returns the decision about a lane.
   func turn(of lane: String, _ conditions: Conditions) -> Turn {
-    guard let id = lanes[lane]?.first, let entry = entries[id] else { return .empty }
+    guard lanes[lane] != nil else { return .empty }
+    guard let id = first(of: lane), let entry = entries[id] else { return .wait(until: nil) }
     if active.contains(id) { return .busy }
     guard let block = block(entry, conditions) else { return .send(id) }
     return .wait(until: block.until)
@@ -90,7 +98,7 @@ struct OutboxQueue: Sendable {
 
   /// Returns `true` if an entry is the first of its lane, and waits for no other's id.
   func mayGo(_ id: UUID) -> Bool {
-    entries[id].map { lanes[$0.lane]?.first == id } == true && identities.owner(awaitedBy: id) == nil
+    entries[id].map { first(of: $0.lane) == id } == true && identities.owner(awaitedBy: id) == nil
   }
 
   mutating func begin(_ id: UUID) { active.insert(id) }
@@ -115,7 +123,7 @@ struct OutboxQueue: Sendable {
     if isPaused { return .paused }
     if needsSignIn { return .signIn }
     if let owner = identities.owner(awaitedBy: id) { return .identity(of: owner) }
-    guard lanes[entry.lane]?.first == id else { return .turn }
+    guard first(of: entry.lane) == id else { return .turn }
     return block(entry, conditions)?.reason ?? entry.latestReason
   }
 

@@ -5,8 +5,8 @@ import ReactorCore
 /// for it.
 ///
 /// The entry with the lowest number that holds an id as a string is the one that gives it, in
-/// whatever order they are noted. An entry that has waited for an id never gives it. So every wait
-/// is for an entry that was submitted earlier, and no two wait for each other.
+/// whatever order they are noted. An entry that has waited for an id never gives it, in any
+/// process: ``OutboxEntry/awaited`` is saved with it. So no two wait for each other.
 struct TemporaryIDs: Sendable {
   /// The ids in an entry.
   private struct Mention: Sendable {
@@ -51,7 +51,7 @@ struct TemporaryIDs: Sendable {
     addToIndex(entry.id, found)
     var mention = Mention(number: entry.number, isInLane: entry.isInLane, found: found)
     mention.given = old?.given.intersection(found.strings) ?? []
-    mention.awaited = old?.awaited.filter(found.holds) ?? []
+    mention.awaited = (old?.awaited ?? []).union(entry.awaited).filter(found.holds)
     // Another process has known who was to give the id.
     for string in found.strings.filter(entry.wasRefused(forLackOf:)) {
       giveUp(string, entry.id)
@@ -69,13 +69,20 @@ struct TemporaryIDs: Sendable {
     mentions[entry.id]?.awaited.formUnion(awaited)
   }
 
-  /// Notes the ids of an entry that is being saved. It waits for those that others give at this
-  /// moment, and never gives them: also if their end comes first.
+  /// Returns the ids in a new entry that others give at this moment. It waits for them, and never
+  /// gives them: also if their end comes first.
+  func awaited(byNew entry: OutboxEntry) -> Set<String> {
+    let found = Occurrences(in: entry.arguments)
+    guard !found.isEmpty else { return [] }
+    let given = found.strings.filter { owners[$0] != nil || isBeingSaved($0) }
+    return awaited(by: found, of: entry.id).union(given).union(lost.filter(found.holds))
+  }
+
+  /// Notes the ids of an entry that is being saved, with those that it waits for.
   mutating func expect(_ entry: OutboxEntry) {
     let found = Occurrences(in: entry.arguments)
     guard !found.isEmpty else { return }
-    let given = found.strings.filter { owners[$0] != nil || isBeingSaved($0) }
-    let awaited = awaited(by: found, of: entry.id).union(given).union(lost.filter(found.holds))
+    let awaited = awaited(byNew: entry).union(entry.awaited)
     addToIndex(entry.id, found)
     mentions[entry.id] = Mention(number: .max, isInLane: false, found: found, awaited: awaited)
   }
@@ -186,6 +193,13 @@ extension TemporaryIDs {
       if !owners.contains(id) { candidates += owners }
     }
     return candidates.filter { $0 != id }.min { (mentions[$0]?.number ?? 0) < (mentions[$1]?.number ?? 0) }
+  }
+
+  /// Returns `true` if an entry waits for one that is behind it: its giver was sent again, and
+  /// another process has submitted it meanwhile. It goes after its giver, and holds up nobody.
+  func isBehindItsGiver(_ id: UUID) -> Bool {
+    guard let owner = owner(awaitedBy: id), let giver = mentions[owner], let own = mentions[id] else { return false }
+    return giver.number > own.number
   }
 
   /// Returns an id that an entry holds and that no entry gives any more, as one that has ended

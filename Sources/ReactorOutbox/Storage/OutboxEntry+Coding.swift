@@ -14,7 +14,9 @@ import HTTPCaching
 /// never taken for one of a newer release.
 extension OutboxEntry {
   private static let magic = UInt64(littleEndian: 0x0A45_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'E' 0A
-  static let formatVersion: UInt64 = 1
+  static let formatVersion: UInt64 = 2
+  /// The format without ``awaited``, for the entries that wait for none.
+  private static let formatWithoutAwaited: UInt64 = 1
   static let prefixLength = 32
 
   /// Returns the bytes of the entry, without its number.
@@ -29,8 +31,13 @@ extension OutboxEntry {
     let contents = arguments.count + (request?.body?.count ?? 0)
     guard contents <= StoredEntry.byteLimit else { throw .tooLarge(size: contents, limit: StoredEntry.byteLimit) }
     var writer = RecordWriter(capacity: contents + 512)
-    for word in [Self.magic, 0, Self.formatVersion, 0] { writer.write(word) }
+    let format = awaited.isEmpty ? Self.formatWithoutAwaited : Self.formatVersion
+    for word in [Self.magic, 0, format, 0] { writer.write(word) }
     write(to: &writer)
+    if !awaited.isEmpty {
+      writer.write(count: awaited.count)
+      for temporary in awaited.sorted() { writer.write(temporary) }
+    }
     let size = writer.bytes.count
     guard size <= StoredEntry.byteLimit else { throw .tooLarge(size: size, limit: StoredEntry.byteLimit) }
     writer.write(UInt64(size - Self.prefixLength), at: 3 * 8)
@@ -66,18 +73,22 @@ extension OutboxEntry {
     let sum = try reader.word()
     let format = try reader.word()
     let length = try reader.word()
-    if format == formatVersion, length > UInt64(bytes.count - prefixLength) { throw .truncated }
+    let isKnown = format == formatVersion || format == formatWithoutAwaited
+    if isKnown, length > UInt64(bytes.count - prefixLength) { throw .truncated }
     guard sum == checksum(bytes) else { throw .corrupt("the checksum is wrong") }
     guard format <= formatVersion else { throw .newerFormat(format) }
-    guard format == formatVersion else { throw .corrupt("the format \(format) is unknown") }
+    guard isKnown else { throw .corrupt("the format \(format) is unknown") }
     guard length == UInt64(bytes.count - prefixLength) else { throw .corrupt("it has bytes after its end") }
-    let entry = try OutboxEntry(&reader)
+    var entry = try OutboxEntry(&reader)
+    if format == formatVersion {
+      for _ in 0..<(try reader.count()) { entry.awaited.insert(try reader.string()) }
+    }
     guard reader.isAtEnd else { throw .corrupt("it has bytes after its end") }
     return entry
   }
 }
 
-/// The members in the order of their declaration, without the number.
+/// The members in the order of their declaration, without the number and ``awaited``.
 extension OutboxEntry {
   private func write(to writer: inout RecordWriter) {
     writer.write(id)

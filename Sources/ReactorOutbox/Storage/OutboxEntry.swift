@@ -41,6 +41,9 @@ package struct OutboxEntry: Sendable, Hashable, Identifiable {
   package var conflicts = 0
   /// The time at which the entry was accepted, refused or left unresolved.
   package var endedAt: Date?
+  /// The temporary ids that other entries were to give when this one was submitted. It never gives
+  /// them itself, wherever it stands.
+  package var awaited: Set<String> = []
 
   package init(
     id: UUID, lane: String, name: String, version: Int, arguments: Data, submittedAt: Date, idempotencyWindow: Double
@@ -52,6 +55,15 @@ package struct OutboxEntry: Sendable, Hashable, Identifiable {
     self.arguments = arguments
     self.submittedAt = submittedAt
     self.idempotencyWindow = idempotencyWindow
+  }
+}
+
+extension OutboxEntry {
+  /// Returns the entry with the temporary ids that others were to give when it was submitted.
+  func awaiting(_ temporaries: Set<String>) -> OutboxEntry {
+    var entry = self
+    entry.awaited = temporaries
+    return entry
   }
 }
 

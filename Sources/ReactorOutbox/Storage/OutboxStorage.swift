@@ -57,6 +57,9 @@ public protocol OutboxStorage: Sendable {
 public enum OutboxChange: Sendable, Hashable {
   /// Adds an entry at the end of the order. Its number is ignored.
   case add(StoredEntry)
+  /// Changes nothing. The commit fails with ``OutboxStorageError/changedEntry(_:)`` unless the
+  /// entry is stored with these bytes: another process whose lease counts may have changed it.
+  case require(StoredEntry)
   /// Replaces the lane and the bytes of a stored entry. Its number stays.
   case update(StoredEntry)
   /// Replaces a stored entry, and moves it to the end of the order.

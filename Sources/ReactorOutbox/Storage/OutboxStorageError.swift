@@ -8,6 +8,8 @@ public import Foundation
   case tooLarge(size: Int, limit: Int)
   /// The entry to update or to move is not stored. Perhaps another process removed it.
   case unknownEntry(UUID)
+  /// The entry is not stored as the commit requires. Another process has changed it.
+  case changedEntry(UUID)
   /// The entry to add is stored already.
   case duplicateEntry(UUID)
   /// Another process held the lock of the store for ten seconds.
@@ -24,6 +26,7 @@ extension OutboxStorageError: CustomStringConvertible, LocalizedError {
     case .tooLarge(let size, let limit):
       "the entry has \(size) bytes, and the storage takes at most \(limit); upload large bodies without the outbox"
     case .unknownEntry(let id): "the outbox has no entry \(id)"
+    case .changedEntry(let id): "another process has changed the entry \(id)"
     case .duplicateEntry(let id): "the outbox has an entry \(id) already"
     case .locked(let path): "another process holds \(path); try again, or end that process"
     case .newerFormat(let path): "a newer release wrote \(path); update this program"

@@ -51,6 +51,7 @@ struct OutboxTable: Sendable, Equatable {
     for change in changes {
       switch change {
       case .add(let entry): steps.append(.put(try draft.add(entry)))
+      case .require(let entry): try draft.require(entry)
       case .update(let entry): steps.append(.put(try draft.update(entry)))
       case .move(let entry): steps.append(.put(try draft.move(entry)))
       case .remove(let id):
@@ -111,8 +112,8 @@ extension OutboxTable {
   /// The table while a commit is checked, as its differences from the stored one.
   private struct Draft {
     let table: OutboxTable
-    /// The numbers of the entries that the commit has changed; `nil` for a removed one.
-    var changed: [UUID: UInt64?] = [:]
+    /// The entries that the commit has changed; `nil` for a removed one.
+    var changed: [UUID: StoredEntry?] = [:]
     var count: Int
     var next: UInt64
     var numbers: [UInt64] = []
@@ -123,37 +124,44 @@ extension OutboxTable {
       next = table.next
     }
 
-    private func number(of id: UUID) -> UInt64? {
-      if let number = changed[id] { return number }
-      return table.rows[id]?.entry.number
+    private func stored(_ id: UUID) -> StoredEntry? {
+      if let entry = changed[id] { return entry }
+      return table.rows[id]?.entry
+    }
+
+    func require(_ entry: StoredEntry) throws(OutboxStorageError) {
+      guard let stored = stored(entry.id) else { throw .unknownEntry(entry.id) }
+      guard stored.bytes == entry.bytes else { throw .changedEntry(entry.id) }
     }
 
     mutating func add(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
-      guard number(of: entry.id) == nil else { throw .duplicateEntry(entry.id) }
+      guard stored(entry.id) == nil else { throw .duplicateEntry(entry.id) }
       guard count < OutboxContents.entryLimit else { throw .full(limit: OutboxContents.entryLimit) }
       count += 1
       return try last(entry)
     }
 
     mutating func move(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
-      guard number(of: entry.id) != nil else { throw .unknownEntry(entry.id) }
+      guard stored(entry.id) != nil else { throw .unknownEntry(entry.id) }
       return try last(entry)
     }
 
-    func update(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
-      guard let number = number(of: entry.id) else { throw .unknownEntry(entry.id) }
-      return try entry.checked(number)
+    mutating func update(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
+      guard let number = stored(entry.id)?.number else { throw .unknownEntry(entry.id) }
+      let entry = try entry.checked(number)
+      changed[entry.id] = entry
+      return entry
     }
 
     mutating func remove(_ id: UUID) {
-      guard number(of: id) != nil else { return }
+      guard stored(id) != nil else { return }
       changed[id] = .some(nil)
       count -= 1
     }
 
     private mutating func last(_ entry: StoredEntry) throws(OutboxStorageError) -> StoredEntry {
       let entry = try entry.checked(next)
-      changed[entry.id] = next
+      changed[entry.id] = entry
       numbers.append(next)
       next += 1
       return entry

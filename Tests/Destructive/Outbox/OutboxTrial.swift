@@ -113,7 +113,7 @@ struct OutboxTrial {
         state.remove(at: index)
         state.append(entry)
       case .remove(let id): state.removeAll { $0.id == id }
-      case .identify: break
+      case .identify, .require: break
       }
     }
     return state

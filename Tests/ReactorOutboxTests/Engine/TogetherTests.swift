@@ -201,6 +201,46 @@ struct TogetherTests {
     try await one.end()
   }
 
+  @Test func `a failure that comes late does not undo the other's acceptance`() async throws {
+    let store = MemoryStore()
+    let one = Writer(storage: store) { $0.sendsByItself = false }
+    try await one.fetch("x")
+    try await one.layer.submit(Add(name: "a"))
+    let other = Writer(storage: store.reopened(), on: one.bench) { $0.sendsByItself = false }
+    let gate = Gate()
+    one.transport.answer("/v1/a", with: refused.held(at: gate), accepted)
+    async let left = one.outbox.drain(within: .seconds(1000))
+    try await gate.waitForArrival()
+    // It was suspended, and could not renew its lease.
+    _ = store.claims.closed()
+    one.clock.advance(by: .seconds(600))
+    #expect(await other.outbox.drain(within: .seconds(10)) == 0)
+    gate.open()
+    store.claims.open()
+    #expect(await left == 0)
+    #expect(one.states.isEmpty && one.sent.count == 2)
+    let stored = try await store.contents(of: .shared).entries.map { try OutboxEntry(decoding: $0).state }
+    #expect(stored == [.accepted])
+    #expect(one.confirmed == ["x", "a"])
+    try await one.end()
+  }
+
+  @Test func `a condition is the tag of the value in memory, though the other has saved a newer one`() async throws {
+    let store = MemoryStore()
+    let one = Writer(storage: store)
+    try await one.fetch("a", fields: [.cacheControl: "max-age=600", .eTag: "\"1\""])
+    let other = Writer(storage: store.reopened(), on: one.bench)
+    one.clock.advance(by: .seconds(700))
+    try await other.fetch("b", fields: [.cacheControl: "max-age=600", .eTag: "\"2\""])
+    #expect(one.confirmed == ["a"] && other.confirmed == ["b"])
+    one.transport.answer("/v1/list", with: .response(.noContent))
+    try await one.layer.submit(Append(name: "c")).answer()
+    let put = try #require(one.transport.requests.last { $0.request.method == .put })
+    #expect(put.request.headerFields[.ifMatch] == "\"1\"")
+    #expect(one.sent == [#"PUT /v1/list ["a","c"]"#])
+    try await one.end()
+  }
+
   @Test func `a store that cannot be read is an error, and what is known stays`() async throws {
     let writer = Writer(storage: FileOutboxStorage(directory: URL(filePath: "/dev/null/outbox")))
     let error = await TestSupport.error { try await writer.outbox.reload() }

@@ -57,6 +57,22 @@ import Testing
     #expect(queue.turn() == "send 2")
   }
 
+  @Test func `an entry before its giver is passed over, and goes after it`() {
+    let id = TemporaryID()
+    let other = #"{"post":"\#(id)"}"#
+    let waits = OutboxEntry.numbered(1, other).with { $0.awaited = [id.string] }
+    var queue = OutboxQueue(waits, .numbered(2), .numbered(3, #"{"id":"\#(id)"}"#))
+    #expect(queue.reason(1) == .identity(of: .numbered(3)))
+    #expect(queue.turn() == "send 2")
+    #expect(queue.mayGo(.numbered(2)))
+    #expect(!queue.mayGo(.numbered(1)))
+    queue.remove(.numbered(2))
+    #expect(queue.turn() == "send 3")
+    queue.remove(.numbered(3))
+    queue.put(.numbered(1, #"{"post":7}"#))
+    #expect(queue.turn() == "send 1")
+  }
+
   @Test func `entries stand in the order of their numbers, however they are put`() {
     var numbers = Array(1...60 as ClosedRange<UInt64>)
     numbers.shuffle()

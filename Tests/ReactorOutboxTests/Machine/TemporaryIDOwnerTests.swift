@@ -59,6 +59,13 @@ import Testing
     #expect((1...3).map { owner(ids, awaitedBy: $0) } == [nil, 1, 1])
   }
 
+  @Test func `is not one that has waited for it in another process, wherever it stands`() {
+    let waits = OutboxEntry.numbered(1, holds).with { $0.awaited = [id.string] }
+    let ids = noted(waits, .numbered(2, gives), .numbered(3, holds))
+    #expect((1...3).map { owner(ids, awaitedBy: $0) } == [2, nil, 2])
+    #expect((1...3).map { ids.isBehindItsGiver(.numbered($0)) } == [true, false, false])
+  }
+
   @Test func `is the earliest, if an entry waits for several`() {
     let other = TemporaryID()
     let ids = noted(

@@ -53,7 +53,12 @@ import Testing
     writer = RecordWriter()
     writer.write(OutboxEntry.checksum([UInt8](stored.bytes)))
     stored.bytes.replaceSubrange(8..<16, with: writer.bytes)
-    #expect(throws: OutboxEntryError.newerFormat(2)) { try OutboxEntry(decoding: stored) }
+    #expect(throws: OutboxEntryError.newerFormat(3)) { try OutboxEntry(decoding: stored) }
+  }
+
+  @Test func `an entry that waits for no id can be read by an earlier release`() throws {
+    let formats = try OutboxEntry.samples.map { try $0.stored().bytes[16] }
+    #expect(formats == [1, 1, 1, 2])
   }
 
   @Test(arguments: [
@@ -94,7 +99,7 @@ import Testing
 }
 
 extension OutboxEntry {
-  /// A plain entry, one with every member, and one with unusual values.
+  /// A plain entry, one with every member, one with unusual values, and one that waits for ids.
   static var samples: [OutboxEntry] {
     let plain = OutboxEntry(
       id: UUID(), lane: "main", name: "AddPost", version: 1, arguments: Data("{}".utf8),
@@ -121,7 +126,8 @@ extension OutboxEntry {
     unusual.idempotencyWindow = .infinity
     unusual.request = FrozenRequest(method: "PUT", url: "", body: Data())
     unusual.outcome = LastOutcome(.unknown, reason: "", date: .distantFuture)
-    return [plain, full, unusual]
+    let waiting = plain.with { $0.awaited = [TemporaryID().string, "tmp-1"] }
+    return [plain, full, unusual, waiting]
   }
 
   func stored() throws -> StoredEntry {

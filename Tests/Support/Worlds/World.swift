@@ -17,9 +17,6 @@ public enum World: String, CaseIterable, Sendable {
   /// Lists in pages are of one chain, whatever the server inserts, deletes and reorders.
   case lists
 
-  /// The worlds that hold. The world of outboxes is run by its name, until it does.
-  public static let allCases: [World] = [.households, .crash, .writers, .lists]
-
   public var body: @Sendable (SimulatedWorld) async throws -> Void {
     switch self {
     case .households: Self.householdsBody

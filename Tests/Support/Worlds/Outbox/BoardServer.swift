@@ -49,6 +49,8 @@ final class BoardServer: Sendable {
     var boards: [String: Board] = [:]
     /// The versions of each path, each with its board and the time at which it came.
     var history: [String: [Int: (board: Board, since: Duration)]] = [:]
+    /// The processes that were sent each version of a path, and when.
+    var readings: [String: [Int: [(office: Int, time: Duration)]]] = [:]
     var cards = 100
     var removed: Set<String> = []
     var keys: [String: Remembered] = [:]
@@ -121,6 +123,11 @@ extension BoardServer {
     state.withLock { $0.history[path]?[version] }
   }
 
+  /// Returns `true` if a process other than `office` was sent this version after `time`.
+  func wasSent(_ version: Int, of path: String, toOthersThan office: Int, after time: Duration) -> Bool {
+    state.withLock { $0.readings[path]?[version]?.contains { $0.office != office && $0.time >= time } ?? false }
+  }
+
   func applications(of mark: Int) -> [Application] { state.withLock { $0.applications[mark] ?? [] } }
 
   /// The id of the card that was made for a mark.
@@ -191,6 +198,9 @@ extension BoardServer {
   private func read(_ path: String, _ request: HTTPRequest) -> (HTTPResponse, Data) {
     guard let board = board(path) else { return (HTTPResponse(status: .notFound), Data()) }
     let tag = Self.tag(board)
+    let reader = request.headerFields[.office].flatMap(Int.init) ?? 0
+    let now = now
+    state.withLock { $0.readings[path, default: [:]][board.version, default: []].append((reader, now)) }
     let fields: HTTPFields = [.cacheControl: "max-age=\(habits.maximumAge)", .eTag: tag]
     world.note("the server answers \(path): \(board)")
     guard request.headerFields[.ifNoneMatch] != tag else {

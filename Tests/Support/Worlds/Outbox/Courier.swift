@@ -107,6 +107,11 @@ extension OfficeBook {
       guard view.phases[earlier.id]?.isShown == true, view.known[record.id]?.contains(earlier.id) == true else {
         continue
       }
+      // One that waits for an entry behind it goes after that one.
+      let card = self.record(earlier.id)?.errand.card
+      let awaited = card.flatMap { giver(of: $0) }
+      let place = contents.entries.first { $0.id == awaited?.id }?.number ?? 0
+      if place > other.number { continue }
       world.check(
         false, "\(who) before \(name(earlier.id)), which is earlier in the lane \(entry.lane), and \(earlier.state)")
     }

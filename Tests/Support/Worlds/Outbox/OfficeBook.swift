@@ -50,6 +50,7 @@ final class OfficeBook: Sendable {
   /// The values that one process shows.
   struct View: Sendable {
     var owner: String
+    var begun: Duration
     var process: UUID?
     var phases: [UUID: Phase] = [:]
     /// Those that were accepted, in order.
@@ -79,7 +80,10 @@ final class OfficeBook: Sendable {
     var lastPlace = 1 << 32
     /// Nothing is judged before its outbox is read, nor while everything is being removed.
     var isReady = false
+    /// The removals that somebody waits for.
     var removals = 0
+    /// Those that the outbox's store has still to make. They outlive their callers.
+    var storeRemovals = 0
     var removalsBegun = 0
     /// A record or everything was to be removed, and some of it was not: nobody knows what is shown
     /// then, as an older record may be on disk still.
@@ -169,7 +173,10 @@ final class OfficeBook: Sendable {
 
 extension OfficeBook {
   /// A process begins, with what it will find in the store.
-  func begin(_ office: Int, _ owner: String) { state.withLock { $0.views[office] = View(owner: owner) } }
+  func begin(_ office: Int, _ owner: String) {
+    let now = now
+    state.withLock { $0.views[office] = View(owner: owner, begun: now) }
+  }
 
   /// The draft of an errand is shown from now on.
   func submitted(_ errand: Errand, as id: UUID, in office: Int) {
@@ -177,7 +184,7 @@ extension OfficeBook {
     state.withLock { state in
       state.records[id] = Record(id: id, errand: errand)
       // A removal that has begun takes also what is saved before its turn.
-      let isBeingRemoved = state.views.values.contains { $0.owner == errand.owner && $0.removals > 0 }
+      let isBeingRemoved = state.views.values.contains { $0.owner == errand.owner && $0.storeRemovals > 0 }
       state.records[id]?.isGone = isBeingRemoved
       state.ids[errand.mark] = id
       guard var view = state.views[office] else { return }
@@ -284,6 +291,7 @@ extension OfficeBook {
         if record.isAcknowledged { removed.insert(id) }
       }
       state.views[office]?.removals += 1
+      state.views[office]?.storeRemovals += 1
       state.views[office]?.removalsBegun += 1
       return removed
     }
@@ -297,9 +305,10 @@ extension OfficeBook {
     }
   }
 
-  func endRemoval(_ owner: String, in office: Int) {
-    state.withLock { $0.views[office]?.removals -= 1 }
-  }
+  func endRemoval(in office: Int) { changeView(office) { $0.removals -= 1 } }
+
+  /// A removal has reached the store, be it that nobody waits for it any more.
+  func endStoreRemoval(in office: Int) { changeView(office) { $0.storeRemovals -= 1 } }
 
   /// Begins a local save.
   func beginSaving(_ cards: [Card], at path: String) -> Board {

@@ -113,7 +113,10 @@ struct NotedStorage: OutboxStorage {
     try await base.release(id, in: scope, by: process)
   }
 
-  func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
+  func removeAll(in scope: Scope?) async throws {
+    defer { book.endStoreRemoval(in: office) }
+    try await base.removeAll(in: scope)
+  }
 }
 
 extension OutboxEntry {

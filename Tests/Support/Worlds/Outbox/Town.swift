@@ -64,7 +64,7 @@ struct Town: Sendable {
     for other in running where other !== office { end(other, crashes: false) }
     let removed = try await office.run { office -> Set<UUID>? in
       let removed = book.beginRemoval(old, in: office.number)
-      defer { book.endRemoval(old, in: office.number) }
+      defer { book.endRemoval(in: office.number) }
       do {
         try await office.layer.removeAll()
         book.removed(removed, in: office.number)
