@@ -109,15 +109,18 @@ let package = Package(
     .target(name: "ReactorValkey", dependencies: ["ReactorFleet"] + valkey, swiftSettings: settings),
     .target(
       name: "TestSupport",
-      dependencies: ["HTTPCaching", "ReactorCore", "ReactorLists", "ReactorOutbox", "ReactorTesting"] + httpTypes,
+      dependencies: ["HTTPCaching", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorOutbox", "ReactorTesting"]
+        + httpTypes,
       path: "Tests/Support",
       swiftSettings: settings),
-    // `make demo`; no product. A target of this package, so that it compiles little and resolves less.
+    // `make demo`; no product. A target of this package, so that it compiles little and resolves
+    // less.
     .executableTarget(
       name: "ReactorDemo",
       dependencies: ["ReactorCore", "ReactorInspector", "ReactorLoopback", "ReactorSQLite"] + httpTypes,
       path: "Examples/Demo", swiftSettings: settings),
-    // For the documentation's examples where SwiftUI is not. Without the settings, as SwiftUI is compiled.
+    // For the documentation's examples where SwiftUI is not. Without the settings, as SwiftUI is
+    // compiled.
     .target(name: "SwiftUIStandIn", path: "Tests/SwiftUIStandIn"),
     // A VFS of SQLite whose calls fail.
     .target(name: "CFaultVFS", path: "Tests/CFaultVFS"),
@@ -139,8 +142,8 @@ let package = Package(
       .testTarget(
         name: "Simulation", dependencies: ["ReactorCore", "ReactorTesting"] + httpTypes,
         path: "Tests/Simulation", swiftSettings: settings),
-      // Suites that run after all others: they need both processors, kill processes, fail disks, damage files, run
-      // programs or measure memory.
+      // Suites that run after all others: they need both processors, kill processes, fail disks,
+      // damage files, run programs or measure memory.
       .testTarget(
         name: "Destructive",
         dependencies: [

@@ -15,7 +15,7 @@ public struct CacheRequest: Sendable {
   let key: RecordKey
   let stored: Record?
   /// The stored head when the exchange began, whether it was used or not.
-  let found: Record.Head?
+  var found: Record.Head?
   let sentAt: Date
   /// A Boolean value that indicates whether ``request`` carries the stored validators in place of
   /// the client's own conditions.

@@ -5,15 +5,15 @@ package import HTTPTypes
 ///
 /// A tier never fails a request: where it cannot answer, the cache goes on without it.
 package protocol CacheTier: Sendable {
-  /// Returns a Boolean value that indicates whether the response to a request may be shared.
-  func shares(_ key: RecordKey, _ request: HTTPFields, by rules: CacheRules) -> Bool
-
   /// Returns a Boolean value that indicates whether a stored record may be used without a look at
   /// the tier.
   func vouches(for key: RecordKey, _ head: Record.Head) -> Bool
 
-  /// Begins to answer one request.
-  func look(for key: RecordKey, _ request: HTTPFields) -> any CacheTierLook
+  /// Begins to answer one request; `nil` while the tier is off.
+  ///
+  /// - Parameter mayShare: `false` if the response must not leave the process. What others change
+  ///   makes it stale all the same.
+  func look(for key: RecordKey, _ request: HTTPFields, mayShare: Bool) -> (any CacheTierLook)?
 
   /// Makes URLs stale for every process, or removes them. Returns once the tier has it, or has kept
   /// it for later.

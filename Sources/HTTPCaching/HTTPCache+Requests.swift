@@ -25,18 +25,21 @@ extension HTTPCache {
   ///   - now: The present time of the wall clock.
   public func plan(for request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Plan {
     let key = self.key(of: request.absoluteURL, in: scope)
-    var found = Found()
-    if Invalidation.isSafe(request.method) {
-      do { (found.record, found.hasOtherVariant) = try await find(key, for: request.headerFields) } catch {
-        found.failure = error
-      }
-    }
-    guard let tier, [.get, .head].contains(request.method), !SecretQuery.hasSecret(key.url, names: secretQueryItems),
-      tier.shares(key, request.headerFields, by: rules)
+    let found = Invalidation.isSafe(request.method) ? await lookUp(key, request) : Found()
+    guard let tier, [.get, .head].contains(request.method),
+      let look = tier.look(for: key, request.headerFields, mayShare: mayShare(key, request.headerFields))
     else {
       return plan(for: request, key, found, at: now)
     }
-    return await plan(for: request, key, found, through: tier, at: now)
+    return await plan(for: request, key, found, through: tier, look, at: now)
+  }
+
+  /// Returns `true` if a response may leave the process: it is no user's, and its URL has no
+  /// secret.
+  private func mayShare(_ key: RecordKey, _ request: HTTPFields) -> Bool {
+    guard !SecretQuery.hasSecret(key.url, names: secretQueryItems) else { return false }
+    let credentials: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
+    return rules.isShared || !credentials.contains { request.contains($0) }
   }
 
   /// A stored record, as a look-up has found it.
@@ -44,6 +47,15 @@ extension HTTPCache {
     var record: Record?
     var hasOtherVariant = false
     var failure: (any Error)?
+  }
+
+  /// Returns the record that is stored for a request, or the error of the persistence.
+  func lookUp(_ key: RecordKey, _ request: HTTPRequest) async -> Found {
+    var found = Found()
+    do { (found.record, found.hasOtherVariant) = try await find(key, for: request.headerFields) } catch {
+      found.failure = error
+    }
+    return found
   }
 
   /// Decides whether a record may answer a request.
@@ -121,7 +133,8 @@ extension HTTPCache {
         answer = self.answer(record, to: exchange.client, at: now, source: .validated)
         answer.removeSecrets(of: response)
         answer.isStored = try await store(record, of: exchange)
-        share(record, of: exchange, isStored: answer.isStored, isConfirmation: true)
+        let isStorable = record.head.isStorable(for: exchange.client.headerFields, by: rules)
+        share(record, of: exchange, isStorable: isStorable, isStored: answer.isStored, isConfirmation: true)
       case (.received(let record), _): try await apply(record, exchange, response, &answer, now)
       case (.notModified, nil): break
       }
@@ -186,7 +199,7 @@ extension HTTPCache {
     if isStorable || record.head.status.kind == .successful {
       answer.isStored = try await store(record, of: exchange, isStorable: isStorable)
     }
-    share(record, of: exchange, isStored: answer.isStored)
+    share(record, of: exchange, isStorable: isStorable, isStored: answer.isStored)
     // The stored validators did not match. The client's own conditions are still to be evaluated.
     guard exchange.sendsValidators, record.head.status == .ok else { return }
     var own = self.answer(record, to: exchange.client, at: now, source: .network)

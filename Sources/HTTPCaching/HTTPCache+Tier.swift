@@ -4,10 +4,12 @@ import HTTPTypes
 /// The way of a request through a tier that other processes share.
 extension HTTPCache {
   func plan(
-    for request: HTTPRequest, _ key: RecordKey, _ local: Found, through tier: any CacheTier, at start: Date
+    for request: HTTPRequest, _ key: RecordKey, _ local: Found, through tier: any CacheTier,
+    _ look: any CacheTierLook, at start: Date
   ) async -> Plan {
     var (found, now) = (local, start)
-    let look = tier.look(for: key, request.headerFields)
+    // What a response must find unchanged on disk.
+    var saved = local.record?.head
     // If it is stale, another process may have asked since.
     if let record = found.record, tier.vouches(for: key, record.head),
       case .answer(let answer) = plan(for: request, key, found, at: now)
@@ -20,24 +22,32 @@ extension HTTPCache {
       case .record(let record):
         (found.record, found.hasOtherVariant, isShared) = (record, false, true)
         // A record that cannot be saved is read from the tier again.
-        try? await save(record, for: key)
+        if (try? await save(record, for: key)) != nil { saved = record.head }
       case .same: break
       case .stale:
-        guard found.record != nil else { break }
-        try? await markStale(key, at: now)
+        // Not on disk: it is not used without another look, and a response that is under way would
+        // count as overtaken.
         found.record?.head.invalidate(at: now)
       }
       switch plan(for: request, key, found, at: now) {
       case .answer(var answer):
         if isShared { answer.cacheStatus.detail = "fleet" }
         return .answer(answer)
-      case .answerAndSend(let answer, let exchange): return await revalidate(answer, exchange, look)
+      case .answerAndSend(let answer, var exchange):
+        exchange.found = saved
+        return await revalidate(answer, exchange, look)
       case .send(var exchange):
         switch await look.begin(asksAlone: exchange.leadsCollapsing, mayWait: exchange.acceptsCollapsing) {
         case .ask(let ticket):
           exchange.ticket = ticket
+          // As it is on disk now: a change from before the request makes its response no older.
+          exchange.found = await lookUp(key, request).record?.head
           return .send(exchange)
-        case .again(let wait): now = start + wait.inSeconds
+        case .again(let wait):
+          now = start + wait.inSeconds
+          // It may have been changed, or marked stale, while this request waited.
+          found = await lookUp(key, request)
+          saved = found.record?.head
         case .failed, .held:
           if let stale = staleAnswer(for: exchange, at: now) { return .answer(stale) }
           return .answer(
@@ -57,10 +67,14 @@ extension HTTPCache {
     return .answerAndSend(answer, exchange)
   }
 
-  /// Shares the server's response to an exchange, unless it was not stored.
-  func share(_ record: Record, of exchange: CacheRequest, isStored: Bool, isConfirmation: Bool = false) {
+  /// Shares the server's response to an exchange, if it was stored. One that was not, although it
+  /// may be, was overtaken by a change or met a failing persistence: the next request may have
+  /// better luck.
+  func share(
+    _ record: Record, of exchange: CacheRequest, isStorable: Bool, isStored: Bool, isConfirmation: Bool = false
+  ) {
     guard let ticket = exchange.ticket else { return }
-    guard isStored, !record.head.fields.contains(.setCookie) else { return ticket.pass() }
-    ticket.keep(record, isConfirmation: isConfirmation)
+    guard isStorable, !record.head.fields.contains(.setCookie) else { return ticket.pass() }
+    if isStored { ticket.keep(record, isConfirmation: isConfirmation) }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCaching
 import Synchronization
 
 /// Following what the others change.
@@ -23,17 +24,16 @@ extension Fleet {
 
   private func limitedEnd() async {
     let signal = FleetSignal()
-    let work = Task {
-      await self.sendPending()
-      for ticket in self.withState({ Array($0.leases.keys) }) { try? await self.store.release(ticket, .abandoned) }
+    let work = spawn {
+      if self.withState({ $0.beginsSending() }) { await self.sendPending() }
+      for ticket in self.withState({ $0.leases.keys.sorted { $0.version < $1.version } }) {
+        try? await self.store.release(ticket, .abandoned)
+      }
       signal.send()
     }
-    let timer = Task { [clock = configuration.clock] in
-      try? await clock.sleep(for: .seconds(1))
-      signal.send()
-    }
+    let timer = send(signal, after: .seconds(1))
     // This task is cancelled already, so one that is not waits.
-    await Task { await signal.wait() }.value
+    await spawn { await signal.wait() }.value
     timer.cancel()
     work.cancel()
   }
@@ -49,7 +49,7 @@ extension Fleet {
       tell()
       failures = now - start > .seconds(5) ? 0 : failures + 1
       // 50 to 500 milliseconds.
-      let pause = Duration.milliseconds(min(500, 50 << min(failures, 4))) * Double.random(in: 0.5...1)
+      let pause = Duration.milliseconds(min(500, 50 << min(failures, 4))) * (0.5 + configuration.random() / 2)
       try? await configuration.clock.sleep(for: pause)
     }
   }
@@ -57,12 +57,11 @@ extension Fleet {
   private func hear(_ message: FleetMessage) {
     let now = elapsed
     switch message {
-    case .following: Task { await self.beat() }
+    case .following: spawn { await self.beat() }
     case .beat:
-      if withState({ $0.heardBeat(at: now) }) {
-        tell()
-        Task { await self.sendPending() }
-      }
+      if withState({ $0.heardBeat(at: now) }) { tell() }
+      // One that was not acknowledged may wait although nothing was lost here.
+      if withState({ $0.beginsSending() }) { spawn { await self.sendPending() } }
     case .stored(let record, let version):
       for signal in withState({ $0.stored(record, version) }) { signal.send() }
     case .released(let record):
@@ -82,7 +81,7 @@ extension Fleet {
 
   /// Sends a beat, and looks whether the earlier ones were heard.
   private func beat() async {
-    let scopes = withState { Array(Set($0.generations.keys).union([Self.allScopes])).sorted() }
+    let scopes = withState { Array(Set($0.generations.keys).union([Self.allScopes, digest(of: .shared)])).sorted() }
     // Whatever the breaker says: it is what closes it.
     var pulse: FleetPulse?
     do throws(FleetError) {
@@ -105,7 +104,10 @@ extension Fleet {
   private func renewLeases() async {
     let now = elapsed
     let (lease, young) = (configuration.lease, configuration.beat / 2)
-    for ticket in withState({ state in state.leases.filter { $0.value + young < now }.map(\.key) }) {
+    let old = withState { state in
+      state.leases.filter { $0.value + young < now }.keys.sorted { $0.version < $1.version }
+    }
+    for ticket in old {
       guard (try? await store.renew(ticket, lease: lease)) == false else { continue }
       withState { _ = $0.leases.removeValue(forKey: ticket) }
     }
@@ -113,6 +115,7 @@ extension Fleet {
 
   /// Sends the fences that wait, the oldest first, until one fails again.
   private func sendPending() async {
+    defer { withState { $0.endSending() } }
     for scope in withState(\.renewals).sorted() {
       do throws(FleetError) { try await renew(scope) } catch { return }
     }

@@ -4,23 +4,19 @@ package import HTTPTypes
 import Synchronization
 
 extension Fleet: CacheTier {
-  package func shares(_ key: RecordKey, _ request: HTTPFields, by rules: CacheRules) -> Bool {
-    guard configuration.shares == .everyScope || key.scope == .shared, withState({ $0.link != .off }) else {
-      return false
-    }
-    let credentials: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
-    return rules.isShared || !credentials.contains { request.contains($0) }
-  }
-
   package func vouches(for key: RecordKey, _ head: Record.Head) -> Bool { withState { $0.vouches(for: key, head) } }
 
-  package func look(for key: RecordKey, _ request: HTTPFields) -> any CacheTierLook { FleetLook(self, key, request) }
+  package func look(for key: RecordKey, _ request: HTTPFields, mayShare: Bool) -> (any CacheTierLook)? {
+    guard withState({ $0.link != .off }) else { return nil }
+    guard mayShare, configuration.shares == .everyScope || key.scope == .shared else { return OwnLook(self, key) }
+    return FleetLook(self, key, request)
+  }
 
   package func fence(_ urls: Set<String>, in scope: Scope, removes: Bool) async {
     guard withState({ $0.link != .off }) else { return }
     let scopes = configuration.shares == .everyScope ? Set([scope, .shared]) : [.shared]
     await withTaskGroup(of: Void.self) { group in
-      for url in urls {
+      for url in urls.sorted() {
         for scope in scopes {
           let fence = FleetState.PendingFence(url: url, scope: scope, removes: removes)
           group.addTask { try? await self.send(fence) }
@@ -37,6 +33,26 @@ extension Fleet: CacheTier {
   }
 }
 
+/// The look-ups of a request whose response stays in the process. A copy counts while every change
+/// by others is heard; otherwise the server validates it.
+private final class OwnLook: CacheTierLook {
+  private let fleet: Fleet
+  private let key: RecordKey
+  private let ticket: UnsharedTicket
+
+  init(_ fleet: Fleet, _ key: RecordKey) {
+    (self.fleet, self.key) = (fleet, key)
+    // Changes are told for the shared scope, whoever makes them.
+    ticket = UnsharedTicket(fleet, key, in: .shared)
+  }
+
+  func find(local: Record?) async -> CacheTierFinding {
+    local.map { fleet.vouches(for: key, $0.head) } ?? true ? .same : .stale
+  }
+
+  func begin(asksAlone: Bool, mayWait: Bool) async -> CacheTierBeginning { .ask(ticket) }
+}
+
 /// The look-ups of one request.
 private final class FleetLook: CacheTierLook {
   private let fleet: Fleet
@@ -44,6 +60,7 @@ private final class FleetLook: CacheTierLook {
   private let request: HTTPFields
   private let start: Duration
   private let epoch: Int
+  private let unshared: UnsharedTicket
   private let state = Mutex(State())
 
   private struct State {
@@ -62,6 +79,7 @@ private final class FleetLook: CacheTierLook {
   init(_ fleet: Fleet, _ key: RecordKey, _ request: HTTPFields) {
     (self.fleet, self.key, self.request, start) = (fleet, key, request, fleet.elapsed)
     epoch = fleet.withState(\.epoch)
+    unshared = UnsharedTicket(fleet, key, in: key.scope)
   }
 
   /// Calls the store within what is left of the budget.
@@ -123,9 +141,15 @@ private final class FleetLook: CacheTierLook {
       return false
     }
     state.withLock { $0.known = view.versions.body }
+    // Saving what is there already would count as a change, for a response that is under way.
+    if let local, local.head.isSameExchange(as: record.head) {
+      if isFenced { return .stale }
+      // Marked stale by this server, whose change the store does not know, or which another server
+      // has validated since.
+      if local.head.invalidatedAt == nil || fleet.withState({ $0.isPending(key) }) { return .same }
+    }
     if isFenced { record.head.invalidate(at: fleet.configuration.now()) }
-    guard let local, local.head.receivedAt == record.head.receivedAt, view.body == nil else { return .record(record) }
-    return isFenced ? .stale : .same
+    return .record(record)
   }
 
   func begin(asksAlone: Bool, mayWait: Bool) async -> CacheTierBeginning {
@@ -161,8 +185,6 @@ private final class FleetLook: CacheTierLook {
     } catch { return .ask(unshared) }
   }
 
-  private var unshared: any CacheTicket { UnsharedTicket(fleet, key, epoch: epoch) }
-
   private func lease(_ ticket: FleetTicket, hasLease: Bool) -> FleetLease {
     FleetLease(fleet, ticket, key, known: state.withLock(\.known), hasLease: hasLease)
   }
@@ -171,11 +193,8 @@ private final class FleetLook: CacheTierLook {
   private func wait(for signal: FleetSignal, atMost lease: Duration) async {
     let began = fleet.elapsed
     let patience = fleet.configuration.patience - state.withLock(\.waited)
-    let longest = min(lease + .milliseconds(.random(in: 1...50)), patience)
-    let timer = Task { [clock = fleet.configuration.clock] in
-      try? await clock.sleep(for: longest)
-      signal.send()
-    }
+    let longest = min(lease + .milliseconds(1 + Int(49 * fleet.configuration.random())), patience)
+    let timer = fleet.send(signal, after: longest)
     await signal.wait()
     timer.cancel()
     // What the store took before counts no more: it has answered.
@@ -186,17 +205,22 @@ private final class FleetLook: CacheTierLook {
   }
 }
 
-/// The end of a request while the store is away: its response is this server's alone.
+/// The end of a request whose response is this server's alone: the store is away, or it must not
+/// leave the process.
 private final class UnsharedTicket: CacheTicket {
   private let fleet: Fleet
   private let key: RecordKey
-  private let epoch: Int
+  private let scope: Scope
+  private let moment: FleetState.Moment
 
-  init(_ fleet: Fleet, _ key: RecordKey, epoch: Int) { (self.fleet, self.key, self.epoch) = (fleet, key, epoch) }
+  init(_ fleet: Fleet, _ key: RecordKey, in scope: Scope) {
+    (self.fleet, self.key, self.scope, moment) = (fleet, key, scope, fleet.withState(\.moment))
+  }
 
   func keep(_ record: Record, isConfirmation: Bool) {
-    let url = fleet.knownID(of: key.url, in: key.scope) ?? FleetURLID(text: "")
-    fleet.withState { $0.note(key, url, receivedAt: record.head.receivedAt, nil, latest: nil, asked: epoch) }
+    // Without generations nothing was heard yet. To hear something begins an epoch.
+    let url = fleet.knownID(of: key.url, in: scope) ?? FleetURLID(text: "")
+    fleet.withState { $0.note(key, url, receivedAt: record.head.receivedAt, since: moment) }
   }
 
   func pass() {}
@@ -231,7 +255,7 @@ private final class FleetLease: CacheTicket {
     guard isShared else { return release(.pass(fleet.configuration.pass)) }
     let head = Data(RecordCodec.encodeHead(of: record))
     let name = recordName(record)
-    Task { [fleet, ticket, key, known] in
+    fleet.spawn { [fleet, ticket, key, known] in
       let id = FleetRecordID(url: ticket.record.url, name: name)
       // A response that varies is stored under a name that only it gives.
       let own = FleetTicket(record: id, version: version)
@@ -269,6 +293,6 @@ private final class FleetLease: CacheTicket {
   }
 
   private func release(_ reason: FleetRelease) {
-    Task { [fleet, ticket] in try? await fleet.store.release(ticket, reason) }
+    fleet.spawn { [fleet, ticket] in try? await fleet.store.release(ticket, reason) }
   }
 }

@@ -131,7 +131,7 @@ extension Fleet {
       // An error that says why is an answer.
       withState { state in
         if case .unavailable = error {
-          state.breaker.failed(at: now, jitter: .random(in: 0...1))
+          state.breaker.failed(at: now, jitter: configuration.random())
         } else {
           state.breaker.succeeded(at: now)
         }
@@ -146,17 +146,28 @@ extension Fleet {
     to budget: Duration, _ body: @escaping @Sendable () async throws(FleetError) -> Value
   ) async -> Result<Value, FleetError> {
     let (signal, result) = (FleetSignal(), Shared<Result<Value, FleetError>?>(nil))
-    Task {
+    spawn {
       do throws(FleetError) { result.value = .success(try await body()) } catch { result.value = .failure(error) }
       signal.send()
     }
-    let timer = Task { [clock = configuration.clock] in
-      try? await clock.sleep(for: budget)
-      signal.send()
-    }
+    let timer = send(signal, after: budget)
     await signal.wait()
     timer.cancel()
     return result.value ?? .failure(.unavailable("it took longer than \(budget)"))
+  }
+
+  /// Creates a task that is independent of its creator. All such tasks of the fleet come from here,
+  /// so that it can run on one executor.
+  @discardableResult func spawn(_ body: @escaping @Sendable @concurrent () async -> Void) -> Task<Void, Never> {
+    Task(executorPreference: configuration.taskExecutor) { @concurrent in await body() }
+  }
+
+  /// Sends a signal after a while, unless the task is cancelled.
+  func send(_ signal: FleetSignal, after time: Duration) -> Task<Void, Never> {
+    spawn { [clock = configuration.clock] in
+      try? await clock.sleep(for: time)
+      signal.send()
+    }
   }
 
   func digest(of scope: Scope) -> String { String(SHA256Digest.hex(Data(scope.name.utf8)).prefix(32)) }
@@ -180,7 +191,7 @@ extension Fleet {
   }
 
   /// Returns the id of a URL, if its generations are known.
-  func knownID(of url: String, in scope: Scope) -> FleetURLID? {
+  package func knownID(of url: String, in scope: Scope) -> FleetURLID? {
     let name = digest(of: scope)
     let (all, own) = withState { ($0.generations[Self.allScopes], $0.generations[name]) }
     guard let all, let own else { return nil }

@@ -36,6 +36,11 @@ public struct FleetConfiguration: Sendable {
   /// The present time of the wall clock. Default: `Date()`.
   public var now: @Sendable () -> Date = { Date() }
 
+  /// The executor of the fleet's tasks; `nil` for the global one. A simulation sets it.
+  package var taskExecutor: (any TaskExecutor)?
+  /// Returns a random number in 0..<1, for pauses. A simulation sets it.
+  package var random: @Sendable () -> Double = { .random(in: 0..<1) }
+
   /// Creates the default settings.
   public init() {}
 

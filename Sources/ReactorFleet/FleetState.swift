@@ -49,9 +49,15 @@ struct FleetState: Sendable {
   var breaker = CircuitBreaker()
   private(set) var copies: [RecordKey: Copy] = [:]
   private var keys: [FleetURLID: Set<RecordKey>] = [:]
-  /// The latest fences, each with the time until which it is kept.
-  private var floors: [FleetURLID: (version: FleetVersion, until: Duration)] = [:]
-  private var waiters: [FleetRecordID: [UUID: FleetSignal]] = [:]
+  /// The latest fences, each with the time until which it is kept, and its place among all that
+  /// were heard.
+  private var floors: [FleetURLID: (version: FleetVersion, until: Duration, place: Int)] = [:]
+  /// The number of fences that were heard.
+  private var fenceCount = 0
+  /// The greatest place of one that is kept no more.
+  private var forgottenPlace = 0
+  /// In the order in which they began to wait.
+  private var waiters: [FleetRecordID: [(id: UUID, signal: FleetSignal)]] = [:]
   var generations: [String: FleetGeneration] = [:]
   /// In the order in which they were made, each once.
   private(set) var pending: [PendingFence] = []
@@ -64,6 +70,7 @@ struct FleetState: Sendable {
   var error: FleetError?
   private var reported: Report?
   private var isTelling = false
+  private var isSending = false
   private var store: String?
   private var lastHeard: Duration = .zero
 
@@ -120,6 +127,8 @@ struct FleetState: Sendable {
   mutating func tick(at now: Duration, trust: Duration) {
     if link == .following, now >= lastHeard + Self.silence { link = .blind(since: lastHeard) }
     if case .blind(let since) = link, now >= since + trust { (link, epoch) = (.alone, epoch + 1) }
+    forgottenPlace =
+      floors.values.filter { $0.until <= now }.map(\.place).max().map { max($0, forgottenPlace) } ?? forgottenPlace
     floors = floors.filter { $0.value.until > now }
   }
 
@@ -136,7 +145,7 @@ struct FleetState: Sendable {
     epoch += 1
     // In a new generation every URL has another id, and nothing is stored yet.
     guard !isEmptied else { return [] }
-    return floors.map { Floor(url: $0.key, version: $0.value.version) }
+    return floors.map { Floor(url: $0.key, version: $0.value.version) }.sorted { $0.version < $1.version }
   }
 
   // MARK: - Copies
@@ -163,6 +172,21 @@ struct FleetState: Sendable {
     keys[url, default: []].insert(key)
   }
 
+  /// What was heard until a request began whose response the store does not get.
+  struct Moment: Sendable {
+    fileprivate var epoch: Int
+    fileprivate var fenceCount: Int
+  }
+
+  var moment: Moment { Moment(epoch: epoch, fenceCount: fenceCount) }
+
+  /// Notes a copy without a version: of a request since whose beginning no fence was heard.
+  mutating func note(_ key: RecordKey, _ url: FleetURLID, receivedAt: Date, since moment: Moment) {
+    let latest = floors[url]?.place ?? forgottenPlace
+    guard latest <= moment.fenceCount else { return forget(key) }
+    note(key, url, receivedAt: receivedAt, nil, latest: nil, asked: moment.epoch)
+  }
+
   mutating func forget(_ key: RecordKey) {
     guard let copy = copies.removeValue(forKey: key) else { return }
     keys[copy.url]?.remove(key)
@@ -179,8 +203,12 @@ struct FleetState: Sendable {
 
   /// Takes a fence that another server, or this one, has sent.
   mutating func fence(_ url: FleetURLID, _ version: FleetVersion, at now: Duration) {
-    if floors[url] == nil, floors.count >= Self.floorLimit { (floors, epoch) = ([:], epoch + 1) }
-    if version > floors[url]?.version ?? FleetVersion(rawValue: 0) { floors[url] = (version, now + Self.floorTime) }
+    if floors[url] == nil, floors.count >= Self.floorLimit {
+      (floors, forgottenPlace, epoch) = ([:], fenceCount, epoch + 1)
+    }
+    fenceCount += 1
+    let latest = max(version, floors[url]?.version ?? version)
+    floors[url] = (latest, now + Self.floorTime, fenceCount)
     for key in keys[url] ?? [] {
       guard let latest = copies[key]?.latest, latest > version else {
         forget(key)
@@ -199,16 +227,16 @@ struct FleetState: Sendable {
   }
 
   mutating func wait(for record: FleetRecordID, _ id: UUID, _ signal: FleetSignal) {
-    waiters[record, default: [:]][id] = signal
+    waiters[record, default: []].append((id, signal))
   }
 
   mutating func stopWaiting(for record: FleetRecordID, _ id: UUID) {
-    waiters[record]?[id] = nil
+    waiters[record]?.removeAll { $0.id == id }
     if waiters[record]?.isEmpty == true { waiters[record] = nil }
   }
 
   mutating func wake(_ record: FleetRecordID) -> [FleetSignal] {
-    (waiters.removeValue(forKey: record) ?? [:]).map(\.value)
+    (waiters.removeValue(forKey: record) ?? []).map(\.signal)
   }
 
   var waiting: Int { waiters.values.reduce(0) { $0 + $1.count } }
@@ -238,6 +266,22 @@ struct FleetState: Sendable {
     // Rather everything is asked for anew than one change is lost.
     (pending, pendingCounts) = ([], [:])
     renewals.insert(Fleet.allScopes)
+  }
+
+  /// Begins to send what waits.
+  ///
+  /// - Returns: `false` if nothing waits, or somebody sends it already.
+  mutating func beginsSending() -> Bool {
+    guard !isSending, !pending.isEmpty || !renewals.isEmpty else { return false }
+    isSending = true
+    return true
+  }
+
+  mutating func endSending() { isSending = false }
+
+  /// Returns `true` if a change of a key's URL is yet to be told.
+  func isPending(_ key: RecordKey) -> Bool {
+    !pending.isEmpty && pending.contains { $0.url == key.url && $0.scope == key.scope }
   }
 
   func pendingCount(of fence: PendingFence) -> Int { pendingCounts[fence] ?? 0 }

@@ -120,7 +120,7 @@ public final class MemoryFleetStore: FleetStore {
       for scope in scopes where state.generations[scope] == nil { state.generations[scope] = UUID().uuidString }
       return (
         FleetPulse(store: state.identity, generations: scopes.map { state.generations[$0] ?? "" }),
-        state.followers.values.filter { $0.node == node }
+        state.followers.filter { $0.node == node }
       )
     }
     for receiver in receivers { receiver.body(.beat(nonce)) }
@@ -132,16 +132,16 @@ public final class MemoryFleetStore: FleetStore {
     _ node: String, _ body: @escaping @Sendable (FleetMessage) -> Void
   ) async throws(FleetError) {
     let id = UUID()
-    state.withLock { $0.followers[id] = Follower(node: node, body: body) }
+    state.withLock { $0.followers.append(Follower(id: id, node: node, body: body)) }
     body(.following)
     let (never, end) = AsyncStream.makeStream(of: Never.self)
     for await _ in never {}
     end.finish()
-    state.withLock { _ = $0.followers.removeValue(forKey: id) }
+    state.withLock { $0.followers.removeAll { $0.id == id } }
   }
 
   /// See ``FleetStore/nodes()``. Never throws.
-  public func nodes() async throws(FleetError) -> Int { state.withLock { Set($0.followers.values.map(\.node)).count } }
+  public func nodes() async throws(FleetError) -> Int { state.withLock { Set($0.followers.map(\.node)).count } }
 
   /// A Boolean value that indicates whether no response and no ticket is stored.
   public var isEmpty: Bool { state.withLock { $0.hashes.isEmpty } }
@@ -154,20 +154,40 @@ public final class MemoryFleetStore: FleetStore {
     }
   }
 
+  /// Removes what is stored of a URL, as a store does whose memory is full.
+  package func evict(_ url: FleetURLID) { state.withLock { $0.hashes[url] = nil } }
+
+  /// The contents at one moment, as a replica has them.
+  package struct Contents: Sendable {
+    fileprivate var hashes: [FleetURLID: FleetHash]
+    fileprivate var generations: [String: FleetGeneration]
+  }
+
+  package var contents: Contents { state.withLock { Contents(hashes: $0.hashes, generations: $0.generations) } }
+
+  /// Goes on with the contents of a replica, which is another store from then on.
+  package func failOver(to contents: Contents) {
+    state.withLock { state in
+      (state.hashes, state.generations) = (contents.hashes, contents.generations)
+      state.identity = UUID().uuidString
+    }
+  }
+
   private func tell(_ message: FleetMessage) {
-    for follower in state.withLock({ Array($0.followers.values) }) { follower.body(message) }
+    for follower in state.withLock(\.followers) { follower.body(message) }
   }
 
   private struct Follower: Sendable {
+    let id: UUID
     let node: String
     let body: @Sendable (FleetMessage) -> Void
   }
 
   private struct State {
-    let identity = UUID().uuidString
+    var identity = UUID().uuidString
     var hashes: [FleetURLID: FleetHash] = [:]
     var generations: [String: FleetGeneration] = [:]
-    var followers: [UUID: Follower] = [:]
+    var followers: [Follower] = []
 
     /// Returns the hash of a URL, unless its retention is over.
     mutating func hash(_ url: FleetURLID, at now: UInt64) -> FleetHash? {

@@ -22,7 +22,9 @@ struct ReferenceModelTests {
   /// variant than the one asked for, since a local write had lost its number (18643), a flight that
   /// waited for its turn at the disk for ever, since the step that shared it had given up (34618),
   /// a stale copy after the clock was set back (4100086883), a page of another chain that came at
-  /// the same moment (3189078), and strictnesses of the model.
+  /// the same moment (3189078), what a fleet's server has of a user after a change by another (58),
+  /// a response that was overtaken by a look at its own record (147, 302946, 303367, 404429), and
+  /// strictnesses of the model.
   @Test(arguments: World.allCases)
   func `what has failed once is tried again`(world: World) async {
     let seeds: [UInt64] = [
@@ -31,6 +33,7 @@ struct ReferenceModelTests {
       31_003_226, 500_377, 123_000_547, 123_001_282, 123_009_635,
       4_100_007_055, 4_100_041_301, 4_100_075_966, 4_100_086_883, 4_100_187_259,
       3068, 3_189_078,
+      58, 147, 302_946, 303_367, 404_429,
     ]
     await Simulation.run(seeds: seeds, world.body)
   }
@@ -49,7 +52,8 @@ struct ReferenceModelTests {
   /// had ended (7117868), a doubt that a retry ended (7023275), a giver that was taken for one that
   /// waits (7005214, 7016128, 7042109, 7163831), a 304 for another version (7238439), a value and a
   /// tag of two responses (7185736, 7247919), a giver that was known although it was gone
-  /// (8002761), and strictnesses of the model.
+  /// (8002761), one whose followers were moved with it (8071656), an accepted draft that was read
+  /// during a removal (8163412), and strictnesses of the model.
   @Test func `what has failed once among outboxes is tried again`() async {
     let seeds: [UInt64] = [
       3068, 50_432, 50_603, 51_173, 51_404, 51_416, 52_479, 52_826, 53_632, 201_746, 202_941, 205_229, 205_305,
@@ -58,7 +62,7 @@ struct ReferenceModelTests {
       2_019_298, 2_113_078, 2_115_775, 2_334_843, 2_346_754, 2_351_473, 2_353_664, 2_354_466,
       6_014_051, 6_014_857, 6_021_037, 6_053_930, 6_074_852, 7_019_926, 7_046_594,
       7_005_214, 7_016_128, 7_023_275, 7_042_109, 7_117_868, 7_146_125, 7_163_831, 7_185_736, 7_230_221, 7_238_439,
-      7_245_467, 7_247_919, 7_276_007, 8_002_761,
+      7_245_467, 7_247_919, 7_276_007, 8_002_761, 8_071_656, 8_163_412,
     ]
     await Simulation.run(seeds: seeds, World.outbox.body)
   }

@@ -89,6 +89,19 @@ final class FleetServer: Sendable {
   let clock: TestClock
   private let running: Task<Void, Never>
 
+  /// A store whose leases end by the clock of the test.
+  static func store(_ clock: TestClock) -> MemoryFleetStore {
+    // No two commands of a store take place in one microsecond.
+    let last = Shared<UInt64>(0)
+    return MemoryFleetStore {
+      let now = UInt64(clock.wallClock().timeIntervalSince1970 * 1_000_000)
+      return last.change { last in
+        last = max(now, last + 1)
+        return last
+      }
+    }
+  }
+
   /// Starts a server, which follows the others when this returns.
   init(
     _ shared: MemoryFleetStore, _ clock: TestClock, rules: CacheRules = .private,

@@ -8,8 +8,10 @@ import Testing
 
 @Suite("Servers with one store", .timeLimit(.minutes(1)))
 struct FleetTests {
-  private let store = MemoryFleetStore()
+  private let store: MemoryFleetStore
   private let clock = TestClock()
+
+  init() { store = FleetServer.store(clock) }
 
   private func pair(
     rules: CacheRules = .private, _ configure: (inout FleetConfiguration) -> Void = { _ in }
@@ -171,6 +173,66 @@ struct FleetTests {
       return server.fleet.status == .following
     }
     #expect(await one.stored() == nil)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a change that the store did not take is told with the next beat, though nothing else was lost`()
+    async throws
+  {
+    let (one, other) = await pair()
+    try await one.ask("old")
+    await other.until { await $0.stored() == "old" }
+    other.store.isAway.store(true, ordering: .relaxed)
+    try await other.change()
+    other.store.isAway.store(false, ordering: .relaxed)
+    #expect(other.fleet.pendingInvalidations == 1 && other.fleet.status == .following)
+    #expect(await one.stored() == "old")
+    await other.until { server in
+      clock.advance(by: .milliseconds(100))
+      return server.fleet.pendingInvalidations == 0
+    }
+    await one.until { await $0.stored() == nil }
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a change through one makes stale what the other has of a user, and keeps to itself`() async throws {
+    let (one, other) = await pair()
+    let user: HTTPFields = [.authorization: "Bearer secret"]
+    try await one.ask("mine", request: user)
+    #expect(await one.stored(user) == "mine")
+    #expect(store.isEmpty)
+    try await other.change()
+    await one.until { await $0.stored(user) == nil }
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a response that was asked for without a ticket does not outlive a change by another`() async throws {
+    let (one, other) = await pair()
+    one.store.isAway.store(true, ordering: .relaxed)
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "it does not ask") }
+    one.store.isAway.store(false, ordering: .relaxed)
+    #expect(one.fleet.status == .following)
+    try await other.change()
+    await one.receive("old", exchange)
+    #expect(await one.stored() == nil)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `equal requests of one server do not overtake each other's answer`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("hello")
+    await other.until { await $0.stored() == "hello" }
+    try await other.change()
+    guard case .send(let exchange) = await other.plan() else { return #expect(Bool(false), "nobody asks") }
+    async let second = other.stored()
+    await other.until { $0.fleet.waiting == 1 }
+    let answer = await other.receive("", exchange, status: .notModified)
+    #expect(answer.isStored)
+    #expect(await second == "hello")
     await one.stop()
     await other.stop()
   }

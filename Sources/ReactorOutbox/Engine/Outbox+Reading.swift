@@ -115,7 +115,9 @@ extension Outbox: LayerAttachment {
     let lease = contents.lease(of: entry.id, at: now, except: process)
     if lease == nil { entry.abandon() }
     var item = OutboxState.Item(mutation: box)
-    if entry.isInLane || entry.state == .accepted {
+    // The layer would go on to show an accepted one after everything is removed.
+    let isRemoved = withState { $0.removals > 0 } && entry.state == .accepted
+    if !isRemoved, entry.isInLane || entry.state == .accepted {
       do {
         item.drafts = try box.drafts.made(of: entry.id) { resource throws(ReactorError) in
           if let key = keys[resource] { return key }

@@ -60,8 +60,10 @@ extension Outbox {
       return nil
     }
     entry.abandon()
-    if let old = withState({ $0.queue.entries[id] }), old.arguments != entry.arguments {
-      await learnFromStore(layer)
+    if let old = withState({ $0.queue.entries[id] }) {
+      if old.arguments != entry.arguments { await learnFromStore(layer) }
+      // Another process has sent it again, and moved those that wait for its ids with it.
+      if old.number != entry.number { try? await reloading() }
     }
     // It was perhaps saved before its giver was.
     entry = entry.rewritten(by: withState(\.identities)) ?? entry

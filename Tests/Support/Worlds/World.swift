@@ -14,6 +14,8 @@ public enum World: String, CaseIterable, Sendable {
   /// Submitted writes are carried out as often as was reported, in the order of their lane, after
   /// any crash.
   case outbox
+  /// Servers with a shared store answer nothing from before a change that they must know of.
+  case fleet
   /// Lists in pages are of one chain, whatever the server inserts, deletes and reorders.
   case lists
 
@@ -23,6 +25,7 @@ public enum World: String, CaseIterable, Sendable {
     case .crash: Self.crashBody
     case .writers: Self.writersBody
     case .outbox: Self.outboxBody
+    case .fleet: Self.fleetBody
     case .lists: Self.listsBody
     }
   }
@@ -95,6 +98,15 @@ public enum World: String, CaseIterable, Sendable {
     await world.users(4, steps: 1...12) { try await town.step($0) }
     try await town.recover()
     try await town.judgeEnd()
+  }
+
+  private static let fleetBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
+    let cluster = Cluster(world)
+    await cluster.begin()
+    // Until it follows, a server asks by itself.
+    if cluster.traits.isSound { try? await world.clock.sleep(for: .seconds(1)) }
+    await world.users(4, steps: 4...20) { try await cluster.step($0) }
+    await cluster.judgeEnd()
   }
 
   private static let listsBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
