@@ -218,9 +218,13 @@ private final class UnsharedTicket: CacheTicket {
   }
 
   func keep(_ record: Record, isConfirmation: Bool) {
-    // Without generations nothing was heard yet. To hear something begins an epoch.
-    let url = fleet.knownID(of: key.url, in: scope) ?? FleetURLID(text: "")
-    fleet.withState { $0.note(key, url, receivedAt: record.head.receivedAt, since: moment) }
+    let id = fleet.knownID(of: key.url, in: scope)
+    fleet.withState { state in
+      // Without generations, no change can be told of it. While nobody is heard, none is: to hear
+      // something begins an epoch.
+      guard let url = id ?? (state.link == .following ? nil : FleetURLID(text: "")) else { return state.forget(key) }
+      state.note(key, url, receivedAt: record.head.receivedAt, since: moment)
+    }
   }
 
   func pass() {}

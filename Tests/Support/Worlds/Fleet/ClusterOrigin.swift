@@ -54,7 +54,11 @@ final class ClusterOrigin: Sendable {
   /// While a response is fresh, and nobody changes anything, nobody asks again.
   private func judgeAsking(_ path: String, by server: Int, at now: Duration) {
     let (latest, change) = state.withLock { ($0.latest[path], $0.changes[path] ?? (0, .zero)) }
-    guard traits.isSound, path == "/plain", let latest, change.0 == 0, latest.sent > change.1 else { return }
+    // Its ticket was drawn a little earlier.
+    guard traits.isSound, path == "/plain", let latest, change.0 == 0, latest.sent > change.1 + traits.latency * 4
+    else {
+      return
+    }
     let age = now - latest.received
     world.check(
       age < traits.latency * 4 + .milliseconds(50) || age > .seconds(Self.maximumAge - 2) - traits.originLatency * 2,
