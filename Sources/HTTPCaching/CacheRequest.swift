@@ -14,7 +14,7 @@ public struct CacheRequest: Sendable {
   let client: HTTPRequest
   let key: RecordKey
   let stored: Record?
-  /// The stored head when the exchange began, whether it was used or not.
+  /// The head that was on disk when the exchange began, whether it was used or not.
   var found: Record.Head?
   let sentAt: Date
   /// A Boolean value that indicates whether ``request`` carries the stored validators in place of

@@ -127,8 +127,7 @@ struct FleetState: Sendable {
   mutating func tick(at now: Duration, trust: Duration) {
     if link == .following, now >= lastHeard + Self.silence { link = .blind(since: lastHeard) }
     if case .blind(let since) = link, now >= since + trust { (link, epoch) = (.alone, epoch + 1) }
-    forgottenPlace =
-      floors.values.filter { $0.until <= now }.map(\.place).max().map { max($0, forgottenPlace) } ?? forgottenPlace
+    for floor in floors.values where floor.until <= now { forgottenPlace = max(forgottenPlace, floor.place) }
     floors = floors.filter { $0.value.until > now }
   }
 
@@ -172,7 +171,7 @@ struct FleetState: Sendable {
     keys[url, default: []].insert(key)
   }
 
-  /// What was heard until a request began whose response the store does not get.
+  /// A moment at which a request began whose response the store does not get.
   struct Moment: Sendable {
     fileprivate var epoch: Int
     fileprivate var fenceCount: Int

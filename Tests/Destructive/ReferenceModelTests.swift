@@ -5,7 +5,7 @@ import Testing
 
 /// The library beside a simple model of what may be seen, in worlds that go wrong as their seeds
 /// have it: a few, as they are debugged. `make test` runs a thousand of each world with the
-/// optimized program `Simulate`, and `make simulate` as many as one likes.
+/// program `Simulate`, and `make simulate` as many as one likes, optimized.
 @Suite("The library beside its model", .timeLimit(.minutes(10)))
 struct ReferenceModelTests {
   /// Of each world.

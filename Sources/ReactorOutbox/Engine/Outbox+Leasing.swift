@@ -1,8 +1,83 @@
 import Foundation
 import ReactorCore
 
-/// Leases that may have ended during an attempt: the process was suspended, or the clock was set.
+/// Leases of entries. One may end during an attempt: the process was suspended, or the clock was
+/// set.
 extension Outbox {
+  /// An entry that this process has a lease of.
+  struct Claimed: Sendable {
+    var entry: OutboxEntry
+    /// The entry as it was stored then. Whoever saves a change of it requires that it still is: a
+    /// lease ends by time, and the process may have slept.
+    var stored: StoredEntry
+  }
+
+  /// Leases an entry, and returns it as it is stored; `nil` if it cannot be sent now.
+  func claim(_ id: UUID, _ layer: LayerContext) async -> Claimed? {
+    let now = layer.configuration.now()
+    let stored: StoredEntry?
+    do {
+      stored = try await configuration.storage.claim(
+        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
+    } catch {
+      postpone(id, after: .persistence(error), layer)
+      return nil
+    }
+    guard let stored else {
+      await missed(id, layer)
+      return nil
+    }
+    guard var entry = try? OutboxEntry(decoding: stored) else {
+      setAside(stored, "it was changed by another process, and cannot be read", layer)
+      return nil
+    }
+    entry.abandon()
+    if let old = withState({ $0.queue.entries[id] }) {
+      if old.arguments != entry.arguments { await learnFromStore(layer) }
+      // Another process has sent it again, and moved those that wait for its ids with it.
+      if old.number != entry.number { try? await reloading() }
+    }
+    // It was perhaps saved before its giver was.
+    entry = entry.rewritten(by: withState(\.identities)) ?? entry
+    if !entry.isInLane {
+      try? await configuration.storage.release(id, in: scope, by: process)
+      await endedElsewhere(entry, layer)
+      return nil
+    }
+    let (old, mayGo) = withState { state -> (OutboxEntry?, Bool) in
+      let old = state.queue.entries[id]
+      _ = state.update(entry)
+      // A withdrawal has not known that another process has sent it.
+      if !entry.isUnsent { state.items[id]?.isWithdrawn = false }
+      // Another process has tried in vain, and this one heeds its backoff too.
+      let isPostponed = old?.outcome != entry.outcome && entry.notBefore.map { $0 > now } == true
+      return (old, !isPostponed && state.queue.mayGo(id))
+    }
+    if let old { showChange(of: entry, from: old, layer) }
+    guard !mayGo else { return Claimed(entry: entry, stored: stored) }
+    try? await configuration.storage.release(id, in: scope, by: process)
+    return nil
+  }
+
+  /// Learns the ids that are stored with the end of an entry, which is not shown yet or is another
+  /// process's: all entries that have them change at once.
+  private func learnFromStore(_ layer: LayerContext) async {
+    let epoch = withState(\.epoch)
+    guard let contents = try? await configuration.storage.contents(of: scope), withState({ $0.isCurrent(epoch) })
+    else { return }
+    learn(contents.identities, layer)
+  }
+
+  /// Keeps the lease while the entry is sent.
+  func renewLease(of id: UUID, _ layer: LayerContext) async {
+    while !Task.isCancelled {
+      do { try await layer.configuration.clock.sleep(for: Self.lease / 3) } catch { return }
+      let now = layer.configuration.now()
+      _ = try? await configuration.storage.claim(
+        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
+    }
+  }
+
   /// Returns a Boolean value that indicates whether an entry is stored as it was begun.
   ///
   /// The store is asked only if the lease may have ended. If another process has changed the entry,
@@ -29,4 +104,10 @@ extension Outbox {
     let age = layer.configuration.now().timeIntervalSince(leasedAt)
     return age < 0 || age > Self.lease.inSeconds / 2
   }
+}
+
+extension OutboxLease {
+  /// Returns the time to look again whether another process has ended the entry: at the latest when
+  /// the lease ends.
+  func look(after now: Date) -> Date { min(now + Outbox.poll.inSeconds, max(until, now + 0.01)) }
 }

@@ -32,185 +32,11 @@ extension Outbox {
     if isDecided { changed() }
   }
 
-  /// An entry that this process has a lease of.
-  struct Claimed: Sendable {
-    var entry: OutboxEntry
-    /// The entry as it was stored then. Whoever saves a change of it requires that it still is: a
-    /// lease ends by time, and the process may have slept.
-    var stored: StoredEntry
-  }
-
-  /// Leases an entry, and returns it as it is stored; `nil` if it cannot be sent now.
-  func claim(_ id: UUID, _ layer: LayerContext) async -> Claimed? {
-    let now = layer.configuration.now()
-    let stored: StoredEntry?
-    do {
-      stored = try await configuration.storage.claim(
-        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
-    } catch {
-      postpone(id, after: .persistence(error), layer)
-      return nil
-    }
-    guard let stored else {
-      await missed(id, layer)
-      return nil
-    }
-    guard var entry = try? OutboxEntry(decoding: stored) else {
-      setAside(stored, "it was changed by another process, and cannot be read", layer)
-      return nil
-    }
-    entry.abandon()
-    if let old = withState({ $0.queue.entries[id] }) {
-      if old.arguments != entry.arguments { await learnFromStore(layer) }
-      // Another process has sent it again, and moved those that wait for its ids with it.
-      if old.number != entry.number { try? await reloading() }
-    }
-    // It was perhaps saved before its giver was.
-    entry = entry.rewritten(by: withState(\.identities)) ?? entry
-    if !entry.isInLane {
-      try? await configuration.storage.release(id, in: scope, by: process)
-      await endedElsewhere(entry, layer)
-      return nil
-    }
-    let (old, mayGo) = withState { state -> (OutboxEntry?, Bool) in
-      let old = state.queue.entries[id]
-      _ = state.update(entry)
-      // A withdrawal has not known that another process has sent it.
-      if !entry.isUnsent { state.items[id]?.isWithdrawn = false }
-      // Another process has tried in vain, and this one heeds its backoff too.
-      let isPostponed = old?.outcome != entry.outcome && entry.notBefore.map { $0 > now } == true
-      return (old, !isPostponed && state.queue.mayGo(id))
-    }
-    if let old { showChange(of: entry, from: old, layer) }
-    guard !mayGo else { return Claimed(entry: entry, stored: stored) }
-    try? await configuration.storage.release(id, in: scope, by: process)
-    return nil
-  }
-
-  /// Learns the ids that are stored with the end of an entry, which is not shown yet or is another
-  /// process's: all entries that have them change at once.
-  private func learnFromStore(_ layer: LayerContext) async {
-    let epoch = withState(\.epoch)
-    guard let contents = try? await configuration.storage.contents(of: scope), withState({ $0.isCurrent(epoch) })
-    else { return }
-    learn(contents.identities, layer)
-  }
-
-  /// Shows what another process has changed of an entry: its ids, or its place.
-  func showChange(of entry: OutboxEntry, from old: OutboxEntry, _ layer: LayerContext) {
-    let isMoved = entry.number != old.number
-    guard isMoved || entry.arguments != old.arguments else { return }
-    rewrite(entry, isMoved: isMoved, layer)
-  }
-
-  /// Takes over that another process has ended an entry, with the ids that it has given.
-  private func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
-    do {
-      let contents = try await configuration.storage.contents(of: scope)
-      await endedElsewhere(entry, contents.identities, layer)
-    } catch {
-      postpone(entry.id, after: .persistence(error), layer)
-    }
-  }
-
-  /// Looks at the store: another process has leased the entry, or has ended it.
-  func missed(_ id: UUID, _ layer: LayerContext) async {
-    let now = layer.configuration.now()
-    withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
-    let epoch = withState(\.epoch)
-    guard let contents = try? await configuration.storage.contents(of: scope) else { return }
-    // What is being removed with everything else has not ended elsewhere.
-    guard withState({ $0.isCurrent(epoch) }) else { return }
-    guard let stored = contents.entries.first(where: { $0.id == id }) else {
-      return await goneElsewhere(id, contents.identities, layer)
-    }
-    // It keeps the lease for a while.
-    if let entry = try? OutboxEntry(decoding: stored), !entry.isInLane {
-      return await endedElsewhere(entry, contents.identities, layer)
-    }
-    if let lease = contents.leases[id] { withState { $0.queue.deferLease(id, until: lease.look(after: now)) } }
-  }
-
-  /// Forgets an entry that another process has ended and removed.
-  ///
-  /// - Parameter identities: The ids of the store, with those that the entry has given.
-  func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
-    learn(identities, layer)
-    let (item, effect) = withState { state in
-      let removed = state.loseToOthers(id)
-      state.queue.identities.settle(id, state.identities)
-      return removed
-    }
-    effect.perform(in: layer)
-    guard let item else { return }
-    // It may have been accepted.
-    layer.accept(item.drafts)
-    emit(id, key: nil, .endedElsewhere, layer)
-    await layer.invalidate(item.drafts.keys, groups: [])
-    item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
-    changed()
-    // Those that have waited for its ids.
-    pump()
-  }
-
-  /// Takes over the end of an entry that another process has ended and kept.
-  ///
-  /// - Parameter identities: The ids of the store, with those that the entry has given.
-  func endedElsewhere(_ entry: OutboxEntry, _ identities: [String: Data], _ layer: LayerContext) async {
-    learn(identities, layer)
-    let (item, effect) = withState { state -> (OutboxState.Item?, LaneEffect) in
-      let item = state.items[entry.id]
-      // A withdrawal that waits for it comes too late, whatever becomes of the entry.
-      if item?.isWithdrawn == true { state.lostWithdrawals.insert(entry.id) }
-      let effect = state.update(entry)
-      state.items[entry.id]?.drafts = []
-      switch entry.state {
-      case .accepted: state.queue.identities.settle(entry.id, state.identities)
-      case .refused: state.queue.identities.release(entry.id)
-      default: break
-      }
-      return (item, effect)
-    }
-    effect.perform(in: layer)
-    if let item {
-      if entry.state == .accepted { layer.accept(item.drafts) } else { layer.withdraw(item.drafts) }
-      emit(entry, .endedElsewhere, layer)
-      await layer.invalidate(item.drafts.keys, groups: [])
-      item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
-    }
-    changed()
-    pump()
-  }
-
-  /// Keeps the lease while the entry is sent.
-  private func renewLease(of id: UUID, _ layer: LayerContext) async {
-    while !Task.isCancelled {
-      do { try await layer.configuration.clock.sleep(for: Self.lease / 3) } catch { return }
-      let now = layer.configuration.now()
-      _ = try? await configuration.storage.claim(
-        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
-    }
-  }
-
   /// Leaves an entry in its lane, and tries again after a while: the store has failed.
   func postpone(_ id: UUID, after error: ReactorError, _ layer: LayerContext) {
     let now = layer.configuration.now()
     withState { $0.queue.deferLease(id, until: now + Self.storePause.inSeconds) }
     emit(id, key: nil, .storeFailed(error), layer)
-  }
-
-  func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
-    let (item, effect) = withState { state in
-      // Those that wait for its ids go on waiting.
-      let removed = state.loseToOthers(stored.id)
-      state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason)
-      return removed
-    }
-    effect.perform(in: layer)
-    layer.withdraw(item?.drafts ?? [])
-    item?.result?.settle(.failure(.network(MutationError.endedElsewhere)))
-    emit(stored.id, key: nil, .unreadable(reason), layer)
-    changed()
   }
 }
 
@@ -302,12 +128,6 @@ extension Outbox {
       postpone(entry.id, after: .persistence(error), layer)
     }
     return nil
-  }
-
-  /// Takes over what another process has made of an entry, whose lease this one had.
-  func takeOver(_ id: UUID, _ layer: LayerContext) async {
-    guard await claim(id, layer) != nil else { return }
-    try? await configuration.storage.release(id, in: scope, by: process)
   }
 
   /// Sends a request in a task of its own, which a removal of everything cancels.
@@ -423,10 +243,4 @@ extension Outbox {
     default: await refuse(&entry, from: stored, error, layer)
     }
   }
-}
-
-extension OutboxLease {
-  /// Returns the time to look again whether another process has ended the entry: at the latest when
-  /// the lease ends.
-  func look(after now: Date) -> Date { min(now + Outbox.poll.inSeconds, max(until, now + 0.01)) }
 }

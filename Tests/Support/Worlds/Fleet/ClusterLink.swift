@@ -92,7 +92,7 @@ final class ClusterStore: Sendable {
     }
   }
 
-  /// What is kept was asked for after every fence, and has nothing of a user's.
+  /// Judges a record that is kept: it was asked for after every fence, and has nothing of a user's.
   func judge(_ ticket: FleetTicket, _ change: FleetChange) {
     let fence = state.withLock { $0.fences[ticket.record.url] }
     world.check(

@@ -1,0 +1,111 @@
+import Foundation
+import ReactorCore
+
+/// Entries that another process has changed, ended or removed.
+extension Outbox {
+  /// Takes over what another process has made of an entry, whose lease this one had.
+  func takeOver(_ id: UUID, _ layer: LayerContext) async {
+    guard await claim(id, layer) != nil else { return }
+    try? await configuration.storage.release(id, in: scope, by: process)
+  }
+
+  /// Looks at the store: another process has leased the entry, or has ended it.
+  func missed(_ id: UUID, _ layer: LayerContext) async {
+    let now = layer.configuration.now()
+    withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
+    let epoch = withState(\.epoch)
+    guard let contents = try? await configuration.storage.contents(of: scope) else { return }
+    // What is being removed with everything else has not ended elsewhere.
+    guard withState({ $0.isCurrent(epoch) }) else { return }
+    guard let stored = contents.entries.first(where: { $0.id == id }) else {
+      return await goneElsewhere(id, contents.identities, layer)
+    }
+    // It keeps the lease for a while.
+    if let entry = try? OutboxEntry(decoding: stored), !entry.isInLane {
+      return await endedElsewhere(entry, contents.identities, layer)
+    }
+    if let lease = contents.leases[id] { withState { $0.queue.deferLease(id, until: lease.look(after: now)) } }
+  }
+
+  /// Forgets an entry that another process has ended and removed.
+  ///
+  /// - Parameter identities: The ids of the store, with those that the entry has given.
+  func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
+    learn(identities, layer)
+    let (item, effect) = withState { state in
+      let removed = state.loseToOthers(id)
+      state.queue.identities.settle(id, state.identities)
+      return removed
+    }
+    effect.perform(in: layer)
+    guard let item else { return }
+    // It may have been accepted.
+    layer.accept(item.drafts)
+    emit(id, key: nil, .endedElsewhere, layer)
+    await layer.invalidate(item.drafts.keys, groups: [])
+    item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
+    changed()
+    // Those that have waited for its ids.
+    pump()
+  }
+
+  /// Takes over that another process has ended an entry, with the ids that it has given.
+  func endedElsewhere(_ entry: OutboxEntry, _ layer: LayerContext) async {
+    do {
+      let contents = try await configuration.storage.contents(of: scope)
+      await endedElsewhere(entry, contents.identities, layer)
+    } catch {
+      postpone(entry.id, after: .persistence(error), layer)
+    }
+  }
+
+  /// Takes over the end of an entry that another process has ended and kept.
+  ///
+  /// - Parameter identities: The ids of the store, with those that the entry has given.
+  func endedElsewhere(_ entry: OutboxEntry, _ identities: [String: Data], _ layer: LayerContext) async {
+    learn(identities, layer)
+    let (item, effect) = withState { state -> (OutboxState.Item?, LaneEffect) in
+      let item = state.items[entry.id]
+      // A withdrawal that waits for it comes too late, whatever becomes of the entry.
+      if item?.isWithdrawn == true { state.lostWithdrawals.insert(entry.id) }
+      let effect = state.update(entry)
+      state.items[entry.id]?.drafts = []
+      switch entry.state {
+      case .accepted: state.queue.identities.settle(entry.id, state.identities)
+      case .refused: state.queue.identities.release(entry.id)
+      default: break
+      }
+      return (item, effect)
+    }
+    effect.perform(in: layer)
+    if let item {
+      if entry.state == .accepted { layer.accept(item.drafts) } else { layer.withdraw(item.drafts) }
+      emit(entry, .endedElsewhere, layer)
+      await layer.invalidate(item.drafts.keys, groups: [])
+      item.result?.settle(.failure(.network(MutationError.endedElsewhere)))
+    }
+    changed()
+    pump()
+  }
+
+  /// Shows what another process has changed of an entry: its ids, or its place.
+  func showChange(of entry: OutboxEntry, from old: OutboxEntry, _ layer: LayerContext) {
+    let isMoved = entry.number != old.number
+    guard isMoved || entry.arguments != old.arguments else { return }
+    rewrite(entry, isMoved: isMoved, layer)
+  }
+
+  func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
+    let (item, effect) = withState { state in
+      // Those that wait for its ids go on waiting.
+      let removed = state.loseToOthers(stored.id)
+      state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason)
+      return removed
+    }
+    effect.perform(in: layer)
+    layer.withdraw(item?.drafts ?? [])
+    item?.result?.settle(.failure(.network(MutationError.endedElsewhere)))
+    emit(stored.id, key: nil, .unreadable(reason), layer)
+    changed()
+  }
+}
