@@ -14,7 +14,8 @@ let package = Package(
   name: "reactor-fuzz",
   platforms: [.macOS(.v15)],
   dependencies: [
-    .package(name: "Reactor", path: "../.."),
+    .package(name: "Reactor", path: "../..", traits: ["Valkey"]),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
   ],
   targets: [.target(name: "FuzzSupport", swiftSettings: settings)]
@@ -31,6 +32,14 @@ let package = Package(
           .product(name: "ReactorTesting", package: "Reactor"),
           .product(name: "HTTPTypes", package: "swift-http-types"),
         ], swiftSettings: settings)
-    },
+    } + [
+      .executableTarget(
+        name: "FuzzReplies",
+        dependencies: [
+          "FuzzSupport",
+          .product(name: "ReactorValkey", package: "Reactor"),
+          .product(name: "NIOCore", package: "swift-nio"),
+        ], swiftSettings: settings)
+    ],
   swiftLanguageModes: [.v6]
 )

@@ -25,32 +25,36 @@
     /// - Parameters:
     ///   - options: Further options of the server.
     ///   - port: The port; `nil` for a free one.
-    static func start(_ options: [String] = [], port: Int? = nil) async throws -> RedisServer {
+    ///   - isEncrypted: `true` for TLS alone on that port; `options` name the certificate.
+    static func start(_ options: [String] = [], port: Int? = nil, isEncrypted: Bool = false) async throws -> RedisServer
+    {
       // Another process may take the port between its choice and its use.
       for _ in 0..<5 {
-        let server = try launch(options, port: port ?? freePort())
+        let server = try launch(options, port: port ?? freePort(), isEncrypted: isEncrypted)
         if try await server.answers() { return server }
         await server.stop()
       }
       throw FleetError.unavailable("no server could be started")
     }
 
-    private static func launch(_ options: [String], port: Int) throws -> RedisServer {
+    private static func launch(_ options: [String], port: Int, isEncrypted: Bool) throws -> RedisServer {
       guard let path else { throw FleetError.unavailable("\(isMissing)") }
       let directory = FileManager.default.temporaryDirectory.appending(path: "redis-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       let arguments =
         [
-          path, "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--appendonly", "no", "--dir",
+          path, "--bind", "127.0.0.1", isEncrypted ? "--tls-port" : "--port", "\(port)", "--save", "", "--appendonly",
+          "no", "--dir",
           directory.path(percentEncoded: false), "--logfile", "log",
-        ] + options
+        ] + (isEncrypted ? ["--port", "0"] : []) + options
       var process = pid_t()
       var words = arguments.map { strdup($0) } + [nil]
       defer { for word in words { free(word) } }
       // Not Foundation's Process, which fails beside many open files.
       let error = posix_spawn(&process, path, nil, nil, &words, environ)
       guard error == 0 else { throw FleetError.unavailable(String(cString: strerror(error))) }
-      return RedisServer(address: ValkeyAddress(host: "127.0.0.1", port: port), process: process, directory: directory)
+      let address = ValkeyAddress(host: "127.0.0.1", port: port, isEncrypted: isEncrypted)
+      return RedisServer(address: address, process: process, directory: directory)
     }
 
     /// Waits until the server takes connections, for at most ten seconds.

@@ -73,8 +73,10 @@ extension Outbox: LayerAttachment {
     var old: [OutboxChange] = []
     // Many entries draft over few resources, and making a key is a large part of reading an entry.
     var keys: [Resource: RecordKey] = [:]
+    // With those that are given and not yet saved.
+    let identities = withState(\.identities)
     let new = contents.entries.filter { stored in !ended.contains(stored.id) && withState { !$0.isKnown(stored.id) } }
-      .map { ($0, Restored($0, types, contents.identities)) }
+      .map { ($0, Restored($0, types, identities)) }
     // A giver may be behind one that waits for it, which must not go before the giver is known.
     let isAwaited = new.contains { $0.1.entry?.awaited.isEmpty == false }
     withState { state in

@@ -25,7 +25,7 @@ extension Outbox {
       let types = mutationTypes
       for stored in contents.entries {
         guard let old = known[stored.id], withState({ $0.isUnchanged(old) }),
-          case .readable(let entry, _) = Restored(stored, types, contents.identities)
+          case .readable(let entry, _) = Restored(stored, types, withState(\.identities))
         else { continue }
         await takeOver(entry, old, contents, layer)
       }

@@ -379,6 +379,37 @@ struct ConflictAndIdentityTests {
     try await writer.end()
   }
 
+  @Test func `an id that could not be saved yet stays in what depends on it when the store is read`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    writer.transport.answer("/v1/items", with: .json("[]", fields: [.cacheControl: "max-age=600"]))
+    let items: Reactor<[Item]> = writer.layer.reactor()
+    _ = try await items.fetch("items")
+    let gate = Gate()
+    writer.transport.answer("/v1/items", with: .json(#"{"id":7,"name":"x"}"#).held(at: gate))
+    writer.transport.answer("/v1/items/7", with: .json(#"{"id":7,"name":"y"}"#))
+    let add = AddItem(name: "x")
+    let created = try await writer.layer.submit(add)
+    try await gate.waitForArrival()
+    try await writer.layer.submit(RenameItem(id: add.id.int, name: "y"))
+    store.failure.store(true, ordering: .relaxed)
+    gate.open()
+    for milliseconds in [100, 200] {
+      try await writer.clock.waitForSleeper(until: writer.clock.now.advanced(by: .milliseconds(milliseconds)))
+      writer.clock.advance(by: .milliseconds(milliseconds))
+    }
+    #expect(try await created.answer().id == 7)
+    #expect(items.cached("items") == [Item(id: 7, name: "y")])
+    try await writer.outbox.reload()
+    #expect(items.cached("items") == [Item(id: 7, name: "y")])
+    try await writer.clock.waitForSleeper(until: writer.clock.now.advanced(by: .seconds(5)))
+    store.failure.store(false, ordering: .relaxed)
+    writer.clock.advance(by: .seconds(5))
+    await writer.wait()
+    #expect(writer.sent == [#"POST /v1/items {"name":"x"}"#, #"PATCH /v1/items/7 {"name":"y"}"#])
+    try await writer.end()
+  }
+
   @Test func `what depends on a refused creation is refused too`() async throws {
     let writer = Writer()
     let gate = Gate()
