@@ -35,7 +35,13 @@ extension Outbox {
     if let old = withState({ $0.queue.entries[id] }) {
       if old.arguments != entry.arguments { await learnFromStore(layer) }
       // Another process has sent it again, and moved those that wait for its ids with it.
-      if old.number != entry.number { try? await reloading() }
+      if old.number != entry.number {
+        do { try await reloading() } catch {
+          try? await configuration.storage.release(id, in: scope, by: process)
+          postpone(id, after: error, layer)
+          return nil
+        }
+      }
     }
     // It was perhaps saved before its giver was.
     entry = entry.rewritten(by: withState(\.identities)) ?? entry

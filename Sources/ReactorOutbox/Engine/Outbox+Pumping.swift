@@ -11,7 +11,7 @@ extension Outbox {
   func pump(_ lane: String? = nil) {
     guard let layer else { return }
     if withState({ state in
-      if case .failed = state.reading { return state.timer == nil }
+      if case .failed = state.reading { return state.timer == nil && state.takeovers == 0 }
       return false
     }) {
       return rereadLater(layer)

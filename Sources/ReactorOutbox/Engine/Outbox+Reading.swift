@@ -19,17 +19,23 @@ extension Outbox: LayerAttachment {
   /// Begins to read the store, unless it is read or being read.
   func read() {
     guard let layer else { return }
-    let begins = withState { state in
+    enum Step { case none, read, readAgain }
+    let step = withState { state -> Step in
       switch state.reading {
-      case .read, .reading: return false
-      case .unread, .failed:
-        // A failure leaves flights free, and so does the next attempt.
-        if !state.isReady { state.reading = .reading }
-        return true
+      case .read, .reading: return .none
+      case .unread:
+        state.reading = .reading
+        return .read
+      // A failure leaves flights free, and so does the next attempt. Meanwhile other processes may
+      // have changed what was submitted here.
+      case .failed: return .readAgain
       }
     }
-    guard begins else { return pump() }
-    _ = spawnApart(on: layer.configuration.taskExecutor) { [weak self] in await self?.reading(layer) }
+    guard step != .none else { return pump() }
+    _ = spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
+      guard step == .readAgain else { return await self?.reading(layer) ?? () }
+      if (try? await self?.reloading()) == nil { self?.pump() }
+    }
   }
 
   private func reading(_ layer: LayerContext) async {

@@ -12,6 +12,8 @@ extension Outbox {
       let contents = try await configuration.storage.contents(of: scope)
       // What is being removed with everything else has not ended elsewhere.
       guard withState({ $0.isCurrent(epoch) }) else { return }
+      // Until the places of all entries are known, none is sent before one that was moved.
+      withState { $0.takeovers += 1 }
       // First of all, and in all entries at once. That alone is no change of an entry.
       learn(contents.identities, layer)
       let known = withState { state in
@@ -30,6 +32,7 @@ extension Outbox {
         await takeOver(entry, old, contents, layer)
       }
       if withState({ $0.epoch == epoch }) { await restore(contents, except: ended, layer) }
+      withState { $0.takeovers -= 1 }
     } catch {
       emit(nil, .storeFailed(.persistence(error)), layer)
       throw .persistence(error)

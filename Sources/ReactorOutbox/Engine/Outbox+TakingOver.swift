@@ -20,6 +20,10 @@ extension Outbox {
     guard let stored = contents.entries.first(where: { $0.id == id }) else {
       return await goneElsewhere(id, contents.identities, layer)
     }
+    // What else was moved with it is known first, or would be sent in another order.
+    if let known = withState({ $0.queue.entries[id]?.number }), known != stored.number {
+      return _ = try? await reloading()
+    }
     // It keeps the lease for a while.
     if let entry = try? OutboxEntry(decoding: stored), !entry.isInLane {
       return await endedElsewhere(entry, contents.identities, layer)

@@ -76,6 +76,9 @@ struct OutboxState: Sendable {
   var watcher: TaskHandle?
   /// The count of removals of everything. Work that began under an earlier count is dropped.
   var epoch = 0
+  /// The count of readings of the store whose changes are being taken over. Nothing is sent
+  /// meanwhile.
+  var takeovers = 0
   /// The count of removals of everything that are under way. Nothing is sent meanwhile, and what is
   /// read of the store says nothing about its entries.
   var removals = 0
@@ -97,7 +100,7 @@ struct OutboxState: Sendable {
 
   /// Returns a Boolean value that indicates whether the entries of a lane may be sent at present.
   func maySend(_ lane: String) -> Bool {
-    guard case .read = reading, !isStopped, removals == 0 else { return false }
+    guard case .read = reading, !isStopped, removals == 0, takeovers == 0 else { return false }
     return sendsByItself
       || drains.values.contains { end in
         guard let end else { return true }

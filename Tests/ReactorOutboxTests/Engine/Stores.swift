@@ -9,6 +9,8 @@ import Synchronization
 final class MemoryStore: OutboxStorage {
   private let store: MemoryOutboxStorage
   let failure = Atomic<Bool>(false)
+  /// The number of times that all entries can be read; after that, reading them fails.
+  let readsLeft = Atomic<Int>(.max)
   /// Everything but the removal of everything works.
   let failsToRemove = Atomic<Bool>(false)
   /// The point at which a lease waits before it is given back.
@@ -32,6 +34,7 @@ final class MemoryStore: OutboxStorage {
   }
 
   func contents(of scope: Scope) async throws -> OutboxContents {
+    if readsLeft.wrappingSubtract(1, ordering: .relaxed).oldValue <= 0 { throw CocoaError(.fileReadUnknown) }
     let contents = try await store.contents(of: scope)
     await reads.waitIgnoringCancellation()
     return contents

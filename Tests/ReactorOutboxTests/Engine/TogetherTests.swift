@@ -3,6 +3,7 @@ import HTTPTypes
 import ReactorCore
 import ReactorOutbox
 import ReactorTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -25,6 +26,38 @@ struct TogetherTests {
     #expect(other.outbox.entries.isEmpty && other.shown == ["a"])
     try await other.outbox.reload()
     #expect(other.outbox.entries.map(\.id) == [submission.id] && other.shown == ["a", "b"])
+    try await one.end()
+  }
+
+  @Test func `what the other has moved while the store could not be read is known before anything is sent`()
+    async throws
+  {
+    let store = MemoryStore()
+    store.readsLeft.store(0, ordering: .relaxed)
+    let one = Writer(storage: store) { $0.idempotencyWindow = .zero }
+    let add = AddItem(name: "x")
+    let created = try await one.layer.submit(add)
+    try await one.layer.submit(RenameItem(id: add.id.int, name: "y"))
+    let other = Writer(storage: store.reopened(), on: one.bench) {
+      $0.sendsByItself = false
+      $0.idempotencyWindow = .zero
+    }
+    try await other.outbox.reload()
+    let lost = ScriptedTransport.Answer.failure(URLError(.networkConnectionLost))
+    one.transport.answer("/v1/items", with: lost, lost)
+    #expect(await other.outbox.drain(within: .seconds(10)) > 0)
+    // It goes to the end with what waits for it.
+    #expect(await other.outbox.retry(created.id))
+    #expect(await other.outbox.drain(within: .seconds(10)) > 0)
+    try await other.layer.submit(Add(name: "b"))
+    try await one.clock.waitForSleeper(until: one.clock.now.advanced(by: .seconds(5)))
+    // And not a second time, to look what else has changed.
+    store.readsLeft.store(1, ordering: .relaxed)
+    one.clock.advance(by: .seconds(5))
+    await one.wait(for: "unresolved", "waiting, identity", "waiting, turn")
+    await yield()
+    #expect(one.sent.count == 2 && !one.sent.contains("POST /v1/b b"))
+    one.outbox.pause()
     try await one.end()
   }
 
