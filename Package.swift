@@ -105,7 +105,7 @@ let package = Package(
     .target(
       name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
       swiftSettings: settings),
-    .target(name: "ReactorFleet", dependencies: ["HTTPCaching"] + httpTypes, swiftSettings: settings),
+    .target(name: "ReactorFleet", dependencies: ["HTTPCaching", "ReactorCore"] + httpTypes, swiftSettings: settings),
     .target(name: "ReactorValkey", dependencies: ["ReactorFleet"] + valkey, swiftSettings: settings),
     .target(
       name: "TestSupport",
@@ -177,7 +177,7 @@ let package = Package(
         swiftSettings: settings),
       .testTarget(
         name: "ReactorFleetTests",
-        dependencies: ["ReactorFleet", "HTTPCaching", "ReactorTesting", "TestSupport"] + httpTypes,
+        dependencies: ["ReactorFleet", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
         swiftSettings: settings),
       .testTarget(
         name: "ReactorValkeyTests",

@@ -9,6 +9,14 @@ package protocol CacheTier: Sendable {
   /// the tier.
   func vouches(for key: RecordKey, _ head: Record.Head) -> Bool
 
+  /// Returns a Boolean value that indicates whether every change of a key's response by others was
+  /// told since its latest look.
+  func follows(_ key: RecordKey) -> Bool
+
+  /// Calls `body` for each change by others, until the token is released. It is called on the
+  /// thread that has learnt of the change.
+  func observe(_ body: @escaping @Sendable (CacheTierChange) -> Void) -> any CacheTierObservation
+
   /// Begins to answer one request; `nil` while the tier is off.
   ///
   /// - Parameter mayShare: `false` if the response must not leave the process. What others change
@@ -22,6 +30,16 @@ package protocol CacheTier: Sendable {
   /// Removes every record of a scope for every process; with `nil`, of every scope.
   func removeAll(in scope: Scope?) async
 }
+
+/// The responses that others have changed.
+package enum CacheTierChange: Sendable, Hashable {
+  case keys(Set<RecordKey>)
+  /// Any of them may be out of date: changes were not heard for a while.
+  case all
+}
+
+/// A token whose release ends an observation.
+package protocol CacheTierObservation: AnyObject, Sendable {}
 
 /// The look-ups of one request, which share a budget of time.
 package protocol CacheTierLook: AnyObject, Sendable {

@@ -52,6 +52,16 @@ public struct HTTPCache: Sendable {
     digests = SecretDigests(of: persistence)
   }
 
+  /// Creates a cache in memory over a tier, for a client that names secrets as another cache does.
+  package init(limit: Int, tier: any CacheTier, like other: HTTPCache) {
+    persistence = MemoryPersistence(limit: limit)
+    rules = other.rules
+    keepsCookies = false
+    secretQueryItems = other.secretQueryItems
+    digests = other.digests
+    self.tier = tier
+  }
+
   /// A Boolean value that indicates whether the cache has a persistence.
   public var isPersistent: Bool { persistence != nil }
 

@@ -1,4 +1,5 @@
 public import Foundation
+package import HTTPCaching
 import Synchronization
 
 /// The transport, persistence, ordering and events that the reactors of one backend and scope
@@ -38,12 +39,21 @@ public final class ModelLayer: Sendable {
   /// - Parameters:
   ///   - persistence: The durable store. `nil`, the default, stores models in memory only.
   ///   - scope: The owner of the records, usually a user. Default: `Scope.shared`.
-  public init(
+  public convenience init(
     backend: Backend, persistence: (any Persistence)? = nil, scope: Scope = .shared,
     configuration: ReactorConfiguration = .init()
   ) {
+    self.init(backend: backend, persistence: persistence, scope: scope, configuration: configuration, tier: nil)
+  }
+
+  /// Creates a layer whose responses other processes share.
+  package init(
+    backend: Backend, persistence: (any Persistence)?, scope: Scope, configuration: ReactorConfiguration,
+    tier: (any CacheTier)?
+  ) {
     self.backend = backend
-    layer = LayerContext(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
+    layer = LayerContext(
+      backend: backend, persistence: persistence, scope: scope, configuration: configuration, tier: tier)
   }
 
   /// The owner of the layer's records, part of every key.

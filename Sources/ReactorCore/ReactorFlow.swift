@@ -143,6 +143,9 @@ public struct FetchContext<Model: Sendable>: Sendable {
   /// A Boolean value that indicates whether this flight has read persistence. Then ``stale`` is the
   /// result, and a second read is unnecessary.
   var hasAskedPersistence = false
+  /// A Boolean value that indicates whether a waiter wants the server's response, and no other
+  /// process's.
+  var asksServer = false
   /// A closure to call before each request is sent.
   var sends: @Sendable () -> Void = {}
   /// The record of every attempt's redirects; `nil` if nobody needs it.

@@ -6,6 +6,8 @@ import Synchronization
 extension Fleet: CacheTier {
   package func vouches(for key: RecordKey, _ head: Record.Head) -> Bool { withState { $0.vouches(for: key, head) } }
 
+  package func follows(_ key: RecordKey) -> Bool { withState { $0.follows(key) } }
+
   package func look(for key: RecordKey, _ request: HTTPFields, mayShare: Bool) -> (any CacheTierLook)? {
     guard withState({ $0.link != .off }) else { return nil }
     guard mayShare, configuration.shares == .everyScope || key.scope == .shared else { return OwnLook(self, key) }
@@ -227,7 +229,12 @@ private final class UnsharedTicket: CacheTicket {
     }
   }
 
-  func pass() {}
+  func pass() {
+    // Stored nowhere, and yet others may say when it is out of date.
+    guard let url = fleet.knownID(of: key.url, in: scope) else { return }
+    fleet.withState { $0.note(key, url, receivedAt: .distantPast, since: moment) }
+  }
+
   func fail() {}
 }
 
@@ -286,7 +293,14 @@ private final class FleetLease: CacheTicket {
     return ticket.record.name == first ? first : name
   }
 
-  func pass() { if end() { release(.pass(fleet.configuration.pass)) } }
+  func pass() {
+    guard end() else { return }
+    // Stored nowhere, and yet others may say when it is out of date.
+    let (version, url) = (ticket.version, ticket.record.url)
+    fleet.withState { $0.note(key, url, receivedAt: .distantPast, nil, latest: version, asked: $0.epoch) }
+    release(.pass(fleet.configuration.pass))
+  }
+
   func fail() { if end() { release(.failed(fleet.configuration.failure)) } }
   func giveUp() { if end() { release(.abandoned) } }
 

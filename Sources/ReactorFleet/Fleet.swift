@@ -23,6 +23,7 @@ public final class Fleet: Sendable {
   /// The name of this server, another one in each process.
   let node = String(UUID().uuidString.filter { $0 != "-" }.prefix(16))
   private let state = Mutex(FleetState())
+  private let observers = Mutex<[UUID: Observer]>([:])
   private let elapsedTime: @Sendable () -> Duration
 
   /// Creates a fleet over a store.
@@ -44,7 +45,30 @@ public final class Fleet: Sendable {
   /// The time since the fleet was created, by the configuration's clock.
   var elapsed: Duration { elapsedTime() }
 
-  func withState<Value: Sendable>(_ body: (inout FleetState) -> Value) -> Value { state.withLock { body(&$0) } }
+  /// Runs `body` with the state, and then tells the observers which copies it has found out of
+  /// date.
+  func withState<Value: Sendable>(_ body: (inout FleetState) -> Value) -> Value {
+    let (value, change) = state.withLock { state in (body(&state), state.takeChange()) }
+    if let change { for observer in observers.withLock({ Array($0.values) }) { observer.tell(change) } }
+    return value
+  }
+
+  private struct Observer: Sendable {
+    let tell: @Sendable (CacheTierChange) -> Void
+  }
+
+  private final class Observation: CacheTierObservation {
+    private weak let fleet: Fleet?
+    private let id: UUID
+    init(_ fleet: Fleet, _ id: UUID) { (self.fleet, self.id) = (fleet, id) }
+    deinit { fleet?.observers.withLock { $0[id] = nil } }
+  }
+
+  package func observe(_ body: @escaping @Sendable (CacheTierChange) -> Void) -> any CacheTierObservation {
+    let id = UUID()
+    observers.withLock { $0[id] = Observer(tell: body) }
+    return Observation(self, id)
+  }
 
   /// Tells changes of the connection, one after the other.
   func tell() {

@@ -45,7 +45,9 @@ struct FleetState: Sendable {
   }
 
   private(set) var link = Link.off
-  private(set) var epoch = 0
+  private(set) var epoch = 0 { didSet { if epoch != oldValue { change = .all } } }
+  /// The copies that others have changed, and nobody was told yet.
+  private var change: CacheTierChange?
   var breaker = CircuitBreaker()
   private(set) var copies: [RecordKey: Copy] = [:]
   private var keys: [FleetURLID: Set<RecordKey>] = [:]
@@ -154,6 +156,26 @@ struct FleetState: Sendable {
     return copies[key].map { $0.epoch == epoch && $0.receivedAt == head.receivedAt } ?? false
   }
 
+  /// Returns `true` if every change of a key was heard since it was noted.
+  func follows(_ key: RecordKey) -> Bool { link == .off || copies[key]?.epoch == epoch }
+
+  /// Returns the copies that others have changed since the last call.
+  mutating func takeChange() -> CacheTierChange? {
+    defer { if change != nil { change = nil } }
+    return change
+  }
+
+  private mutating func changed(_ key: RecordKey) {
+    switch change {
+    case .all: break
+    case .keys(var keys):
+      change = nil
+      keys.insert(key)
+      change = .keys(keys)
+    case nil: change = .keys([key])
+    }
+  }
+
   /// The version of a copy's body, if the store has it.
   func version(of key: RecordKey, _ head: Record.Head) -> FleetVersion? {
     copies[key].flatMap { $0.receivedAt == head.receivedAt ? $0.version : nil }
@@ -165,8 +187,11 @@ struct FleetState: Sendable {
   mutating func note(
     _ key: RecordKey, _ url: FleetURLID, receivedAt: Date, _ version: FleetVersion?, latest: FleetVersion?, asked: Int
   ) {
-    if let floor = floors[url]?.version, latest.map({ $0 <= floor }) ?? false { return forget(key) }
-    if copies[key] == nil, copies.count >= Self.copyLimit { (copies, keys) = ([:], [:]) }
+    if let floor = floors[url]?.version, latest.map({ $0 <= floor }) ?? false {
+      changed(key)
+      return forget(key)
+    }
+    if copies[key] == nil, copies.count >= Self.copyLimit { (copies, keys, change) = ([:], [:], .all) }
     copies[key] = Copy(version: version, latest: latest, epoch: asked, receivedAt: receivedAt, url: url)
     keys[url, default: []].insert(key)
   }
@@ -182,7 +207,10 @@ struct FleetState: Sendable {
   /// Notes a copy without a version: of a request since whose beginning no fence was heard.
   mutating func note(_ key: RecordKey, _ url: FleetURLID, receivedAt: Date, since moment: Moment) {
     let latest = floors[url]?.place ?? forgottenPlace
-    guard latest <= moment.fenceCount else { return forget(key) }
+    guard latest <= moment.fenceCount else {
+      changed(key)
+      return forget(key)
+    }
     note(key, url, receivedAt: receivedAt, nil, latest: nil, asked: moment.epoch)
   }
 
@@ -210,6 +238,7 @@ struct FleetState: Sendable {
     floors[url] = (latest, now + Self.floorTime, fenceCount)
     for key in keys[url] ?? [] {
       guard let latest = copies[key]?.latest, latest > version else {
+        changed(key)
         forget(key)
         continue
       }
@@ -221,6 +250,7 @@ struct FleetState: Sendable {
     for key in keys[record.url] ?? [] where copies[key]?.latest.map({ $0 < version }) ?? true {
       // Compared before its next use.
       copies[key]?.epoch = -1
+      changed(key)
     }
     return wake(record)
   }

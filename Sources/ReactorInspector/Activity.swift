@@ -4,8 +4,8 @@ import ReactorCore
 struct Activity: Sendable {
   struct Counts: Sendable, Hashable, Encodable {
     var events = 0
-    /// The number of answers that needed no request: memory hits, fresh persistence hits, and stale
-    /// values that were served.
+    /// The number of answers that needed no request: memory hits, fresh persistence hits, shared
+    /// responses, and stale values that were served.
     var hits = 0
     var requests = 0
     /// The number of responses that confirmed a stored record (304).
@@ -15,7 +15,7 @@ struct Activity: Sendable {
     mutating func add(_ event: TimelineEvent) {
       events += 1
       switch event.name {
-      case .memoryHit, .servedStale: hits += 1
+      case .memoryHit, .servedStale, .sharedHit: hits += 1
       case .persistenceHit: hits += event.flag ? 1 : 0
       case .request: requests += 1
       case .notModified: notModified += 1

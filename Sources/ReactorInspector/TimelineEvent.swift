@@ -40,7 +40,9 @@ extension TimelineEvent {
       (count, duration, self.reason) = (attempt, delay.milliseconds, reason)
     case .parsed(let bytes, let duration): (count, self.duration) = (bytes, duration.milliseconds)
     case .duplicateMembers(let names): count = names.count
-    case .notModified(let number), .pruned(_, let number), .saved(let number), .dropped(let number): count = number
+    case .notModified(let number), .pruned(_, let number), .saved(let number), .dropped(let number),
+      .sharedHit(let number):
+      count = number
     case .loadFailed(let error), .saveFailed(let error), .failed(let error): reason = Reason.text(error)
     default: break
     }

@@ -54,6 +54,9 @@ struct Waterfall {
     case .persistenceMiss: load(.miss, "miss", event)
     case .loadFailed: load(.failed, event.reason ?? "", event)
     case .response: response(event)
+    case .sharedHit:
+      step(.network, .running, "", event)
+      change(event) { $0.relabel(.network, .ok, "shared") }
     case .notModified: change(event) { $0.relabel(.network, .notModified, "304") }
     case .parsed: parse(event)
     case .saved: save(.ok, "\(event.count) bytes", event)

@@ -59,17 +59,44 @@ extension Persistence {
   public func secretKey() -> SecretKey? { nil }
 }
 
-/// A store in memory, without a limit. Its records end with the process. For tests and command-line
-/// tools.
+/// A store in memory. Its records end with the process. For servers, command-line tools and tests.
 public final class MemoryPersistence: Persistence {
-  private let records = Mutex<[RecordKey: Record]>([:])
+  fileprivate struct Stored {
+    var record: Record
+    /// The count of uses when it was used last.
+    var lastUse: UInt64
+    /// The bytes of the record, approximately.
+    var size: Int { record.body.count + 512 }
+  }
+
+  fileprivate struct Contents {
+    var records: [RecordKey: Stored] = [:]
+    var size = 0
+    var uses: UInt64 = 0
+  }
+
+  private let contents = Mutex(Contents())
+  /// The most bytes that the store holds; `nil` for no limit.
+  public let limit: Int?
 
   /// Creates an empty store.
-  public init() {}
+  ///
+  /// - Parameter limit: The most bytes that the records take, each counted as its body and 512
+  ///   bytes. Beyond it, those that were used least recently are removed, and a record that alone
+  ///   is larger is not stored. Default: `nil`, for no limit.
+  public init(limit: Int? = nil) { self.limit = limit }
+
+  /// The bytes that the records take, each counted as its body and 512 bytes.
+  public var size: Int { contents.withLock(\.size) }
 
   /// Returns the record that was last saved under `key`. Never throws.
   public func load(_ key: RecordKey) async throws -> Record? {
-    records.withLock { $0[key] }
+    contents.withLock { contents in
+      guard limit != nil else { return contents.records[key]?.record }
+      contents.uses += 1
+      contents.records[key]?.lastUse = contents.uses
+      return contents.records[key]?.record
+    }
   }
 
   /// Saves `record` in place of an earlier one.
@@ -77,36 +104,60 @@ public final class MemoryPersistence: Persistence {
   /// - Throws: ``RecordError/wrongKey``.
   public func save(_ record: Record, for key: RecordKey) async throws {
     guard record.belongs(to: key) else { throw RecordError.wrongKey }
-    records.withLock { $0[key] = record }
+    contents.withLock { contents in
+      contents.uses += 1
+      let stored = Stored(record: record, lastUse: contents.uses)
+      contents.size += stored.size - (contents.records.updateValue(stored, forKey: key)?.size ?? 0)
+      if let limit, contents.size > limit { contents.evict(to: limit) }
+    }
   }
 
   /// Removes the record of `key`. Never throws.
   public func remove(_ key: RecordKey) async throws {
-    records.withLock { _ = $0.removeValue(forKey: key) }
+    contents.withLock { contents in
+      contents.size -= contents.records.removeValue(forKey: key)?.size ?? 0
+    }
   }
 
   /// Removes every record of `scope`, or of every scope if `scope` is `nil`. Never throws.
   public func removeAll(in scope: Scope?) async throws {
-    records.withLock { records in
-      guard let scope else { return records.removeAll() }
-      records = records.filter { $0.key.scope != scope }
+    contents.withLock { contents in
+      contents.records = scope.map { scope in contents.records.filter { $0.key.scope != scope } } ?? [:]
+      contents.size = contents.records.values.reduce(0) { $0 + $1.size }
     }
   }
 
   /// Returns the stored records, sorted by ``RecordKey/identity``. The size of an entry is that of
   /// the body alone. Never throws.
   public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
-    let stored = records.withLock { records in
-      guard scope != nil || url != nil else { return Array(records) }
-      return records.filter { key, _ in
+    let stored = contents.withLock { contents in
+      contents.records.filter { key, _ in
         scope.map { $0 == key.scope } ?? true && url.map(key.isOf) ?? true
-      }.map { $0 }
+      }.map { ($0.key, $0.value.record) }
     }
     // Sorted, so that every run has the same order.
-    return stored.sortedUnspecialized { $0.key.identity < $1.key.identity }.map { key, record in
+    return stored.sortedUnspecialized { $0.0.identity < $1.0.identity }.map { key, record in
       RecordEntry(
         key: key, size: record.body.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil,
         groups: record.head.groups)
+    }
+  }
+}
+
+extension MemoryPersistence.Contents {
+  /// Removes what was used least recently, until an eighth of the limit is free: sorting all of
+  /// them is then rare.
+  fileprivate mutating func evict(to limit: Int) {
+    let aim = limit - limit / 8
+    // One that is larger than all that may be kept would remove everything else.
+    for (key, stored) in records where stored.size > limit {
+      records[key] = nil
+      size -= stored.size
+    }
+    guard size > limit else { return }
+    for (key, stored) in records.sorted(by: { $0.value.lastUse < $1.value.lastUse }) where size > aim {
+      records[key] = nil
+      size -= stored.size
     }
   }
 }

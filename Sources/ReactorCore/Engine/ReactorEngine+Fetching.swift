@@ -105,6 +105,11 @@ extension ReactorEngine {
     let known = loaded?.snapshot ?? state.withLock { $0.entry(of: step)?.copy(answering: step.resource)?.snapshot }
     var context = FetchContext(stale: known?.isSelected(by: step.resource) == true ? known : nil)
     context.hasAskedPersistence = loaded != nil
+    if layer.upstream != nil {
+      context.asksServer = state.withLock { state in
+        state.entry(of: step)?.flight?.machine.waiters.inOrder.contains { !$0.policy.asksStoreFirst } ?? false
+      }
+    }
     // The step may store this closure, which must retain neither the ticket nor the task.
     context.progress = { [weak self, key = step.key, flight = step.flight] progress in
       self?.update { $0.advance(key, flight, to: progress) }

@@ -91,6 +91,7 @@ extension ReactorEngine {
   /// restarts.
   func invalidate(_ resource: Resource) async {
     guard let key = try? readable(resource) else { return }
+    await layer.tellOthers(key)
     let ticket = layer.generations.beginInvalidation(key)
     let date = now
     update { $0.invalidate(key, as: resource, at: date) }

@@ -5,7 +5,7 @@ extension ReactorEvent.Kind {
     /// The look-up in memory and persistence.
     case memoryHit, memoryMiss, persistenceHit, persistenceMiss, loadFailed, servedStale
     /// The flight and its request.
-    case joined, request, response, progress, retry, notModified
+    case joined, request, response, sharedHit, progress, retry, notModified
     /// The body and its record.
     case parsed, pruned, duplicateMembers, saved, saveFailed, notEncoded
     /// A flight that waits, or that ends without its response.
@@ -30,6 +30,7 @@ extension ReactorEvent.Kind {
     case .joined: .joined
     case .request: .request
     case .response: .response
+    case .sharedHit: .sharedHit
     case .progress: .progress
     case .retry: .retry
     case .notModified: .notModified

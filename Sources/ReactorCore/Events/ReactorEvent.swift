@@ -32,6 +32,9 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     case request(isConditional: Bool)
     /// A response has arrived, `duration` after this attempt was sent.
     case response(status: Int, bytes: Int, duration: Duration)
+    /// A response that another process has shared was used, and nothing was sent. `bytes` is zero
+    /// if it confirms the stored copy.
+    case sharedHit(bytes: Int)
     /// A transfer in pieces has progressed, by at least a twentieth of the whole body. A retry
     /// begins at zero again.
     case progress(TransferProgress)
@@ -151,6 +154,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .joined: "joined a flight"
     case .request(let isConditional): isConditional ? "request, conditional" : "request"
     case .response(let status, let bytes, let duration): "response \(status), \(bytes) bytes in \(Self.text(duration))"
+    case .sharedHit(let bytes): "a shared response, \(bytes) bytes"
     case .retry(let attempt, let delay, let reason): "retry, attempt \(attempt) in \(Self.text(delay)), \(reason)"
     case .progress(let progress): "transferred \(Int(progress.fractionCompleted * 100)) %"
     case .notModified(let bytes):

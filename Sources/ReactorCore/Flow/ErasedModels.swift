@@ -30,6 +30,7 @@ extension ReactorFlow {
       network: { [network] resource, context in
         var typed = FetchContext<Model>(stale: context.stale?.typed(as: Model.self), progress: context.progress)
         typed.hasAskedPersistence = context.hasAskedPersistence
+        typed.asksServer = context.asksServer
         typed.sends = context.sends
         typed.trail = context.trail
         return try await network(resource, typed).erased

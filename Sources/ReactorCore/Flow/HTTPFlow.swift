@@ -39,6 +39,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     if let stored = record.head.localModel, !Self.modelName.matches(stored) { return nil }
     // A proxy on the same store stores error responses too.
     guard record.head.isModel else { return nil }
+    record = layer.trusted(record, of: key)
     // Shares the key's equal string instead of holding a second one.
     if record.head.identity == key.identity { record.head.identity = key.identity }
     if let model = decoded.model(of: key, from: record.head) {
@@ -70,7 +71,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     let head = stored?.head ?? (context.stale?.head).flatMap { $0.localModel == nil ? $0 : nil }
     let conditional = HTTPCache.conditional(request, on: resource.readsOnly ? head : nil)
     let isConditional = conditional.headerFields != request.headerFields
-    let exchange = try await exchange(conditional, isConditional: isConditional, resource, key, context)
+    let exchange = try await response(to: conditional, isConditional: isConditional, resource, key, context)
     switch judge(exchange, resource, key, stored: isConditional ? head : nil) {
     case .notModified(var updated):
       updated.join(resource.groups)
@@ -249,8 +250,8 @@ extension ReactorFlow {
 
 /// The last attempt of a request, which has a response.
 struct HTTPFlowResponse: Sendable {
-  let response: HTTPResponse
-  let body: Data
+  var response: HTTPResponse
+  var body: Data
   /// The time from which the age of the response is computed (RFC 9111 §4.2.3).
   let requestedAt: Date
   let receivedAt: Date

@@ -24,6 +24,7 @@ extension ModelLayer {
   /// - Throws: ``ReactorError/persistence(_:)`` if the record could not be marked. The copies in
   ///   memory are stale even so.
   package func invalidate(_ key: RecordKey) async throws(ReactorError) {
+    await layer.tellOthers(key)
     let date = layer.configuration.now()
     let ticket = layer.generations.beginInvalidation(key)
     layer.announce(.invalidated(key, date))

@@ -80,9 +80,10 @@ extension LayerContext {
   }
 
   private func invalidateURL(of key: RecordKey) async {
+    await tellOthers(key)
     var keys = Set([RecordKey.get(key)] + self.keys(of: key.url))
     if let stored = try? await cache.keys(of: key.url, in: scope) { keys.formUnion(stored) }
-    for key in keys.inOrder { await invalidate(key) }
+    for key in keys.inOrder { await invalidate(key, isTold: true) }
   }
 }
 

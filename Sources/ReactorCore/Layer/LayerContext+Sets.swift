@@ -27,7 +27,9 @@ extension LayerContext {
   }
 
   /// - Parameter date: the date of the invalidation; `nil` for now.
-  func invalidate(_ key: RecordKey, at date: Date? = nil) async {
+  /// - Parameter isTold: `true` if the processes that share the layer's responses know it already.
+  func invalidate(_ key: RecordKey, at date: Date? = nil, isTold: Bool = false) async {
+    if !isTold { await tellOthers(key) }
     let ticket = generations.beginInvalidation(key)
     // Read after the fence: what was committed before the fence is older than this date.
     let date = date ?? configuration.now()

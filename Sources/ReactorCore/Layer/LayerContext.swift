@@ -8,6 +8,9 @@ package final class LayerContext: Sendable {
   /// The source of connectivity; `nil` if every request is tried.
   package let reachability: (any Reachability)?
   package let cache: HTTPCache
+  /// The cache between this layer and the server, whose responses other processes share; `nil` for
+  /// most layers.
+  let upstream: HTTPCache?
   package let scope: Scope
   package let configuration: ReactorConfiguration
   let keys: RecordKeys
@@ -33,20 +36,23 @@ package final class LayerContext: Sendable {
   private let members = Mutex<[WeakMember]>([])
   private let attached = Mutex<(any LayerAttachment)?>(nil)
   private let followers = Mutex<[Task<Void, Never>]>([])
+  private let observation = Mutex<(any CacheTierObservation)?>(nil)
 
   init(
     backend: Backend?, persistence: (any Persistence)?, reachability: (any Reachability)? = nil, scope: Scope = .shared,
-    configuration: ReactorConfiguration
+    configuration: ReactorConfiguration, tier: (any CacheTier)? = nil
   ) {
     self.backend = backend
     self.reachability = reachability ?? backend?.reachability
     cache = HTTPCache(persistence: persistence, secretQueryItems: configuration.secretQueryItems)
+    upstream = tier.map { [cache] in HTTPCache(limit: Self.upstreamLimit, tier: $0, like: cache) }
     self.scope = scope
     self.configuration = configuration
     events = EventHub(executor: configuration.taskExecutor)
     keys = RecordKeys(
       backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
     isLoopback = (try? backend?.base.get())?.origin.isLoopback ?? false
+    if let tier { observation.withLock { $0 = follow(tier) } }
     if let pressure = configuration.memoryPressure { follow(pressure.warnings) { $0.evictUnused() } }
   }
 
@@ -151,8 +157,9 @@ package final class LayerContext: Sendable {
     entities.removeAll()
     removalCount.add(1, ordering: .releasing)
     announce(.removedAll)
-    try await carryOut(nil) { [cache, scope, generations] in
+    try await carryOut(nil) { [cache, upstream, scope, generations] in
       defer { removal.end() }
+      try await upstream?.removeAll(in: scope)
       // If one of them fails, the other still removes its part.
       var failure: (any Error)?
       do { try await attachment?.removeAll() } catch { failure = error }
@@ -168,6 +175,7 @@ package final class LayerContext: Sendable {
     _ key: RecordKey, fromDisk: @escaping @Sendable () async throws -> Void
   ) async throws(ReactorError) {
     let removal = generations.beginRemoval(of: key)
+    await tellOthers(key, isRemoved: true)
     let ticket = generations.beginWrite(key)
     announce(.removed(key))
     try await change(ticket) {

@@ -44,6 +44,7 @@ package struct EventGrammar: Sendable {
     switch kind {
     case .request, .response, .progress, .retry, .paused, .failed: takeExchange(kind)
     case .parsed, .pruned, .duplicateMembers, .notModified, .persistenceHit: takeModel(kind)
+    case .sharedHit: takeShared()
     case .saved, .savedLocally, .notEncoded: takeSave(kind)
     case .memoryHit:
       expect(hasHadModelSinceRemoval || hasOwnSteps, "no model was stored in memory since the last removal")
@@ -88,7 +89,8 @@ package struct EventGrammar: Sendable {
 
   private static func isOfExchange(_ error: ReactorError) -> Bool {
     switch error {
-    case .network, .server, .timedOut, .parser: true
+    case .network(let error): !(error is FailedElsewhere)
+    case .server, .timedOut, .parser: true
     default: false
     }
   }
@@ -106,6 +108,14 @@ package struct EventGrammar: Sendable {
     default: break
     }
     gotModel()
+    return nil
+  }
+
+  /// A shared response stands in for a request and its response.
+  private mutating func takeShared() -> String? {
+    unsaved += 1
+    unmodified += 1
+    attempts += 1
     return nil
   }
 

@@ -45,7 +45,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Store records in this directory, or in this file if it ends in .sqlite. (default: in memory, without a limit)",
+      "Store records in this directory, or in this file if it ends in .sqlite. (default: in memory, at most 256 MiB)",
       valueName: "path"),
     transform: StoreArgument.parse)
   var store: StoreArgument?
@@ -170,7 +170,7 @@ struct ProxyCommand: AsyncParsableCommand {
   }
 
   private func proxy(_ fleet: Fleet?) throws -> Proxy {
-    let persistence = try store.map { try Store($0).persistence } ?? MemoryPersistence()
+    let persistence = try store.map { try Store($0).persistence } ?? MemoryPersistence(limit: 256 << 20)
     let rules: CacheRules = rules == .shared ? .shared(targets: targets?.names ?? []) : .private
     let cache =
       if let fleet { HTTPCache(persistence: persistence, fleet: fleet, rules: rules) } else {

@@ -1,0 +1,64 @@
+import Foundation
+package import HTTPCaching
+
+/// A layer whose responses other processes share: between its memory and the server stands a cache
+/// that has a tier.
+extension LayerContext {
+  /// The bytes of responses that the cache before the server holds, for requests that validate them
+  /// and for other layers.
+  static let upstreamLimit = 16 << 20
+
+  /// Makes what others change stale here, too.
+  func follow(_ tier: any CacheTier) -> any CacheTierObservation {
+    tier.observe { [weak self] change in self?.changedElsewhere(change) }
+  }
+
+  /// Tells the others that the responses of a key's URL are out of date, or removed.
+  ///
+  /// It comes before the change in this process: what is asked for after that must not be answered
+  /// by a response from before.
+  func tellOthers(_ key: RecordKey, isRemoved: Bool = false) async {
+    guard let upstream else { return }
+    let get = RecordKey.get(key)
+    // The store in memory does not fail.
+    if isRemoved {
+      try? await upstream.remove(get)
+    } else {
+      try? await upstream.invalidate(get, at: configuration.now())
+    }
+  }
+
+  private func changedElsewhere(_ change: CacheTierChange) {
+    var keys: Set<RecordKey>
+    switch change {
+    case .keys(let changed):
+      let own = changed.filter { $0.scope == scope }
+      keys = own.union(own.flatMap { self.keys(of: $0.url) })
+    case .all:
+      // What was saved locally is no server's.
+      keys = Set(livingMembers.flatMap { member in member.keys.filter { member.head(of: $0)?.localModel == nil } })
+    }
+    let date = configuration.now()
+    let tickets = keys.inOrder.map { key in
+      let ticket = generations.beginInvalidation(key)
+      announce(.invalidated(key, date))
+      return ticket
+    }
+    guard cache.isPersistent, !tickets.isEmpty else { return }
+    _ = spawnApart(on: configuration.taskExecutor) { [cache] in
+      // A record that cannot be marked is not used without a look either: nobody follows it.
+      for ticket in tickets { try? await self.change(ticket) { try await cache.invalidate(ticket.key, at: date) } }
+    }
+  }
+
+  /// Returns a stored record as it may be used: one of which the others may have told something
+  /// that this process has not heard is out of date.
+  func trusted(_ record: Record, of key: RecordKey) -> Record {
+    guard let tier = upstream?.tier, record.head.localModel == nil, !tier.follows(RecordKey.get(key)) else {
+      return record
+    }
+    var record = record
+    record.head.invalidate(at: configuration.now())
+    return record
+  }
+}
