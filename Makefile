@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom bench bench-compare weight test test-only test-newsroom test-browser screenshots simulate mutants fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis
+.PHONY: help demo newsroom bench bench-compare weight test test-only test-newsroom test-browser screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis
 
 SWIFT_MINIMUM := 6.3
 # The nested packages are built in the directory of this one, so that what they share is compiled once. All have the same traits.
@@ -115,6 +115,11 @@ simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, 
 
 mutants: swift ## faults put into the core and the outbox, and who notices them; hours: MUTANTS="3 7" for some
 	Tests/Mutants/run $(MUTANTS)
+
+CHAOS ?= 60
+load: swift redis ## eight proxies with a Redis and a server that fail, every answer checked: make load CHAOS=600 for ten minutes of it
+	$(BUILD) -c release --product reactor $(call nested,Tools)
+	Tests/Load/run "$$($(BUILD) -c release --product reactor $(call nested,Tools) --show-bin-path)/reactor" --seconds $(CHAOS)
 
 SECONDS_EACH ?= 60
 fuzz: swift ## bytes made up for what reads them from outside; make fuzz SECONDS_EACH=600 TARGETS="JSON Records"

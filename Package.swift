@@ -106,7 +106,7 @@ let package = Package(
       name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
       swiftSettings: settings),
     .target(name: "ReactorFleet", dependencies: ["HTTPCaching", "ReactorCore"] + httpTypes, swiftSettings: settings),
-    .target(name: "ReactorValkey", dependencies: ["ReactorFleet"] + valkey, swiftSettings: settings),
+    .target(name: "ReactorValkey", dependencies: ["HTTPCaching", "ReactorFleet"] + valkey, swiftSettings: settings),
     .target(
       name: "TestSupport",
       dependencies: ["HTTPCaching", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorOutbox", "ReactorTesting"]
@@ -181,7 +181,7 @@ let package = Package(
         swiftSettings: settings),
       .testTarget(
         name: "ReactorValkeyTests",
-        dependencies: ["ReactorValkey", "ReactorFleet", "ReactorTesting", "TestSupport"] + valkey + [
+        dependencies: ["ReactorValkey", "HTTPCaching", "ReactorFleet", "ReactorTesting", "TestSupport"] + valkey + [
           .product(name: "NIOTestUtils", package: "swift-nio", condition: .when(traits: ["Valkey"]))
         ],
         swiftSettings: settings),

@@ -9,6 +9,10 @@ package protocol CacheTier: Sendable {
   /// the tier.
   func vouches(for key: RecordKey, _ head: Record.Head) -> Bool
 
+  /// Returns `true` if a fresh response is to be refreshed now, while it is used: it is near the
+  /// end of its freshness.
+  func refreshesEarly(_ head: Record.Head, of key: RecordKey, _ status: CopyStatus) -> Bool
+
   /// Returns a Boolean value that indicates whether every change of a key's response by others was
   /// told since its latest look.
   func follows(_ key: RecordKey) -> Bool

@@ -61,16 +61,10 @@ extension HTTPCache {
   /// Decides whether a record may answer a request.
   func plan(for request: HTTPRequest, _ key: RecordKey, _ lookUp: Found, at now: Date) -> Plan {
     var stored = lookUp.record
-    let found = stored?.head
     if let record = stored, record.head.localModel != nil || !isServable(record, to: request) { stored = nil }
     let decision = CacheDecision(request, stored: stored?.head, at: now, by: rules)
     func exchange(validates: Bool) -> CacheRequest {
-      let record = validates ? stored : nil
-      let validating = Self.validating(request, record?.head)
-      return CacheRequest(
-        request: validating ?? request, failure: lookUp.failure, client: request, key: key,
-        stored: record, found: found, sentAt: now, sendsValidators: validating != nil,
-        forwardReason: forwardReason(request, found, lookUp.hasOtherVariant, at: now))
+      self.exchange(request, key, lookUp, validates: validates && stored != nil, at: now)
     }
     switch (decision, stored) {
     case (.use, let stored?):
@@ -86,6 +80,20 @@ extension HTTPCache {
     case (.ask(let validates), _): return .send(exchange(validates: validates))
     case (.use, nil), (.useAndRevalidate, nil): return .send(exchange(validates: false))
     }
+  }
+
+  /// Returns the request to send for a client.
+  ///
+  /// - Parameter validates: `true` if the stored response is validated.
+  func exchange(
+    _ request: HTTPRequest, _ key: RecordKey, _ lookUp: Found, validates: Bool, at now: Date
+  ) -> CacheRequest {
+    let record = validates ? lookUp.record : nil
+    let validating = Self.validating(request, record?.head)
+    return CacheRequest(
+      request: validating ?? request, failure: lookUp.failure, client: request, key: key,
+      stored: record, found: lookUp.record?.head, sentAt: now, sendsValidators: validating != nil,
+      forwardReason: forwardReason(request, lookUp.record?.head, lookUp.hasOtherVariant, at: now))
   }
 
   /// Stores, updates or invalidates records by the server's response, and returns the client's

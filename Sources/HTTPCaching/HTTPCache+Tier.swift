@@ -10,13 +10,22 @@ extension HTTPCache {
     var (found, now) = (local, start)
     // What a response must find unchanged on disk.
     var saved = local.record?.head
+    // One that is near its end is compared first: another process may have refreshed it.
+    let isDue = local.record.map { refreshesEarly($0.head, key, tier, at: start) } ?? false
     // If it is stale, another process may have asked since.
-    if let record = found.record, tier.vouches(for: key, record.head),
+    if !isDue, let record = found.record, tier.vouches(for: key, record.head),
       case .answer(let answer) = plan(for: request, key, found, at: now)
     {
       return .answer(answer)
     }
+    var hasWaited = false
     while true {
+      // Another request of this process may have brought it.
+      if hasWaited, let record = found.record, tier.vouches(for: key, record.head),
+        case .answer(let answer) = plan(for: request, key, found, at: now)
+      {
+        return .answer(answer)
+      }
       var isShared = false
       switch await look.find(local: found.record) {
       case .record(let record):
@@ -32,7 +41,12 @@ extension HTTPCache {
       switch plan(for: request, key, found, at: now) {
       case .answer(var answer):
         if isShared { answer.cacheStatus.detail = "fleet" }
-        return .answer(answer)
+        guard isDue, !isShared, request.method == .get, answer.source == .stored, answer.response.status == .ok else {
+          return .answer(answer)
+        }
+        var exchange = exchange(request, key, found, validates: true, at: now)
+        exchange.found = saved
+        return await revalidate(answer, exchange, look)
       case .answerAndSend(let answer, var exchange):
         exchange.found = saved
         return await revalidate(answer, exchange, look)
@@ -44,7 +58,7 @@ extension HTTPCache {
           exchange.found = await lookUp(key, request).record?.head
           return .send(exchange)
         case .again(let wait):
-          now = start + wait.inSeconds
+          (now, hasWaited) = (start + wait.inSeconds, true)
           // It may have been changed, or marked stale, while this request waited.
           found = await lookUp(key, request)
           saved = found.record?.head
@@ -57,6 +71,14 @@ extension HTTPCache {
         }
       }
     }
+  }
+
+  private func refreshesEarly(_ head: Record.Head, _ key: RecordKey, _ tier: any CacheTier, at now: Date) -> Bool {
+    // An immutable response is not revalidated while it is fresh (RFC 8246 §2.1).
+    guard head.localModel == nil, let status = head.copyStatus(at: now, by: rules), status.isFresh,
+      tier.refreshesEarly(head, of: key, status)
+    else { return false }
+    return !CacheControl(head.fields, by: rules).isImmutable
   }
 
   /// Lets one process revalidate a response that is used meanwhile.

@@ -82,6 +82,7 @@ extension Fleet {
   /// Sends a beat, and looks whether the earlier ones were heard.
   private func beat() async {
     let scopes = withState { Array(Set($0.generations.keys).union([Self.allScopes, digest(of: .shared)])).sorted() }
+    let began = elapsed
     // Whatever the breaker says: it is what closes it.
     var pulse: FleetPulse?
     do throws(FleetError) {
@@ -95,9 +96,10 @@ extension Fleet {
       guard let pulse else { return [] }
       state.breaker.succeeded(at: now)
       state.error = nil
-      return state.learn(pulse, of: scopes)
+      return state.learn(pulse, of: scopes, since: began)
     }
     tell()
+    if pulse != nil, withState({ $0.beginsSending() }) { spawn { await self.sendPending() } }
     for floor in replayed { _ = try? await store.fence(floor.url, removes: false, replaying: floor.version) }
   }
 

@@ -6,6 +6,13 @@ import Synchronization
 extension Fleet: CacheTier {
   package func vouches(for key: RecordKey, _ head: Record.Head) -> Bool { withState { $0.vouches(for: key, head) } }
 
+  package func refreshesEarly(_ head: Record.Head, of key: RecordKey, _ status: CopyStatus) -> Bool {
+    guard configuration.refreshesEarly, withState({ $0.link == .following }) else { return false }
+    return EarlyRefresh.isDue(
+      age: status.age, lifetime: status.lifetime, cost: head.receivedAt.timeIntervalSince(head.requestedAt),
+      random: configuration.random(), share: EarlyRefresh.share(of: key, receivedAt: head.receivedAt))
+  }
+
   package func follows(_ key: RecordKey) -> Bool { withState { $0.follows(key) } }
 
   package func look(for key: RecordKey, _ request: HTTPFields, mayShare: Bool) -> (any CacheTierLook)? {
@@ -115,7 +122,12 @@ private final class FleetLook: CacheTierLook {
   }
 
   private func read(_ id: FleetRecordID, _ known: FleetVersion?) async throws(FleetError) -> FleetView {
-    try await call { [fleet] () throws(FleetError) in try await fleet.store.read(id, known: known) }
+    let (began, spent) = (fleet.elapsed, state.withLock(\.spent))
+    // Whoever joins another's reading spends that time, too.
+    defer { state.withLock { $0.spent = max($0.spent, spent + fleet.elapsed - began) } }
+    return try await fleet.reading(id, known: known, in: epoch) { () throws(FleetError) in
+      try await call { [fleet] () throws(FleetError) in try await fleet.store.read(id, known: known) }
+    }
   }
 
   /// Returns the record of a view, whose body the caller may have; `nil` without a record.
@@ -163,6 +175,16 @@ private final class FleetLook: CacheTierLook {
     let (signal, token) = (FleetSignal(), UUID())
     if mayWait { fleet.withState { $0.wait(for: id, token, signal) } }
     defer { fleet.withState { $0.stopWaiting(for: id, token) } }
+    var isAsking = false
+    if wish == .lease {
+      isAsking = fleet.withState { $0.beginAsking(id) }
+      guard isAsking else {
+        guard mayWait else { return .held }
+        await wait(for: signal, atMost: fleet.configuration.lease)
+        return Task.isCancelled ? .ask(unshared) : .again(after: fleet.elapsed - start)
+      }
+    }
+    defer { if isAsking { fleet.endAsking(id) } }
     do throws(FleetError) {
       let configuration = fleet.configuration
       switch try await call({ [fleet] () throws(FleetError) in
@@ -170,6 +192,8 @@ private final class FleetLook: CacheTierLook {
           id, wish, lease: configuration.lease, retention: configuration.patience + configuration.pass)
       }) {
       case .granted(let ticket, let versions):
+        // Until its end.
+        isAsking = false
         let lease = lease(ticket, hasLease: true)
         // A response came between the look and the ticket.
         if versions.latest != seen.latest, versions.latest != nil {
@@ -188,7 +212,7 @@ private final class FleetLook: CacheTierLook {
   }
 
   private func lease(_ ticket: FleetTicket, hasLease: Bool) -> FleetLease {
-    FleetLease(fleet, ticket, key, known: state.withLock(\.known), hasLease: hasLease)
+    FleetLease(fleet, ticket, key, known: state.withLock(\.known), epoch: epoch, hasLease: hasLease)
   }
 
   /// Waits for the end of another server's request.
@@ -240,14 +264,19 @@ private final class UnsharedTicket: CacheTicket {
 
 /// A ticket of this server, with or without the lease.
 private final class FleetLease: CacheTicket {
+  private let hasLease: Bool
   private let fleet: Fleet
   private let ticket: FleetTicket
   private let key: RecordKey
   private let known: FleetVersion?
+  /// The epoch in which the request began. A change that nobody heard since may have gone before
+  /// it.
+  private let epoch: Int
   private let isOver = Atomic<Bool>(false)
 
-  init(_ fleet: Fleet, _ ticket: FleetTicket, _ key: RecordKey, known: FleetVersion?, hasLease: Bool) {
+  init(_ fleet: Fleet, _ ticket: FleetTicket, _ key: RecordKey, known: FleetVersion?, epoch: Int, hasLease: Bool) {
     (self.fleet, self.ticket, self.key, self.known) = (fleet, ticket, key, known)
+    (self.epoch, self.hasLease) = (epoch, hasLease)
     let now = fleet.elapsed
     if hasLease { fleet.withState { $0.leases[ticket] = now } }
   }
@@ -261,8 +290,10 @@ private final class FleetLease: CacheTicket {
     fleet.withState { state in
       state.note(
         key, ticket.record.url, receivedAt: record.head.receivedAt,
-        isShared ? (isConfirmation ? known : version) : nil, latest: version, asked: state.epoch)
+        isShared ? (isConfirmation ? known : version) : nil, latest: version, asked: epoch)
     }
+    // It is stored here already, for those of this server that wait.
+    endAsking()
     guard isShared else { return release(.pass(fleet.configuration.pass)) }
     let head = Data(RecordCodec.encodeHead(of: record))
     let name = recordName(record)
@@ -297,12 +328,21 @@ private final class FleetLease: CacheTicket {
     guard end() else { return }
     // Stored nowhere, and yet others may say when it is out of date.
     let (version, url) = (ticket.version, ticket.record.url)
-    fleet.withState { $0.note(key, url, receivedAt: .distantPast, nil, latest: version, asked: $0.epoch) }
+    fleet.withState { $0.note(key, url, receivedAt: .distantPast, nil, latest: version, asked: epoch) }
     release(.pass(fleet.configuration.pass))
+    endAsking()
   }
 
-  func fail() { if end() { release(.failed(fleet.configuration.failure)) } }
-  func giveUp() { if end() { release(.abandoned) } }
+  func fail() { end(.failed(fleet.configuration.failure)) }
+  func giveUp() { end(.abandoned) }
+
+  private func end(_ reason: FleetRelease) {
+    guard end() else { return }
+    release(reason)
+    endAsking()
+  }
+
+  private func endAsking() { if hasLease { fleet.endAsking(ticket.record) } }
 
   private func end() -> Bool {
     guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return false }

@@ -24,6 +24,7 @@ public final class Fleet: Sendable {
   let node = String(UUID().uuidString.filter { $0 != "-" }.prefix(16))
   private let state = Mutex(FleetState())
   private let observers = Mutex<[UUID: Observer]>([:])
+  private let readings = Mutex<[FleetReading.ID: FleetReading]>([:])
   private let elapsedTime: @Sendable () -> Duration
 
   /// Creates a fleet over a store.
@@ -51,6 +52,34 @@ public final class Fleet: Sendable {
     let (value, change) = state.withLock { state in (body(&state), state.takeChange()) }
     if let change { for observer in observers.withLock({ Array($0.values) }) { observer.tell(change) } }
     return value
+  }
+
+  /// Ends the asking of a request for the lease of a record, which others of this server wait for.
+  func endAsking(_ record: FleetRecordID) {
+    for signal in withState({ $0.endAsking(record) }) { signal.send() }
+  }
+
+  /// Reads a record by `body`, or takes what another request of this server reads at this moment.
+  func reading(
+    _ record: FleetRecordID, known: FleetVersion?, in epoch: Int, _ body: () async throws(FleetError) -> FleetView
+  ) async throws(FleetError) -> FleetView {
+    let id = FleetReading.ID(record: record, known: known, epoch: epoch)
+    let (reading, isOwn) = readings.withLock { readings in
+      if let other = readings[id] { return (other, false) }
+      let own = FleetReading()
+      readings[id] = own
+      return (own, true)
+    }
+    // Another's may have failed because its client is gone.
+    if !isOwn { if let view = await reading.view() { return view } else { return try await body() } }
+    var view: FleetView?
+    defer {
+      readings.withLock { $0[id] = nil }
+      reading.end(view)
+    }
+    let read = try await body()
+    view = read
+    return read
   }
 
   private struct Observer: Sendable {
@@ -216,9 +245,12 @@ extension Fleet {
 
   /// Returns the id of a URL, if its generations are known.
   package func knownID(of url: String, in scope: Scope) -> FleetURLID? {
+    knownID(of: url, in: scope, withState(\.generations))
+  }
+
+  private func knownID(of url: String, in scope: Scope, _ generations: [String: FleetGeneration]) -> FleetURLID? {
     let name = digest(of: scope)
-    let (all, own) = withState { ($0.generations[Self.allScopes], $0.generations[name]) }
-    guard let all, let own else { return nil }
+    guard let all = generations[Self.allScopes], let own = generations[name] else { return nil }
     return Self.id(of: url, name, [all, own])
   }
 
@@ -250,7 +282,9 @@ extension Fleet {
       let now = elapsed
       withState { state in
         state.fence(id, version, at: now)
-        state.sent(fence, count)
+        state.sent(fence, count, at: now)
+        // It went to a generation that is over since.
+        if self.knownID(of: fence.url, in: fence.scope, state.generations) != id { state.keep(fence) }
       }
     } catch {
       withState { $0.keep(fence) }

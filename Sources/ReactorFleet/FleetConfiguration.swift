@@ -25,6 +25,10 @@ public struct FleetConfiguration: Sendable {
   /// The time for which the store keeps a response beyond its freshness, to validate it and as a
   /// stale fallback. Default: a day.
   public var keepsStale: Duration = .seconds(86_400)
+  /// A Boolean value that indicates whether one server refreshes a response shortly before it is
+  /// stale, while all use it: at random in the last twentieth of its freshness, and the earlier the
+  /// longer its request took. Default: `true`.
+  public var refreshesEarly = true
   /// The greatest size of a shared body in bytes. Default: 1 MiB.
   public var largestBody = 1 << 20
   /// Receives each change of the connection to the others, with the store's latest error while the

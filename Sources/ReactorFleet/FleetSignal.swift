@@ -35,3 +35,41 @@ final class FleetSignal: Sendable {
     }
   }
 }
+
+/// The reading of a record, for the requests of one server that want it at one time.
+final class FleetReading: Sendable {
+  struct ID: Hashable {
+    var record: FleetRecordID
+    var known: FleetVersion?
+    /// What was read in an earlier epoch is no comparison in this one.
+    var epoch: Int
+  }
+
+  private struct State {
+    var isOver = false
+    var view: FleetView?
+    var waiters: [FleetSignal] = []
+  }
+
+  private let state = Mutex(State())
+
+  func end(_ view: FleetView?) {
+    let waiters = state.withLock { state in
+      (state.isOver, state.view) = (true, view)
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.send() }
+  }
+
+  /// Returns the record, once it is read; `nil` if that has failed, or the task is cancelled.
+  func view() async -> FleetView? {
+    let signal = FleetSignal()
+    let isOver = state.withLock { state in
+      if !state.isOver { state.waiters.append(signal) }
+      return state.isOver
+    }
+    if !isOver { await signal.wait() }
+    return state.withLock(\.view)
+  }
+}

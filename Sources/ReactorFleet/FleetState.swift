@@ -68,9 +68,15 @@ struct FleetState: Sendable {
   /// The scopes of which everything was removed, and the store is yet to be told.
   var renewals: Set<String> = []
   var leases: [FleetTicket: Duration] = [:]
+  /// The records for which a request of this server has the lease, or asks for it. The others of it
+  /// wait here, and not in the store.
+  private var asking: Set<FleetRecordID> = []
   /// The error of the latest beat.
   var error: FleetError?
   private var reported: Report?
+  /// The fences that were sent since the latest beat, the oldest first. If that finds other
+  /// generations, they have gone to URLs that nobody uses any more, and are sent again.
+  private var latelySent: [(fence: PendingFence, at: Duration)] = []
   private var isTelling = false
   private var isSending = false
   private var store: String?
@@ -135,17 +141,25 @@ struct FleetState: Sendable {
 
   /// A beat names the store and the generations.
   ///
+  /// - Parameter began: the time at which the beat was sent.
   /// - Returns: The fences to send again: the store is another one, or has lost its contents.
-  mutating func learn(_ pulse: FleetPulse, of scopes: [String]) -> [Floor] {
+  mutating func learn(_ pulse: FleetPulse, of scopes: [String], since began: Duration) -> [Floor] {
     let new = Dictionary(zip(scopes, pulse.generations)) { $1 }.filter { !renewals.contains($0.key) }
     let isOther = store.map { $0 != pulse.store } ?? false
     let isEmptied = new.contains { scope, generation in generations[scope].map { $0 != generation } ?? false }
     store = pulse.store
     generations.merge(new) { $1 }
-    guard isOther || isEmptied else { return [] }
+    guard isOther || isEmptied else {
+      latelySent.removeAll { $0.at < began }
+      return []
+    }
     epoch += 1
-    // In a new generation every URL has another id, and nothing is stored yet.
-    guard !isEmptied else { return [] }
+    // In a new generation every URL has another id. What is stored there was asked for since, and
+    // perhaps before a change whose fence went to the old one.
+    guard !isEmptied else {
+      sendAgain()
+      return []
+    }
     return floors.map { Floor(url: $0.key, version: $0.value.version) }.sorted { $0.version < $1.version }
   }
 
@@ -255,6 +269,14 @@ struct FleetState: Sendable {
     return wake(record)
   }
 
+  /// Returns `true` if the caller may ask the store for the lease. It calls ``endAsking(_:)``.
+  mutating func beginAsking(_ record: FleetRecordID) -> Bool { asking.insert(record).inserted }
+
+  mutating func endAsking(_ record: FleetRecordID) -> [FleetSignal] {
+    asking.remove(record)
+    return wake(record)
+  }
+
   mutating func wait(for record: FleetRecordID, _ id: UUID, _ signal: FleetSignal) {
     waiters[record, default: []].append((id, signal))
   }
@@ -274,6 +296,13 @@ struct FleetState: Sendable {
     guard generations[scope] != generation else { return }
     generations[scope] = generation
     epoch += 1
+    sendAgain()
+  }
+
+  private mutating func sendAgain() {
+    let fences = latelySent.map(\.fence)
+    latelySent = []
+    for fence in fences { keep(fence) }
   }
 
   /// Everything of a scope is removed. Even before the store knows it, this server does not use
@@ -319,7 +348,9 @@ struct FleetState: Sendable {
   ///
   /// - Parameter count: the count of it before it was sent. One that was to be kept since is sent
   ///   again.
-  mutating func sent(_ fence: PendingFence, _ count: Int) {
+  mutating func sent(_ fence: PendingFence, _ count: Int, at now: Duration) {
+    latelySent.append((fence, now))
+    if latelySent.count > Self.pendingLimit { latelySent.removeFirst(Self.pendingLimit / 2) }
     guard count > 0, pendingCounts[fence] == count, let index = pending.firstIndex(of: fence) else { return }
     pendingCounts[fence] = nil
     pending.remove(at: index)

@@ -41,7 +41,7 @@
     }
 
     private var channel: String { prefix + "c" }
-    private func key(of url: FleetURLID) -> String { prefix + "u:" + url.text }
+    func key(of url: FleetURLID) -> String { prefix + "u:" + url.text }
     private func key(ofGeneration scope: String) -> String { prefix + "g:" + scope }
     private func channel(of node: String) -> String { prefix + "c:" + node }
 
@@ -185,14 +185,14 @@
   }
 
   extension ValkeyStore {
-    private func call(_ arguments: [String], key: String?) async throws(FleetError) -> ValkeyReply {
+    func call(_ arguments: [String], key: String?) async throws(FleetError) -> ValkeyReply {
       try await call(arguments.map { Data($0.utf8) }, key: key)
     }
 
     /// Sends a command.
     ///
     /// - Throws: also the error that the server has answered.
-    private func call(_ arguments: [Data], key: String?) async throws(FleetError) -> ValkeyReply {
+    func call(_ arguments: [Data], key: String?) async throws(FleetError) -> ValkeyReply {
       let reply = try await commands.send(arguments, key: key.map { Data($0.utf8) })
       if case .error(let text) = reply { throw FleetError(server: text) }
       return reply

@@ -13,6 +13,8 @@ final class UnreliableStore: FleetStore {
   let isAway = Atomic<Bool>(false)
   /// `true` while messages are lost, and nobody notices.
   let isMute = Atomic<Bool>(false)
+  /// The number of begins that have arrived.
+  let begins = Atomic<Int>(0)
   /// The point at which a commit waits before it is carried out.
   let commits = Gate(isOpen: true)
 
@@ -31,6 +33,7 @@ final class UnreliableStore: FleetStore {
     _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
   ) async throws(FleetError) -> FleetBeginning {
     try check()
+    begins.wrappingAdd(1, ordering: .relaxed)
     return try await store.begin(record, wish, lease: lease, retention: retention)
   }
 
@@ -175,5 +178,15 @@ final class FleetServer: Sendable {
   func change(path: String = "/a") async throws {
     guard case .send(let exchange) = await plan(.post, path: path) else { throw FleetError.wrongData("not sent") }
     await receive("", exchange, status: .noContent, [:])
+  }
+}
+
+extension Range<Int> {
+  /// Returns the results of `body` for each number, at one time.
+  func concurrently<Value: Sendable>(_ body: @escaping @Sendable (Int) async -> Value) async -> [Value] {
+    await withTaskGroup(of: Value.self) { group in
+      for number in self { group.addTask { await body(number) } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
   }
 }

@@ -83,7 +83,7 @@ struct FleetStateTests {
     var state = following
     /// Returns the fences that are sent again.
     func learn(_ store: String, _ generation: String) -> [FleetVersion] {
-      state.learn(FleetPulse(store: store, generations: [generation]), of: ["all"]).map(\.version)
+      state.learn(FleetPulse(store: store, generations: [generation]), of: ["all"], since: .zero).map(\.version)
     }
     var replayed = learn("1", "g")
     state.fence(url, version(20), at: .zero)
@@ -98,12 +98,33 @@ struct FleetStateTests {
     #expect(replayed.isEmpty)
   }
 
+  @Test func `fences that went to a generation which was over already are sent again`() {
+    var state = following
+    let fence = FleetState.PendingFence(url: "a", scope: .shared, removes: false)
+    func learn(_ generation: String, since began: Duration) -> [FleetState.PendingFence] {
+      _ = state.learn(FleetPulse(store: "1", generations: [generation]), of: ["all"], since: began)
+      return state.pending
+    }
+    #expect(learn("g", since: .seconds(1)).isEmpty)
+    state.sent(fence, 0, at: .seconds(2))
+    // One that was sent during a beat may have come after it.
+    #expect(learn("g", since: .seconds(1.9)).isEmpty)
+    #expect(learn("h", since: .seconds(3)) == [fence])
+    state.sent(fence, 1, at: .seconds(4))
+    // The others have heard this one.
+    #expect(learn("h", since: .seconds(5)).isEmpty)
+    #expect(learn("i", since: .seconds(6)).isEmpty)
+    state.sent(fence, 0, at: .seconds(7))
+    state.renewed("all", "j")
+    #expect(state.pending == [fence])
+  }
+
   @Test func `a removal of everything that the store does not know is not undone by a beat`() {
     var state = following
-    _ = state.learn(FleetPulse(store: "1", generations: ["old"]), of: ["all"])
+    _ = state.learn(FleetPulse(store: "1", generations: ["old"]), of: ["all"], since: .zero)
     state.renewals.insert("all")
     state.renewed("all", "new")
-    _ = state.learn(FleetPulse(store: "1", generations: ["old"]), of: ["all"])
+    _ = state.learn(FleetPulse(store: "1", generations: ["old"]), of: ["all"], since: .zero)
     #expect(state.generations["all"] == "new")
   }
 
@@ -126,14 +147,14 @@ struct FleetStateTests {
     var sent: [FleetState.PendingFence] = []
     while let next = state.pending.first {
       sent.append(next)
-      state.sent(next, state.pendingCount(of: next))
+      state.sent(next, state.pendingCount(of: next), at: .zero)
     }
     #expect(sent == [stale, gone])
     state.keep(stale)
     let count = state.pendingCount(of: stale)
     // Another one fails while it is sent.
     state.keep(stale)
-    state.sent(stale, count)
+    state.sent(stale, count, at: .zero)
     #expect(state.pending == [stale])
   }
 

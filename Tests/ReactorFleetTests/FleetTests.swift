@@ -42,6 +42,26 @@ struct FleetTests {
     await other.stop()
   }
 
+  @Test func `of many at once on one server, one asks the store`() async throws {
+    let (one, other) = await pair()
+    guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
+    let begins = other.store.begins.load(ordering: .relaxed)
+    async let waiting = (0..<50).concurrently { _ in await other.stored() }
+    await other.until { $0.fleet.waiting == 50 }
+    #expect(other.store.begins.load(ordering: .relaxed) == begins + 1)
+    await one.receive("hello", exchange)
+    #expect(await waiting == Array(repeating: "hello", count: 50))
+    // The one that asks on its own server is waited for, too.
+    guard case .send(let own) = await other.plan(path: "/b") else { return #expect(Bool(false), "nobody asks") }
+    async let others = (0..<50).concurrently { _ in await other.stored(path: "/b") }
+    await other.until { $0.fleet.waiting == 50 }
+    #expect(other.store.begins.load(ordering: .relaxed) == begins + 2)
+    await other.receive("own", own)
+    #expect(await others == Array(repeating: "own", count: 50))
+    await one.stop()
+    await other.stop()
+  }
+
   @Test func `a response that cannot be stored lets the others ask, who do not wait for each other`() async throws {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
@@ -89,17 +109,42 @@ struct FleetTests {
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.plan()
     await other.until { $0.fleet.waiting == 1 }
-    while other.fleet.waiting == 1 {
-      clock.advance(by: .milliseconds(500))
-      await Task.yield()
-    }
-    await other.until { _ in
-      clock.advance(by: .milliseconds(500))
-      return other.fleet.waiting == 0
+    let time = Task { [clock] in
+      while !Task.isCancelled {
+        clock.advance(by: .milliseconds(500))
+        // The beats are heard meanwhile.
+        for _ in 0..<50 { await Task.yield() }
+      }
     }
     guard case .send(let second) = await waiting else { return #expect(Bool(false), "it waits") }
+    time.cancel()
+    await time.value
     await other.receive("second", second)
     await one.receive("first", exchange)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `near its end a response is used, and one server refreshes it for all`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("old", [.cacheControl: "max-age=10", .eTag: "\"1\""])
+    await other.until { await $0.stored() == "old" }
+    // Two seconds at a time, in which the beats are heard.
+    for _ in 0..<5 {
+      clock.advance(by: .milliseconds(1_990))
+      try await clock.waitForSleeper(until: clock.now.advanced(by: .seconds(1)))
+      for server in [one, other] { await server.until { $0.fleet.status == .following } }
+    }
+    guard case .answerAndSend(let answer, let exchange) = await one.plan() else {
+      return #expect(Bool(false), "it is not refreshed")
+    }
+    #expect(String(decoding: answer.body, as: UTF8.self) == "old" && answer.cacheStatus.timeToLive == 0)
+    // Nobody waits for it, and nobody else asks.
+    guard case .answer(let same) = await other.plan() else { return #expect(Bool(false), "the other asks too") }
+    #expect(String(decoding: same.body, as: UTF8.self) == "old")
+    #expect(exchange.request.headerFields[.ifNoneMatch] == "\"1\"")
+    await one.receive("new", exchange, [.cacheControl: "max-age=10", .eTag: "\"2\""])
+    for server in [one, other] { await server.until { await $0.stored() == "new" } }
     await one.stop()
     await other.stop()
   }
@@ -127,6 +172,51 @@ struct FleetTests {
     await one.receive("", exchange, status: .notModified, [.cacheControl: "max-age=600", .eTag: "\"1\""])
     await other.until { await $0.stored() == "old" }
     #expect(await one.stored() == "old")
+    await one.stop()
+    await other.stop()
+  }
+
+  /// The URL's id of a server, which is another one after the store was emptied.
+  private func id(_ server: FleetServer) -> FleetURLID? {
+    server.fleet.knownID(of: "https://api.example.com/a", in: .shared)
+  }
+
+  @Test func `a response that was requested before an emptied store was found out is compared before its use`()
+    async throws
+  {
+    let (one, other) = await pair()
+    try await one.ask("oldest")
+    store.removeAll()
+    let old = id(one)
+    guard case .send(let exchange) = await one.plan(.get, [.cacheControl: "no-cache"]) else {
+      return #expect(Bool(false), "nobody asks")
+    }
+    clock.advance(by: .seconds(1))
+    for server in [one, other] { await server.until { id($0) != nil && id($0) != old } }
+    await one.receive("old", exchange)
+    try await other.change()
+    guard case .send(let next) = await one.plan() else { return #expect(Bool(false), "the old one is used") }
+    await one.receive("new", next, [.cacheControl: "max-age=600", .eTag: "\"2\""])
+    await other.until { await $0.stored() == "new" }
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `a change that went to an emptied store under an old name is told again`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("oldest")
+    let old = id(one)
+    store.removeAll()
+    one.store.isAway.store(true, ordering: .relaxed)
+    clock.advance(by: .seconds(1))
+    await other.until { id($0) != nil && id($0) != old }
+    try await other.ask("old")
+    one.store.isAway.store(false, ordering: .relaxed)
+    #expect(id(one) == old)
+    try await one.change()
+    #expect(await other.stored() == "old")
+    clock.advance(by: .seconds(1))
+    await other.until { await $0.stored() == nil }
     await one.stop()
     await other.stop()
   }

@@ -1,5 +1,6 @@
 #if Valkey
   import Foundation
+  import HTTPCaching
   import ReactorFleet
   import ReactorTesting
   import TestSupport
@@ -121,6 +122,35 @@
       _ = try await send("SCRIPT FLUSH", on: connection)
       let first = try await ticket(store)
       #expect(try await ticket(store).version > first.version)
+      await connection.close()
+      await server.stop()
+    }
+
+    @Test func `verify counts the records, and names those that cannot be read`() async throws {
+      let server = try await RedisServer.start()
+      let (store, connection) = try store(server)
+      #expect(try await store.verify() == ValkeyStore.Verification())
+      var tickets: [FleetTicket] = []
+      for number in 0..<1_200 {
+        let id = FleetRecordID(url: FleetURLID(text: "\(number)"), name: "00")
+        guard
+          case .pass(let ticket, _) = try await store.begin(
+            id, .ticket, lease: .seconds(1), retention: .seconds(60))
+        else { throw FleetError.wrongData("no ticket") }
+        // One in four is another program's, or damaged.
+        let record = Record(
+          head: .init(identity: "a", status: .ok, fields: [:], requestedAt: .now, receivedAt: .now), body: Data([1]))
+        let head = number % 4 == 0 ? Data([1, 2, 3]) : Data(RecordCodec.encodeHead(of: record))
+        _ = try await store.commit(ticket, .response(head: head, body: record.body), retention: .seconds(60))
+        tickets.append(ticket)
+      }
+      // A hash without a response is no record, and another fleet's is not read.
+      _ = try await ticket(store)
+      let other = try ValkeyStore(connection, namespace: "fleet2")
+      _ = try await other.commit(ticket(other), .response(head: Data(), body: Data()), retention: .seconds(60))
+      let found = try await store.verify()
+      #expect(found.records == 1_200 && found.bad.count == 300)
+      #expect(found.bad.allSatisfy { $0.hasPrefix("rx1:fleet:u:") && $0.contains(" 00: ") })
       await connection.close()
       await server.stop()
     }

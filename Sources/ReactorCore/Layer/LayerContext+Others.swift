@@ -1,5 +1,5 @@
 import Foundation
-package import HTTPCaching
+import HTTPCaching
 
 /// A layer whose responses other processes share: between its memory and the server stands a cache
 /// that has a tier.

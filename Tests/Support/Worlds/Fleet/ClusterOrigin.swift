@@ -55,7 +55,8 @@ final class ClusterOrigin: Sendable {
   private func judgeAsking(_ path: String, by server: Int, at now: Duration) {
     let (latest, change) = state.withLock { ($0.latest[path], $0.changes[path] ?? (0, .zero)) }
     // Its ticket was drawn a little earlier.
-    guard traits.isSound, path == "/plain", let latest, change.0 == 0, latest.sent > change.1 + traits.latency * 4
+    guard traits.isSound, !traits.refreshesEarly, path == "/plain", let latest, change.0 == 0,
+      latest.sent > change.1 + traits.latency * 4
     else {
       return
     }

@@ -32,6 +32,7 @@ final class ClusterServer: Sendable {
     var configuration = FleetConfiguration()
     configuration.clock = world.clock
     configuration.now = world.clock.wallClock
+    configuration.refreshesEarly = cluster.traits.refreshesEarly
     configuration.taskExecutor = world.configuration.taskExecutor
     configuration.random = { Double(draws.number(below: 1 << 20)) / Double(1 << 20) }
     configuration.statusChanged = { status, _ in world.note("server \(number) is \(status)") }

@@ -24,11 +24,14 @@ struct ClusterTraits: Sendable {
   var evicts = false
   /// Servers end, in good order or not, and begin again.
   var restarts = false
+  /// Responses are refreshed before they are stale.
+  var refreshesEarly = false
 
   init(_ draws: SeededDraws) {
     servers = draws.number(in: 2...4)
     latency = .milliseconds(draws.element(of: [1, 5, 20]) ?? 1)
     originLatency = .milliseconds(draws.element(of: [10, 300, 2_000]) ?? 10)
+    refreshesEarly = draws.chance(0.5)
     guard draws.chance(0.8) else { return }
     callLoss = draws.element(of: [0, 0, 0.02, 0.2]) ?? 0
     originLoss = draws.element(of: [0, 0, 0.1]) ?? 0

@@ -9,7 +9,7 @@ struct FleetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fleet",
     abstract: "Shows the proxies that share a Valkey or Redis server, and removes what they share.",
-    subcommands: [FleetStatusCommand.self, FleetWatchCommand.self, FleetPurgeCommand.self])
+    subcommands: [FleetStatusCommand.self, FleetWatchCommand.self, FleetPurgeCommand.self, FleetVerifyCommand.self])
 }
 
 /// The options of every subcommand.
@@ -34,6 +34,8 @@ struct FleetOptions: ParsableArguments {
         do {
           try await body(store)
           return ExitCode.success.rawValue
+        } catch let code as ExitCode {
+          return code.rawValue
         } catch {
           let status = (error as? FleetError).map(ExitStatus.init) ?? .unwritableOutput
           status.report()
@@ -141,6 +143,37 @@ struct FleetPurgeCommand: AsyncParsableCommand {
       } else {
         try await fleet.removeAll()
       }
+    }
+  }
+}
+
+struct FleetVerifyCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Reads every response that the proxies share, and checks it.",
+    discussion: """
+      A line on standard error names each that cannot be read; the proxies ask for it again by themselves. It ends with 65 if \
+      there is one. A user of the server with few permissions needs +scan and +hgetall for it.
+      """)
+
+  @OptionGroup var options: FleetOptions
+
+  @Flag(help: "Print an object: records, bad.")
+  var json = false
+
+  private struct Result: Encodable {
+    var records: Int
+    var bad: Int
+  }
+
+  func run() async throws {
+    let json = json
+    try await options.run { store in
+      let found = try await store.verify()
+      let result = Result(records: found.records, bad: found.bad.count)
+      let text = "records \(result.records)\nbad     \(result.bad)\n"
+      try StandardStream.output.write(json ? JSONOutput.bytes(result) : Data(text.utf8))
+      for line in found.bad { StandardStream.error.writeLine(line) }
+      if !found.bad.isEmpty { throw ExitCode(ExitStatus.unparsable) }
     }
   }
 }

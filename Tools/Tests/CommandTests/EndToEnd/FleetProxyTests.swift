@@ -96,6 +96,10 @@ private enum RedisServer {
           #expect(
             try await Command.run(["fleet", "status"] + address.map { $0.replacing("s3cret", with: "x") }).status == 77)
           let known = count.load(ordering: .relaxed)
+          let verified = try await Command.run(["fleet", "verify", "--json"] + address)
+          let counts = verified.output.filter { !$0.isWhitespace }
+          #expect(
+            verified.status == 0 && counts.contains("\"bad\":0") && !counts.contains("\"records\":0"), "\(verified)")
           let purge = ["fleet", "purge", "--url", "http://127.0.0.1:\(origin.port)/cold"] + address
           #expect(try await Command.run(purge).status == 0)
           while count.load(ordering: .relaxed) == known { _ = try await request("GET /cold HTTP/1.1", port: second) }
@@ -135,7 +139,7 @@ private enum RedisServer {
 
   @Test func `a fleet without a server is 69`() async throws {
     let address = ["--fleet", "redis://127.0.0.1:1", "--namespace", "test"]
-    for arguments in [["status"], ["watch"], ["purge", "--all"]] {
+    for arguments in [["status"], ["watch"], ["verify"], ["purge", "--all"]] {
       let result = try await Command.run(["fleet"] + arguments + address)
       #expect(result.status == 69 && result.error.contains("refused"), "\(result)")
     }

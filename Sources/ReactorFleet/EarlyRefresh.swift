@@ -1,0 +1,40 @@
+import Foundation
+import HTTPCaching
+
+/// The refresh of a response before it is stale, so that of many who use it nobody ever waits: each
+/// use refreshes it with a probability that grows towards its end (XFetch: Vattani, Chierichetti
+/// and Lowenstein, *Optimal Probabilistic Cache Stampede Prevention*, VLDB 2015).
+enum EarlyRefresh {
+  /// The share of its freshness that a response loses at most, so that responses which came
+  /// together are not refreshed together.
+  static let jitter = 0.05
+
+  /// Returns `true` if a response is to be refreshed.
+  ///
+  /// - Parameters:
+  ///   - age: The age in seconds.
+  ///   - lifetime: The freshness lifetime in seconds. Below ten, nothing is refreshed early.
+  ///   - cost: The time that the request took in seconds. Where it is more than a tenth of the
+  ///     lifetime, nothing is refreshed early.
+  ///   - random: A random number in 0..<1, another one for each use.
+  ///   - share: A number in 0..<1, the same one on each server.
+  static func isDue(
+    age: Double, lifetime: Double, cost: Double, random: @autoclosure () -> Double, share: @autoclosure () -> Double
+  ) -> Bool {
+    guard lifetime >= 10, cost >= 0, lifetime >= 10 * cost else { return false }
+    // The logarithm is less than 40, so most uses end here.
+    guard age + 40 * cost >= lifetime * (1 - jitter) else { return false }
+    return age - cost * log(max(random(), 1e-17)) >= lifetime * (1 - jitter * share())
+  }
+
+  /// Returns a number in 0..<1 that every server has for a response.
+  static func share(of key: RecordKey, receivedAt: Date) -> Double {
+    let text = "\(key.identity) \(receivedAt.timeIntervalSince1970)"
+    // FNV-1a, and the finish of SplitMix64: the last letters alone must change all of it.
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Double((hash ^ (hash >> 31)) >> 11) / Double(1 << 53)
+  }
+}
