@@ -41,7 +41,7 @@ final class FleetReading: Sendable {
   struct ID: Hashable {
     var record: FleetRecordID
     var known: FleetVersion?
-    /// What was read in an earlier epoch is no comparison in this one.
+    /// A reading of an earlier epoch is no comparison in this one.
     var epoch: Int
   }
 

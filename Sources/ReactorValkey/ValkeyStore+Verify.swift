@@ -1,5 +1,5 @@
 #if Valkey
-  public import Foundation
+  import Foundation
   import HTTPCaching
   public import ReactorFleet
 
