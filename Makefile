@@ -10,6 +10,8 @@ SHELL := bash
 SWIFT_MINIMUM := 6.3
 # The nested packages are built in the directory of this one, so that what they share is compiled once. All have the same traits.
 nested = --package-path $(1) --scratch-path '$(CURDIR)/.build'
+# Swift Testing starts every test at once unless it is told to; on two processors, the time limits of those that wait for one would then run out.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
 # With --skip-build, what `make build` has built is run as it is.
 SKIP_BUILD ?=
 # SwiftPM before 6.4 gives the compiler a package's traits in the order of a set (its issue 10525). That order is another one in each

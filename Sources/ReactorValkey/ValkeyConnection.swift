@@ -87,7 +87,8 @@
     public func send(_ arguments: [Data], key: Data? = nil) async throws(FleetError) -> ValkeyReply {
       let channel = try await channel()
       let reply = channel.eventLoop.makePromise(of: ValkeyReply.self)
-      channel.writeAndFlush(RESPCommand(bytes: RESPCommand.encode(arguments), reply: reply), promise: nil)
+      let command = RESPCommand(bytes: RESPCommand.encode(arguments), reply: reply)
+      channel.writeAndFlush(command).cascadeFailure(to: reply)
       do { return try await reply.futureResult.get() } catch { throw Self.fleetError(error) }
     }
 
@@ -110,7 +111,7 @@
       let command = RESPCommand(bytes: bytes, reply: isSubscribed, replies: channels.count, isSubscription: true)
       let end = channel.closeFuture
       await withTaskCancellationHandler {
-        channel.writeAndFlush(command, promise: nil)
+        channel.writeAndFlush(command).cascadeFailure(to: isSubscribed)
         if (try? await isSubscribed.futureResult.get()) != nil { body(nil) }
         try? await end.get()
       } onCancel: {
@@ -168,6 +169,7 @@
       } catch {
         return group.next().makeFailedFuture(FleetError.misconfigured("TLS: \(error)"))
       }
+      let failure = FirstError()
       return ClientBootstrap(group: group)
         .connectTimeout(.seconds(1))
         .channelOption(.socketOption(.tcp_nodelay), value: 1)
@@ -180,19 +182,22 @@
             }
             let decoder = ByteToMessageHandler(RESPDecoder(limit: replyLimit), maximumBufferSize: replyLimit + 65_536)
             try pipeline.addHandler(decoder)
-            try pipeline.addHandler(RESPHandler(messages: messages))
+            try pipeline.addHandler(RESPHandler(messages: messages, failure: failure))
           }
         }
         .connect(host: address.host, port: address.port)
-        .flatMap { channel in Self.introduce(address, on: channel) }
+        .flatMap { channel in Self.introduce(address, on: channel, failure) }
     }
 
-    /// Chooses the version of the protocol, and gives the credentials.
-    private static func introduce(_ address: ValkeyAddress, on channel: any Channel) -> EventLoopFuture<any Channel> {
+    /// Chooses the version of the protocol, and gives the credentials. What TLS has refused is the
+    /// error, though the connection was closed before that was told.
+    private static func introduce(
+      _ address: ValkeyAddress, on channel: any Channel, _ failure: FirstError
+    ) -> EventLoopFuture<any Channel> {
       @Sendable func send(_ arguments: [String]) -> EventLoopFuture<ValkeyReply> {
         let reply = channel.eventLoop.makePromise(of: ValkeyReply.self)
         let bytes = RESPCommand.encode(arguments.map { Data($0.utf8) })
-        channel.writeAndFlush(RESPCommand(bytes: bytes, reply: reply), promise: nil)
+        channel.writeAndFlush(RESPCommand(bytes: bytes, reply: reply)).cascadeFailure(to: reply)
         return reply.futureResult
       }
       @Sendable func check(_ reply: ValkeyReply) throws {
@@ -210,9 +215,9 @@
       }.flatMap {
         guard address.database != 0 else { return channel.eventLoop.makeSucceededVoidFuture() }
         return send(["SELECT", "\(address.database)"]).flatMapThrowing(check)
-      }.map { channel }.flatMapErrorThrowing { error in
+      }.map { channel }.flatMapError { error in
         channel.close(promise: nil)
-        throw error
+        return channel.closeFuture.flatMapThrowing { throw failure.value ?? error }
       }
     }
 
@@ -287,6 +292,15 @@
     }
   }
 
+  /// The first error that a connection has met.
+  private final class FirstError: Sendable {
+    private let error = Mutex<(any Error)?>(nil)
+
+    var value: (any Error)? { error.withLock(\.self) }
+
+    func note(_ new: any Error) { error.withLock { $0 = $0 ?? new } }
+  }
+
   /// Matches replies to commands, in order. Confined to the event loop of its channel.
   private final class RESPHandler: ChannelDuplexHandler {
     typealias InboundIn = ValkeyReply
@@ -301,11 +315,14 @@
     }
 
     private let messages: (@Sendable (ValkeyReply) -> Void)?
+    private let failure: FirstError
     private var pending = CircularBuffer<Pending>()
     private var check: Scheduled<Void>?
     private static let longest = TimeAmount.seconds(1)
 
-    init(messages: (@Sendable (ValkeyReply) -> Void)?) { self.messages = messages }
+    init(messages: (@Sendable (ValkeyReply) -> Void)?, failure: FirstError) {
+      (self.messages, self.failure) = (messages, failure)
+    }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
       let command = unwrapOutboundIn(data)
@@ -351,6 +368,7 @@
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+      failure.note(error)
       fail(error)
       context.close(promise: nil)
     }

@@ -36,6 +36,11 @@ struct PageRecordTests {
     let shelf = Shelf(stride(from: 8, to: 0, by: -1)) { $0.keepUnusedFor = .zero }
     let pages = shelf.items.pages(from: "items", limit: 2)
     try await loaded(pages, 4)
+    var evicted = 0
+    while shelf.items.cached("items?after=7") != nil {
+      evicted += 1
+      try await shelf.bench.log.wait(for: .evicted, count: evicted)
+    }
     let asked = shelf.paths.count
     #expect(try await pages.loadPrevious())
     #expect(pages.ids == [[6, 5], [4, 3]] && pages.states.current.origin == .persistence)

@@ -112,11 +112,11 @@ struct MomentTests {
     try await writer.layer.submit(Add(name: "b"))
     try await gate.waitForArrival()
     let next = store.removals.closed()
-    async let signedOut: Void = writer.layer.signOut()
+    let signedOut = Task { try await writer.layer.signOut() }
     try await store.removals.waitForArrival(count: next)
     try await writer.transport.waitUntilIdle()
     store.removals.open()
-    try await signedOut
+    try await signedOut.value
     gate.open()
     #expect(writer.outbox.entries.isEmpty)
     try await writer.end()
@@ -131,14 +131,14 @@ struct MomentTests {
     let (saved, removed) = (store.commits.closed(), store.removals.closed())
     writer.outbox.resume()
     try await store.commits.waitForArrival(count: saved)
-    async let signedOut: Void = writer.layer.signOut()
+    let signedOut = Task { try await writer.layer.signOut() }
     await yield()
     store.commits.open()
     try await store.removals.waitForArrival(count: removed)
     await yield()
     #expect(writer.sent.isEmpty)
     store.removals.open()
-    try await signedOut
+    try await signedOut.value
     #expect(writer.sent.isEmpty)
     try await writer.end()
   }
@@ -152,13 +152,13 @@ struct MomentTests {
     try await writer.layer.submit(Create())
     try await gate.waitForArrival()
     let next = store.removals.closed()
-    async let signedOut: Void = writer.layer.signOut()
+    let signedOut = Task { try await writer.layer.signOut() }
     try await store.removals.waitForArrival(count: next)
     gate.open()
     try await writer.transport.waitUntilIdle()
     await yield()
     store.removals.open()
-    try await signedOut
+    try await signedOut.value
     await yield()
     #expect(try await store.contents(of: "alice") == OutboxContents())
     try await writer.end()
