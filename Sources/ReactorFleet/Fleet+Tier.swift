@@ -148,6 +148,13 @@ private final class FleetLook: CacheTierLook {
       return .stale
     }
     var record = found
+    // It was got while the store was away, so nobody knows its place among the others.
+    if let local, local.head.invalidatedAt == nil, local.head.receivedAt > record.head.receivedAt,
+      fleet.withState({ $0.version(of: key, local.head) }) == nil
+    {
+      fleet.withState { $0.forget(key) }
+      return .stale
+    }
     let isFenced = fleet.withState { state in
       guard !state.isFenced(id.url, view.versions) else { return true }
       state.note(

@@ -13,7 +13,7 @@
 
   @testable import ReactorDemo
 
-  @Suite(.timeLimit(.minutes(1))) struct `The demo` {
+  @Suite(.timeLimit(.minutes(5))) struct `The demo` {
     private struct Result {
       var status: Int32
       var output: String
@@ -105,7 +105,7 @@
     }
   }
 
-  @Suite(.timeLimit(.minutes(1))) struct `The demo's servers` {
+  @Suite(.timeLimit(.minutes(5))) struct `The demo's servers` {
     private func get(_ url: URL, _ path: String, tag: String? = nil) async throws -> (HTTPResponse, Data) {
       var request = HTTPRequest(
         method: .get, scheme: "http", authority: "127.0.0.1:\(url.port ?? 0)", path: path)

@@ -4,7 +4,7 @@
   import Testing
 
   /// Real processes: one process alone would hide what differs between two.
-  @Suite(.timeLimit(.minutes(1))) struct `A restart` {
+  @Suite(.timeLimit(.minutes(5))) struct `A restart` {
     @Test func `keeps local writes and typed records of every kind of model type`() async throws {
       try await withTemporaryDirectory { directory in
         let (writer, path) = (try Program("StoreWriter"), directory.path(percentEncoded: false))

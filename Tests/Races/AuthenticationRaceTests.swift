@@ -7,7 +7,7 @@ import Testing
 
 /// Requests that are refused at the same time. Everything runs on an executor that runs only when
 /// it is told to, and until nothing can go on: so who waits for what is known at each step.
-@Suite("Races of sign-in", .timeLimit(.minutes(1)))
+@Suite("Races of sign-in", .timeLimit(.minutes(5)))
 struct AuthenticationRaceTests {
   private let executor = SteppedExecutor()
   private let transport = ScriptedTransport()
@@ -218,7 +218,7 @@ struct AuthenticationRaceTests {
 }
 
 /// The same in a layer, whose flights run on the global executor.
-@Suite("Races of sign-in and sign-out", .timeLimit(.minutes(1)))
+@Suite("Races of sign-in and sign-out", .timeLimit(.minutes(5)))
 struct SignOutRaceTests {
   /// A layer whose refresh is held, and heeds no cancellation.
   private struct Held {

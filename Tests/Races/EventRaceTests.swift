@@ -5,7 +5,7 @@ import Testing
 
 /// Changes during a call of an observer. Each happens inside the call, on an executor that runs
 /// until no job is left.
-@Suite("Races of events", .timeLimit(.minutes(1)))
+@Suite("Races of events", .timeLimit(.minutes(5)))
 struct EventRaceTests {
   private let executor = SteppedExecutor()
   private let reactor: Reactor<String>

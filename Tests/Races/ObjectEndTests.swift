@@ -7,7 +7,7 @@ import Testing
 @testable import ReactorCore
 
 /// Users' objects end, and users' closures run, where no lock is held.
-@Suite("Ends of users' objects", .timeLimit(.minutes(1)))
+@Suite("Ends of users' objects", .timeLimit(.minutes(5)))
 struct ObjectEndTests {
   /// A model that asks its reactor when it ends.
   private final class Mourned: Sendable {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A refresh that fetches through the layer whose requests wait for it.
-@Suite("Refreshes that fetch", .timeLimit(.minutes(1)))
+@Suite("Refreshes that fetch", .timeLimit(.minutes(5)))
 struct RefreshFetchTests {
   /// Gets its token by a GET of the layer's own.
   private struct Fetching: Authenticator {

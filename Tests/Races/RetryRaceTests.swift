@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A flight that backs off, and what happens to its key meanwhile.
-@Suite("Races of retries", .timeLimit(.minutes(1)))
+@Suite("Races of retries", .timeLimit(.minutes(5)))
 struct RetryRaceTests {
   private let busy = ScriptedTransport.Answer.response(.serviceUnavailable, fields: [.retryAfter: "5"])
 

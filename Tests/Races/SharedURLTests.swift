@@ -17,7 +17,7 @@ private struct Picky: Codable, Sendable {
 }
 
 /// Two types of one URL have a memory and a flight each, and one record.
-@Suite("Races of two types on one URL", .timeLimit(.minutes(1)))
+@Suite("Races of two types on one URL", .timeLimit(.minutes(5)))
 struct SharedURLTests {
   private static let type = HTTPField.Name("X-Type") ?? .range
   private static let note = Resource("note", headers: [type: "note"])
@@ -113,7 +113,7 @@ struct SharedURLTests {
 }
 
 /// A type stores something, and another has the URL in memory.
-@Suite("What a type stores, beside another type", .timeLimit(.minutes(1)))
+@Suite("What a type stores, beside another type", .timeLimit(.minutes(5)))
 struct StoredElsewhereTests {
   private func stored(_ text: String, _ control: String, tag: String? = nil) -> ScriptedTransport.Answer {
     var fields: HTTPFields = [.cacheControl: control]
@@ -178,7 +178,7 @@ struct StoredElsewhereTests {
 }
 
 /// A local write is known to the layer's other reactors.
-@Suite("A local write, beside another type", .timeLimit(.minutes(1)))
+@Suite("A local write, beside another type", .timeLimit(.minutes(5)))
 struct WrittenElsewhereTests {
   @Test(arguments: [true, false])
   func `makes another type's copy stale, and nobody asks by itself`(isPersistent: Bool) async throws {
@@ -269,7 +269,7 @@ struct WrittenElsewhereTests {
 }
 
 /// An answer is as old as the request that it answers, and not as the flight that sent it.
-@Suite("A retry, beside another type", .timeLimit(.minutes(1)))
+@Suite("A retry, beside another type", .timeLimit(.minutes(5)))
 struct RetriedElsewhereTests {
   private let busy = ScriptedTransport.Answer.response(.serviceUnavailable, fields: [.retryAfter: "5"])
 

@@ -8,7 +8,7 @@ import Testing
 
 /// Steps of a flow that use the layer they belong to: they hold their own key, pass it, and pass no
 /// other.
-@Suite("Races of steps", .timeLimit(.minutes(1)))
+@Suite("Races of steps", .timeLimit(.minutes(5)))
 struct StepRaceTests {
   private let faulty = FaultyPersistence()
   private let bench: Bench

@@ -7,7 +7,7 @@ import Testing
 @testable import ReactorCore
 
 /// Uses that no stream is made for, which must not harm other streams.
-@Suite("Streams that are misused", .timeLimit(.minutes(1)))
+@Suite("Streams that are misused", .timeLimit(.minutes(5)))
 struct StreamMisuseTests {
   @Test(arguments: [Resource("note"), Resource("note", method: .post)])
   func `of two that ask one iterator at once the earlier gets the end, and nobody waits for ever`(resource: Resource)

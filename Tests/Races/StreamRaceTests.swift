@@ -5,7 +5,7 @@ import Testing
 
 /// Streams that leave, or are written to, just when something else happens: each order forced step
 /// by step.
-@Suite("Races of streams", .timeLimit(.minutes(1)))
+@Suite("Races of streams", .timeLimit(.minutes(5)))
 struct StreamRaceTests {
   /// The event is told after the state has been changed and before it is delivered: there the
   /// reader is cancelled.

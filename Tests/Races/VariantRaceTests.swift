@@ -6,7 +6,7 @@ import Testing
 @testable import ReactorCore
 
 /// Several variants of one URL (RFC 9111 §4.1), of which memory has one for each key.
-@Suite("Variants of one URL at once", .timeLimit(.minutes(1)))
+@Suite("Variants of one URL at once", .timeLimit(.minutes(5)))
 struct VariantsAtOnceTests {
   private static let english = Resource("note", headers: [.acceptLanguage: "en"])
   private static let german = Resource("note", headers: [.acceptLanguage: "de"])
@@ -171,7 +171,7 @@ struct VariantsAtOnceTests {
 }
 
 /// A flight's answer against the variant that each of its waiters asked for (RFC 9111 §4.1).
-@Suite("Races of variants", .timeLimit(.minutes(1)))
+@Suite("Races of variants", .timeLimit(.minutes(5)))
 struct VariantRaceTests {
   private static let english = Resource("note", headers: [.acceptLanguage: "en"])
   private static let german = Resource("note", headers: [.acceptLanguage: "de"])

@@ -8,7 +8,7 @@ import Testing
 
 /// Requests of the reactor itself (reconnection, polling, becoming stale), together with another
 /// change.
-@Suite("Races of wakeups", .timeLimit(.minutes(1)))
+@Suite("Races of wakeups", .timeLimit(.minutes(5)))
 struct WakeupRaceTests {
   private func counting(
     persistence: any Persistence = MemoryPersistence(), configure: (inout ReactorConfiguration) -> Void = { _ in }
@@ -250,7 +250,7 @@ struct WakeupRaceTests {
 }
 
 /// Connectivity that comes back while a stream is about to wait for it.
-@Suite("Races of connectivity", .timeLimit(.minutes(1)))
+@Suite("Races of connectivity", .timeLimit(.minutes(5)))
 struct ConnectivityRaceTests {
   /// Unreachable when it is read first, and reachable from then on.
   private final class Flicker: Reachability {

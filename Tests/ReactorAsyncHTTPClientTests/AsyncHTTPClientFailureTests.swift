@@ -10,7 +10,7 @@
   import TestSupport
   import Testing
 
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct `AsyncHTTPClient's errors` {
     private func isConnectionFailed(_ error: any Error) -> Bool {
       if case TransportError.connectionFailed = error { true } else { false }

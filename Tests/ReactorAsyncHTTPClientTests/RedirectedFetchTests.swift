@@ -3,7 +3,7 @@
   import TestSupport
   import Testing
 
-  @Suite(.timeLimit(.minutes(1))) struct `What comes over redirects by AsyncHTTPClient` {
+  @Suite(.timeLimit(.minutes(5))) struct `What comes over redirects by AsyncHTTPClient` {
     @Test func `is fresh for as long as the redirect is`() async throws {
       try await RedirectScenario(AsyncHTTPClientTransport()).expectShortestFreshness()
     }

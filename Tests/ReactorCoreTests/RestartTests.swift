@@ -9,7 +9,7 @@
   private struct Draft: Codable, Sendable, Equatable { var text: String }
 
   /// The target Destructive restarts real processes.
-  @Suite(.timeLimit(.minutes(1))) struct `A restart` {
+  @Suite(.timeLimit(.minutes(5))) struct `A restart` {
     @Test func `finds what an earlier version stored under the name with an address`() async throws {
       let persistence = MemoryPersistence()
       let first = Bench(persistence: persistence)

@@ -8,7 +8,7 @@ import Testing
 
 /// A store that was emptied has other generations, and with them each URL has another name. Each
 /// server learns them with its next beat.
-@Suite("A store that was emptied", .timeLimit(.minutes(1)))
+@Suite("A store that was emptied", .timeLimit(.minutes(5)))
 struct EmptiedStoreTests {
   private let store: MemoryFleetStore
   private let clock = TestClock()

@@ -100,7 +100,7 @@ private func until(sourceLocation: SourceLocation = #_sourceLocation, _ conditio
   Issue.record("it has not come to that", sourceLocation: sourceLocation)
 }
 
-@Suite("Layers with one store", .timeLimit(.minutes(1)))
+@Suite("Layers with one store", .timeLimit(.minutes(5)))
 struct LayerFleetTests {
   private let store: MemoryFleetStore
   private let clock = TestClock()

@@ -28,7 +28,7 @@ private final class Settings: PlainStore, Snapshotting {
 }
 
 /// One launch of a program after the other, over one directory.
-@MainActor @Suite(.timeLimit(.minutes(1))) final class `A persisted store` {
+@MainActor @Suite(.timeLimit(.minutes(5))) final class `A persisted store` {
   fileprivate typealias Migration = (Int, [UInt8]) throws -> Settings.State
 
   private let directory = FileManager.default.temporaryDirectory.appending(path: "reactor-\(UUID().uuidString)/stores")

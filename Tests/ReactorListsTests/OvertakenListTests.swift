@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("A list that something overtakes", .timeLimit(.minutes(1)))
+@Suite("A list that something overtakes", .timeLimit(.minutes(5)))
 struct OvertakenListTests {
   private typealias States = PageStates<[Item]>
 

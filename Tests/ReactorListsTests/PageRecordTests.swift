@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("The pages of a list", .timeLimit(.minutes(1)))
+@Suite("The pages of a list", .timeLimit(.minutes(5)))
 struct PageRecordTests {
   private func loaded(_ pages: Pages<[Item]>, _ count: Int) async throws {
     for _ in 0..<count { try await pages.loadNext() }

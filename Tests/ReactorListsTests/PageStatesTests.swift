@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("The states of a list", .timeLimit(.minutes(1)))
+@Suite("The states of a list", .timeLimit(.minutes(5)))
 struct PageStatesTests {
   typealias States = PageStates<[Item]>
 

@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("A list in pages", .timeLimit(.minutes(1)))
+@Suite("A list in pages", .timeLimit(.minutes(5)))
 struct PagesTests {
   private func loaded(_ pages: Pages<[Item]>, _ count: Int) async throws {
     for _ in 0..<count { try await pages.loadNext() }

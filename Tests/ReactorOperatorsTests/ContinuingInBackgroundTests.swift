@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorOperators
 
-@Suite("Operators: continuing in the background", .timeLimit(.minutes(1)))
+@Suite("Operators: continuing in the background", .timeLimit(.minutes(5)))
 struct ContinuingInBackgroundTests {
   let time = ScriptedBackgroundTime()
   let base = Signals<Int>()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReactorOperators
 
-@Suite("Operators: switching what depends on a value", .timeLimit(.minutes(1)))
+@Suite("Operators: switching what depends on a value", .timeLimit(.minutes(5)))
 struct DependentStatesRaceTests {
   @Test func `a state of the old one that is on its way at the switch is dropped, and the new one waits for its end`()
     async throws

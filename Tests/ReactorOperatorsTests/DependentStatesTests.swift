@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Operators: states of what depends on a value", .timeLimit(.minutes(1)))
+@Suite("Operators: states of what depends on a value", .timeLimit(.minutes(5)))
 struct DependentStatesTests {
   typealias Dependents = DependentStates<LoadStates<Note>, LoadStates<Note>, Note, Note>
 
@@ -158,7 +158,7 @@ struct DependentStatesTests {
   }
 }
 
-@Suite("Operators: the end of what depends on a value", .timeLimit(.minutes(1)))
+@Suite("Operators: the end of what depends on a value", .timeLimit(.minutes(5)))
 struct DependentStatesEndTests {
   /// States of a value in memory, on which a request depends that is not answered.
   private func waiting() async throws -> (Bench, DependentStates<LoadStates<Note>, LoadStates<Note>, Note, Note>) {

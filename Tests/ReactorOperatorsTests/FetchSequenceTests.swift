@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Operators: one fetch as a sequence", .timeLimit(.minutes(1)))
+@Suite("Operators: one fetch as a sequence", .timeLimit(.minutes(5)))
 struct FetchSequenceTests {
   @Test func `each iteration fetches once and ends, and nothing happens before`() async throws {
     let bench = Bench()

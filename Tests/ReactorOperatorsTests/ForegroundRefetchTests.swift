@@ -4,7 +4,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Operators: fetching when the app comes to the foreground", .timeLimit(.minutes(1)))
+@Suite("Operators: fetching when the app comes to the foreground", .timeLimit(.minutes(5)))
 struct ForegroundRefetchTests {
   private let moments = Moments()
 

@@ -4,7 +4,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A grace period` {
+@Suite(.timeLimit(.minutes(5))) struct `A grace period` {
   let clock = TestClock()
   let expired = Shared<[String]>([])
   let grace: GracePeriod

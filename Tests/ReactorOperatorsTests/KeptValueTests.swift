@@ -4,7 +4,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Operators: the previous value while the next one loads", .timeLimit(.minutes(1)))
+@Suite("Operators: the previous value while the next one loads", .timeLimit(.minutes(5)))
 struct KeptValueTests {
   typealias Dependents = DependentStates<LoadStates<Note>, LoadStates<Note>, Note, Note>
 

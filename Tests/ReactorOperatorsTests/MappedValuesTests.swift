@@ -6,7 +6,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Operators: states of a derived value", .timeLimit(.minutes(1)))
+@Suite("Operators: states of a derived value", .timeLimit(.minutes(5)))
 struct MappedValuesTests {
   typealias State = LoadState<Int>
 

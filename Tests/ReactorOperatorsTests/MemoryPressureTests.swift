@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorOperators
 
-@Suite("Memory pressure", .timeLimit(.minutes(1)))
+@Suite("Memory pressure", .timeLimit(.minutes(5)))
 struct MemoryPressureTests {
   private func notes(_ bench: Bench) async throws {
     for name in ["seen", "unseen"] { try await bench.notes.save(Note(1, name), for: Resource(name)) }
@@ -70,7 +70,7 @@ struct MemoryPressureTests {
 }
 
 #if os(Linux)
-  @Suite("Memory pressure of a control group", .timeLimit(.minutes(1)))
+  @Suite("Memory pressure of a control group", .timeLimit(.minutes(5)))
   struct CgroupMemoryPressureTests {
     private func append(_ line: String, to file: URL) throws {
       let handle = try FileHandle(forWritingTo: file)

@@ -6,7 +6,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Operators: a placeholder for a first load", .timeLimit(.minutes(1)))
+@Suite("Operators: a placeholder for a first load", .timeLimit(.minutes(5)))
 struct PlaceholderTests {
   typealias State = LoadState<Int>
 

@@ -4,7 +4,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `The system's app activity` {
+@Suite(.timeLimit(.minutes(5))) struct `The system's app activity` {
   @Test func `ends with its reader`() async throws {
     let begun = Gate(isOpen: true)
     let task = Task {

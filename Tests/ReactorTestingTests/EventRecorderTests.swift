@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `An event recorder` {
+@Suite(.timeLimit(.minutes(5))) struct `An event recorder` {
   private let transport = ScriptedTransport()
   private let layer: ModelLayer
 

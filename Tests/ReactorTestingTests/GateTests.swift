@@ -1,7 +1,7 @@
 import ReactorTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A gate` {
+@Suite(.timeLimit(.minutes(5))) struct `A gate` {
   let gate = Gate()
 
   @Test func `stops a task until it is opened`() async throws {

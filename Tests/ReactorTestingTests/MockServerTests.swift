@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A mock server` {
+@Suite(.timeLimit(.minutes(5))) struct `A mock server` {
   private let transport = URLSessionTransport()
 
   private func send(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorTesting
 
-@Suite(.timeLimit(.minutes(1))) struct `The suite of every reachability` {
+@Suite(.timeLimit(.minutes(5))) struct `The suite of every reachability` {
   @Test(arguments: [true, false]) func `scripted reachability passes`(isReachable: Bool) async throws {
     let reachability = ScriptedReachability(isReachable)
     await ReachabilityConformance(reachability) { $0.set($1) }.run()

@@ -1,7 +1,7 @@
 import ReactorTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Scripted app activity` {
+@Suite(.timeLimit(.minutes(5))) struct `Scripted app activity` {
   let activity = ScriptedAppActivity()
 
   @Test func `tells each stream that is open`() async {

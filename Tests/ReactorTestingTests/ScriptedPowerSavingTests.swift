@@ -1,7 +1,7 @@
 import ReactorTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Scripted power saving` {
+@Suite(.timeLimit(.minutes(5))) struct `Scripted power saving` {
   let powerSaving = ScriptedPowerSaving()
 
   @Test func `is off until it is set`() {

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Scripted reachability` {
+@Suite(.timeLimit(.minutes(5))) struct `Scripted reachability` {
   let reachability = ScriptedReachability(false)
 
   @Test func `counts how often it was asked`() {

@@ -5,7 +5,7 @@ import ReactorTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A scripted transport` {
+@Suite(.timeLimit(.minutes(5))) struct `A scripted transport` {
   let transport = ScriptedTransport()
 
   private func get(_ path: String, body: Data? = nil) async throws -> (HTTPResponse, Data) {

@@ -4,7 +4,7 @@ import ReactorCore
 import ReactorTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A slow persistence` {
+@Suite(.timeLimit(.minutes(5))) struct `A slow persistence` {
   private let key = RecordKey(method: .get, url: "https://api.example.com/a", scope: .shared)
   private let clock = TestClock()
   private let persistence = FaultyPersistence()

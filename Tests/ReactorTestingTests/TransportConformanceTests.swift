@@ -5,7 +5,7 @@ import Testing
 @testable import ReactorLoopback
 @testable import ReactorTesting
 
-@Suite(.timeLimit(.minutes(1))) struct `The suite of every transport` {
+@Suite(.timeLimit(.minutes(5))) struct `The suite of every transport` {
   private func subject(patience: Duration = .never, limit: Duration = .never) -> TransportConformance.Subject {
     TransportConformance.Subject(
       make: { _ in ScriptedTransport() }, exceptions: [], check: "check", location: #_sourceLocation,

@@ -9,7 +9,7 @@
   @testable import ReactorValkey
 
   @Suite(
-    "The fleet's store on a server", .timeLimit(.minutes(2)),
+    "The fleet's store on a server", .timeLimit(.minutes(5)),
     .enabled(if: RedisServer.isInstalled, RedisServer.isMissing))
   struct ValkeyStoreTests {
     private static let record = FleetRecordID(url: FleetURLID(text: "url"), name: "00")
@@ -135,19 +135,19 @@
         let id = FleetRecordID(url: FleetURLID(text: "\(number)"), name: "00")
         guard
           case .pass(let ticket, _) = try await store.begin(
-            id, .ticket, lease: .seconds(1), retention: .seconds(60))
+            id, .ticket, lease: .seconds(1), retention: .seconds(3_600))
         else { throw FleetError.wrongData("no ticket") }
         // One in four is another program's, or damaged.
         let record = Record(
           head: .init(identity: "a", status: .ok, fields: [:], requestedAt: .now, receivedAt: .now), body: Data([1]))
         let head = number % 4 == 0 ? Data([1, 2, 3]) : Data(RecordCodec.encodeHead(of: record))
-        _ = try await store.commit(ticket, .response(head: head, body: record.body), retention: .seconds(60))
+        _ = try await store.commit(ticket, .response(head: head, body: record.body), retention: .seconds(3_600))
         tickets.append(ticket)
       }
       // A hash without a response is no record, and another fleet's is not read.
       _ = try await ticket(store)
       let other = try ValkeyStore(connection, namespace: "fleet2")
-      _ = try await other.commit(ticket(other), .response(head: Data(), body: Data()), retention: .seconds(60))
+      _ = try await other.commit(ticket(other), .response(head: Data(), body: Data()), retention: .seconds(3_600))
       let found = try await store.verify()
       #expect(found.records == 1_200 && found.bad.count == 300)
       #expect(found.bad.allSatisfy { $0.hasPrefix("rx1:fleet:u:") && $0.contains(" 00: ") })

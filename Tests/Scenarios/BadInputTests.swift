@@ -11,7 +11,7 @@ import Testing
 
 /// The results of a bad server, a bad network and a bad disk: a precise error or a miss with an
 /// event, never a crash, and no loss of a stored record. Over real HTTP and real files.
-@Suite("Bad input", .timeLimit(.minutes(2)))
+@Suite("Bad input", .timeLimit(.minutes(5)))
 struct BadInputTests {
   struct Bad: Sendable, CustomTestStringConvertible {
     let testDescription: String

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The rules of HTTP in the flow of models.
-@Suite("Models under the rules of HTTP", .timeLimit(.minutes(1)))
+@Suite("Models under the rules of HTTP", .timeLimit(.minutes(5)))
 struct CachingSemanticsTests {
   private struct Title: Codable, Sendable { var text: String }
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Every kind of secret goes in at every place; whatever comes out at any door is searched for it.
-@Suite("No secret comes out of any door", .timeLimit(.minutes(2)))
+@Suite("No secret comes out of any door", .timeLimit(.minutes(5)))
 struct CanaryTests {
   /// Letters and digits, which no encoding changes.
   private static let canary = "c4nary"

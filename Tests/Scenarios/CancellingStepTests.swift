@@ -6,7 +6,7 @@ import Testing
 
 /// A step that says it was cancelled, and nobody has cancelled it: a time limit of its own, a
 /// client that was shut down.
-@Suite("A step that cancels itself", .timeLimit(.minutes(1)))
+@Suite("A step that cancels itself", .timeLimit(.minutes(5)))
 struct CancellingStepTests {
   static let cancellations: [any Error] = [CancellationError(), URLError(.cancelled), ReactorError.cancelled]
 

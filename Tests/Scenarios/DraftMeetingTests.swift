@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite("What meets a draft", .timeLimit(.minutes(1)))
+@Suite("What meets a draft", .timeLimit(.minutes(5)))
 struct DraftMeetingTests {
   @Test func `an answer begun after the acceptance replaces it, and so does a 304`() async throws {
     for isConfirmed in [false, true] {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Drafts over a base", .timeLimit(.minutes(1)))
+@Suite("Drafts over a base", .timeLimit(.minutes(5)))
 struct DraftTests {
   @Test func `a draft is shown at once to readers and streams, and the base has none of it`() async throws {
     let desk = try await NotesDesk()
@@ -146,7 +146,7 @@ struct DraftTests {
   }
 }
 
-@Suite("Reads that overlap a write", .timeLimit(.minutes(1)))
+@Suite("Reads that overlap a write", .timeLimit(.minutes(5)))
 struct DraftOverlapTests {
   @Test func `a request waits for the write being sent, and has its change`() async throws {
     let desk = try await NotesDesk()

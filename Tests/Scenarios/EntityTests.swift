@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Entities that several resources hold", .timeLimit(.minutes(1)))
+@Suite("Entities that several resources hold", .timeLimit(.minutes(5)))
 struct EntityTests {
   @Test func `a copy shows for each member the newer of its own value and the newest one`() async throws {
     let desk = EntityDesk()
@@ -246,7 +246,7 @@ private struct NosyPage: Codable, EntityContainer {
   }
 }
 
-@Suite("Entities whose code calls back", .timeLimit(.minutes(1)))
+@Suite("Entities whose code calls back", .timeLimit(.minutes(5)))
 struct EntityCallbackTests {
   @Test func `members are updated and compared without a lock`() async throws {
     let bench = Bench(except: [.ownSteps])
@@ -272,7 +272,7 @@ struct EntityCallbackTests {
   }
 }
 
-@Suite("Entities that streams show", .timeLimit(.minutes(1)))
+@Suite("Entities that streams show", .timeLimit(.minutes(5)))
 struct EntityStreamTests {
   @Test func `a stream shows an entity's newer value at once, and an equal one is no state`() async throws {
     let desk = EntityDesk()

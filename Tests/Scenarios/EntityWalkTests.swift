@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("A walk over entities", .timeLimit(.minutes(1)))
+@Suite("A walk over entities", .timeLimit(.minutes(5)))
 struct EntityWalkTests {
   /// Two lists and the details of an article, on a server whose article changes. Requests are
   /// answered in any order, with what the server had when they arrived.

@@ -3,7 +3,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("An answer that is equal to the value in memory", .timeLimit(.minutes(1)))
+@Suite("An answer that is equal to the value in memory", .timeLimit(.minutes(5)))
 struct EqualValueTests {
   struct Plain: Codable, Sendable { var id: Int }
   struct Loose: Codable, Sendable, Equatable { var id: Int }

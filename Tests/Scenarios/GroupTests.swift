@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Groups and sets of resources", .timeLimit(.minutes(1)))
+@Suite("Groups and sets of resources", .timeLimit(.minutes(5)))
 struct GroupTests {
   private let cached: HTTPFields = [.cacheControl: "max-age=600"]
 

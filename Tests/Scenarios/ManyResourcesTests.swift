@@ -3,7 +3,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Many resources at once", .timeLimit(.minutes(1)))
+@Suite("Many resources at once", .timeLimit(.minutes(5)))
 struct ManyResourcesTests {
   private func resources(_ count: Int) -> [Resource] { (1...count).map { "notes/\($0)" } }
 
@@ -65,7 +65,7 @@ struct ManyResourcesTests {
   }
 }
 
-@Suite("Cancelling the request of a resource", .timeLimit(.minutes(1)))
+@Suite("Cancelling the request of a resource", .timeLimit(.minutes(5)))
 struct CancellingRequestTests {
   @Test func `ends the wait of every caller, and the next fetch sends a new request`() async throws {
     let (bench, gate) = (Bench(), Gate())

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The parts of a response beside the body.
-@Suite("The response of a model", .timeLimit(.minutes(1))) struct ModelResponseTests {
+@Suite("The response of a model", .timeLimit(.minutes(5))) struct ModelResponseTests {
   private let bench = Bench()
 
   private func answer(_ path: String, _ note: Note, headers: HTTPFields) {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Events as those who count them see them.
-@Suite("Observed events", .timeLimit(.minutes(1)))
+@Suite("Observed events", .timeLimit(.minutes(5)))
 struct ObservedEventsTests {
   private final class Owner: Sendable {
     let told = Shared<[ReactorEvent.Kind.Name]>([])

@@ -46,7 +46,7 @@ private struct Heeding: Persistence {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A change whose redirect is followed` {
+@Suite(.timeLimit(.minutes(5))) struct `A change whose redirect is followed` {
   typealias Answer = ScriptedTransport.Answer
 
   private let script = ScriptedTransport()

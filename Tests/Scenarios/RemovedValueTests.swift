@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// After a removal a screen is told that there is nothing, and not that something is coming.
-@Suite("A value that was removed", .timeLimit(.minutes(1)))
+@Suite("A value that was removed", .timeLimit(.minutes(5)))
 struct RemovedValueTests {
   private func isAbsent<Value>(_ state: LoadState<Value>?) -> Bool {
     guard let state, case .failed(.notCached) = state.phase else { return false }

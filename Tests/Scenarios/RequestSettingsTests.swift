@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The settings of a request", .timeLimit(.minutes(1)))
+@Suite("The settings of a request", .timeLimit(.minutes(5)))
 struct RequestSettingsTests {
   @Test func `a timeout ends an attempt that takes longer`() async throws {
     let (bench, gate) = (Bench(), Gate())

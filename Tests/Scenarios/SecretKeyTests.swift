@@ -28,7 +28,7 @@ private final class KeyedPersistence: Persistence {
 }
 
 /// Secrets in URLs are stored as digests under the store's key.
-@Suite("The key of a store's secrets", .timeLimit(.minutes(1)))
+@Suite("The key of a store's secrets", .timeLimit(.minutes(5)))
 struct SecretKeyTests {
   private static let fields: HTTPFields = [.cacheControl: "max-age=60"]
   private let resource: Resource = "note?password=hunter2"

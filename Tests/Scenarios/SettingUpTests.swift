@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The ways to make a reactor, and to clear one.
-@Suite("Setting up", .timeLimit(.minutes(1))) struct SettingUpTests {
+@Suite("Setting up", .timeLimit(.minutes(5))) struct SettingUpTests {
   private struct Post: Codable, Sendable, Equatable {
     var publishedAt: Date
   }

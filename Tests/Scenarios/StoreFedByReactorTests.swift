@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A model layer feeds a store, and neither module knows the other: a closure joins them.
-@MainActor @Suite("A store that a reactor feeds", .timeLimit(.minutes(2)))
+@MainActor @Suite("A store that a reactor feeds", .timeLimit(.minutes(5)))
 struct StoreFedByReactorTests {
   @Test func `a fetch is one action, with the model or with the error`() async throws {
     let bench = Bench()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A value that a 304 confirms is not new: nothing is parsed, derived or drawn again.
-@Suite("A value that was confirmed", .timeLimit(.minutes(1)))
+@Suite("A value that was confirmed", .timeLimit(.minutes(5)))
 struct UnchangedValueTests {
   private static let tag: HTTPFields = [.eTag: "\"1\"", .cacheControl: "max-age=60"]
 

@@ -8,7 +8,7 @@ import Testing
 @testable import ReactorCore
 
 /// Work that one caller causes for others runs as those others need it.
-@Suite("Work for others", .timeLimit(.minutes(1)))
+@Suite("Work for others", .timeLimit(.minutes(5)))
 struct WorkForOthersTests {
   private enum Mark { @TaskLocal static var value: Marker? }
   private final class Marker: Sendable {}

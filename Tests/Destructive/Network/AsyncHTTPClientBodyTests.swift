@@ -3,7 +3,7 @@
   import TestSupport
   import Testing
 
-  @Suite(.timeLimit(.minutes(2))) struct `A body from a file` {
+  @Suite(.timeLimit(.minutes(5))) struct `A body from a file` {
     @Test func `goes out by AsyncHTTPClient without being in memory as a whole`() async {
       await #expect(processExitsWith: .success) {
         let growth = try await FileUpload.growth(sendingBy: AsyncHTTPClientTransport())

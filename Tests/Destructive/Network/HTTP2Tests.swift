@@ -9,7 +9,7 @@
   import TestSupport
   import Testing
 
-  @Suite(.timeLimit(.minutes(2)), .enabled(if: UntrustedServer.isAvailable))
+  @Suite(.timeLimit(.minutes(5)), .enabled(if: UntrustedServer.isAvailable))
   struct `AsyncHTTPClient over HTTP 2` {
     /// Calls `body` with a transport that trusts the server.
     private func exchange(

@@ -6,7 +6,7 @@
   @testable import ReactorCore
 
   @Suite(
-    .timeLimit(.minutes(1)), .enabled(if: NetworkNamespace.isAvailable, Comment(rawValue: NetworkNamespace.requirement))
+    .timeLimit(.minutes(5)), .enabled(if: NetworkNamespace.isAvailable, Comment(rawValue: NetworkNamespace.requirement))
   )
   struct `Reachability in a network namespace` {
     let network: NetworkNamespace

@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct `URLSession's errors` {
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPCaching
 
-@Suite(.timeLimit(.minutes(1))) struct SecretQueryTests {
+@Suite(.timeLimit(.minutes(5))) struct SecretQueryTests {
   @Test(
     arguments: [
       ("https://h/a?token=abc&b=1", "b=1"), ("https://h/a?TOKEN=abc", "TOKEN="),
@@ -60,7 +60,7 @@ import Testing
 }
 
 /// The places of a secret in a URL, in every spelling and encoding.
-@Suite(.timeLimit(.minutes(1))) struct `A secret in a URL` {
+@Suite(.timeLimit(.minutes(5))) struct `A secret in a URL` {
   private static let names: Set<String> = ["access_token", "Token", "password"]
 
   @Test(arguments: [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(1))) struct `A value that is set once` {
+@Suite(.timeLimit(.minutes(5))) struct `A value that is set once` {
   private let shot = OneShot<Int>()
 
   @Test func `is the first that is set`() async {

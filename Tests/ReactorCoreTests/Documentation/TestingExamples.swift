@@ -21,7 +21,7 @@ private final class MyReachability: Reachability {
   func simulate(isReachable: Bool) { base.set(isReachable) }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `The guide to testing` {
+@Suite(.timeLimit(.minutes(5))) struct `The guide to testing` {
   private let file = FileManager.default.temporaryDirectory.appending(path: "stories-\(UUID().uuidString).json")
 
   @Test func `the list of stories survives a dead connection`() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import ReactorCore
 
 /// More happens than the observers can follow.
-@Suite("A hub under load", .timeLimit(.minutes(1)))
+@Suite("A hub under load", .timeLimit(.minutes(5)))
 struct EventHubLoadTests {
   private let executor = SteppedExecutor()
   private let hub: EventHub

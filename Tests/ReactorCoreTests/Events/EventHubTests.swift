@@ -54,7 +54,7 @@ extension EventHub {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A hub of events` {
+@Suite(.timeLimit(.minutes(5))) struct `A hub of events` {
   private let hub = EventHub()
   private let told = Told()
 
@@ -153,7 +153,7 @@ extension EventHub {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A token of an observation` {
+@Suite(.timeLimit(.minutes(5))) struct `A token of an observation` {
   private let hub = EventHub()
   private let told = Told()
 

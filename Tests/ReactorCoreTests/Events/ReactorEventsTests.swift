@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(1))) struct `A sequence of events` {
+@Suite(.timeLimit(.minutes(5))) struct `A sequence of events` {
   private let hub = EventHub()
   private let capacity = ReactorEvents.capacity
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(1))) struct `A key's gate` {
+@Suite(.timeLimit(.minutes(5))) struct `A key's gate` {
   private let gate = KeyedAsyncLock()
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
   private let other = RecordKey(method: .get, url: "https://api.example.com/others")
@@ -167,7 +167,7 @@ import Testing
 }
 
 /// Work that an owner awaits from inside, in tasks of its own and for other keys.
-@Suite(.timeLimit(.minutes(1))) struct `A key's gate, from inside` {
+@Suite(.timeLimit(.minutes(5))) struct `A key's gate, from inside` {
   private let gate = KeyedAsyncLock()
   private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
   private let other = RecordKey(method: .get, url: "https://api.example.com/others")

@@ -8,7 +8,7 @@ import Testing
 
 /// Owners that come, nest, join, leave and are cancelled in an order left to chance, held against
 /// what must always be so.
-@Suite(.timeLimit(.minutes(1))) struct `A key's gate, in any order` {
+@Suite(.timeLimit(.minutes(5))) struct `A key's gate, in any order` {
   @Test func `lets nobody in beside a stranger, forgets nobody, and fails only who would wait for ever`() {
     let seed = Chance.seed("key gates in any order")
     for round in 0..<UInt64(Chance.count("REACTOR_WALKS", default: 400)) {

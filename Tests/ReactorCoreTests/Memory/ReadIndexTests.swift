@@ -7,7 +7,7 @@ import Testing
 @testable import ReactorCore
 
 /// The facts that a resource caches about the memory that it was looked up in.
-@Suite(.timeLimit(.minutes(1))) struct `A resource that was asked with before` {
+@Suite(.timeLimit(.minutes(5))) struct `A resource that was asked with before` {
   private final class Owned: Sendable {
     let gone = Latch()
     deinit { gone.open() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(1))) struct `A flight's task` {
+@Suite(.timeLimit(.minutes(5))) struct `A flight's task` {
   private let gate = Gate()
 
   /// A task that stands at the gate.

@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `An authentication middleware` {
+@Suite(.timeLimit(.minutes(5))) struct `An authentication middleware` {
   private let transport = ScriptedTransport()
   private let authenticator = TokenAuthenticator()
   private let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/notes")
@@ -222,7 +222,7 @@ extension ReactorError {
 }
 
 /// A flow whose backend signs.
-@Suite(.timeLimit(.minutes(1))) struct `A signed-in layer` {
+@Suite(.timeLimit(.minutes(5))) struct `A signed-in layer` {
   private let clock = TestClock()
   private let transport = ScriptedTransport()
   private let disk = MemoryPersistence()

@@ -3,7 +3,7 @@ import HTTPTypes
 import ReactorCore
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `A file as a body` {
+@Suite(.timeLimit(.minutes(5))) struct `A file as a body` {
   @Test func `has the bytes of the file, and leaves the rest of the resource`() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "body-\(UUID().uuidString)")
     try Data("hello".utf8).write(to: file)

@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct `A backend's order of middlewares` {
+@Suite(.timeLimit(.minutes(5))) struct `A backend's order of middlewares` {
   private struct Spy: TransportMiddleware {
     let seen: @Sendable (HTTPRequest) -> Void
 
@@ -61,7 +61,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A logging middleware` {
+@Suite(.timeLimit(.minutes(5))) struct `A logging middleware` {
   private let clock = TestClock()
   private let transport = ScriptedTransport()
   private let told = Shared<[LoggingMiddleware.Entry]>([])

@@ -2,7 +2,7 @@ import ReactorCore
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `What comes over redirects by URLSession` {
+@Suite(.timeLimit(.minutes(5))) struct `What comes over redirects by URLSession` {
   @Test func `is fresh for as long as the redirect is`() async throws {
     try await RedirectScenario(URLSessionTransport()).expectShortestFreshness()
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(1))) struct `A retry middleware` {
+@Suite(.timeLimit(.minutes(5))) struct `A retry middleware` {
   private let clock = TestClock()
   private let transport = ScriptedTransport()
   private let reachability = ScriptedReachability()

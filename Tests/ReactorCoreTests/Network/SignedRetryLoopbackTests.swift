@@ -4,7 +4,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Over real HTTP` {
+@Suite(.timeLimit(.minutes(5))) struct `Over real HTTP` {
   @Test func `a busy server and an expired token are one fetch`() async throws {
     let tick = Tick()
     try await MockServer.run { _ in

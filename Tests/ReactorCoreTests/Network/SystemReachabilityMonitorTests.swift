@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReactorCore
 
-@Suite(.timeLimit(.minutes(1))) struct `A monitor of reachability` {
+@Suite(.timeLimit(.minutes(5))) struct `A monitor of reachability` {
   /// The system, as the test plays it.
   final class System: Sendable {
     private let report = Mutex<(@Sendable (Bool) -> Void)?>(nil)

@@ -3,7 +3,7 @@
 
   @testable import ReactorCore
 
-  @Suite(.timeLimit(.minutes(1))) struct `Reachability without netlink` {
+  @Suite(.timeLimit(.minutes(5))) struct `Reachability without netlink` {
     @Test func `is always there`() async {
       let monitor = SystemReachabilityMonitor(source: SystemReachabilityMonitor.netlinkSource { nil })
       var changes = monitor.changes.makeAsyncIterator()

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct `URLSession cancelled` {
   /// The disturbance of one of the many exchanges.
   private enum Moment: CaseIterable {

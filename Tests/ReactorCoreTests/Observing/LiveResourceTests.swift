@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @MainActor
-@Suite("A live model", .timeLimit(.minutes(1)))
+@Suite("A live model", .timeLimit(.minutes(5)))
 struct LiveResourceTests {
   /// Returns once `isMet`; `change` is what it looks at.
   private func wait<Model: Sendable>(_ live: LiveResource<Model>, until isMet: (LoadState<Model>) -> Bool) async {

@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Polling", .timeLimit(.minutes(1)))
+@Suite("Polling", .timeLimit(.minutes(5)))
 struct PollingTests {
   /// A bench whose server counts: each answer's text is its number.
   private func counting(configure: (inout ReactorConfiguration) -> Void = { _ in }) -> Bench {

@@ -5,7 +5,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("Revalidation of what becomes stale", .timeLimit(.minutes(1)))
+@Suite("Revalidation of what becomes stale", .timeLimit(.minutes(5)))
 struct RevalidationWhenStaleTests {
   private func counting(_ revalidates: Bool = true, freshFor: Duration = .seconds(60)) -> Bench {
     let tick = Tick()

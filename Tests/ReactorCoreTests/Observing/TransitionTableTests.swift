@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The tables of `StatesOfAResource.md` are this suite's input, so that they say what is.
-@Suite("Every transition of a stream's states", .timeLimit(.minutes(1)))
+@Suite("Every transition of a stream's states", .timeLimit(.minutes(5)))
 struct TransitionTableTests {
   private static let tables = (try? Repository.markdown(path).tables) ?? []
   private static let path = "Sources/ReactorCore/ReactorCore.docc/StatesOfAResource.md"

@@ -7,7 +7,7 @@ import Testing
 @testable import ReactorCore
 
 /// Values in a path that is written as a literal.
-@Suite("A value in a path", .timeLimit(.minutes(1))) struct ResourcePathTests {
+@Suite("A value in a path", .timeLimit(.minutes(5))) struct ResourcePathTests {
   private static let backend = Backend(baseURL: Bench.url)
 
   private func target(_ resource: Resource) throws(ReactorError) -> String? {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReactorOutbox
 
-@Suite("Changes that arrive while others are saved", .timeLimit(.minutes(1)))
+@Suite("Changes that arrive while others are saved", .timeLimit(.minutes(5)))
 struct CommitQueueTests {
   private let store = MemoryStore()
   private let queue: CommitQueue

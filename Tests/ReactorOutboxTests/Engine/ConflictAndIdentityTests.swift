@@ -22,7 +22,7 @@ private struct SlowAppend: Mutation {
   }
 }
 
-@Suite("Conflicts and ids", .timeLimit(.minutes(1)))
+@Suite("Conflicts and ids", .timeLimit(.minutes(5)))
 struct ConflictAndIdentityTests {
   @Test func `a 412 fetches anew, and makes the request from the newer value under another key`() async throws {
     let handler = PutHandler([.response(.preconditionFailed)])

@@ -15,7 +15,7 @@ private struct Gated: Mutation {
   }
 }
 
-@Suite("An outbox that sends only when it is drained", .timeLimit(.minutes(1)))
+@Suite("An outbox that sends only when it is drained", .timeLimit(.minutes(5)))
 struct DrainingTests {
   private func writer(_ store: MemoryStore = MemoryStore(), on bench: Bench = Bench()) -> Writer {
     Writer(storage: store, on: bench) { $0.sendsByItself = false }

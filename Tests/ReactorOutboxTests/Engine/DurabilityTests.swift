@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("An outbox that outlives its process", .timeLimit(.minutes(1)))
+@Suite("An outbox that outlives its process", .timeLimit(.minutes(5)))
 struct DurabilityTests {
   @Test func `what was submitted offline is shown and sent by the next process, in order`() async throws {
     let writer = Writer(storage: MemoryStore())
@@ -31,7 +31,7 @@ struct DurabilityTests {
     try await next.end()
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `a request that was under way is sent again with its bytes and its key, once the lease ends`()
     async throws
   {

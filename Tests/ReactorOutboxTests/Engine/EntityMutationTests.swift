@@ -51,7 +51,7 @@ struct DeleteStory: Mutation {
   func settle(_ answer: Void, _ settlement: inout Settlement) { settlement.remove(Story.self, id: id) }
 }
 
-@Suite("Mutations of entities", .timeLimit(.minutes(1)))
+@Suite("Mutations of entities", .timeLimit(.minutes(5)))
 struct EntityMutationTests {
   private static func list(_ stories: [Story]) -> ScriptedTransport.Answer {
     .json("[\(stories.map(\.json).joined(separator: ","))]", fields: [.cacheControl: "max-age=600"])

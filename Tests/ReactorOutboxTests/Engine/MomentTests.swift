@@ -37,7 +37,7 @@ func yield() async {
   for _ in 0..<100 { await Task.yield() }
 }
 
-@Suite("What happens to an entry between two steps", .timeLimit(.minutes(1)))
+@Suite("What happens to an entry between two steps", .timeLimit(.minutes(5)))
 struct MomentTests {
   @Test func `the end of an attempt is not shown before it is saved`() async throws {
     let store = MemoryStore()
@@ -165,7 +165,7 @@ struct MomentTests {
   }
 }
 
-@Suite("The place of an entry, and the ids of the server", .timeLimit(.minutes(1)))
+@Suite("The place of an entry, and the ids of the server", .timeLimit(.minutes(5)))
 struct PlaceTests {
   @Test func `what is retried goes to the end of its lane`() async throws {
     let writer = Writer()

@@ -6,7 +6,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("A request without a mutation", .timeLimit(.minutes(1)))
+@Suite("A request without a mutation", .timeLimit(.minutes(5)))
 struct OutboxRequestTests {
   private static let target = "https://other.example.com/a%2Fb?q=1"
 

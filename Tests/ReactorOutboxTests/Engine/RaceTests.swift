@@ -42,7 +42,7 @@ private struct Hesitant: Mutation {
   func draft(_ drafts: inout Drafts) { drafts.change([String].self, at: "list") { $0.append("x") } }
 }
 
-@Suite("What overtakes an entry", .timeLimit(.minutes(1)))
+@Suite("What overtakes an entry", .timeLimit(.minutes(5)))
 struct RaceTests {
   @Test func `what is gone from the store while everything is removed has not ended elsewhere`() async throws {
     let store = MemoryStore()

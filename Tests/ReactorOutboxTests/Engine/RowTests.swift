@@ -38,7 +38,7 @@ private struct Impossible: Mutation {
 }
 
 /// The bugs of other libraries that must not occur; the rows are those of the guide on writing.
-@Suite("Optimistic updates of others, through an outbox", .timeLimit(.minutes(1)))
+@Suite("Optimistic updates of others, through an outbox", .timeLimit(.minutes(5)))
 struct RowTests {
   @Test func `rows 1 to 3: of two queued writes the first is refused, and the second captured nothing of it`()
     async throws

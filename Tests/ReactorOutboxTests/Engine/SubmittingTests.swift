@@ -6,7 +6,7 @@ import ReactorTesting
 import TestSupport
 import Testing
 
-@Suite("A mutation that is submitted", .timeLimit(.minutes(1)))
+@Suite("A mutation that is submitted", .timeLimit(.minutes(5)))
 struct SubmittingTests {
   @Test func `it is shown at once, saved, sent, and stays when it is accepted`() async throws {
     let writer = Writer()

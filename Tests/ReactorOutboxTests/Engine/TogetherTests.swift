@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Two processes with one outbox", .timeLimit(.minutes(1)))
+@Suite("Two processes with one outbox", .timeLimit(.minutes(5)))
 struct TogetherTests {
   /// Both have read the store, and neither sends by itself.
   private func pair(_ prepare: (Writer) async throws -> Void) async throws -> (Writer, Writer) {

@@ -5,7 +5,7 @@ import ReactorTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A cassette player` {
+@Suite(.timeLimit(.minutes(5))) struct `A cassette player` {
   private func text(_ answer: (HTTPResponse, Data)) -> String { String(decoding: answer.1, as: UTF8.self) }
 
   @Test func `answers a request with what was recorded for it, in any order`() async throws {

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct `A cassette recorder` {
+@Suite(.timeLimit(.minutes(5))) struct `A cassette recorder` {
   private let transport = ScriptedTransport()
   private let file = CassetteFile()
   private var recorder: CassetteRecorder { CassetteRecorder(transport, to: file.url) }

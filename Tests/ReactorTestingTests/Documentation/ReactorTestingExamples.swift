@@ -10,7 +10,7 @@ private struct Story: Codable, Sendable, Hashable {
   let title: String
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `The guide to testing over real HTTP` {
+@Suite(.timeLimit(.minutes(5))) struct `The guide to testing over real HTTP` {
   @Test func `the stories come with the app's name`() async throws {
     try await MockServer.run { _ in
       .json(#"[{"id": 1, "title": "Hello"}]"#)

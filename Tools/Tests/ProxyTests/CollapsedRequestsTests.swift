@@ -8,7 +8,7 @@ import Wire
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(2))) struct `Equal requests at a proxy` {
+@Suite(.timeLimit(.minutes(5))) struct `Equal requests at a proxy` {
   private static let field = "Cache-Status"
 
   /// An origin that counts its answers, and holds them.
@@ -150,7 +150,7 @@ import Wire
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `A proxy for several users` {
+@Suite(.timeLimit(.minutes(5))) struct `A proxy for several users` {
   @Test func `gives nobody what is another's`() async throws {
     let script: MockServer.Handler = { request in
       let user = WireMessage(request)["Authorization"] ?? "nobody"

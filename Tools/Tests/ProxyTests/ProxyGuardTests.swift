@@ -11,7 +11,7 @@ import Wire
 @testable import reactor
 
 /// Forbidden actions of a client, or of a page in a client's browser.
-@Suite(.timeLimit(.minutes(2))) struct `A proxy does not let a client` {
+@Suite(.timeLimit(.minutes(5))) struct `A proxy does not let a client` {
   private static let fresh = MockServer.Response.raw(
     "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok")
 
@@ -114,7 +114,7 @@ import Wire
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `A client of a proxy gets its answer` {
+@Suite(.timeLimit(.minutes(5))) struct `A client of a proxy gets its answer` {
   @Test(arguments: [1, 3]) func `where it has ended its side of the connection`(count: Int) async throws {
     let gate = Gate()
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -8,7 +8,7 @@ import Wire
 
 /// HTTP caching from outside (RFC 9111, RFC 5861): sockets on both sides, and a clock that the test
 /// moves.
-@Suite(.timeLimit(.minutes(2))) struct `A caching proxy, seen from outside` {
+@Suite(.timeLimit(.minutes(5))) struct `A caching proxy, seen from outside` {
   @Test(arguments: ProxyTable.rows) func `does as the rule says`(row: ProxyRow) async throws {
     let answer = Mutex<String?>(nil)
     try await ProxyBench.run(

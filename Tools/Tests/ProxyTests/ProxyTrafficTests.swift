@@ -6,7 +6,7 @@ import Wire
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(2))) struct `A server that breaks the rules` {
+@Suite(.timeLimit(.minutes(5))) struct `A server that breaks the rules` {
   private static let good = MockServer.Response.raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood")
 
   @Test(arguments: [
@@ -63,7 +63,7 @@ import Wire
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Clients of a proxy` {
+@Suite(.timeLimit(.minutes(5))) struct `Clients of a proxy` {
   @Test func `are served a hundred at once`() async throws {
     let gate = Gate()
     let script: MockServer.Handler = { .text($0.target).held(at: gate) }

@@ -6,7 +6,7 @@ import Wire
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(2))) struct `What a proxy forwards` {
+@Suite(.timeLimit(.minutes(5))) struct `What a proxy forwards` {
   private static let empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
   /// Sends `request` as it is, and gives what the origin got and what came back.
@@ -182,7 +182,7 @@ import Wire
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A field beyond ASCII` {
+@Suite(.timeLimit(.minutes(5))) struct `A field beyond ASCII` {
   private func exchange(_ value: [UInt8], _ bench: ProxyBench) async throws -> WireMessage {
     let client = try await WireClient.connect(port: bench.server.port)
     let head = "GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\nIf-None-Match: \""
@@ -212,7 +212,7 @@ import Wire
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A request that is no HTTP` {
+@Suite(.timeLimit(.minutes(5))) struct `A request that is no HTTP` {
   private static let chunked = "POST /a HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: "
   private static let empty = "\r\n\r\n0\r\n\r\n"
 

@@ -16,7 +16,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Bad input to reactor fetch` {
+@Suite(.timeLimit(.minutes(5))) struct `Bad input to reactor fetch` {
   private static let bad: [BadInput] = [
     BadInput(
       name: "a header with LF", arguments: ["--header", "A: b\nC: d"], status: 64, error: "cannot contain a newline"),

@@ -5,7 +5,7 @@ import ReactorTesting
 import Testing
 
 /// Each test runs over a directory and over an SQLite file.
-@Suite(.timeLimit(.minutes(2))) struct `reactor outbox drain` {
+@Suite(.timeLimit(.minutes(5))) struct `reactor outbox drain` {
   @Test(arguments: OutboxBench.kinds)
   func `sends what waits in the order of each lane, and prints how many have not ended`(kind: String) async throws {
     try await OutboxBench.run(kind, ["/a/1": .status(204), "/a/2": .status(422), "/a/3": .text("x"), "/b": .text("")]) {
@@ -130,7 +130,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Processes with one outbox` {
+@Suite(.timeLimit(.minutes(5))) struct `Processes with one outbox` {
   @Test(arguments: OutboxBench.kinds)
   func `drain it at once, and each entry is sent once, in the order of its lane`(kind: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(2))) struct `reactor fetch` {
+@Suite(.timeLimit(.minutes(5))) struct `reactor fetch` {
   private static let articles = #"[ {"id": 1, "title": "a"},{"id": 2} ]"#
 
   private func withServer(

@@ -37,7 +37,7 @@ private enum RedisServer {
   }
 }
 
-@Suite("reactor proxy --fleet", .timeLimit(.minutes(2))) struct FleetProxyTests {
+@Suite("reactor proxy --fleet", .timeLimit(.minutes(5))) struct FleetProxyTests {
   private func request(_ head: String, port: Int) async throws -> WireMessage {
     let lines = [head, "Host: localhost:\(port)", "Connection: close", "Content-Length: 0"]
     return WireMessage(try await WireClient.exchange(lines.joined(separator: "\r\n") + "\r\n\r\n", port: port))

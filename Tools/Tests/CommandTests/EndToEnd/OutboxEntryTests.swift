@@ -4,7 +4,7 @@ import ReactorTesting
 import Testing
 
 /// Each test runs over a directory and over an SQLite file.
-@Suite(.timeLimit(.minutes(2))) struct `An entry of reactor outbox` {
+@Suite(.timeLimit(.minutes(5))) struct `An entry of reactor outbox` {
   @Test(arguments: OutboxBench.kinds)
   func `that was refused is sent again under its id and another key, behind its lane`(kind: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in

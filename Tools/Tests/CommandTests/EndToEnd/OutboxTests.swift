@@ -5,7 +5,7 @@ import ReactorOutbox
 import ReactorTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `reactor outbox list` {
+@Suite(.timeLimit(.minutes(5))) struct `reactor outbox list` {
   @Test(arguments: OutboxBench.kinds)
   func `lists the entries in their order, as JSON and as a table`(kind: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in

@@ -6,7 +6,7 @@ import Wire
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(2))) struct `reactor proxy` {
+@Suite(.timeLimit(.minutes(5))) struct `reactor proxy` {
   private static let fresh = "HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 3\r\n\r\none"
 
   private func request(_ path: String, fields: [String] = [], port: Int) async throws -> WireMessage {

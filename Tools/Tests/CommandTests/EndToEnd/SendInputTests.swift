@@ -3,7 +3,7 @@ import Foundation
 import ReactorTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `What reactor send takes` {
+@Suite(.timeLimit(.minutes(5))) struct `What reactor send takes` {
   @Test(
     arguments: OutboxBench.kinds,
     [

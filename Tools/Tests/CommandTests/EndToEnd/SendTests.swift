@@ -4,7 +4,7 @@ import ReactorTesting
 import Testing
 
 /// Each test runs over a directory and over an SQLite file.
-@Suite(.timeLimit(.minutes(2))) struct `reactor send` {
+@Suite(.timeLimit(.minutes(5))) struct `reactor send` {
   @Test(arguments: OutboxBench.kinds)
   func `prints the id once the request is saved, and sends nothing`(kind: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in

@@ -6,7 +6,7 @@ import Testing
 @testable import reactor
 
 /// Each test runs over a directory and over an SQLite file.
-@Suite(.timeLimit(.minutes(2))) struct `reactor store` {
+@Suite(.timeLimit(.minutes(5))) struct `reactor store` {
   private struct Line: Decodable {
     var key: String
     var url: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(2))) struct `reactor fetch --watch` {
+@Suite(.timeLimit(.minutes(5))) struct `reactor fetch --watch` {
   private func line(
     value: String = "null", error: String = "null", fetchStatus: String = "idle", origin: String? = nil,
     isStale: Bool = false
@@ -153,7 +153,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `The output of reactor fetch --watch` {
+@Suite(.timeLimit(.minutes(5))) struct `The output of reactor fetch --watch` {
   @Test func `that nobody reads any more ends it, though no further line is due`() async throws {
     let server = try MockServer.answering(["/a": .text("1")])
     try await RunningCommand.run(["fetch", server.url("/a"), "--watch"]) { command in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import reactor
 
-@Suite(.timeLimit(.minutes(1))) struct `The progress of a fetch` {
+@Suite(.timeLimit(.minutes(5))) struct `The progress of a fetch` {
   /// Records the terminal's output.
   final class Terminal: Sendable {
     private let written = Mutex<[String]>([])

@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A child process` {
+@Suite(.timeLimit(.minutes(5))) struct `A child process` {
   private static let shell = URL(filePath: "/bin/sh")
 
   private func run(_ script: String, deadline: Duration = .seconds(30)) async throws -> ChildProcess.Result {
