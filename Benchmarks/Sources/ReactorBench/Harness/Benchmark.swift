@@ -24,6 +24,7 @@ let benchmarks: [any Benchmark.Type] = [
   NetworkFetch.self,
   Revalidation.self,
   Coalescing.self,
+  FleetHit.self,
   FanOut.self,
   Entities.self,
   ListMemory.self,

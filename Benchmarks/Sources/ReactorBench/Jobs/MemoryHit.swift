@@ -38,7 +38,7 @@ enum MemoryHit: Benchmark {
     }
   }
 
-  private static func fetching(_ resources: [Resource], _ reactor: Reactor<[Article]>) -> Work {
+  static func fetching(_ resources: [Resource], _ reactor: Reactor<[Article]>) -> Work {
     // Each turn continues where the last ended: a few models would all be in the processor's cache.
     var index = 0
     return { count in
