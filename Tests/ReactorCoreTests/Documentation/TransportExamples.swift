@@ -30,7 +30,7 @@ struct `The guide to transports` {
     return backend
   }
 
-  @Test(.timeLimit(.minutes(5))) func `my transport keeps the contract`() async {
+  @Test(.timeLimit(.minutes(2))) func `my transport keeps the contract`() async {
     await TransportConformance { MyTransport(timeout: $0.timeout, clock: $0.clock) }.run()
   }
 
