@@ -62,14 +62,7 @@ extension ReactorEngine {
         guard next < resources.endIndex else { return }
         let (index, resource) = (next, resources[next])
         next += 1
-        group.addTask {
-          if let model = self.hit(resource, policy) { return (index, .success(model)) }
-          do throws(ReactorError) {
-            return (index, .success(try await self.missed(resource, policy)))
-          } catch {
-            return (index, .failure(error))
-          }
-        }
+        group.addTask { (index, await self.fetched(resource, policy)) }
       }
       for _ in 0..<min(max(1, limit), resources.count) { add() }
       while let (index, result) = await group.next() {
@@ -78,5 +71,16 @@ extension ReactorEngine {
       }
     }
     return results
+  }
+
+  /// A function of its own: Swift 6.3.1 optimizes the same code in the closure of a child task to
+  /// code that returns garbage, or crashes.
+  private func fetched(_ resource: Resource, _ policy: FetchPolicy) async -> Result<AnyModel, ReactorError> {
+    if let model = hit(resource, policy) { return .success(model) }
+    do throws(ReactorError) {
+      return .success(try await missed(resource, policy))
+    } catch {
+      return .failure(error)
+    }
   }
 }

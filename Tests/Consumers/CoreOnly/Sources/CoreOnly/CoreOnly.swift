@@ -35,7 +35,31 @@ import ReactorCore
     var request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/")
     Bearer().sign(&request, body: nil, with: "1")
     try expect(request.headerFields[.authorization] == "Bearer 1", "an authenticator needs no other import")
-    print("ReactorCore alone: fetched, kept in memory, read back from disk")
+    try await fetchMany()
+    print("ReactorCore alone: fetched, kept in memory, read back from disk, fetched many at once")
+  }
+
+  /// Optimized code is another program than the tests run, which are built without.
+  private static func fetchMany() async throws {
+    let ids = Array(0..<200)
+    for suspends in [false, true] {
+      let numbers = Reactor<Note>(
+        flow: .persisted(in: MemoryPersistence()) { resource in
+          if suspends { try await Task.sleep(for: .microseconds(100)) }
+          guard let number = Int(resource.path), number % 7 != 3 else { throw Unexpected(step: resource.path) }
+          return Note(text: resource.path)
+        })
+      for round in ["from the network", "from memory where it worked"] {
+        let results = await numbers.fetchAll(ids.map { Resource("\($0)") })
+        try expect(results.count == ids.count, "\(round): a result for each")
+        for (id, result) in zip(ids, results) {
+          switch result {
+          case .success(let note): try expect(note.text == "\(id)" && id % 7 != 3, "\(round): \(id) is in its place")
+          case .failure(let error): try expect(id % 7 == 3, "\(round): \(id) failed with \(error)")
+          }
+        }
+      }
+    }
   }
 
   private static func notes(
