@@ -22,6 +22,14 @@ public struct ReactorConfiguration: Sendable {
   /// The server's `stale-if-error` takes precedence.
   public var staleIfError: Duration = .zero
 
+  /// The time that a fetch waits for the server before it returns the stale value that it would
+  /// return if the request failed (RFC 9111 §4.2.4). Default: `nil`, as long as the request takes.
+  ///
+  /// The request goes on, and its response is stored. This applies to ``FetchPolicy/cacheFirst``
+  /// within ``staleIfError``, and to ``FetchPolicy/networkFirst``. An event reports
+  /// ``ReactorEvent/Kind/servedStale``. Zero or less waits for the stored value alone.
+  public var staleAfter: Duration?
+
   /// A Boolean value that indicates whether open streams fetch again when their value becomes
   /// stale. Default: `false`.
   ///

@@ -45,15 +45,18 @@
           end
         end
         local ticket = math.max(now, (tonumber(s[2]) or 0) + 1)
-        redis.call('HSET', k, 't', text(ticket))
-        if not s[1] then redis.call('HSET', k, 'c', text(ticket)) end
+        local written = text(ticket)
+        local first = s[1] and 't' or 'c'
         local kind = 'pass'
         if ARGV[3] == 'lease' and not pass then
           kind = 'granted'
-          redis.call('HSET', k, 'l:'..r, text(ticket), 'x:'..r, text(now + ARGV[2]))
+          redis.call(
+            'HSET', k, 't', written, first, written, 'l:'..r, written, 'x:'..r, text(now + ARGV[2]))
+        else
+          redis.call('HSET', k, 't', written, first, written)
         end
         keep()
-        return reply(kind, ticket)
+        return {kind, written, s[4], s[5], s[3]}
         """)
 
     /// Arguments: record, ticket, lease in µs.
@@ -91,9 +94,9 @@
             redis.call('HDEL', k, 'v:'..o, 'u:'..o, 'h:'..o, 'b:'..o, 'l:'..o, 'x:'..o, 'w:'..o, 'p:'..o, 'e:'..o)
           end
           redis.call('HSET', k, 'v:'..r, ARGV[2], 'h:'..r, ARGV[7], 'b:'..r, ARGV[8], 'i', table.concat(names, ' '))
-          if s[4] then redis.call('HDEL', k, 'u:'..r) end
         end
-        redis.call('HDEL', k, 'l:'..r, 'x:'..r, 'w:'..r, 'p:'..r, 'e:'..r)
+        local confirmed = base == '' and 'u:'..r or '-'
+        redis.call('HDEL', k, confirmed, 'l:'..r, 'x:'..r, 'w:'..r, 'p:'..r, 'e:'..r)
         if redis.call('PTTL', k) < tonumber(ARGV[3]) then redis.call('PEXPIRE', k, ARGV[3]) end
         if news then redis.call('PUBLISH', ARGV[4], ARGV[5]) end
         return 'kept'

@@ -54,6 +54,13 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
+  /// Processes the end of ``ReactorConfiguration/staleAfter`` for a caller.
+  mutating func waitedEnough(_ key: RecordKey, _ id: FlightMachine.WaiterID, at now: Date) {
+    guard let entry = memory.entries[key] else { return }
+    enqueue(entry.flight?.machine.waitedEnough(id) { status(of: entry, for: $0, at: now) } ?? [], for: entry)
+    publishChanges(of: entry)
+  }
+
   /// Removes a waiter from the flight of `entry`.
   mutating func removeWaiter(_ id: FlightMachine.WaiterID, _ entry: Entry) {
     let actions = entry.flight?.machine.leave(id) ?? []
@@ -131,6 +138,9 @@ extension EngineState {
         let own = loaded?.resource.headers == resource.headers ? loaded : nil
         begin(.request(own), resource, for: entry)
       case .use(let waiter): answer(waiter, entry)
+      case .useStale(let waiter):
+        append(entry.key, .servedStale)
+        answer(waiter, entry)
       case .fail(let waiter, let error): fail(waiter, error, entry)
       case .end: endFlight(of: entry)
       }

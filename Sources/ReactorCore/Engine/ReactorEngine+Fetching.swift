@@ -11,11 +11,16 @@ extension ReactorEngine {
     let id = nextID()
     let priority = resource.priority ?? Task.currentPriority
     let wait = LockOwner.wait()
-    defer { wait?.end() }
+    let timer = timer(of: policy)
+    defer {
+      wait?.end()
+      timer?.cancel()
+    }
     let waiter = FlightMachine.Waiter(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
     let outcome = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         enter(waiter, key, continuation, priority)
+        if let timer { startTimer(timer, key, id) }
         // The cancellation handler may have run before the waiter entered.
         if Task.isCancelled { leave(key, id) }
       }
@@ -54,6 +59,12 @@ extension ReactorEngine {
   ) {
     let now = now
     update { $0.enter(waiter, key, continuation, priority, at: now) }
+  }
+
+  /// Returns the timer of ``ReactorConfiguration/staleAfter``; `nil` if there is none.
+  private func timer(of policy: FetchPolicy) -> TaskHandle? {
+    guard flow.configuration.staleAfter != nil, policy == .cacheFirst || policy == .networkFirst else { return nil }
+    return TaskHandle(priority: nil)
   }
 
   private func leave(_ key: RecordKey, _ id: FlightMachine.WaiterID) { update { $0.leave(key, id) } }

@@ -16,6 +16,18 @@ extension ReactorEngine {
     }
   }
 
+  /// Sleeps for ``ReactorConfiguration/staleAfter``, which a caller has begun to wait.
+  func startTimer(_ task: TaskHandle, _ key: RecordKey, _ caller: FlightMachine.WaiterID) {
+    guard let wait = flow.configuration.staleAfter else { return }
+    let time = elapsed() + min(wait, EngineState.longest)
+    attach(task) { [weak self, sleep] in
+      do { try await sleep(time) } catch { return }
+      guard let self else { return }
+      let now = now
+      update { $0.waitedEnough(key, caller, at: now) }
+    }
+  }
+
   /// Evicts unused entries from memory until none is left.
   func startSweeping(_ task: TaskHandle) {
     let clock = flow.configuration.clock

@@ -19,6 +19,9 @@ struct FlightMachine: Sendable {
     /// The wait of the task that awaits the flight, if that task works for an owner.
     var wait: LockOwner.Wait?
     fileprivate var waitsFor: Stage = .persistence
+    /// A Boolean value that indicates whether the caller has waited for
+    /// ``ReactorConfiguration/staleAfter``.
+    fileprivate var acceptsFallback = false
 
     init(id: WaiterID, kind: Kind, resource: Resource, policy: FetchPolicy, wait: LockOwner.Wait? = nil) {
       self.id = id
@@ -46,6 +49,8 @@ struct FlightMachine: Sendable {
     case request(Resource)
     /// Resolve the waiter with the key's current copy. A stream may remain a waiter.
     case use(Waiter)
+    /// Resolve the caller with the key's current copy, which is stale; the request goes on.
+    case useStale(Waiter)
     case fail(Waiter, ReactorError)
     /// End the flight, which has no waiters left, and cancel its tasks.
     case end
@@ -127,8 +132,8 @@ struct FlightMachine: Sendable {
       switch waiter.waitsFor {
       case .persistence: decide(for: waiter, copy: copy, into: &actions)
       case .fallback(let error): fall(waiter, error, copy: copy, into: &actions)
-      case .network:
-        if isPaused { showWhilePaused(waiter, copy: copy, into: &actions) }
+      case .network where isPaused: showWhilePaused(waiter, copy: copy, into: &actions)
+      case .network: standIn(for: waiter.id, copy: copy, into: &actions)
       }
     }
     if let next = waiters.inOrder.first(where: wantsLoad) { load(for: next, into: &actions) }
@@ -152,6 +157,15 @@ struct FlightMachine: Sendable {
     for waiter in waiters.inOrder {
       if case .network = waiter.waitsFor { fall(waiter, error, copy: copy, into: &actions) }
     }
+    return finish(actions)
+  }
+
+  /// Processes the end of ``ReactorConfiguration/staleAfter`` for a caller. From now on, a copy that
+  /// would serve if the request failed is its answer (RFC 9111 §4.2.4). The layer takes its place.
+  mutating func waitedEnough(_ id: WaiterID, copy: CopyStatuses) -> [Action] {
+    waiters.update(id) { $0.acceptsFallback = true }
+    var actions: [Action] = []
+    standIn(for: id, copy: copy, into: &actions)
     return finish(actions)
   }
 
@@ -210,6 +224,7 @@ extension FlightMachine {
       guard !hasBackgroundWaiter else { return }
       successor.id = Self.background
       successor.kind = .background
+      successor.acceptsFallback = false
     }
     successor.waitsFor = .network
     waiters.append(successor)
@@ -231,6 +246,17 @@ extension FlightMachine {
     case .paused, .failed:
       request = .running
       actions.append(.request(waiter.resource))
+    }
+    standIn(for: waiter.id, copy: copy, into: &actions)
+  }
+
+  private mutating func standIn(for id: WaiterID, copy: CopyStatuses, into actions: inout [Action]) {
+    guard let waiter = waiters[id], waiter.acceptsFallback, waiter.isWaitingForNetwork else { return }
+    if waiter.policy.servesStale(copy(waiter.resource), on: .noConnectivity) {
+      resolve(waiter, .useStale(waiter), into: &actions)
+      revalidate(waiter, copy: copy, into: &actions)
+    } else if waiter.policy == .networkFirst {
+      load(for: waiter, into: &actions)
     }
   }
 
@@ -262,7 +288,8 @@ extension FlightMachine {
     guard !hasLoaded(waiter) else { return false }
     return switch waiter.waitsFor {
     case .persistence, .fallback: true
-    case .network: isPaused && waiter.kind == .stream && waiter.policy == .networkFirst
+    case .network:
+      (isPaused && waiter.kind == .stream || waiter.acceptsFallback) && waiter.policy == .networkFirst
     }
   }
 
@@ -294,7 +321,7 @@ extension FlightMachine.Waiter {
 extension FlightMachine.Action {
   fileprivate var isResolution: Bool {
     switch self {
-    case .use, .fail: true
+    case .use, .useStale, .fail: true
     case .load, .request, .end: false
     }
   }
@@ -321,6 +348,8 @@ struct FlightWaiters: Sendable {
   var hasCaller: Bool { places.values.contains { $0.waiter.kind == .caller } }
 
   func contains(_ id: FlightMachine.WaiterID) -> Bool { places[id] != nil }
+
+  subscript(id: FlightMachine.WaiterID) -> FlightMachine.Waiter? { places[id]?.waiter }
 
   mutating func append(_ waiter: FlightMachine.Waiter) {
     lastOrder += 1

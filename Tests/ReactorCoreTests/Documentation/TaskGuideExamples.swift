@@ -179,6 +179,7 @@ extension TaskGuide {
     configuration.memoryLimit = MemoryLimit(models: 100, bytes: 4 << 20)
     configuration.keepUnusedFor = .seconds(60)
     configuration.staleIfError = .seconds(3_600)
+    configuration.staleAfter = .seconds(2)
     configuration.retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(100))
     configuration.retry.longestRetryAfter = .seconds(2)
 

@@ -36,6 +36,7 @@ extension FlightMachine.Action {
     case .load: "load"
     case .request: "request"
     case .use(let waiter): "use \(waiter.id)"
+    case .useStale(let waiter): "use stale \(waiter.id)"
     case .fail(let waiter, let error): "fail \(waiter.id) \(error.reason)"
     case .end: "end"
     }
@@ -71,6 +72,11 @@ struct FlightProbe {
   mutating func failed(_ error: ReactorError = .timedOut) -> [String] {
     let copy = copy.status
     return flight.failed(error) { _ in copy }.map(\.text)
+  }
+
+  mutating func waitedEnough(_ id: UInt64) -> [String] {
+    let copy = copy.status
+    return flight.waitedEnough(id) { _ in copy }.map(\.text)
   }
 
   mutating func unreachable() -> [String] {

@@ -59,6 +59,61 @@ import Testing
   }
 }
 
+@Suite struct `A flight that a caller has waited for long enough` {
+  var probe = FlightProbe()
+
+  @Test mutating func `gives the caller the copy that would stand in for a failure, and goes on for the layer`() {
+    _ = probe.join(1, .cacheFirst)
+    #expect(probe.loaded(.withinStaleIfError) == ["request"])
+    #expect(probe.waitedEnough(1) == ["use stale 1"])
+    #expect(probe.waiters == [FlightMachine.background])
+    #expect(probe.succeeded() == ["use 0", "end"])
+  }
+
+  @Test(arguments: [CopyAtHand.stale, .mayNotStandIn])
+  mutating func `lets the caller wait where nothing may stand in`(copy: CopyAtHand) {
+    _ = probe.join(1, .cacheFirst)
+    _ = probe.loaded(copy)
+    #expect(probe.waitedEnough(1) == [])
+    #expect(probe.succeeded() == ["use 1", "end"])
+  }
+
+  @Test mutating func `answers a caller whose load ends later as soon as it ends`() {
+    _ = probe.join(1, .cacheFirst)
+    #expect(probe.waitedEnough(1) == [])
+    #expect(probe.loaded(.withinStaleIfError) == ["request", "use stale 1"])
+    #expect(probe.failed() == ["use 0", "end"])
+  }
+
+  @Test mutating func `loads for networkFirst, once, and what is stored stands in`() {
+    _ = probe.join(1, .networkFirst)
+    _ = probe.join(2, .networkFirst)
+    #expect(probe.waitedEnough(1) == ["load"])
+    #expect(probe.waitedEnough(2) == [])
+    #expect(probe.loaded(.stale) == ["use stale 1", "use stale 2"])
+    #expect(probe.waiters == [FlightMachine.background])
+    #expect(probe.succeeded() == ["use 0", "end"])
+  }
+
+  @Test mutating func `gives networkFirst the response, where nothing is stored`() {
+    _ = probe.join(1, .networkFirst)
+    _ = probe.waitedEnough(1)
+    #expect(probe.loaded(.none) == [])
+    #expect(probe.succeeded() == ["use 1", "end"])
+  }
+
+  @Test mutating func `leaves the others waiting`() {
+    _ = probe.join(1, .cacheFirst)
+    _ = probe.join(2, .cacheFirst)
+    _ = probe.join(3, .networkOnly)
+    _ = probe.loaded(.withinStaleIfError)
+    #expect(probe.waitedEnough(1) == ["use stale 1"])
+    #expect(probe.waitedEnough(3) == [])
+    #expect(probe.waitedEnough(1) == [])
+    #expect(probe.succeeded() == ["use 2", "use 3", "use 0", "end"])
+  }
+}
+
 @Suite struct `A flight whose network fails` {
   var probe = FlightProbe()
 

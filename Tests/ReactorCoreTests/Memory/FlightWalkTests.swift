@@ -100,13 +100,14 @@ private struct FlightWalk {
   }
 
   private enum Event: CaseIterable {
-    case join, joinAgain, leave, loaded, succeeded, failed, unreachable, reconnected, restarted
+    case join, joinAgain, leave, waitedEnough, loaded, succeeded, failed, unreachable, reconnected, restarted
   }
 
   private func isPossible(_ event: Event) -> Bool {
     switch event {
     case .join, .joinAgain: true
     case .leave, .reconnected, .restarted: !waiting.isEmpty
+    case .waitedEnough: waiting.values.contains(.caller)
     case .loaded: loading != nil
     case .succeeded, .failed, .unreachable: isRequesting
     }
@@ -119,6 +120,10 @@ private struct FlightWalk {
       guard let id = waiting.keys.sorted().randomElement(using: &random) else { return [] }
       waiting[id] = nil
       return flight.leave(id)
+    case .waitedEnough:
+      let callers = waiting.filter { $0.value == .caller }
+      guard let id = callers.keys.sorted().randomElement(using: &random) else { return [] }
+      return flight.waitedEnough(id, copy: copy)
     case .loaded:
       let language = loading.take() ?? 0
       guard let disk else {
@@ -180,7 +185,8 @@ private struct FlightWalk {
       case .use(let waiter) where waiter.kind == .stream: shown.insert(waiter.id)
       case .fail(let waiter, _) where isOnDisk(for: waiter):
         fault = "waiter \(waiter.id) fails, and what it may use is on disk"
-      case .use(let waiter), .fail(let waiter, _): resolve(waiter)
+      case .useStale(let waiter) where waiter.kind != .caller: fault = "waiter \(waiter.id) is no caller"
+      case .use(let waiter), .useStale(let waiter), .fail(let waiter, _): resolve(waiter)
       case .end: break
       }
     }
