@@ -160,8 +160,10 @@ struct FlightMachine: Sendable {
     return finish(actions)
   }
 
-  /// Processes the end of ``ReactorConfiguration/staleAfter`` for a caller. From now on, a copy that
-  /// would serve if the request failed is its answer (RFC 9111 §4.2.4). The layer takes its place.
+  /// Processes the end of ``ReactorConfiguration/staleAfter`` for a caller.
+  ///
+  /// From now on, a copy that would serve if the request failed is its answer (RFC 9111 §4.2.4).
+  /// The layer takes its place.
   mutating func waitedEnough(_ id: WaiterID, copy: CopyStatuses) -> [Action] {
     waiters.update(id) { $0.acceptsFallback = true }
     var actions: [Action] = []

@@ -38,7 +38,7 @@ enum FleetHit: Benchmark {
   /// A layer of a fleet beside one that is alone.
   private static func measureMemory(_ bench: Bench) async throws {
     let articles = try StoredArticles(1_000)
-    // A resource remembers its place in the memory of one layer: each layer has resources of its own.
+    // A resource remembers its place in the memory of one layer: each layer has its own.
     let others = try StoredArticles(1_000)
     let alone = try await MemoryHit.filledReactor(others)
     let server = try await Server(MemoryFleetStore(), InstantTransport(body: articles.body))
