@@ -30,6 +30,18 @@ public struct ReactorConfiguration: Sendable {
   /// ``ReactorEvent/Kind/servedStale``. Zero or less waits for the stored value alone.
   public var staleAfter: Duration?
 
+  /// A Boolean value that indicates whether an outage of the server is remembered. Default: `true`.
+  ///
+  /// After a failure that may pass, such as a refused connection or the status 503, and its
+  /// retries, callers get the stale value that may stand in for it at once. One request at a time,
+  /// without retries, looks whether the server is back: after a second, and twice as late each
+  /// time, up to 30 seconds. A caller without such a value gets the error of the failure for a
+  /// second, and then makes a request. ``FetchPolicy/networkOnly`` always makes one.
+  ///
+  /// A failed connection is an outage of the server. A status or a timeout is one of the resource,
+  /// and five in a row are one of the server. Events report its beginning and its end.
+  public var remembersOutages: Bool = true
+
   /// A Boolean value that indicates whether open streams fetch again when their value becomes
   /// stale. Default: `false`.
   ///

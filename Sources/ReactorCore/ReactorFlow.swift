@@ -148,6 +148,8 @@ public struct FetchContext<Model: Sendable>: Sendable {
   var asksServer = false
   /// A closure to call before each request is sent.
   var sends: @Sendable () -> Void = {}
+  /// The part that outages play in the fetch; `nil` if they are not remembered.
+  var outage: OutageCheck?
   /// The record of every attempt's redirects; `nil` if nobody needs it.
   var trail: RedirectTrail?
 

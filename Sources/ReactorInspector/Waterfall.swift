@@ -62,10 +62,10 @@ struct Waterfall {
     case .saved: save(.ok, "\(event.count) bytes", event)
     case .saveFailed: save(.failed, event.reason ?? "", event)
     case .notEncoded: save(.failed, "in memory only", event)
-    case .failed: finish(.failed, event.reason ?? "", event)
+    case .failed, .failedInOutage: finish(.failed, event.reason ?? "", event)
     case .cancelled, .superseded, .removed: finish(.cancelled, event.name.rawValue, event)
     case .progress, .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .invalidated,
-      .evicted, .dropped, .drafted, .draftEnded, .outbox:
+      .evicted, .outageBegan, .outageEnded, .dropped, .drafted, .draftEnded, .outbox:
       break
     }
   }

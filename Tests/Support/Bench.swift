@@ -18,7 +18,8 @@ public final class Bench: Sendable {
   /// - Parameters:
   ///   - exceptions: what the test does that the rules of an ``EventRecorder`` do not know.
   ///   - configure: changes the configuration; by default models stay in memory, so that nobody
-  ///     sleeps, and nothing is retried, so that a request that fails is one request.
+  ///     sleeps, nothing is retried, so that a request that fails is one request, and no outage is
+  ///     remembered, so that the next one is sent.
   public init(
     persistence: (any Persistence)? = MemoryPersistence(), clock: TestClock = TestClock(),
     transport: ScriptedTransport = ScriptedTransport(), scope: Scope = .shared,
@@ -31,6 +32,7 @@ public final class Bench: Sendable {
     configuration.keepUnusedFor = .never
     configuration.powerSaving = power
     configuration.retry = .never
+    configuration.remembersOutages = false
     configure(&configuration)
     self.clock = clock
     self.transport = transport

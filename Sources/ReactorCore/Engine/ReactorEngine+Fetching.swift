@@ -57,8 +57,8 @@ extension ReactorEngine {
   private func enter(
     _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: KeyState.Continuation, _ priority: TaskPriority
   ) {
-    let now = now
-    update { $0.enter(waiter, key, continuation, priority, at: now) }
+    let (now, outageTime) = (now, layer.outages?.now)
+    update { $0.enter(waiter, key, continuation, priority, at: now, outageTime) }
   }
 
   /// Returns the timer of ``ReactorConfiguration/staleAfter``; `nil` if there is none.
@@ -121,6 +121,10 @@ extension ReactorEngine {
         state.entry(of: step)?.flight?.machine.waiters.inOrder.contains { !$0.policy.asksStoreFirst } ?? false
       }
     }
+    if let outages = layer.outages {
+      let (now, time) = (now, outages.now)
+      context.outage = OutageCheck(outages, step.key, update { $0.demand(for: step, at: now, time) })
+    }
     // The step may store this closure, which must retain neither the ticket nor the task.
     context.progress = { [weak self, key = step.key, flight = step.flight] progress in
       self?.update { $0.advance(key, flight, to: progress) }
@@ -132,9 +136,12 @@ extension ReactorEngine {
     step.ticket.send()
     do {
       let snapshot = try await flow.network(step.resource, context).marked(by: layer.groupMarks, step.ticket)
+      note(context.outage?.ended(with: nil), step.key)
       await finish(step, withEntities(snapshot, of: step.key), lead: lead)
     } catch {
-      fail(step, ReactorError(error, wrap: ReactorError.network))
+      let error = ReactorError(error, wrap: ReactorError.network)
+      note(context.outage?.ended(with: error), step.key)
+      fail(step, error, wasSent: context.outage?.wasRefused != true)
     }
   }
 
@@ -181,8 +188,17 @@ extension ReactorEngine {
     if isPaused, flow.isReachable { reconnected(refreshes: false) }
   }
 
-  private func fail(_ step: FlightStep, _ error: ReactorError) {
+  private func note(_ change: OutageTable.Change?, _ key: RecordKey) {
+    guard let change else { return }
+    switch change {
+    case .began: append(key, .outageBegan)
+    case .ended(let duration): append(key, .outageEnded(after: duration))
+    }
+    layer.events.deliver()
+  }
+
+  private func fail(_ step: FlightStep, _ error: ReactorError, wasSent: Bool = true) {
     let now = now
-    update { $0.failed(step, error, at: now) }
+    update { $0.failed(step, error, wasSent: wasSent, at: now) }
   }
 }

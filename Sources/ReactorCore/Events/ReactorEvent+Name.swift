@@ -9,7 +9,7 @@ extension ReactorEvent.Kind {
     /// The body and its record.
     case parsed, pruned, duplicateMembers, saved, saveFailed, notEncoded
     /// A flight that waits, or that ends without its response.
-    case paused, superseded, cancelled
+    case paused, outageBegan, failedInOutage, outageEnded, superseded, cancelled
     /// A draft over a value, and the end of its write.
     case drafted, draftEnded
     /// A step of a write in an outbox.
@@ -41,6 +41,9 @@ extension ReactorEvent.Kind {
     case .saveFailed: .saveFailed
     case .notEncoded: .notEncoded
     case .paused: .paused
+    case .outageBegan: .outageBegan
+    case .failedInOutage: .failedInOutage
+    case .outageEnded: .outageEnded
     case .superseded: .superseded
     case .cancelled: .cancelled
     case .drafted: .drafted

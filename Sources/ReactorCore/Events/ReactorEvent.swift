@@ -60,6 +60,13 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A flight waits for connectivity. A stream waits before its request, every waiter before a
     /// retry.
     case paused
+    /// The server has failed, and stale copies stand in meanwhile. See
+    /// ``ReactorConfiguration/remembersOutages``.
+    case outageBegan
+    /// A flight has failed at once, with this error of an earlier request: the server fails.
+    case failedInOutage(ReactorError)
+    /// The server has answered again, so long after the outage began.
+    case outageEnded(after: Duration)
     /// Something newer has overtaken a flight. After an invalidation the flight begins again; after
     /// a local write it ends. A flight that another reactor has overtaken ends too, and its
     /// response is not stored.
@@ -169,6 +176,9 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .saveFailed(let error): "save failed, \(error.reason)"
     case .notEncoded(let reason): "in memory only, \(reason)"
     case .paused: "paused, waiting for connectivity"
+    case .outageBegan: "the server fails"
+    case .failedInOutage(let error): "failed like an earlier request: \(error.reason)"
+    case .outageEnded(let duration): "the server answers again, after \(duration)"
     case .superseded: "superseded, the result is not stored"
     case .cancelled: "cancelled, no waiter is left"
     case .savedLocally: "saved locally"

@@ -31,6 +31,7 @@ extension ReactorFlow {
         var typed = FetchContext<Model>(stale: context.stale?.typed(as: Model.self), progress: context.progress)
         typed.hasAskedPersistence = context.hasAskedPersistence
         typed.asksServer = context.asksServer
+        typed.outage = context.outage
         typed.sends = context.sends
         typed.trail = context.trail
         return try await network(resource, typed).erased

@@ -265,8 +265,9 @@ extension HTTPFlow {
   func exchange(
     _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {
+    let mayRetry = try context.outage?.admit() ?? true
     let (_, exchange) = try await retry.attempts(
-      request, isReadOnly: resource.isReadOnly, observe: { emit(key, .init($0)) }
+      request, isReadOnly: resource.isReadOnly, mayRetry: mayRetry, observe: { emit(key, .init($0)) }
     ) {
       // The flight may have ended meanwhile, for example through an invalidation.
       try Task.checkCancellation()

@@ -19,6 +19,8 @@ package final class LayerContext: Sendable {
   let isLoopback: Bool
   let events: EventHub
   let generations = Generations()
+  /// The outages of the backend's server; `nil` if they are not remembered.
+  let outages: LayerOutages?
   /// The changes that the server has yet to confirm.
   let drafts = DraftTable()
   /// The newest values of the entities that copies of the reactors hold.
@@ -51,6 +53,7 @@ package final class LayerContext: Sendable {
     events = EventHub(executor: configuration.taskExecutor)
     keys = RecordKeys(
       backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
+    outages = backend != nil && configuration.remembersOutages ? LayerOutages(configuration) : nil
     isLoopback = (try? backend?.base.get())?.origin.isLoopback ?? false
     if let tier { observation.withLock { $0 = follow(tier) } }
     if let pressure = configuration.memoryPressure { follow(pressure.warnings) { $0.evictUnused() } }

@@ -20,7 +20,7 @@ struct FlightMachine: Sendable {
     var wait: LockOwner.Wait?
     fileprivate var waitsFor: Stage = .persistence
     /// A Boolean value that indicates whether the caller has waited for
-    /// ``ReactorConfiguration/staleAfter``.
+    /// ``ReactorConfiguration/staleAfter``, or the server has failed.
     fileprivate var acceptsFallback = false
 
     init(id: WaiterID, kind: Kind, resource: Resource, policy: FetchPolicy, wait: LockOwner.Wait? = nil) {
@@ -49,7 +49,8 @@ struct FlightMachine: Sendable {
     case request(Resource)
     /// Resolve the waiter with the key's current copy. A stream may remain a waiter.
     case use(Waiter)
-    /// Resolve the caller with the key's current copy, which is stale; the request goes on.
+    /// Resolve the caller with the key's current copy in place of the server's answer; the request
+    /// goes on.
     case useStale(Waiter)
     case fail(Waiter, ReactorError)
     /// End the flight, which has no waiters left, and cancel its tasks.
@@ -168,6 +169,16 @@ struct FlightMachine: Sendable {
     waiters.update(id) { $0.acceptsFallback = true }
     var actions: [Action] = []
     standIn(for: id, copy: copy, into: &actions)
+    return finish(actions)
+  }
+
+  /// Processes an outage of the server, which no caller need wait for that a copy would serve.
+  mutating func serverFails(copy: CopyStatuses) -> [Action] {
+    var actions: [Action] = []
+    for waiter in waiters.inOrder where waiter.kind == .caller {
+      waiters.update(waiter.id) { $0.acceptsFallback = true }
+      standIn(for: waiter.id, copy: copy, into: &actions)
+    }
     return finish(actions)
   }
 

@@ -52,15 +52,16 @@ struct RetryMiddleware: TransportMiddleware {
   ///
   /// - Parameters:
   ///   - isReadOnly: the setting of the resource; `nil` if the method decides.
+  ///   - mayRetry: `false` for a single attempt, whatever the policy is.
   ///   - observe: called at the beginning of each wait.
   func attempts<Body: Sendable>(
-    _ request: HTTPRequest, isReadOnly: Bool? = nil, observe: (Pause) -> Void = { _ in },
+    _ request: HTTPRequest, isReadOnly: Bool? = nil, mayRetry: Bool = true, observe: (Pause) -> Void = { _ in },
     send: () async throws -> (HTTPResponse, Body)
   ) async throws -> (HTTPResponse, Body) {
     var attempt = 1
     while true {
       let outcome = await outcome(send)
-      guard case .retry(let delay) = decision(attempt, request, isReadOnly, outcome.map(\.0)) else {
+      guard mayRetry, case .retry(let delay) = decision(attempt, request, isReadOnly, outcome.map(\.0)) else {
         return try outcome.get()
       }
       try Task.checkCancellation()
