@@ -12,7 +12,8 @@ public struct CacheRequest: Sendable {
   /// request is sent as if nothing were stored.
   public let failure: (any Error)?
   let client: HTTPRequest
-  let key: RecordKey
+  /// The key of the response's record.
+  public let key: RecordKey
   let stored: Record?
   /// The head that was on disk when the exchange began, whether it was used or not.
   var found: Record.Head?

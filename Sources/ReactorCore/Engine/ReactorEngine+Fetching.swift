@@ -188,7 +188,7 @@ extension ReactorEngine {
     if isPaused, flow.isReachable { reconnected(refreshes: false) }
   }
 
-  private func note(_ change: OutageTable.Change?, _ key: RecordKey) {
+  private func note(_ change: OutageTable<ReactorError>.Change?, _ key: RecordKey) {
     guard let change else { return }
     switch change {
     case .began: append(key, .outageBegan)

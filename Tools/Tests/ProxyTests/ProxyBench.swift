@@ -21,12 +21,13 @@ final class ProxyBench: Sendable {
     isStaleOnDisconnect: Bool = false, trace: (@Sendable (String) -> Void)? = nil, silence: Duration = .seconds(86_400),
     maxConnections: Int = 1024, hosts: [String] = ["p", "proxy", "proxy.example"], base: String = "",
     keepsCookies: Bool = true, rules: CacheRules = .private, statusName: String? = nil,
-    pace: RequestPaceLimits = RequestPaceLimits(), script: @escaping MockServer.Handler,
+    pace: RequestPaceLimits = RequestPaceLimits(), outages: UpstreamOutages? = UpstreamOutages(),
+    script: @escaping MockServer.Handler,
     body: (ProxyBench) async throws -> Void
   ) async throws {
     let cache = HTTPCache(persistence: MemoryPersistence(), rules: rules, keepsCookies: keepsCookies)
     let bench = try await ProxyBench(
-      isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, cache, statusName, pace, script)
+      isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, cache, statusName, pace, outages, script)
     do {
       try await body(bench)
     } catch {
@@ -39,14 +40,14 @@ final class ProxyBench: Sendable {
   private init(
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
     _ maxConnections: Int, _ hosts: [String], _ base: String, _ cache: HTTPCache, _ statusName: String?,
-    _ pace: RequestPaceLimits, _ script: @escaping MockServer.Handler
+    _ pace: RequestPaceLimits, _ outages: UpstreamOutages?, _ script: @escaping MockServer.Handler
   ) async throws {
     origin = try MockServer(handler: script)
     let upstream = try Upstream(UpstreamArgument.parse("http://127.0.0.1:\(origin.port)\(base)"), silence: silence)
     let time = SharedDate()
     proxy = Proxy(
       cache: cache, upstream: upstream, isStaleOnDisconnect: isStaleOnDisconnect, statusName: statusName,
-      now: { time.value.withLock { $0 } }, trace: trace)
+      now: { time.value.withLock { $0 } }, trace: trace, outages: outages)
     server = try await ProxyServer.start(
       proxy, on: ListenArgument(host: "127.0.0.1", port: 0), hosts: hosts, maxConnections: maxConnections, pace: pace)
     self.time = time

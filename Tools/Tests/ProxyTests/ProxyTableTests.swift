@@ -12,7 +12,8 @@ import Wire
   @Test(arguments: ProxyTable.rows) func `does as the rule says`(row: ProxyRow) async throws {
     let answer = Mutex<String?>(nil)
     try await ProxyBench.run(
-      isStaleOnDisconnect: row.isStaleOnDisconnect,
+      // Each step is to be asked, after a failure too.
+      isStaleOnDisconnect: row.isStaleOnDisconnect, outages: nil,
       script: { _ in answer.withLock { $0 }.map { RowMessage($0).response } ?? .raw("HTTP/1.1 599 Unasked\r\n\r\n") }
     ) { bench in
       for (number, step) in row.steps.enumerated() {

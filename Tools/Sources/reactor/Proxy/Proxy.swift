@@ -17,6 +17,8 @@ struct Proxy: Sendable {
   var now: @Sendable () -> Date = { Date() }
   /// A closure that receives a line for each exchange.
   var trace: (@Sendable (String) -> Void)?
+  /// The outages of the server; `nil` asks it each time.
+  var outages: UpstreamOutages? = UpstreamOutages()
   private let revalidations = Revalidations()
   let collapsing = CollapsedRequests()
 
@@ -40,18 +42,35 @@ struct Proxy: Sendable {
     switch await cache.plan(for: target, scope: scope, at: now()) {
     case .answer(let stored): return end(ProxyResponse(stored), request, since: start)
     case .answerAndSend(let stored, let exchange):
-      revalidations.start(key) { [self] in
-        let start = ContinuousClock.now
-        let answer = await send(exchange, request, interim: { _ in })
-        tell(request, answer, since: start, " behind")
-      }
+      sendBehind(exchange, request, key)
       return end(ProxyResponse(stored), request, since: start)
     case .send(let exchange):
+      if let stored = standIn(exchange, request, key) { return end(ProxyResponse(stored), request, since: start) }
       let answer =
         exchange.acceptsCollapsing
         ? await collapse(exchange, request, target, scope, key, interim: interim)
         : await send(exchange, request, interim: interim)
       return end(answer, request, since: start)
+    }
+  }
+
+  /// Returns the stale response that answers during an outage, and asks the server behind it if
+  /// that is due; `nil` if there is no outage, or no response that may stand in.
+  private func standIn(_ exchange: CacheRequest, _ request: ForwardedRequest, _ key: String) -> CacheResponse? {
+    guard exchange.acceptsCollapsing, let isProbeDue = outages?.isProbeDue(for: exchange),
+      let stored = cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect)
+    else { return nil }
+    if isProbeDue { sendBehind(exchange, request, key) }
+    return stored
+  }
+
+  /// Sends a request whose client has an answer already, unless the server is known to fail.
+  private func sendBehind(_ exchange: CacheRequest, _ request: ForwardedRequest, _ key: String) {
+    revalidations.start(key) { [self] in
+      if let outages, case .notNow = outages.permission(for: exchange, isBehind: true) { return }
+      let start = ContinuousClock.now
+      let answer = await sendAdmitted(exchange, request, interim: { _ in })
+      tell(request, answer, since: start, " behind")
     }
   }
 
@@ -109,12 +128,25 @@ struct Proxy: Sendable {
   private func send(
     _ exchange: CacheRequest, _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
   ) async -> ProxyResponse {
+    if let outages, case .refused(let error) = outages.permission(for: exchange, isBehind: false) {
+      return failed(exchange, error)
+    }
+    return await sendAdmitted(exchange, request, interim: interim)
+  }
+
+  private func sendAdmitted(
+    _ exchange: CacheRequest, _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
+  ) async -> ProxyResponse {
     var sent = request
     sent.head = exchange.request
     do {
       let response = try await upstream.send(sent, interim: interim)
+      if let line = outages?.answered(exchange, response.head.status) { trace?(line) }
       return ProxyResponse(await cache.receive(response.head, body: response.body.data, for: exchange, at: now()))
-    } catch { return failed(exchange, error) }
+    } catch {
+      if let line = outages?.failed(exchange, error) { trace?(line) }
+      return failed(exchange, error)
+    }
   }
 
   /// Returns the stale response, or a 502, for a request that got no answer.

@@ -17,6 +17,10 @@ struct ProxyCommand: AsyncParsableCommand {
       Authorization only where the server permits it. If the server gives no complete response, the client gets a 502, or a \
       stale response where that is allowed.
 
+      An outage of the server is remembered: a stale response that may stand in is served at once, and one request at a time \
+      looks whether the server is back, after a second, and twice as late each time, up to 30 seconds. A client without such \
+      a response is refused for a second after the server could not be reached.
+
       Of equal GET requests at one time, one is sent, and the others wait for its response. They do not wait where the last \
       response could not be stored.
 
@@ -100,6 +104,9 @@ struct ProxyCommand: AsyncParsableCommand {
   @Flag(help: "When the server does not answer, serve a stale response unless the server forbids it.")
   var staleOnDisconnect = false
 
+  @Flag(help: "Ask the server for each request, even where it has just failed and a stale response may stand in.")
+  var forgetOutages = false
+
   @Flag(help: "Print each exchange as one line on standard error.")
   var trace = false
 
@@ -180,6 +187,7 @@ struct ProxyCommand: AsyncParsableCommand {
       cache: cache,
       upstream: try Upstream(upstream), isStaleOnDisconnect: staleOnDisconnect)
     proxy.statusName = cacheStatus?.name
+    if forgetOutages { proxy.outages = nil }
     if trace { proxy.trace = { StandardStream.error.writeLine($0) } }
     return proxy
   }

@@ -33,14 +33,12 @@ struct Upstream: Sendable {
   ///   - request: The request to send.
   ///   - interim: A closure that receives each response before the final one (RFC 9110 §15.2), on
   ///     an event loop.
-  /// - Throws: An error, if there is no complete response.
+  /// - Throws: ``UpstreamUnreachable`` without a connection, and another error if there is no
+  ///   complete response.
   func send(
     _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
   ) async throws -> ForwardedResponse {
-    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connectTimeout(.seconds(10))
-      .channelOption(.socketOption(.tcp_nodelay), value: 1)
-      .connect(host: address.host, port: address.port).get()
+    let channel = try await connect()
     // Made after the connection: of several addresses, only the connected one may fail the answer.
     let answer = channel.eventLoop.makePromise(of: ForwardedResponse.self)
     return try await withTaskCancellationHandler {
@@ -57,6 +55,15 @@ struct Upstream: Sendable {
     } onCancel: {
       channel.close(promise: nil)
     }
+  }
+
+  private func connect() async throws(UpstreamUnreachable) -> any Channel {
+    do {
+      return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .connectTimeout(.seconds(10))
+        .channelOption(.socketOption(.tcp_nodelay), value: 1)
+        .connect(host: address.host, port: address.port).get()
+    } catch { throw UpstreamUnreachable(reason: error) }
   }
 
   private func configure(

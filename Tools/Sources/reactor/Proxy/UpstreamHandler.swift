@@ -96,3 +96,9 @@ final class UpstreamHandler: ChannelInboundHandler {
 enum UpstreamFailure: Error {
   case disconnected, garbage, silent, tooLarge
 }
+
+/// There is no connection to the server.
+struct UpstreamUnreachable: Error, CustomStringConvertible {
+  let reason: any Error
+  var description: String { "\(reason)" }
+}

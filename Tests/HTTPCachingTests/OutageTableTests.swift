@@ -1,16 +1,16 @@
-import Foundation
-import HTTPTypes
+import HTTPCaching
 import Testing
 
-@testable import HTTPCaching
-@testable import ReactorCore
-
 @Suite struct `A table of outages` {
-  private var table = OutageTable()
+  private struct Failure: Error {}
+  private typealias Outcome = OutageTable<Failure>.Outcome
+
+  private var table = OutageTable<Failure>()
   private let a = Self.key("https://api.example.com/a")
   private let b = Self.key("https://api.example.com/b?q=1")
   private let other = Self.key("https://cdn.example.com/a")
-  private let refused = ReactorError.network(TransportError.notConnected("refused"))
+  private let refused = Outcome.failed(Failure(), ofConnection: true)
+  private let unavailable = Outcome.failed(Failure(), ofConnection: false)
 
   private static func key(_ url: String) -> RecordKey { RecordKey(method: .get, url: url) }
 
@@ -23,15 +23,15 @@ import Testing
   }
 
   @discardableResult
-  private mutating func end(_ key: RecordKey, _ error: ReactorError?, at seconds: Double) -> OutageTable.Change? {
-    table.ended(key, with: error, at: .seconds(seconds), jitter: 0)
+  private mutating func end(_ key: RecordKey, _ outcome: Outcome, at seconds: Double) -> OutageTable<Failure>.Change? {
+    table.ended(key, with: outcome, at: .seconds(seconds), jitter: 0)
   }
 
   @Test mutating func `a failed connection is an outage of the whole server, and of no other`() {
     #expect(end(a, refused, at: 0) == .began)
     #expect(admit(b, at: 0.5) == "refuse")
     #expect(admit(other, at: 0.5) == "send")
-    #expect(end(b, nil, at: 3) == .ended(after: .seconds(3)))
+    #expect(end(b, .answered, at: 3) == .ended(after: .seconds(3)))
     #expect(admit(a, at: 3) == "send")
     #expect(table.isEmpty)
   }
@@ -56,38 +56,28 @@ import Testing
     #expect(admit(a, at: 11.5) == "refuse")
   }
 
-  @Test(arguments: [HTTPResponse.Status.internalServerError, .badGateway, .serviceUnavailable, .gatewayTimeout])
-  mutating func `a status is an outage of one record, and five in a row are one of the server`(
-    status: HTTPResponse.Status
-  ) {
-    let error = ReactorError.server(HTTPResponse(status: status), body: Data())
-    #expect(end(a, error, at: 0) == .began)
+  @Test mutating func `a status is an outage of one record, and five in a row are one of the server`() {
+    #expect(end(a, unavailable, at: 0) == .began)
     #expect(admit(a, at: 0.5) == "refuse")
     #expect(admit(b, at: 0.5) == "send")
-    for number in 1...4 { end(Self.key("https://api.example.com/\(number)"), error, at: 0.5) }
+    for number in 1...4 { end(Self.key("https://api.example.com/\(number)"), unavailable, at: 0.5) }
     #expect(admit(b, at: 0.6) == "refuse")
-  }
-
-  @Test mutating func `an answer of any other status ends the outage`() {
-    end(a, refused, at: 0)
-    #expect(end(b, .server(HTTPResponse(status: .notFound), body: Data()), at: 2) == .ended(after: .seconds(2)))
   }
 
   @Test mutating func `failures with an answer in between are no outage of the server`() {
     for number in 1...20 {
-      end(Self.key("https://api.example.com/\(number)"), .timedOut, at: 0)
-      end(a, nil, at: 0)
+      end(Self.key("https://api.example.com/\(number)"), unavailable, at: 0)
+      end(a, .answered, at: 0)
     }
     #expect(admit(b, at: 0) == "send")
   }
 
-  @Test(arguments: [ReactorError.cancelled, .noConnectivity])
-  mutating func `a request that says nothing of the server neither begins an outage nor ends it`(error: ReactorError) {
-    #expect(end(a, error, at: 0) == nil)
+  @Test mutating func `a request that says nothing of the server neither begins an outage nor ends it`() {
+    #expect(end(a, .unknown, at: 0) == nil)
     #expect(table.isEmpty)
     end(a, refused, at: 0)
     #expect(admit(a, at: 1) == "once")
-    #expect(end(a, error, at: 1) == nil)
+    #expect(end(a, .unknown, at: 1) == nil)
     #expect(admit(a, at: 1) == "once")
   }
 
