@@ -31,6 +31,18 @@ let valkey: [Target.Dependency] =
     .product(name: name, package: "swift-nio", condition: .when(traits: ["Valkey"]))
   } + [.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Valkey"]))]
 
+let observability: [Target.Dependency] = [
+  .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Observability"])),
+  .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Observability"])),
+  .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Observability"])),
+]
+// The backends of its tests.
+let recorders: [Target.Dependency] = [
+  .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Observability"])),
+  .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Observability"])),
+  .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: .when(traits: ["Observability"])),
+]
+
 // An HTTP/2 server, for its tests.
 let http2Server: [Target.Dependency] = [
   .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["AsyncHTTPClient"])),
@@ -54,6 +66,7 @@ let package = Package(
     .library(name: "ReactorAsyncHTTPClient", targets: ["ReactorAsyncHTTPClient"]),
     .library(name: "ReactorFleet", targets: ["ReactorFleet"]),
     .library(name: "ReactorValkey", targets: ["ReactorValkey"]),
+    .library(name: "ReactorObservability", targets: ["ReactorObservability"]),
   ],
   traits: [
     .trait(name: "SQLite", description: "SQLitePersistence, in ReactorSQLite, on GRDB"),
@@ -61,12 +74,18 @@ let package = Package(
       name: "AsyncHTTPClient",
       description: "AsyncHTTPClientTransport, in ReactorAsyncHTTPClient, on async-http-client"),
     .trait(name: "Valkey", description: "ValkeyStore, in ReactorValkey, on SwiftNIO"),
+    .trait(
+      name: "Observability",
+      description: "Observability, in ReactorObservability, on swift-log, swift-metrics and swift-distributed-tracing"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.20.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.7.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.6.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
@@ -107,6 +126,10 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "ReactorFleet", dependencies: ["HTTPCaching", "ReactorCore"] + httpTypes, swiftSettings: settings),
     .target(name: "ReactorValkey", dependencies: ["HTTPCaching", "ReactorFleet"] + valkey, swiftSettings: settings),
+    .target(
+      name: "ReactorObservability",
+      dependencies: ["HTTPCaching", "ReactorCore", "ReactorFleet"] + observability + httpTypes,
+      swiftSettings: settings),
     .target(
       name: "TestSupport",
       dependencies: ["HTTPCaching", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorOutbox", "ReactorTesting"]
@@ -184,6 +207,13 @@ let package = Package(
         dependencies: ["ReactorValkey", "HTTPCaching", "ReactorFleet", "ReactorTesting", "TestSupport"] + valkey + [
           .product(name: "NIOTestUtils", package: "swift-nio", condition: .when(traits: ["Valkey"]))
         ],
+        swiftSettings: settings),
+      .testTarget(
+        name: "ReactorObservabilityTests",
+        dependencies: [
+          "ReactorObservability", "ReactorAsyncHTTPClient", "ReactorCore", "ReactorFleet", "ReactorTesting",
+          "TestSupport",
+        ] + observability + recorders + asyncHTTPClient + httpTypes,
         swiftSettings: settings),
       .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
       .testTarget(

@@ -19,6 +19,8 @@
         decompression: .enabled(limit: .size(max(0, maximumSize))))
       // An unreachable server is an error at once, not at the deadline.
       configuration.connectionPool.retryConnectionEstablishment = false
+      // Its spans have the whole URL, query included. Those of ReactorObservability do not.
+      configuration.tracing.tracer = nil
       client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 

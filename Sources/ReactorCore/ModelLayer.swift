@@ -93,6 +93,10 @@ public final class ModelLayer: Sendable {
       layer: layer, backend: backend, parser: parser, configuration: configuration ?? layer.configuration)
   }
 
+  /// The numbers of the layer at this moment, of its living reactors. They may be asked for often,
+  /// and cost a fetch that memory answers nothing.
+  public var statistics: LayerStatistics { layer.statistics }
+
   /// The events of the layer's reactors, as a sequence.
   ///
   /// Each iterator observes from its creation until its release. It buffers at most 1,024 events

@@ -138,6 +138,9 @@ public struct ReactorConfiguration: Sendable {
   /// The executor of flights. Default: `nil`, the global executor. A simulation sets its own.
   public var taskExecutor: (any TaskExecutor)?
 
+  /// An object that sees the work of the layer, for traces and metrics. Default: `nil`.
+  public var instrument: (any LayerInstrument)?
+
   /// Creates a configuration with all defaults.
   public init() {}
 }

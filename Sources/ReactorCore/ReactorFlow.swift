@@ -150,6 +150,8 @@ public struct FetchContext<Model: Sendable>: Sendable {
   var sends: @Sendable () -> Void = {}
   /// The part that outages play in the fetch; `nil` if they are not remembered.
   var outage: OutageCheck?
+  /// The flight as the instrument sees it; `nil` without one.
+  var record: InstrumentedFlight?
   /// The record of every attempt's redirects; `nil` if nobody needs it.
   var trail: RedirectTrail?
 

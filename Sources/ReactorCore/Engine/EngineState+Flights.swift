@@ -1,23 +1,30 @@
 import Foundation
 
 extension EngineState {
+  /// The flight that a caller waits for, as an instrument sees it.
+  typealias Entered = (flight: InstrumentedFlight, hasJoined: Bool)
+
   /// Answers a caller from memory, or adds it to the key's flight.
   ///
   /// - Parameter outageTime: the time of ``LayerOutages``.
+  /// - Returns: `nil` without an instrument, or if the caller need not wait.
   mutating func enter(
     _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: KeyState.Continuation, _ priority: TaskPriority,
     at now: Date, _ outageTime: Duration?
-  ) {
+  ) -> Entered? {
+    var entered: Entered?
     let entry = entry(of: key, as: waiter.resource)
     switch decision(waiter, entry.copy, at: now) {
     case .use(let copy):
       append(key, .memoryHit)
+      memory.hits.countHit()
       effects.append(.resume(continuation, .success(entry.shown(copy))))
-      return
+      return nil
     case .useAndRevalidate(let copy):
       append(key, .servedStale)
+      memory.hits.countHit()
       effects.append(.resume(continuation, .success(entry.shown(copy))))
-      guard entry.flight?.machine.hasBackgroundWaiter != true else { return }
+      guard entry.flight?.machine.hasBackgroundWaiter != true else { return nil }
       join(.background(waiter.resource, waiter.policy), entry, at: now, priority: priority)
     case .ask where isServedInOutage(waiter, entry, at: now, outageTime):
       append(key, .servedStale)
@@ -27,12 +34,24 @@ extension EngineState {
       if waiter.policy.asksStoreFirst { append(key, .memoryMiss) }
       guard beginWait(of: waiter, entry) else {
         effects.append(.resume(continuation, .failure(.deadlock(keys: [key]))))
-        return
+        return nil
       }
       entry.addContinuation(continuation, for: waiter.id)
+      let hasJoined = entry.flight != nil
       join(waiter, entry, at: now, priority: priority)
+      entered = entry.flight?.record.map { ($0, hasJoined) }
     }
     publishChanges(of: entry)
+    return entered
+  }
+
+  /// Returns `true` if memory answers a caller, as ``enter(_:_:_:_:at:_:)`` would.
+  func isInMemory(_ waiter: FlightMachine.Waiter, _ key: RecordKey, at now: Date) -> Bool {
+    guard let entry = memory.entries[key] else { return false }
+    switch decision(waiter, entry.copy, at: now) {
+    case .use, .useAndRevalidate: return true
+    case .ask, .notCached: return false
+    }
   }
 
   /// Returns `true` if the server has failed, and a stale copy may be the answer meanwhile. Begins
@@ -115,6 +134,7 @@ extension EngineState {
     }
     if let flight = entry.flight {
       append(entry.key, .joined)
+      flight.record?.join()
       if let wait = waiter.wait { effects.append(.add(wait, to: flight.owner)) }
       if let priority, priority > flight.priority ?? .background {
         flight.priority = priority
@@ -123,6 +143,10 @@ extension EngineState {
     } else {
       entry.flight = Flight(
         FlightMachine(id: nextFlightID()), under: layer.generations.beginFetch(entry.key), priority: priority)
+      if configuration.instrument != nil {
+        entry.flight?.record = InstrumentedFlight(
+          key: entry.key, model: name, isInBackground: waiter.kind == .background)
+      }
       // None of its steps is queued yet, so no effect is needed.
       if let wait = waiter.wait { entry.flight?.owner.add(wait) }
     }

@@ -83,6 +83,7 @@ extension EngineState {
   /// - Parameter lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
   mutating func succeeded(_ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double, at now: Date) -> Commit {
     guard let entry = entry(of: step) else { return .isOver }
+    entry.flight?.record?.answer()
     guard step.ticket.commit() else { return .isOvertaken }
     step.task.release()
     let copy = copy(snapshot, entry, lead: lead, step.ticket.number)

@@ -23,6 +23,8 @@ final class Flight {
   /// waits for the flight, if a caller does.
   var isOwed = false
   var pass: SendingGate.Pass?
+  /// The flight as the instrument sees it; `nil` without one.
+  var record: InstrumentedFlight?
   /// The copies that another variant has displaced since the flight began (RFC 9111 §4.1). Some of
   /// its waiters may still accept them.
   private(set) var variants: [CachedModel] = []

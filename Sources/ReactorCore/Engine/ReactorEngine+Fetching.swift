@@ -11,23 +11,56 @@ extension ReactorEngine {
     let id = nextID()
     let priority = resource.priority ?? Task.currentPriority
     let wait = LockOwner.wait()
-    let timer = timer(of: policy)
-    defer {
-      wait?.end()
-      timer?.cancel()
-    }
+    defer { wait?.end() }
     let waiter = FlightMachine.Waiter(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
-    let outcome = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        enter(waiter, key, continuation, priority)
-        if let timer { startTimer(timer, key, id) }
-        // The cancellation handler may have run before the waiter entered.
-        if Task.isCancelled { leave(key, id) }
-      }
-    } onCancel: {
-      leave(key, id)
+    guard let instrument = flow.configuration.instrument, !isInMemory(waiter, key) else {
+      return try await join(waiter, key, priority).outcome.get()
+    }
+    // Replaced unless the instrument does not run the fetch.
+    var outcome = KeyState.Outcome.failure(.cancelled)
+    await instrument.fetch(InstrumentedFetch(key: key, model: name, policy: policy)) {
+      let joined = await join(waiter, key, priority)
+      outcome = joined.outcome
+      return result(joined.outcome, joined.entered, of: resource)
     }
     return try outcome.get()
+  }
+
+  /// Waits for the flight of a key, unless memory has an answer.
+  private func join(
+    _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ priority: TaskPriority
+  ) async -> (outcome: KeyState.Outcome, entered: EngineState.Entered?) {
+    let timer = timer(of: waiter.policy)
+    defer { timer?.cancel() }
+    var entered: EngineState.Entered?
+    let outcome = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        entered = enter(waiter, key, continuation, priority)
+        if let timer { startTimer(timer, key, waiter.id) }
+        // The cancellation handler may have run before the waiter entered.
+        if Task.isCancelled { leave(key, waiter.id) }
+      }
+    } onCancel: {
+      leave(key, waiter.id)
+    }
+    return (outcome, entered)
+  }
+
+  private func isInMemory(_ waiter: FlightMachine.Waiter, _ key: RecordKey) -> Bool {
+    let now = now
+    return state.withLock { $0.isInMemory(waiter, key, at: now) }
+  }
+
+  private func result(
+    _ outcome: KeyState.Outcome, _ entered: EngineState.Entered?, of resource: Resource
+  ) -> InstrumentedFetch.Result {
+    let copy = try? outcome.get().copy
+    let isFresh = copy.map { reader.rule.status(of: $0, for: resource, at: now)?.isFresh == true } ?? false
+    let source = entered.map { $0.flight.source(isFresh: isFresh) } ?? (isFresh ? .memory : .standIn)
+    let error: ReactorError? = if case .failure(let error) = outcome { error } else { nil }
+    return InstrumentedFetch.Result(
+      source: copy == nil ? nil : source, isFresh: isFresh, error: error, flight: entered?.flight,
+      hasJoined: entered?.hasJoined == true)
   }
 
   /// Fetches without a flight, for the refresh of a credential: the key's flight may be waiting for
@@ -56,9 +89,9 @@ extension ReactorEngine {
 
   private func enter(
     _ waiter: FlightMachine.Waiter, _ key: RecordKey, _ continuation: KeyState.Continuation, _ priority: TaskPriority
-  ) {
+  ) -> EngineState.Entered? {
     let (now, outageTime) = (now, layer.outages?.now)
-    update { $0.enter(waiter, key, continuation, priority, at: now, outageTime) }
+    return update { $0.enter(waiter, key, continuation, priority, at: now, outageTime) }
   }
 
   /// Returns the timer of ``ReactorConfiguration/staleAfter``; `nil` if there is none.
@@ -134,14 +167,30 @@ extension ReactorEngine {
       self?.state.withLock { $0.entry(of: key, flight: flight)?.flight?.ticket.send() }
     }
     step.ticket.send()
+    guard let instrument = flow.configuration.instrument,
+      let record = state.withLock({ $0.entry(of: step)?.flight?.record })
+    else {
+      _ = await send(step, context, lead: lead)
+      return
+    }
+    context.record = record
+    await instrument.flight(record) { [context] in await send(step, context, lead: lead) }
+  }
+
+  /// Sends the request of a flight, and resolves its waiters.
+  ///
+  /// - Returns: the error of the request; `nil` if there is none.
+  private func send(_ step: FlightStep, _ context: FetchContext<AnyModel>, lead: Double) async -> ReactorError? {
     do {
       let snapshot = try await flow.network(step.resource, context).marked(by: layer.groupMarks, step.ticket)
       note(context.outage?.ended(with: nil), step.key)
       await finish(step, withEntities(snapshot, of: step.key), lead: lead)
+      return nil
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       note(context.outage?.ended(with: error), step.key)
       fail(step, error, wasSent: context.outage?.wasRefused != true)
+      return error
     }
   }
 
@@ -190,11 +239,14 @@ extension ReactorEngine {
 
   private func note(_ change: OutageTable<ReactorError>.Change?, _ key: RecordKey) {
     guard let change else { return }
-    switch change {
-    case .began: append(key, .outageBegan)
-    case .ended(let duration): append(key, .outageEnded(after: duration))
-    }
+    let kind: ReactorEvent.Kind =
+      switch change {
+      case .began: .outageBegan
+      case .ended(let duration): .outageEnded(after: duration)
+      }
+    append(key, kind)
     layer.events.deliver()
+    flow.configuration.instrument?.stateChanged(ReactorEvent(key: key, model: name, kind: kind))
   }
 
   private func fail(_ step: FlightStep, _ error: ReactorError, wasSent: Bool = true) {

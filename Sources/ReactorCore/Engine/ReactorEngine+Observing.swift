@@ -105,6 +105,13 @@ extension ReactorEngine {
     return statuses
   }
 
+  func add(to statistics: inout LayerStatistics) {
+    let (models, bytes) = state.withLock { ($0.memory.models, $0.memory.bytes) }
+    statistics.memoryHitsByModel[name, default: 0] += reader.table.hitCount
+    statistics.models += models
+    statistics.bytes += bytes
+  }
+
   private static var statusBatch: Int { 128 }
 
   func refetch(_ key: RecordKey) -> Bool {

@@ -32,6 +32,7 @@ extension ReactorFlow {
         typed.hasAskedPersistence = context.hasAskedPersistence
         typed.asksServer = context.asksServer
         typed.outage = context.outage
+        typed.record = context.record
         typed.sends = context.sends
         typed.trail = context.trail
         return try await network(resource, typed).erased

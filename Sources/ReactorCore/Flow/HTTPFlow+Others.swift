@@ -15,9 +15,9 @@ extension HTTPFlow {
     if context.asksServer { asked.headerFields.append(HTTPField(name: .cacheControl, value: "no-cache")) }
     var response: HTTPFlowResponse
     switch await upstream.plan(for: asked, scope: layer.scope, at: configuration.now()) {
-    case .answer(let answer): response = try shared(answer, key)
+    case .answer(let answer): response = try shared(answer, key, context)
     case .answerAndSend(let answer, let sent):
-      response = try shared(answer, key)
+      response = try shared(answer, key, context)
       _ = spawnApart(on: configuration.taskExecutor) {
         _ = try? await self.send(sent, through: upstream, resource, key, FetchContext())
       }
@@ -33,8 +33,11 @@ extension HTTPFlow {
 
   /// Returns a response of the shared cache as one that has just arrived, of the age that it
   /// states.
-  private func shared(_ answer: CacheResponse, _ key: RecordKey) throws -> HTTPFlowResponse {
+  private func shared(
+    _ answer: CacheResponse, _ key: RecordKey, _ context: FetchContext<Model>
+  ) throws -> HTTPFlowResponse {
     if case .none = answer.source { throw ReactorError.network(FailedElsewhere()) }
+    context.record?.share()
     emit(key, .sharedHit(bytes: answer.body.count))
     let now = configuration.now()
     return HTTPFlowResponse(
@@ -66,7 +69,7 @@ extension HTTPFlow {
       throw error
     } catch {
       guard !Task.isCancelled, let stale = upstream.staleAnswer(for: sent, at: configuration.now()) else { throw error }
-      return try shared(stale, key)
+      return try shared(stale, key, context)
     }
   }
 }

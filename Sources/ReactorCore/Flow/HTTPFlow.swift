@@ -266,6 +266,7 @@ extension HTTPFlow {
     _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {
     let mayRetry = try context.outage?.admit() ?? true
+    var number = 0
     let (_, exchange) = try await retry.attempts(
       request, isReadOnly: resource.isReadOnly, mayRetry: mayRetry, observe: { emit(key, .init($0)) }
     ) {
@@ -277,8 +278,11 @@ extension HTTPFlow {
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
       // An attempt that fails may have changed something too.
       defer { context.trail?.leave(trail.hops) }
-      let (response, body) = try await within(resource.timeout) { [backend] in
-        try await backend.send(request, body: resource.body, trail: trail, progress: context.progress)
+      number += 1
+      let (response, body) = try await instrumented(request, key, number, isConditional) { request in
+        try await within(resource.timeout) { [backend] in
+          try await backend.send(request, body: resource.body, trail: trail, progress: context.progress)
+        }
       }
       if trail.hops.isEmpty {
         trail.leave(RedirectTrail.Hop(request: request, response: response, isFollowed: false))
@@ -291,6 +295,15 @@ extension HTTPFlow {
       return (response, exchange)
     }
     return exchange
+  }
+
+  private func instrumented(
+    _ request: HTTPRequest, _ key: RecordKey, _ number: Int, _ isConditional: Bool,
+    _ send: (HTTPRequest) async throws -> (HTTPResponse, Data)
+  ) async throws -> (HTTPResponse, Data) {
+    guard let instrument = configuration.instrument else { return try await send(request) }
+    return try await instrument.attempt(
+      InstrumentedAttempt(key: key, request: request, number: number, isConditional: isConditional), send)
   }
 
   /// Returns the response of `send`, or throws ``ReactorError/timedOut`` after `limit`.

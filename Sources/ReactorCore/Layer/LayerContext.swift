@@ -77,6 +77,12 @@ package final class LayerContext: Sendable {
     for member in livingMembers { member.refreshStreams(olderThan: age) }
   }
 
+  var statistics: LayerStatistics {
+    var statistics = LayerStatistics()
+    for member in livingMembers { member.add(to: &statistics) }
+    return statistics
+  }
+
   func evictUnused() {
     for member in livingMembers { member.evictUnused() }
   }
@@ -289,6 +295,8 @@ protocol LayerReactor: AnyObject, Sendable {
   func refreshStreams(olderThan age: Duration)
   /// Evicts every model that is neither observed nor waited for.
   func evictUnused()
+  /// Adds the numbers of this reactor.
+  func add(to statistics: inout LayerStatistics)
 }
 
 private struct WeakMember: Sendable {

@@ -18,6 +18,9 @@ final class ReadIndex: Sendable {
   /// Eight shards, so that tasks on different processors rarely contend.
   private let shards = (0..<8).map { _ in Shard() }
   private let order = Atomic<UInt64>(0)
+  /// The numbers of ``order`` that no look-up with a result has drawn. Counting these instead of
+  /// the hits costs a hit nothing.
+  private let withoutHit = Atomic<UInt64>(0)
 
   deinit {
     // A resource may outlive its reactor by far, and must not retain the model.
@@ -31,16 +34,29 @@ final class ReadIndex: Sendable {
   /// - Parameter isWanted: called under a lock, and only for a copy that answers the resource.
   @inline(__always)
   func model(for resource: Resource, where isWanted: (CachedModel) -> Bool) -> AnyModel? {
-    let order = nextOrder()
+    let order = order.add(1, ordering: .relaxed).newValue
     let own = resource.withKnownHit { known -> AnyModel?? in
       known?.table == id ? .some(known?.hit.use(order, where: isWanted)) : nil
     }
-    if let own { return own }
-    return shard(resource).hits.withLock { hits in
-      guard let index = hits.index(forKey: resource) else { return nil }
-      return hits.values[index].use(order, where: isWanted)
-    }
+    let found =
+      own
+      ?? shard(resource).hits.withLock { hits in
+        guard let index = hits.index(forKey: resource) else { return nil }
+        return hits.values[index].use(order, where: isWanted)
+      }
+    if found == nil { withoutHit.add(1, ordering: .releasing) }
+    return found
   }
+
+  /// The number of look-ups with a result.
+  var hitCount: UInt64 {
+    // Read first: each of its numbers was drawn before.
+    let withoutHit = withoutHit.load(ordering: .acquiring)
+    return order.load(ordering: .relaxed) - withoutHit
+  }
+
+  /// Counts a hit that was found elsewhere.
+  func countHit() { order.add(1, ordering: .relaxed) }
 
   /// Makes `resource` lead to `copy`; with `nil`, to nothing. The caller retains the previous copy,
   /// since its `deinit` may call the reactor.
@@ -74,7 +90,10 @@ final class ReadIndex: Sendable {
   }
 
   /// Returns the next number in the order of uses.
-  func nextOrder() -> UInt64 { order.add(1, ordering: .relaxed).newValue }
+  func nextOrder() -> UInt64 {
+    defer { withoutHit.add(1, ordering: .releasing) }
+    return order.add(1, ordering: .relaxed).newValue
+  }
 
   /// Returns the order of the latest use of `resources`; zero if there was none.
   func lastUse(of resources: some Sequence<Resource>) -> UInt64 {

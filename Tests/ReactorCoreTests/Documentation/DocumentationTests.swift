@@ -70,6 +70,14 @@ import Testing
       "../../ReactorOutboxTests/Documentation/OutboxExamples.swift"
     ),
     (
+      "Sources/ReactorObservability/ReactorObservability.docc/ReactorObservability.md",
+      "../../ReactorObservabilityTests/Documentation/TelemetryExamples.swift"
+    ),
+    (
+      "Sources/ReactorObservability/ReactorObservability.docc/Telemetry.md",
+      "../../ReactorObservabilityTests/Documentation/TelemetryExamples.swift"
+    ),
+    (
       "Sources/ReactorSQLite/ReactorSQLite.docc/ReactorSQLite.md",
       "../../ReactorSQLiteTests/Documentation/SQLiteExamples.swift"
     ),

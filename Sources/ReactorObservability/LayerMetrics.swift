@@ -1,0 +1,155 @@
+#if Observability
+  import CoreMetrics
+  import HTTPTypes
+  import ReactorCore
+  import ReactorFleet
+  import Synchronization
+
+  /// The metrics of one layer. Each is made once, for its dimensions. Durations are in seconds.
+  final class LayerMetrics: Sendable {
+    private struct Name: Hashable {
+      var label: String
+      var values: [String]
+    }
+
+    private struct Made {
+      var counters: [Name: Counter] = [:]
+      var recorders: [Name: Recorder] = [:]
+    }
+
+    private let factory: any MetricsFactory
+    private let common: [(String, String)]
+    private let made = Mutex(Made())
+
+    init(_ factory: any MetricsFactory, layer: String?) {
+      self.factory = factory
+      common = layer.map { [("layer", $0)] } ?? []
+    }
+
+    func fetched(_ fetch: InstrumentedFetch, _ result: InstrumentedFetch.Result) {
+      requests(1, source: result.source?.rawValue ?? "none", isFresh: result.isFresh, model: fetch.model)
+      if result.hasJoined { counter("reactor.flights.joined").increment() }
+      switch result.source {
+      case .persistence, .fleet: saved(1, result.source?.rawValue)
+      case .network where result.hasJoined: saved(1, "collapsed")
+      default: break
+      }
+    }
+
+    func memoryHits(_ count: Int64, model: String) {
+      requests(count, source: "memory", isFresh: true, model: model)
+      saved(count, "memory")
+    }
+
+    func flown(_ flight: InstrumentedFlight, _ error: ReactorError?, in duration: Duration) {
+      let source = error == nil ? (flight.isShared ? "fleet" : "network") : "none"
+      recorder("reactor.flight.duration", [("source", source)]).record(duration.inSeconds)
+    }
+
+    func attempted(_ method: String, _ server: ServerAddress, status: Int?, error: String?, in duration: Duration) {
+      var dimensions = [
+        ("http.request.method", method), ("server.address", server.host), ("server.port", "\(server.port)"),
+      ]
+      if let status { dimensions.append(("http.response.status_code", "\(status)")) }
+      if let type = error ?? status.flatMap({ $0 >= 400 ? "\($0)" : nil }) { dimensions.append(("error.type", type)) }
+      recorder("http.client.request.duration", dimensions).record(duration.inSeconds)
+    }
+
+    func memory(models: Int, bytes: Int) {
+      recorder("reactor.memory.models", aggregate: false).record(models)
+      recorder("reactor.memory.bytes", aggregate: false).record(bytes)
+    }
+
+    func outage(isOver: Bool) { counter("reactor.outages", [("to", isOver ? "over" : "on")]).increment() }
+
+    func fleet(_ status: FleetStatus) {
+      for state in [FleetStatus.off, .following, .blind, .alone] {
+        recorder("reactor.fleet.state", [("state", "\(state)")], aggregate: false).record(state == status ? 1 : 0)
+      }
+    }
+
+    private func requests(_ count: Int64, source: String, isFresh: Bool, model: String) {
+      counter("reactor.requests", [("source", source), ("fresh", "\(isFresh)"), ("model", model)])
+        .increment(by: count)
+    }
+
+    private func saved(_ count: Int64, _ reason: String?) {
+      guard let reason else { return }
+      counter("reactor.origin.saved_requests", [("why", reason)]).increment(by: count)
+    }
+
+    private func counter(_ label: String, _ dimensions: [(String, String)] = []) -> Counter {
+      made.withLock { made in
+        let name = Name(label: label, values: dimensions.map(\.1))
+        if let counter = made.counters[name] { return counter }
+        let counter = Counter(label: label, dimensions: common + dimensions, factory: factory)
+        made.counters[name] = counter
+        return counter
+      }
+    }
+
+    private func recorder(
+      _ label: String, _ dimensions: [(String, String)] = [], aggregate: Bool = true
+    ) -> Recorder {
+      made.withLock { made in
+        // The names too: an attempt has a status, an error, or both.
+        let name = Name(label: label, values: dimensions.flatMap { [$0.0, $0.1] })
+        if let recorder = made.recorders[name] { return recorder }
+        let recorder = Recorder(
+          label: label, dimensions: common + dimensions, aggregate: aggregate, factory: factory)
+        made.recorders[name] = recorder
+        return recorder
+      }
+    }
+  }
+
+  /// The server of a request.
+  struct ServerAddress {
+    var host = ""
+    var port = 0
+
+    init(_ request: HTTPRequest) {
+      port = request.scheme == "http" ? 80 : 443
+      guard let authority = request.authority else { return }
+      host = authority
+      // The colons of an IPv6 address are in brackets.
+      guard let colon = authority.lastIndex(of: ":"), let own = Int(authority[authority.index(after: colon)...])
+      else { return }
+      (host, port) = (String(authority[..<colon]), own)
+    }
+  }
+
+  extension HTTPRequest.Method {
+    /// The method as OpenTelemetry's conventions name it, of which there are only so many.
+    var conventional: String {
+      let known: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .delete, .connect, .options, .trace, .patch]
+      return known.contains(self) ? rawValue : "_OTHER"
+    }
+  }
+
+  extension ReactorError {
+    /// The kind of the error for `error.type`, of which there are only so many.
+    var name: String {
+      switch self {
+      case .network: "network"
+      case .timedOut: "timed_out"
+      case .noConnectivity: "no_connectivity"
+      case .server(let response, _): "\(response.status.code)"
+      case .authentication: "authentication"
+      case .parser: "parser"
+      case .persistence: "persistence"
+      case .notCached: "not_cached"
+      case .invalidResource: "invalid_resource"
+      case .cancelled: "cancelled"
+      case .deadlock: "deadlock"
+      }
+    }
+  }
+
+  extension Duration {
+    fileprivate var inSeconds: Double {
+      let (seconds, attoseconds) = components
+      return Double(seconds) + Double(attoseconds) * 1e-18
+    }
+  }
+#endif

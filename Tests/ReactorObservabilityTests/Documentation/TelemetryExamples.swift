@@ -1,0 +1,33 @@
+#if Observability && AsyncHTTPClient
+  import AsyncHTTPClient
+  import Foundation
+  import Logging
+  import ReactorAsyncHTTPClient
+  import ReactorCore
+  import ReactorFleet
+  import ReactorObservability
+
+  // The Swift code of ReactorObservability.docc, which a test compares with it.
+
+  private func makeLayer(_ api: URL, _ logger: Logger) async {
+    let observability = Observability(logger: logger)
+    var configuration = ReactorConfiguration()
+    configuration.instrument = observability
+    let layer = ModelLayer(baseURL: api, configuration: configuration)
+    await observability.run(layer)
+  }
+
+  private func makeFleet(_ observability: Observability) -> FleetConfiguration {
+    var configuration = FleetConfiguration()
+    configuration.statusChanged = observability.fleetChanged
+    return configuration
+  }
+
+  private func makeTransport() -> AsyncHTTPClientTransport {
+    var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+    configuration.tracing.tracer = nil
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let transport = AsyncHTTPClientTransport(client: client)
+    return transport
+  }
+#endif
