@@ -1,5 +1,6 @@
 #if Observability
   import CoreMetrics
+  import HTTPCaching
   import HTTPTypes
   import ReactorCore
   import ReactorFleet
@@ -143,13 +144,6 @@
       case .cancelled: "cancelled"
       case .deadlock: "deadlock"
       }
-    }
-  }
-
-  extension Duration {
-    fileprivate var inSeconds: Double {
-      let (seconds, attoseconds) = components
-      return Double(seconds) + Double(attoseconds) * 1e-18
     }
   }
 #endif

@@ -137,14 +137,3 @@ public struct InstrumentedAttempt: Sendable {
   /// A Boolean value that indicates whether the request has validators.
   public let isConditional: Bool
 }
-
-/// Numbers of a layer, for gauges. See ``ModelLayer/statistics``.
-public struct LayerStatistics: Sendable, Hashable {
-  /// The fetches and look-ups that memory has answered, by the name of the model's type. Those of a
-  /// reactor that was released are not in it.
-  public internal(set) var memoryHitsByModel: [String: UInt64] = [:]
-  /// The models in memory.
-  public internal(set) var models = 0
-  /// The size of their responses in bytes.
-  public internal(set) var bytes = 0
-}

@@ -11,7 +11,7 @@ final class LayerOutages: Sendable {
   private let jitter: @Sendable () -> Double
 
   init(_ configuration: ReactorConfiguration) {
-    elapsed = Self.stopwatch(configuration.clock)
+    elapsed = configuration.clock.stopwatch()
     let generator = configuration.retry.seed.map(Generator.init)
     jitter = { generator?.next() ?? .random(in: 0...1) }
   }
@@ -20,11 +20,6 @@ final class LayerOutages: Sendable {
     private let state: Mutex<SplitMix64>
     init(seed: UInt64) { state = Mutex(SplitMix64(seed: seed)) }
     func next() -> Double { state.withLock { .random(in: 0...1, using: &$0) } }
-  }
-
-  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
   }
 
   /// The time, for ``outage(of:at:)``; `nil` if there is no outage. Read it without a lock: the
