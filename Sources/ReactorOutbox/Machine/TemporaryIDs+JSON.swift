@@ -10,9 +10,12 @@ extension TemporaryIDs {
   /// A string stays a string, for a member of type `String`. A number that stands for two of the
   /// ids is left as it is, so that nothing is written to the wrong place.
   static func rewritten(_ arguments: Data, _ identities: [String: Data]) -> Data? {
-    guard !identities.isEmpty, !Occurrences(in: arguments).isEmpty else { return nil }
-    guard let value = try? JSONValue(parsing: arguments) else { return nil }
-    var rewriting = Rewriting(identities)
+    guard !identities.isEmpty else { return nil }
+    let found = Occurrences(in: arguments)
+    guard !found.isEmpty else { return nil }
+    let held = found.held(of: identities)
+    guard !held.isEmpty, let value = try? JSONValue(parsing: arguments) else { return nil }
+    var rewriting = Rewriting(held)
     let rewritten = rewriting.rewrite(value)
     return rewriting.isChanged ? try? rewritten.data() : nil
   }
@@ -95,6 +98,13 @@ extension TemporaryIDs {
     /// Returns `true` if an id occurs as a string or as a number.
     func holds(_ string: String) -> Bool {
       strings.contains(string) || numbers.contains(TemporaryID.number64(of: string))
+    }
+
+    /// Returns those of the ids that occur. An outbox may know thousands, and an entry has few.
+    func held(of identities: [String: Data]) -> [String: Data] {
+      // A number says nothing about its string, so that every id is compared.
+      if !numbers.isEmpty { return identities.filter { holds($0.key) } }
+      return strings.reduce(into: [:]) { $0[$1] = identities[$1] }
     }
 
     /// Scans the bytes. Most texts have no id, so nothing is parsed.
