@@ -106,11 +106,13 @@ extension HTTPCache {
   ///
   /// - Parameters:
   ///   - response: The server's response, unchanged.
-  ///   - body: The whole body of the response.
+  ///   - body: The whole body of the response; `nil` for one that is too large to hold, and that
+  ///     you pass on as it arrives. It is not stored, and all else is done. The answer has
+  ///     `response` itself, unless it is a stale one in its place.
   ///   - exchange: The request that was sent, from ``plan(for:scope:at:)``.
   ///   - now: The present time of the wall clock, when the response is complete.
   public func receive(
-    _ response: HTTPResponse, body: Data, for exchange: CacheRequest, at now: Date
+    _ response: HTTPResponse, body: Data?, for exchange: CacheRequest, at now: Date
   ) async -> CacheResponse {
     if response.status.kind == .serverError { exchange.ticket?.fail() }
     if [500, 502, 503, 504].contains(response.status.code), var answer = staleAnswer(for: exchange, at: now) {
@@ -125,14 +127,14 @@ extension HTTPCache {
   }
 
   private func judge(
-    _ response: HTTPResponse, body: Data, for exchange: CacheRequest, at now: Date
+    _ response: HTTPResponse, body: Data?, for exchange: CacheRequest, at now: Date
   ) async -> CacheResponse {
-    var answer = CacheResponse(response: response, body: body, source: .network)
+    var answer = CacheResponse(response: response, body: body ?? Data(), source: .network)
     var storable = response
     storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems, digests: digests)
     do {
       let judged = Self.judge(
-        storable, body: body, to: exchange.client.headerFields, for: exchange.key,
+        storable, body: body ?? Data(), to: exchange.client.headerFields, for: exchange.key,
         stored: exchange.sendsValidators ? exchange.stored?.head : nil,
         requestedAt: exchange.sentAt, receivedAt: now, keepsCookies: keepsCookies)
       switch (judged, exchange.stored) {
@@ -143,7 +145,8 @@ extension HTTPCache {
         answer.isStored = try await store(record, of: exchange)
         let isStorable = record.head.isStorable(for: exchange.client.headerFields, by: rules)
         share(record, of: exchange, isStorable: isStorable, isStored: answer.isStored, isConfirmation: true)
-      case (.received(let record), _): try await apply(record, exchange, response, &answer, now)
+      case (.received(let record), _):
+        try await apply(record, hasBody: body != nil, exchange, response, &answer, now)
       case (.notModified, nil): break
       }
     } catch {
@@ -186,30 +189,32 @@ extension HTTPCache {
   }
 
   private func apply(
-    _ record: Record, _ exchange: CacheRequest, _ response: HTTPResponse, _ answer: inout CacheResponse, _ now: Date
+    _ record: Record, hasBody: Bool, _ exchange: CacheRequest, _ response: HTTPResponse,
+    _ answer: inout CacheResponse, _ now: Date
   ) async throws {
     switch exchange.client.method {
-    case .get: try await receiveGet(record, exchange, response, &answer, now)
+    case .get: try await receiveGet(record, hasBody: hasBody, exchange, response, &answer, now)
     case .head: try await receiveHead(record.head, exchange, now)
-    default: try await receiveUnsafe(record, exchange, response, &answer, now)
+    default: try await receiveUnsafe(record, hasBody: hasBody, exchange, response, &answer, now)
     }
   }
 
   private func receiveGet(
-    _ record: Record, _ exchange: CacheRequest, _ response: HTTPResponse, _ answer: inout CacheResponse, _ now: Date
+    _ record: Record, hasBody: Bool, _ exchange: CacheRequest, _ response: HTTPResponse,
+    _ answer: inout CacheResponse, _ now: Date
   ) async throws {
     // The client's own condition or range was sent on. A 304 or 206 to it answers this client
     // alone.
     guard record.head.status != .notModified, record.head.status != .partialContent else { return }
     // A success replaces the older stored response. An error that may not be stored does not affect
     // it.
-    let isStorable = isStorable(record.head, exchange, response)
+    let isStorable = hasBody && isStorable(record.head, exchange, response)
     if isStorable || record.head.status.kind == .successful {
       answer.isStored = try await store(record, of: exchange, isStorable: isStorable)
     }
     share(record, of: exchange, isStorable: isStorable, isStored: answer.isStored)
     // The stored validators did not match. The client's own conditions are still to be evaluated.
-    guard exchange.sendsValidators, record.head.status == .ok else { return }
+    guard hasBody, exchange.sendsValidators, record.head.status == .ok else { return }
     var own = self.answer(record, to: exchange.client, at: now, source: .network)
     own.isStored = answer.isStored
     own.removeSecrets(of: answer.response)
@@ -232,7 +237,8 @@ extension HTTPCache {
   }
 
   private func receiveUnsafe(
-    _ record: Record, _ exchange: CacheRequest, _ response: HTTPResponse, _ answer: inout CacheResponse, _ now: Date
+    _ record: Record, hasBody: Bool, _ exchange: CacheRequest, _ response: HTTPResponse,
+    _ answer: inout CacheResponse, _ now: Date
   ) async throws {
     let method = exchange.client.method
     guard Invalidation.isCaused(by: method, response) else { return }
@@ -259,7 +265,7 @@ extension HTTPCache {
       } catch { failure = error }
     }
     if let failure { throw failure }
-    guard isOfTheTarget(record.head, exchange, response) else { return }
+    guard hasBody, isOfTheTarget(record.head, exchange, response) else { return }
     try await save(record, for: exchange.key)
     answer.isStored = isPersistent
   }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import ReactorCore
 
@@ -14,6 +15,8 @@ struct Admission: Sendable {
     /// The request's host is not one of ``hosts``. Any name can resolve to this address (DNS
     /// rebinding).
     case misdirected
+    /// The request has no password, or another one.
+    case unauthorized
     case notFound
     case notAllowed(String)
     /// The refusal's reason, as the response's text.
@@ -25,11 +28,16 @@ struct Admission: Sendable {
   let path: String
   let hosts: Set<String>
   let token: String
+  let password: Password?
+  /// A Boolean value that indicates whether every change is refused.
+  let isReadOnly: Bool
 
-  init(path: String, hosts: Set<String>, token: String) {
+  init(path: String, hosts: Set<String>, token: String, password: String? = nil, isReadOnly: Bool = false) {
     self.path = path.split(separator: "/").map { "/\($0)" }.joined()
     self.hosts = Set(hosts.map { $0.lowercased() })
     self.token = token
+    self.password = password.map { Password($0) }
+    self.isReadOnly = isReadOnly
   }
 
   /// The field that carries the token.
@@ -40,6 +48,7 @@ struct Admission: Sendable {
 
   func decision(_ request: HTTPRequest) -> Decision {
     guard hosts.contains(Self.host(request.authority ?? "")) else { return .misdirected }
+    if let password, !password.isIn(request) { return .unauthorized }
     let (path, query) = Self.split(request.path ?? "/")
     guard path.hasPrefix(self.path) else { return .notFound }
     switch path.dropFirst(self.path.count) {
@@ -78,6 +87,7 @@ struct Admission: Sendable {
   /// nothing.
   private func refusal(_ request: HTTPRequest) -> Decision? {
     guard request.method == .post else { return .notAllowed("POST") }
+    if isReadOnly { return .forbidden("the inspector is read-only; it changes nothing") }
     if let site = request.headerFields[field("Sec-Fetch-Site")], site != "same-origin" {
       return .forbidden("the request comes from another site; open the inspector's own page")
     }
@@ -111,5 +121,27 @@ struct Admission: Sendable {
       if pair.count == 2 { query[String(pair[0])] = String(pair[1]) }
     }
     return (parts.first.map(String.init) ?? "", query)
+  }
+}
+
+/// The password of an inspector, as HTTP sends it (Basic, RFC 7617). It is in no description.
+struct Password: Sendable, CustomReflectable {
+  private let bytes: [UInt8]
+
+  init(_ text: String) { bytes = Array(text.utf8) }
+
+  var customMirror: Mirror { Mirror(self, children: []) }
+
+  /// Returns `true` if a request has the password, with any user name. An empty password is never
+  /// right.
+  func isIn(_ request: HTTPRequest) -> Bool {
+    guard let field = request.headerFields[.authorization], field.lowercased().hasPrefix("basic "),
+      let credentials = Data(base64Encoded: String(field.dropFirst("basic ".count))),
+      let colon = credentials.firstIndex(of: UInt8(ascii: ":"))
+    else { return false }
+    let given = credentials[credentials.index(after: colon)...]
+    guard given.count == bytes.count, !bytes.isEmpty else { return false }
+    // All bytes are compared, so that the time says nothing about the first ones.
+    return zip(given, bytes).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
   }
 }

@@ -28,7 +28,7 @@ public import ReactorFlux
 /// descriptions, which redact the query items that the configuration declares secret. If a layer
 /// has an outbox, the inspector lists its writes, and why each waits.
 ///
-/// Anyone who can reach the server sees the page. A request that changes something must carry a
+/// Without a password, anyone who can reach the server sees the page. A request that changes something must carry a
 /// token that the page contains, and must not come from another origin. The inspector refuses a
 /// request whose host is not one of `hosts`. Otherwise, a page under another name that resolves to
 /// this address could read it (DNS rebinding).
@@ -43,19 +43,26 @@ public final class Inspector: Sendable {
   ///   - layers: The layers to show, referenced weakly. ``show(_:)-(ModelLayer)`` adds others.
   ///   - path: The path under which the inspector is mounted.
   ///   - hosts: The accepted host names and addresses, without ports. Case does not matter.
+  ///   - password: The password that every request must have, with any user name (Basic, RFC 7617).
+  ///     A browser asks for it. Use 16 random characters or more, since any number may be tried; an
+  ///     empty one admits nobody. Default: `nil`, for none.
+  ///   - isReadOnly: `true` for a page that changes nothing. Default: `false`.
   public convenience init(
-    _ layers: ModelLayer..., path: String = "/inspector", hosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
+    _ layers: ModelLayer..., path: String = "/inspector", hosts: Set<String> = ["localhost", "127.0.0.1", "[::1]"],
+    password: String? = nil, isReadOnly: Bool = false
   ) {
-    self.init(path: path, hosts: hosts, clock: ContinuousClock(), now: { Date() })
+    self.init(
+      path: path, hosts: hosts, password: password, isReadOnly: isReadOnly, clock: ContinuousClock(), now: { Date() })
     for layer in layers { show(layer) }
   }
 
   package init(
-    path: String = "/inspector", hosts: Set<String> = ["localhost"], clock: any Clock<Duration>,
-    now: @escaping @Sendable () -> Date
+    path: String = "/inspector", hosts: Set<String> = ["localhost"], password: String? = nil, isReadOnly: Bool = false,
+    clock: any Clock<Duration>, now: @escaping @Sendable () -> Date
   ) {
     recorder = Recorder(now: now)
-    admission = Admission(path: path, hosts: hosts, token: Self.random())
+    admission = Admission(
+      path: path, hosts: hosts, token: Self.random(), password: password, isReadOnly: isReadOnly)
     self.clock = clock
   }
 
@@ -82,7 +89,7 @@ public final class Inspector: Sendable {
 
   private func response(to decision: Admission.Decision) async -> InspectorResponse {
     switch decision {
-    case .page: Page.response(path: admission.path, token: admission.token)
+    case .page: Page.response(path: admission.path, token: admission.token, isReadOnly: admission.isReadOnly)
     case .live: .live(LiveFeed(recorder: recorder, clock: clock))
     case .key(let id):
       recorder.detail(id).map { .json($0) }
@@ -92,6 +99,10 @@ public final class Inspector: Sendable {
     case .offline(let isOn): goOffline(isOn)
     case .misdirected:
       .text(.misdirectedRequest, "the inspector does not serve this host; add it to `hosts` in Inspector.init")
+    case .unauthorized:
+      .text(
+        .unauthorized, "the inspector needs its password, with any user name",
+        [.wwwAuthenticate: #"Basic realm="Reactor Inspector", charset="UTF-8""#])
     case .notFound: .text(.notFound, "there is no such page")
     case .notAllowed(let methods): .text(.methodNotAllowed, "this page accepts only \(methods)", [.allow: methods])
     case .forbidden(let reason): .text(.forbidden, reason)

@@ -4,10 +4,11 @@ import HTTPTypes
 
 /// The page: one HTML file. A nonce of each response permits its style and script, and no others.
 enum Page {
-  static func response(path: String, token: String) -> InspectorResponse {
+  static func response(path: String, token: String, isReadOnly: Bool) -> InspectorResponse {
     let nonce = Inspector.random()
     let html = source.replacingOccurrences(of: "{{nonce}}", with: nonce)
       .replacingOccurrences(of: "{{token}}", with: token)
+      .replacingOccurrences(of: "{{read-only}}", with: isReadOnly ? "read-only" : "")
       .replacingOccurrences(of: "{{path}}", with: escaped(path))
     let policy = [
       "default-src 'none'", "style-src 'nonce-\(nonce)'", "script-src 'nonce-\(nonce)'", "connect-src 'self'",

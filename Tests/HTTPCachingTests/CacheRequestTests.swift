@@ -13,8 +13,9 @@ private struct Proxy {
   /// - Parameters:
   ///   - age: seconds since the first exchange.
   ///   - answer: `nil` where the server hangs up.
+  ///   - body: `nil` where it is too large to hold.
   func exchange(
-    _ request: String = "", age: Double = 0, answer: String? = nil, body: String = ""
+    _ request: String = "", age: Double = 0, answer: String? = nil, body: String? = ""
   ) async throws -> (sent: HTTPRequest?, answer: CacheResponse?) {
     let now = Self.time.addingTimeInterval(age)
     switch await cache.plan(for: CachingExample.request(request), at: now) {
@@ -24,7 +25,7 @@ private struct Proxy {
       guard let answer else { return (exchange.request, cache.staleAnswer(for: exchange, at: now)) }
       let head = CachingExample.head(answer)
       let response = HTTPResponse(status: head.status, headerFields: head.fields)
-      return (exchange.request, await cache.receive(response, body: Data(body.utf8), for: exchange, at: now))
+      return (exchange.request, await cache.receive(response, body: body.map { Data($0.utf8) }, for: exchange, at: now))
     }
   }
 }
@@ -44,6 +45,22 @@ extension CacheResponse {
     #expect(answer?.text == "206 network ab")
     #expect(answer?.response.headerFields[.connection] == "close")
     #expect(answer?.isStored == false)
+  }
+
+  @Test func `with a body that is too large to hold leaves nothing behind`() async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
+    let (_, large) = try await proxy.exchange(age: 61, answer: "Cache-Control: max-age=60; ETag: \"b\"", body: nil)
+    #expect(large?.text == "200 network " && large?.isStored == false)
+    #expect(large?.cacheStatus.isStored == false && large?.cacheStatus.forwardStatus == 200)
+    let (sent, _) = try await proxy.exchange(age: 62)
+    #expect(sent?.headerFields[.ifNoneMatch] == nil && sent != nil)
+  }
+
+  @Test func `with a body that is too large to hold is answered in full, whatever the client has`() async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60; ETag: \"a\"", body: "a")
+    let (_, answer) = try await proxy.exchange(
+      "If-None-Match: \"b\"", age: 61, answer: "ETag: \"b\"", body: nil)
+    #expect(answer?.text == "200 network ")
   }
 
   @Test func `is answered from what is stored, with its age`() async throws {

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import ReactorCore
 import Testing
@@ -72,6 +73,73 @@ struct AdmissionTests {
     }
     let admission = Admission(path: "inspector/", hosts: ["localhost", "127.0.0.1", "[::1]"], token: "t0ken")
     #expect(admission.decision(request) == expected, "\(method) \(path)")
+  }
+
+  private func decision(
+    _ method: HTTPRequest.Method, _ path: String, authorization: String? = nil, password: String?,
+    isReadOnly: Bool = false
+  ) -> Admission.Decision {
+    var request = HTTPRequest(method: method, scheme: "http", authority: "localhost", path: path)
+    request.headerFields = [Self.tokenName: "t0ken"]
+    request.headerFields[.authorization] = authorization
+    return Admission(
+      path: "inspector", hosts: ["localhost"], token: "t0ken", password: password, isReadOnly: isReadOnly
+    )
+    .decision(request)
+  }
+
+  private static let tokenName = HTTPField.Name("X-Reactor-Inspector") ?? .origin
+
+  @Test(arguments: ["/inspector", "/inspector/live", "/inspector/key?id=7f", "/inspector/other", "/"])
+  func `nobody sees anything without the password`(_ path: String) {
+    #expect(decision(.get, path, password: "open, sesame") == .unauthorized)
+    #expect(decision(.post, path, password: "open, sesame") == .unauthorized)
+  }
+
+  @Test(arguments: [
+    // The user name does not matter, nor the case of the scheme; a password may have a colon.
+    ("Basic b3BlbjpvcGVuLCBzZXNhbWU=", "open, sesame", true), ("basic Om9wZW4sIHNlc2FtZQ==", "open, sesame", true),
+    ("Basic YWRhOmE6Yg==", "a:b", true),
+    ("Basic YWRhOm9wZW4sIHNlc2FtRQ==", "open, sesame", false), ("Basic YWRhOm9wZW4=", "open, sesame", false),
+    ("Basic YWRhOg==", "", false), ("Basic b3Blbiwgc2VzYW1l", "open, sesame", false),
+    ("Basic %%%", "open, sesame", false), ("Bearer YWRhOm9wZW4sIHNlc2FtZQ==", "open, sesame", false),
+    ("", "open, sesame", false),
+  ])
+  func `the password admits, and nothing else does`(_ field: String, _ password: String, _ isRight: Bool) {
+    let expected: Admission.Decision = isRight ? .page : .unauthorized
+    #expect(decision(.get, "/inspector", authorization: field, password: password) == expected)
+  }
+
+  @Test(arguments: [
+    "/inspector/remove?key=7f", "/inspector/invalidate?key=7f", "/inspector/refetch?key=7f",
+    "/inspector/retry?write=1-7f", "/inspector/discard?write=1-7f", "/inspector/withdraw?write=1-7f",
+    "/inspector/offline?on=true",
+  ])
+  func `a read-only inspector changes nothing`(_ path: String) {
+    #expect(
+      decision(.post, path, password: nil, isReadOnly: true)
+        == .forbidden("the inspector is read-only; it changes nothing"))
+    #expect(decision(.get, "/inspector", password: nil, isReadOnly: true) == .page)
+  }
+
+  @Test func `the password is in no description of the inspector`() async throws {
+    let inspector = Inspector(password: "open, sesame", isReadOnly: true, clock: ContinuousClock(), now: { .now })
+    var text = ""
+    dump(inspector, to: &text)
+    #expect(!text.contains("sesame"))
+    #expect(!text.contains("\(Array("open, sesame".utf8))") && !text.contains("111\n"))
+    let (response, body) = await inspector.get("/inspector")
+    #expect(response.status == .unauthorized)
+    #expect(response.headerFields[.wwwAuthenticate] == #"Basic realm="Reactor Inspector", charset="UTF-8""#)
+    #expect(await ReactorInspectorTests.text(body) == "the inspector needs its password, with any user name")
+  }
+
+  @Test(arguments: [true, false])
+  func `the page of a read-only inspector says so`(_ isReadOnly: Bool) async {
+    let inspector = Inspector(isReadOnly: isReadOnly, clock: ContinuousClock(), now: { .now })
+    let page = await ReactorInspectorTests.text(inspector.get("/inspector").body)
+    #expect(page.contains(#"<body class="read-only">"#) == isReadOnly)
+    #expect(!page.contains("{{"))
   }
 
   @Test(arguments: [("", ""), ("/", ""), ("inspector", "/inspector"), ("/a/b/", "/a/b")])

@@ -22,12 +22,15 @@ final class ProxyBench: Sendable {
     maxConnections: Int = 1024, hosts: [String] = ["p", "proxy", "proxy.example"], base: String = "",
     keepsCookies: Bool = true, rules: CacheRules = .private, statusName: String? = nil,
     pace: RequestPaceLimits = RequestPaceLimits(), outages: UpstreamOutages? = UpstreamOutages(),
+    bodyLimit: Int = BodyLimit.response, upstreamPort: Int? = nil,
     script: @escaping MockServer.Handler,
     body: (ProxyBench) async throws -> Void
   ) async throws {
     let cache = HTTPCache(persistence: MemoryPersistence(), rules: rules, keepsCookies: keepsCookies)
     let bench = try await ProxyBench(
-      isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, cache, statusName, pace, outages, script)
+      isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, cache, statusName, pace, outages, bodyLimit,
+      upstreamPort,
+      script)
     do {
       try await body(bench)
     } catch {
@@ -40,10 +43,13 @@ final class ProxyBench: Sendable {
   private init(
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
     _ maxConnections: Int, _ hosts: [String], _ base: String, _ cache: HTTPCache, _ statusName: String?,
-    _ pace: RequestPaceLimits, _ outages: UpstreamOutages?, _ script: @escaping MockServer.Handler
+    _ pace: RequestPaceLimits, _ outages: UpstreamOutages?, _ bodyLimit: Int, _ upstreamPort: Int?,
+    _ script: @escaping MockServer.Handler
   ) async throws {
     origin = try MockServer(handler: script)
-    let upstream = try Upstream(UpstreamArgument.parse("http://127.0.0.1:\(origin.port)\(base)"), silence: silence)
+    let upstream = try Upstream(
+      UpstreamArgument.parse("http://127.0.0.1:\(upstreamPort ?? origin.port)\(base)"), silence: silence,
+      bodyLimit: bodyLimit)
     let time = SharedDate()
     proxy = Proxy(
       cache: cache, upstream: upstream, isStaleOnDisconnect: isStaleOnDisconnect, statusName: statusName,

@@ -8,6 +8,8 @@ struct ForwardedMessage<Head: Sendable>: Sendable {
   var body: ByteBuffer
   /// A Boolean value that indicates whether the body was chunked, without an announced length.
   var isChunked = false
+  /// The body of a response that is too large to hold, as it arrives; ``body`` is then empty.
+  var stream: BodyStream?
 }
 
 typealias ForwardedRequest = ForwardedMessage<HTTPRequest>
@@ -19,5 +21,8 @@ extension ByteBuffer {
 
 /// The maximum size of one body in memory.
 enum BodyLimit {
-  static let bytes = 64 << 20
+  /// That of a request. A larger one is refused.
+  static let request = 64 << 20
+  /// That of a response, unless the command line says otherwise. A larger one is not stored.
+  static let response = 16 << 20
 }

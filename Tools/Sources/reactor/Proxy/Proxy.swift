@@ -142,7 +142,15 @@ struct Proxy: Sendable {
     do {
       let response = try await upstream.send(sent, interim: interim)
       if let line = outages?.answered(exchange, response.head.status) { trace?(line) }
-      return ProxyResponse(await cache.receive(response.head, body: response.body.data, for: exchange, at: now()))
+      let body = response.stream == nil ? response.body.data : nil
+      let received = await cache.receive(response.head, body: body, for: exchange, at: now())
+      var answer = ProxyResponse(received)
+      // A stale response in its place has a body of its own.
+      if received.source == .network, let stream = response.stream {
+        answer.stream = stream
+        answer.cacheStatus.detail = "too-large"
+      }
+      return answer
     } catch {
       if let line = outages?.failed(exchange, error) { trace?(line) }
       return failed(exchange, error)

@@ -33,7 +33,8 @@ struct ProxyCommand: AsyncParsableCommand {
       of --allow-host; another Host is a 421. A path with a segment . or .. is a 400. Forwarded and X-Forwarded fields are not sent on. \
       A GET with a body bypasses the cache. Values of secret query items, such as access_token, are stored as digests.
 
-      Each body is held in memory, up to 64 MiB. A request's head has at most 64 KiB and takes at most 30 seconds; its body \
+      A response of up to --largest-body is held in memory, and stored; a larger one is passed on as it arrives, and not stored. \
+      The body of a request is held in memory, up to 64 MiB. A request's head has at most 64 KiB and takes at most 30 seconds; its body \
       must bring 16 KiB in each 30 seconds. A connection that is idle for two minutes is closed.
       """)
 
@@ -101,6 +102,11 @@ struct ProxyCommand: AsyncParsableCommand {
       valueName: "number"))
   var maxConnections = 1024
 
+  @Option(
+    help: ArgumentHelp(
+      "Store bodies of at most this many MiB; larger ones are passed on as they arrive.", valueName: "MiB"))
+  var largestBody = BodyLimit.response >> 20
+
   @Flag(help: "When the server does not answer, serve a stale response unless the server forbids it.")
   var staleOnDisconnect = false
 
@@ -112,6 +118,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard maxConnections > 0 else { throw ValidationError("--max-connections must be 1 or more.") }
+    guard (1...1024).contains(largestBody) else { throw ValidationError("--largest-body must be from 1 to 1024 MiB.") }
     guard rules == .shared || targets == nil else { throw ValidationError("--targets needs --rules shared.") }
     guard rules == .private || !keepCookies else {
       throw ValidationError("--keep-cookies is for one user, and --rules shared is for several; leave one of them out.")
@@ -185,7 +192,7 @@ struct ProxyCommand: AsyncParsableCommand {
       }
     var proxy = Proxy(
       cache: cache,
-      upstream: try Upstream(upstream), isStaleOnDisconnect: staleOnDisconnect)
+      upstream: try Upstream(upstream, bodyLimit: largestBody << 20), isStaleOnDisconnect: staleOnDisconnect)
     proxy.statusName = cacheStatus?.name
     if forgetOutages { proxy.outages = nil }
     if trace { proxy.trace = { StandardStream.error.writeLine($0) } }

@@ -48,7 +48,9 @@ final class ProxyHandler: ChannelDuplexHandler {
       }
     case .body(var part):
       guard head != nil else { return }
-      guard part.readableBytes <= BodyLimit.bytes - body.readableBytes else { return refuse(.payloadTooLarge, context) }
+      guard part.readableBytes <= BodyLimit.request - body.readableBytes else {
+        return refuse(.payloadTooLarge, context)
+      }
       body.writeBuffer(&part)
     case .end:
       guard let head else { return }
@@ -150,7 +152,9 @@ private struct ClientRequest: Sendable {
       interim.headerFields[.contentLength] = nil
       channel.writeAndFlush(HTTPServerResponsePart.head(ClientResponse.head(interim)), promise: nil)
     }
-    ClientResponse(answer, to: head).send(on: channel)
+    let response = ClientResponse(answer, to: head)
+    guard let stream = answer.stream, head.method != .HEAD else { return response.send(on: channel) }
+    await response.send(on: channel, stream)
   }
 }
 
@@ -175,6 +179,13 @@ private struct ClientResponse {
     let status = answer.response.status
     if status == .noContent || status.kind == .informational {
       head.headers.remove(name: "content-length")
+    } else if answer.stream != nil, request.method != .HEAD {
+      // The server's length, or none: the body is not here.
+      if head.headers["content-length"].count != 1 { head.headers.frame(bodyLength: -1, isChunked: true) }
+      if request.version == .http1_0 {
+        closes = closes || head.headers.contains(name: "transfer-encoding")
+        head.headers.remove(name: "transfer-encoding")
+      }
     } else if request.method != .HEAD, status != .notModified {
       body = answer.body
       head.headers.frame(bodyLength: body.count, isChunked: true)
@@ -190,6 +201,19 @@ private struct ClientResponse {
     }
     let end = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
     if closes { end.whenComplete { _ in channel.close(promise: nil) } }
+  }
+
+  /// Sends the head, and the body as it arrives. A body that ends too early closes the connection,
+  /// so that nobody takes it for the whole.
+  func send(on channel: any Channel, _ stream: BodyStream) async {
+    do {
+      try await channel.writeAndFlush(HTTPServerResponsePart.head(head))
+      try await stream.forEach { try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer($0))) }
+      try await channel.writeAndFlush(HTTPServerResponsePart.end(nil))
+      if closes { channel.close(promise: nil) }
+    } catch {
+      channel.close(promise: nil)
+    }
   }
 
   static func head(_ response: HTTPResponse) -> HTTPResponseHead {

@@ -6,6 +6,8 @@ import HTTPTypes
 struct ProxyResponse: Sendable {
   var response: HTTPResponse
   var body = Data()
+  /// The body as it arrives, if it is too large to hold; ``body`` is then empty.
+  var stream: BodyStream?
   /// The source of the answer, in one word.
   var source: String
   /// A Boolean value that indicates whether the cache stored the server's answer.
@@ -28,6 +30,7 @@ struct ProxyResponse: Sendable {
   init(_ message: ForwardedResponse) {
     response = message.head
     body = message.body.data
+    stream = message.stream
     source = "network"
   }
 

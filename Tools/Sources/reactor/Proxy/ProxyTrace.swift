@@ -13,6 +13,6 @@ enum ProxyTrace {
     let failure = answer.failure.map { ", failed: \($0)" } ?? ""
     return TraceLine.oneLine(
       "\(request.method.rawValue) \(path) \(answer.response.status.code) \(answer.source)\(age), "
-        + "\(answer.body.count) bytes, \(milliseconds) ms\(failure)")
+        + "\(answer.stream == nil ? "\(answer.body.count) bytes" : "too large to store"), \(milliseconds) ms\(failure)")
   }
 }

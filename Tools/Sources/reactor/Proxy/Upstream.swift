@@ -14,20 +14,24 @@ struct Upstream: Sendable {
   let address: UpstreamArgument
   private let tls: NIOSSLContext?
   private let silence: TimeAmount
+  private let bodyLimit: Int
 
   /// Creates an upstream.
   ///
   /// - Parameters:
   ///   - address: The server behind the proxy.
   ///   - silence: The maximum time without any bytes. Default: 60 seconds.
+  ///   - bodyLimit: The size in bytes beyond which the body of a response is a stream.
   /// - Throws: An error, if the certificates of the system cannot be read.
-  init(_ address: UpstreamArgument, silence: Duration = .seconds(60)) throws {
+  init(_ address: UpstreamArgument, silence: Duration = .seconds(60), bodyLimit: Int = BodyLimit.response) throws {
     self.address = address
     tls = address.isSecure ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
     self.silence = .init(silence)
+    self.bodyLimit = bodyLimit
   }
 
-  /// Sends the request, and returns the complete response. Cancellation closes the connection.
+  /// Sends the request, and returns the complete response, or one whose body is a stream.
+  /// Cancellation closes the connection.
   ///
   /// - Parameters:
   ///   - request: The request to send.
@@ -82,7 +86,7 @@ struct Upstream: Sendable {
       IdleStateHandler(allTimeout: silence), HTTPRequestEncoder(configuration: framing),
       ByteToMessageHandler(
         HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward)),
-      UpstreamHandler(answer: answer, isHead: isHead, interim: interim),
+      UpstreamHandler(answer: answer, isHead: isHead, limit: bodyLimit, interim: interim),
     ])
   }
 

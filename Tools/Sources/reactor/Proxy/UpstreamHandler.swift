@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// Collects one response, and closes the connection.
+/// Collects one response, and closes the connection. A body beyond the limit becomes a stream.
 final class UpstreamHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundOut = HTTPClientRequestPart
@@ -10,16 +10,22 @@ final class UpstreamHandler: ChannelInboundHandler {
   private let answer: EventLoopPromise<ForwardedResponse>
   private let interim: @Sendable (HTTPResponse) -> Void
   private let isHead: Bool
+  private let limit: Int
   private var head: HTTPResponse?
   private var body = ByteBuffer()
+  private var stream: BodyStream.Source?
 
-  /// - Parameter isHead: A Boolean value that indicates whether the request is HEAD, whose response
-  ///   has no body.
+  /// - Parameters:
+  ///   - isHead: A Boolean value that indicates whether the request is HEAD, whose response has no
+  ///     body.
+  ///   - limit: The size of a body in bytes beyond which it becomes a stream.
   init(
-    answer: EventLoopPromise<ForwardedResponse>, isHead: Bool, interim: @escaping @Sendable (HTTPResponse) -> Void
+    answer: EventLoopPromise<ForwardedResponse>, isHead: Bool, limit: Int,
+    interim: @escaping @Sendable (HTTPResponse) -> Void
   ) {
     self.answer = answer
     self.isHead = isHead
+    self.limit = limit
     self.interim = interim
   }
 
@@ -27,10 +33,17 @@ final class UpstreamHandler: ChannelInboundHandler {
     switch unwrapInboundIn(data) {
     case .head(let head): receive(head, context)
     case .body(var part):
-      guard part.readableBytes <= BodyLimit.bytes - body.readableBytes else { return fail(.tooLarge, context) }
+      if let stream { return stream.yield(part) }
       body.writeBuffer(&part)
+      if body.readableBytes > limit { beginStream(context) }
     case .end:
       guard let head else { return }
+      if let stream {
+        // Its end is the body's, and no failure of the connection.
+        self.stream = nil
+        stream.finish()
+        return context.close(promise: nil)
+      }
       // The first response counts; bytes after it are not part of it (RFC 9112 §6.3).
       answer.succeed(ForwardedResponse(head: head, body: body))
       context.close(promise: nil)
@@ -47,7 +60,20 @@ final class UpstreamHandler: ChannelInboundHandler {
     }
     let status = HTTPResponse.Status(code: Int(head.status.code), reasonPhrase: head.status.reasonPhrase)
     let response = HTTPResponse(status: status, headerFields: fields)
-    if status.kind == .informational { interim(response) } else { self.head = response }
+    if status.kind == .informational { return interim(response) }
+    self.head = response
+    // Whoever announces such a body does not let anybody wait for it.
+    let announced = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+    if hasBody(head.status), announced > limit { beginStream(context) }
+  }
+
+  private func beginStream(_ context: ChannelHandlerContext) {
+    guard let head else { return }
+    let stream = BodyStream.Source(context.channel)
+    self.stream = stream
+    if body.readableBytes > 0 { stream.yield(body) }
+    body = ByteBuffer()
+    answer.succeed(ForwardedResponse(head: head, body: ByteBuffer(), stream: stream.stream))
   }
 
   /// Returns a Boolean value that indicates whether the response has a body. A response to HEAD may
@@ -78,23 +104,30 @@ final class UpstreamHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    answer.fail(error)
+    end(error)
     context.close(promise: nil)
   }
 
-  func channelInactive(context: ChannelHandlerContext) { answer.fail(UpstreamFailure.disconnected) }
+  func channelInactive(context: ChannelHandlerContext) { end(UpstreamFailure.disconnected) }
 
-  func handlerRemoved(context: ChannelHandlerContext) { answer.fail(UpstreamFailure.disconnected) }
+  func handlerRemoved(context: ChannelHandlerContext) { end(UpstreamFailure.disconnected) }
 
   private func fail(_ failure: UpstreamFailure, _ context: ChannelHandlerContext) {
-    answer.fail(failure)
+    end(failure)
     context.close(promise: nil)
+  }
+
+  /// Ends a response that is not complete.
+  private func end(_ error: any Error) {
+    answer.fail(error)
+    stream?.fail(error)
+    stream = nil
   }
 }
 
 /// The reason for a missing or incomplete response.
 enum UpstreamFailure: Error {
-  case disconnected, garbage, silent, tooLarge
+  case disconnected, garbage, silent
 }
 
 /// There is no connection to the server.
