@@ -112,7 +112,8 @@ private final class FleetLook: CacheTierLook {
         id = FleetRecordID(url: url, name: "\(first.name).\(variant.digest(for: request).prefix(16))")
         view = try await read(id, known)
       }
-      state.withLock { ($0.record, $0.versions) = (id, view.versions) }
+      // What an earlier look has found is no base for this one.
+      state.withLock { ($0.record, $0.versions, $0.known) = (id, view.versions, nil) }
       return try finding(view, id, local)
     } catch {
       state.withLock { $0.isConnected = false }

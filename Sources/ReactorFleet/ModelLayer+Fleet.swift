@@ -37,9 +37,9 @@ extension ModelLayer {
   ///     only.
   ///   - scope: The owner of the records. Default: `Scope.shared`. Those of another scope leave the
   ///     process only with ``FleetConfiguration/Sharing/everyScope``.
-  ///   - fleet: The fleet. The credential that a middleware of the backend adds counts as that of all
-  ///     servers. Nothing leaves the process of a request whose resource has one of its own, or a
-  ///     secret in its URL.
+  ///   - fleet: The fleet. The credential that a middleware of the backend adds counts as that of
+  ///     all servers. Nothing leaves the process of a request whose resource has one of its own, or
+  ///     a secret in its URL.
   public convenience init(
     backend: Backend, persistence: (any Persistence)? = nil, scope: Scope = .shared,
     configuration: ReactorConfiguration = .init(), fleet: Fleet

@@ -30,6 +30,18 @@ struct FleetTests {
     await other.stop()
   }
 
+  @Test func `a body beyond the limit stays with the server that asked`() async throws {
+    let (one, other) = await pair { $0.largestBody = 5 }
+    try await one.ask("123456")
+    guard case .send = await other.plan() else { return #expect(Bool(false), "the other has it") }
+    #expect(await one.stored() == "123456")
+    guard case .send(let exchange) = await one.plan(path: "/b") else { return #expect(Bool(false), "nobody asks") }
+    await one.receive("12345", exchange)
+    await other.until { await $0.stored(path: "/b") == "12345" }
+    await one.stop()
+    await other.stop()
+  }
+
   @Test func `of two at once one asks, and the other waits for its response`() async throws {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
@@ -38,6 +50,30 @@ struct FleetTests {
     await one.receive("hello", exchange)
     #expect(await waiting == "hello")
     #expect(other.fleet.waiting == 0)
+    await one.stop()
+    await other.stop()
+  }
+
+  @Test func `who waited for a response that a change has overtaken shares its own, and no other's body`() async throws
+  {
+    let (one, other) = await pair()
+    try await one.ask("old")
+    await other.until { await $0.stored() == "old" }
+    try await other.change()
+    await one.until { await $0.stored() == nil }
+    clock.advance(by: .milliseconds(10))
+    guard case .send(let first) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
+    // It looks while the store has the old body, and waits.
+    async let second = one.plan()
+    await one.until { $0.fleet.waiting == 1 }
+    try await other.change()
+    clock.advance(by: .milliseconds(10))
+    await one.receive("new", first, [.cacheControl: "max-age=600", .eTag: "\"2\""])
+    guard case .send(let own) = await second else { return #expect(Bool(false), "it uses what was overtaken") }
+    #expect(own.request.headerFields[.ifNoneMatch] == "\"2\"")
+    await one.receive("", own, status: .notModified, [.cacheControl: "max-age=600", .eTag: "\"2\""])
+    await other.until { await $0.stored() == "new" }
+    #expect(await one.stored() == "new")
     await one.stop()
     await other.stop()
   }

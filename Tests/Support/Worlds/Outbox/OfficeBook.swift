@@ -245,8 +245,8 @@ extension OfficeBook {
         switch view.phases[entry.id] {
         case .submitting, .pending: continue
         case .accepted, .gone: guard entry.hasPlace else { continue }
-        // It may have been shown since it was read first.
-        case nil: guard entry.hasPlace || !view.found.contains(entry.id) else { continue }
+        // It may have been shown since it was read first, or not: an accepted one is uncertain.
+        case nil: break
         }
         errand = view.resolved(errand)
         if errand.card.isTemporary, let id = identities[errand.card.string] {
