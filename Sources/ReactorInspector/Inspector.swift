@@ -28,10 +28,10 @@ public import ReactorFlux
 /// descriptions, which redact the query items that the configuration declares secret. If a layer
 /// has an outbox, the inspector lists its writes, and why each waits.
 ///
-/// Without a password, anyone who can reach the server sees the page. A request that changes something must carry a
-/// token that the page contains, and must not come from another origin. The inspector refuses a
-/// request whose host is not one of `hosts`. Otherwise, a page under another name that resolves to
-/// this address could read it (DNS rebinding).
+/// Without a password, anyone who can reach the server sees the page. A request that changes
+/// something must carry a token that the page contains, and must not come from another origin. The
+/// inspector refuses a request whose host is not one of `hosts`. Otherwise, a page under another
+/// name that resolves to this address could read it (DNS rebinding).
 public final class Inspector: Sendable {
   let recorder: Recorder
   private let admission: Admission

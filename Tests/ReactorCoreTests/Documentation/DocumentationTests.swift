@@ -113,6 +113,18 @@ import Testing
     }
   }
 
+  @Test func `every limit names a test that is there`() throws {
+    let lines = try Repository.markdown("Documentation/Limits.md").lines
+    let files = ["Tests", "Tools/Tests", "Sources/ReactorTesting", "Examples/Gateway/Tests"]
+      .flatMap { Repository.swiftFiles(in: $0) }
+    let names = Set(files.map { $0.split(separator: "/").last.map(String.init) ?? "" })
+    for line in lines where line.hasPrefix("| ") && !line.hasPrefix("| ---") && !line.hasPrefix("| What") {
+      let last = line.split(separator: "|").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? ""
+      let tests = last.split(separator: ", ").map { String($0.filter { $0 != "`" }) }
+      #expect(tests == ["none"] || tests.allSatisfy(names.contains), "\(line)")
+    }
+  }
+
   @Test func `the README is a page, and shows code at once`() throws {
     let readme = try Repository.markdown("README.md")
     #expect(readme.lines.count <= 110)

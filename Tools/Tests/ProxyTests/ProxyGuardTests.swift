@@ -180,6 +180,20 @@ import Wire
     }
   }
 
+  @Test(arguments: [
+    (fields: "Content-Length: 67108865\r\nExpect: 100-continue", status: 413),
+    (fields: (0..<4_097).map { _ in "A: b" }.joined(separator: "\r\n"), status: 431),
+    (fields: "A: " + String(repeating: "b", count: 65 << 10), status: 431),
+  ])
+  func `or a refusal where its request is too large`(fields: String, status: Int) async throws {
+    try await ProxyBench.run(script: { _ in .close }) { bench in
+      let request = "POST /a HTTP/1.1\r\nHost: p\r\n\(fields)\r\n\r\n"
+      let answer = WireMessage(try await WireClient.exchange(request, port: bench.server.port))
+      #expect(answer.status == status && answer["Connection"] == "close")
+      #expect(bench.origin.requests.isEmpty)
+    }
+  }
+
   @Test(arguments: ["1\nx\n0\n\n", "1\r\nx\n", "0\r\nA: b\n\n"])
   func `or a refusal at once where a chunk's line ends in LF alone`(chunks: String) async throws {
     try await ProxyBench.run(script: { _ in .close }) { bench in

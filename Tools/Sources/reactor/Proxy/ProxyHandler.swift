@@ -37,6 +37,9 @@ final class ProxyHandler: ChannelDuplexHandler {
     switch unwrapInboundIn(data) {
     case .head(let head):
       if let status = RequestRules.refusal(of: head) { return refuse(status, context) }
+      // Whoever announces too much need not send it.
+      let announced = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+      guard announced <= BodyLimit.request else { return refuse(.payloadTooLarge, context) }
       self.head = head
       body = ByteBuffer()
       // The proxy forwards a body only when it is complete, so it asks the client for it here (RFC
