@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom bench bench-compare weight test test-only test-release test-newsroom test-browser screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis
+.PHONY: help demo newsroom gateway gateway-load soak test-gateway bench bench-compare weight test test-only test-release test-newsroom test-browser screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis
 
 SWIFT_MINIMUM := 6.3
 # The nested packages are built in the directory of this one, so that what they share is compiled once. All have the same traits.
@@ -44,6 +44,13 @@ newsroom: system ## a news API and a reader of it in the browser, on this machin
 	@echo "Building the newsroom: Reactor, GRDB, SwiftNIO and Hummingbird. Two minutes or so, once."
 	$(BUILD) --package-path $(NEWSROOM) --product newsroom $(QUICKLY)
 	@exec "$$(swift build --package-path $(NEWSROOM) --show-bin-path $(QUICKLY))/newsroom" $(if $(STORE),--store '$(STORE)')
+
+GATEWAY := Examples/Gateway
+gateway: system ## a gateway before three APIs, on this machine, until Ctrl-C; FLEET=redis://127.0.0.1:6379 for two that share a cache
+	@echo "Building the gateway: Reactor, async-http-client, SwiftNIO and Hummingbird. Three minutes or so, once."
+	$(BUILD) --package-path $(GATEWAY) --product gateway $(QUICKLY)
+	$(BUILD) --package-path $(GATEWAY) --product shop $(QUICKLY)
+	@exec $(GATEWAY)/run "$$(swift build --package-path $(GATEWAY) --show-bin-path $(QUICKLY))"
 
 # Not on a machine that is busy with something else, if there is a choice; BENCH="--filter memory --quick" for a look.
 BENCHMARKS := swift build -c release --package-path Benchmarks --product reactor-bench
@@ -88,6 +95,10 @@ test-newsroom: system ## the tests of the newsroom's parts
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,$(NEWSROOM)))
 	swift test $(call nested,$(NEWSROOM)) --skip-build
 
+test-gateway: system ## the tests of the gateway
+	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,$(GATEWAY)))
+	swift test $(call nested,$(GATEWAY)) --skip-build
+
 # Debian's Python, which is the one that has Debian's packages.
 PYTHON ?= /usr/bin/python3
 test-browser: browser ## the newsroom in a headless Chromium
@@ -130,6 +141,19 @@ load: swift redis ## eight proxies with a Redis and a server that fail, every an
 	$(BUILD) -c release --product reactor $(call nested,Tools)
 	Tests/Load/run "$$($(BUILD) -c release --product reactor $(call nested,Tools) --show-bin-path)/reactor" --seconds $(CHAOS)
 
+gateway_programs = $(BUILD) -c release $(call nested,$(GATEWAY))
+gateway-load: swift redis ## the gateway under wrk, with its APIs up and down: make gateway-load MEMORY=600 for ten minutes of it
+	$(gateway_programs) --product gateway
+	$(gateway_programs) --product shop
+	$(GATEWAY)/load "$$($(gateway_programs) --show-bin-path)" $(if $(MEMORY),--memory $(MEMORY))
+
+SOAK ?= 3600
+soak: swift redis ## two gateways and a proxy under changing load and faults for an hour; fails if memory, files or requests grow
+	$(gateway_programs) --product gateway
+	$(gateway_programs) --product shop
+	$(BUILD) -c release --product reactor $(call nested,Tools)
+	Tests/Soak/run "$$($(gateway_programs) --show-bin-path)" --seconds $(SOAK)
+
 SECONDS_EACH ?= 60
 fuzz: swift ## bytes made up for what reads them from outside; make fuzz SECONDS_EACH=600 TARGETS="JSON Records"
 	SECONDS_EACH=$(SECONDS_EACH) Tests/Fuzz/run $(TARGETS)
@@ -144,6 +168,7 @@ build: system ## everything, tests included
 	$(BUILD) --build-tests --enable-all-traits
 	$(BUILD) --build-tests $(call nested,Tools)
 	$(BUILD) --build-tests $(call nested,$(NEWSROOM))
+	$(BUILD) --build-tests $(call nested,$(GATEWAY))
 
 format: swift ## rewrite the sources in the house style
 	$(SOURCES) | xargs -0 swift format --in-place --parallel

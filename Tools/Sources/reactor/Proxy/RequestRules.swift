@@ -24,7 +24,11 @@ enum RequestRules {
 
   /// Returns the status for an error of the parser.
   static func status(of error: HTTPParserError) -> HTTPResponseStatus {
-    error == .invalidMethod ? .notImplemented : .badRequest
+    switch error {
+    case .invalidMethod: .notImplemented
+    case .headerOverflow: .requestHeaderFieldsTooLarge
+    default: .badRequest
+    }
   }
 
   /// Returns the method as it was sent. SwiftNIO spells M-SEARCH without its hyphen.

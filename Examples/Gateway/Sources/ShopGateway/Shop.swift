@@ -1,0 +1,94 @@
+public import Foundation
+public import ReactorCore
+public import ReactorFleet
+import ReactorSQLite
+
+/// A product of the catalogue.
+struct Product: Codable, Sendable, Hashable {
+  var id: Int
+  var name: String
+  var cents: Int
+  var about: String
+}
+
+/// The stock of a product.
+struct Stock: Codable, Sendable, Hashable {
+  var id: Int
+  var available: Int
+}
+
+/// A user's account.
+struct Account: Codable, Sendable, Hashable {
+  var name: String
+  var discountPercent: Int
+}
+
+/// The upstream APIs as the gateway sees them: a layer for what everybody may see of each, and one
+/// for each user.
+public final class Shop: Sendable {
+  public let catalogue: ModelLayer
+  public let stock: ModelLayer
+  let users: Users
+  let products: Reactor<Product>
+  let stocks: Reactor<Stock>
+
+  /// - Parameters:
+  ///   - transport: the one of all layers.
+  ///   - now: the time of the caches.
+  ///   - instrument: returns that of a layer, by its name.
+  /// - Throws: an error of the store.
+  public init(
+    _ settings: GatewaySettings, transport: any Transport, fleet: Fleet? = nil,
+    now: @escaping @Sendable () -> Date = { Date() }, instrument: (String) -> (any LayerInstrument)? = { _ in nil }
+  ) throws {
+    // One file for all layers that have what everybody may see.
+    let persistence = try settings.store.map { directory in
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      return try SQLitePersistence(path: directory.appending(path: "shop.sqlite").path)
+    }
+    func layer(_ name: String, _ url: URL) -> ModelLayer {
+      var configuration = Self.configuration
+      configuration.now = now
+      configuration.instrument = instrument(name)
+      let backend = Backend(baseURL: url, transport: transport, reachability: .always)
+      guard let fleet else {
+        return ModelLayer(backend: backend, persistence: persistence, configuration: configuration)
+      }
+      return ModelLayer(backend: backend, persistence: persistence, configuration: configuration, fleet: fleet)
+    }
+    catalogue = layer("catalogue", settings.catalogue)
+    stock = layer("stock", settings.stock)
+    products = catalogue.reactor(Product.self)
+    stocks = stock.reactor(Stock.self)
+
+    var configuration = Self.configuration
+    configuration.now = now
+    configuration.memoryLimit = MemoryLimit(models: 20, bytes: 1 << 20)
+    configuration.instrument = instrument("account")
+    let account = settings.account
+    users = Users(limit: settings.maximumUsers) { [configuration] token, number in
+      // In memory alone, and with no scope that another user could have.
+      let backend = Backend(
+        baseURL: account, transport: transport, middlewares: [BearerToken(token)], reachability: .always)
+      return ModelLayer(backend: backend, scope: Scope("user \(number)"), configuration: configuration)
+    }
+  }
+
+  /// A client waits for each answer: what is slow has its stale fallback after 200 ms, and what has
+  /// none fails after a second.
+  private static var configuration: ReactorConfiguration {
+    var configuration = ReactorConfiguration()
+    configuration.memoryLimit = MemoryLimit(models: 10_000, bytes: 64 << 20)
+    configuration.staleIfError = .seconds(3_600)
+    configuration.staleAfter = .milliseconds(200)
+    configuration.retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(50))
+    configuration.retry.longestRetryAfter = .milliseconds(200)
+    return configuration
+  }
+
+  static func resource(_ path: String) -> Resource {
+    var resource = Resource(path)
+    resource.timeout = .milliseconds(450)
+    return resource
+  }
+}
