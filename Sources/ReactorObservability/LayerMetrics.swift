@@ -69,6 +69,15 @@
       }
     }
 
+    func operated(_ operation: String, _ outcome: String, in duration: Duration) {
+      recorder("reactor.fleet.operation.duration", [("operation", operation), ("outcome", outcome)])
+        .record(duration.inSeconds)
+    }
+
+    func committed(_ outcome: String) { counter("reactor.fleet.commits", [("outcome", outcome)]).increment() }
+
+    func heard(_ kind: String) { counter("reactor.fleet.messages", [("kind", kind)]).increment() }
+
     private func requests(_ count: Int64, source: String, isFresh: Bool, model: String) {
       counter("reactor.requests", [("source", source), ("fresh", "\(isFresh)"), ("model", model)])
         .increment(by: count)

@@ -23,6 +23,13 @@
     return configuration
   }
 
+  private func makeFleet(
+    _ observability: Observability, _ store: any FleetStore, _ configuration: FleetConfiguration
+  ) -> Fleet {
+    let fleet = Fleet(observability.observing(store), configuration: configuration)
+    return fleet
+  }
+
   private func makeTransport() -> AsyncHTTPClientTransport {
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.tracing.tracer = nil
