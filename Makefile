@@ -141,7 +141,7 @@ load: swift redis ## eight proxies with a Redis and a server that fail, every an
 	$(BUILD) -c release --product reactor $(call nested,Tools)
 	Tests/Load/run "$$($(BUILD) -c release --product reactor $(call nested,Tools) --show-bin-path)/reactor" --seconds $(CHAOS)
 
-gateway_programs = $(BUILD) -c release $(call nested,$(GATEWAY))
+gateway_programs = $(BUILD) -c release --package-path $(GATEWAY)
 gateway-load: swift redis ## the gateway under wrk, with its APIs up and down: make gateway-load MEMORY=600 for ten minutes of it
 	$(gateway_programs) --product gateway
 	$(gateway_programs) --product shop
@@ -152,7 +152,8 @@ soak: swift redis ## two gateways and a proxy under changing load and faults for
 	$(gateway_programs) --product gateway
 	$(gateway_programs) --product shop
 	$(BUILD) -c release --product reactor $(call nested,Tools)
-	Tests/Soak/run "$$($(gateway_programs) --show-bin-path)" --seconds $(SOAK)
+	Tests/Soak/run "$$($(gateway_programs) --show-bin-path)" \
+	  "$$($(BUILD) -c release --product reactor $(call nested,Tools) --show-bin-path)/reactor" --seconds $(SOAK)
 
 SECONDS_EACH ?= 60
 fuzz: swift ## bytes made up for what reads them from outside; make fuzz SECONDS_EACH=600 TARGETS="JSON Records"

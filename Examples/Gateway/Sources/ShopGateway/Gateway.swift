@@ -1,4 +1,4 @@
-public import CoreMetrics
+import CoreMetrics
 public import Foundation
 import Hummingbird
 import HummingbirdCore
