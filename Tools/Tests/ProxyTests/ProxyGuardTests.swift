@@ -74,6 +74,16 @@ import Wire
     }
   }
 
+  @Test(arguments: [
+    ("LocalHost:80", "localhost"), ("a.example.", "a.example"), ("a..", "a."), (".", "."), ("a:", "a"),
+    ("[::1]:8080", "::1"), ("[FE80::1%1]", "fe80::1%1"), ("a:12345", "a"),
+    ("", nil), (":80", nil), ("a:123456", nil), ("a:8x", nil), ("a:٣", nil), ("a:1:2", nil), ("a b", nil),
+    ("a@b", nil), ("a/b", nil), ("a\\b", nil), ("[]", nil), ("[::1", nil), ("[::1]x", nil), ("[::g]", nil), ("a]", nil),
+  ])
+  func `name a host in one way`(_ authority: String, _ name: String?) {
+    #expect(ServedHosts.name(authority) == name)
+  }
+
   @Test(arguments: ["X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "x-forwarded-for", "X-Original-URL"])
   func `put a name into everybody's answer`(field: String) async throws {
     try await ProxyBench.run(script: { _ in Self.fresh }) { bench in

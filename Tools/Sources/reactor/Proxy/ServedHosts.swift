@@ -22,9 +22,26 @@ struct ServedHosts: Sendable {
   /// Returns the host of `HOST` or `HOST:PORT`, in lower case and without brackets; `nil` for any
   /// other text (RFC 9110 §7.2).
   static func name(_ authority: String) -> String? {
+    // By hand, since a regex literal is parsed at each use, which took half of the time of a hit.
     let text = authority.lowercased()
-    let match = text.wholeMatch(of: /(?:\[([0-9a-f:.%]+)\]|([^\s:\[\]\/?#@\\]+?)\.?)(?::[0-9]{0,5})?/)
-    return match.flatMap { $0.output.1 ?? $0.output.2 }.map(String.init)
+    let (name, rest): (Substring, Substring)
+    if text.hasPrefix("[") {
+      guard let end = text.firstIndex(of: "]") else { return nil }
+      (name, rest) = (text[text.index(after: text.startIndex)..<end], text[text.index(after: end)...])
+      guard name.allSatisfy({ $0.isASCII && ($0.isHexDigit || ":.%".contains($0)) }) else { return nil }
+    } else {
+      let end = text.firstIndex(of: ":") ?? text.endIndex
+      rest = text[end...]
+      // The dot of a complete name.
+      let whole = text[..<end]
+      name = whole.count > 1 && whole.hasSuffix(".") ? whole.dropLast() : whole
+      guard !name.contains(where: { $0.isWhitespace || "[]/?#@\\".contains($0) }) else { return nil }
+    }
+    let port = rest.dropFirst()
+    guard !name.isEmpty, rest.isEmpty || rest.first == ":", port.count <= 5,
+      port.allSatisfy({ $0.isASCII && $0.isNumber })
+    else { return nil }
+    return String(name)
   }
 
   private static func isLoopback(_ name: String) -> Bool {
