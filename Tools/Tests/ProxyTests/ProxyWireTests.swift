@@ -255,7 +255,9 @@ import Wire
   func `is refused, and reaches no server`(request: String) async throws {
     try await ProxyBench.run(script: { _ in .close }) { bench in
       let response = WireMessage(try await WireClient.exchange(request, port: bench.server.port))
-      #expect([400, 431].contains(response.status))
+      // The parser's limit is that of the whole head, its first line included.
+      let isTooLarge = request.utf8.count > 64 << 10 || request.components(separatedBy: "\r\n").count > 4_096
+      #expect(response.status == (isTooLarge ? 431 : 400))
       #expect(
         response.names == ["Connection", "Content-Length"] || response.names == ["Content-Length", "Connection"])
       #expect(bench.origin.requests.isEmpty)

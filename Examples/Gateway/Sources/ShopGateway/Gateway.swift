@@ -21,6 +21,7 @@ public struct Gateway: Service {
   private let logger: Logger
   private let metrics: PrometheusText
   private let now: @Sendable () -> Date
+  private let sleep: @Sendable (Duration) async throws -> Void
   private let onRunning: @Sendable (Listener, URL) -> Void
 
   /// The ports of a gateway.
@@ -29,15 +30,19 @@ public struct Gateway: Service {
   /// - Parameters:
   ///   - metrics: the factory of all metrics, whose text is at `/metrics`.
   ///   - now: the time of the caches.
+  ///   - sleep: waits between SIGTERM and the end. A test has a wait of its own.
   ///   - onRunning: is called once for each port, when the server listens at it.
   public init(
     _ settings: GatewaySettings, metrics: PrometheusText, logger: Logger,
-    now: @escaping @Sendable () -> Date = { Date() }, onRunning: @escaping @Sendable (Listener, URL) -> Void
+    now: @escaping @Sendable () -> Date = { Date() },
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+    onRunning: @escaping @Sendable (Listener, URL) -> Void
   ) {
     self.settings = settings
     self.metrics = metrics
     self.logger = logger
     self.now = now
+    self.sleep = sleep
     self.onRunning = onRunning
   }
 
@@ -71,7 +76,7 @@ public struct Gateway: Service {
     for (name, layer) in [("catalogue", shop.catalogue), ("stock", shop.stock)] {
       if let observability = instruments[name] { services.append(Running { await observability.run(layer) }) }
     }
-    services.append(Drain(readiness: readiness, delay: settings.shutdownDelay))
+    services.append(Drain(readiness: readiness, delay: settings.shutdownDelay, sleep: sleep))
     let group = ServiceGroup(services: services, logger: logger)
     try await withGracefulShutdownHandler {
       try await group.run()
@@ -119,10 +124,11 @@ private struct Running: Service {
 private struct Drain: Service {
   let readiness: Readiness
   let delay: Duration
+  let sleep: @Sendable (Duration) async throws -> Void
 
   func run() async throws {
     try? await gracefulShutdown()
     readiness.isReady = false
-    try? await Task.sleep(for: delay)
+    try? await sleep(delay)
   }
 }

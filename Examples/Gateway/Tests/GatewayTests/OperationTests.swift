@@ -51,7 +51,13 @@ import Testing
   }
 
   @Test func `it is alive and ready, and during a shutdown not ready, while it still answers`() async throws {
-    try await RunningGateway.use(["SHUTDOWN_DELAY": "1"]) { gateway async throws in
+    let (isSeen, seen) = AsyncStream.makeStream(of: Never.self)
+    let sleep: @Sendable (Duration) async throws -> Void = { duration in
+      #expect(duration == .seconds(5))
+      for await _ in isSeen {}
+    }
+    try await RunningGateway.use(["SHUTDOWN_DELAY": "5"], sleep: sleep) { gateway async throws in
+      defer { seen.finish() }
       #expect(try await gateway.ask(.get, "/health/live").status == 200)
       #expect(try await gateway.ask(.get, "/health/ready").status == 200)
       await gateway.services.triggerGracefulShutdown()

@@ -21,9 +21,12 @@ struct RunningGateway: Sendable {
 
   /// All are gone when it returns.
   ///
-  /// - Parameter environment: that of the gateway, beside the addresses.
+  /// - Parameters:
+  ///   - environment: that of the gateway, beside the addresses.
+  ///   - sleep: waits between the beginning of the shutdown and its end.
   static func use(
-    _ environment: [String: String] = [:], _ body: (RunningGateway) async throws -> Void
+    _ environment: [String: String] = [:], sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
+    _ body: (RunningGateway) async throws -> Void
   ) async throws {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let dials = Dictionary(uniqueKeysWithValues: ShopAPI.allCases.map { ($0, ShopDials()) })
@@ -39,7 +42,7 @@ struct RunningGateway: Sendable {
 
       let clock = WallClock()
       let (listening, isListening) = AsyncStream.makeStream(of: (Gateway.Listener, URL).self)
-      let gateway = Gateway(settings, metrics: PrometheusText(), logger: logger, now: { clock.now }) {
+      let gateway = Gateway(settings, metrics: PrometheusText(), logger: logger, now: { clock.now }, sleep: sleep) {
         isListening.yield(($0, $1))
       }
       try await Self.run([gateway], logger) { services in

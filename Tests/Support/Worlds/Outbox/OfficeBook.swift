@@ -334,66 +334,6 @@ extension OfficeBook {
   func waiting(in office: Int) -> Int { state.withLock { $0.waiting[office] ?? 0 } }
 }
 
-// MARK: - What a process says
-
-extension OfficeBook {
-  /// - Parameter identity: returns the id that the process has for a temporary one.
-  func heard(_ id: UUID, _ step: ReactorEvent.OutboxStep, in office: Int, identity: (TemporaryID) -> Int?) {
-    world.note("office \(office): \(record(id).map { "\($0.errand.mark)" } ?? "?") \(step)")
-    guard let record = record(id) else { return }
-    let now = now
-    let card = record.errand.card
-    switch step {
-    case .submitted:
-      changeView(office) { view in
-        switch view.phases[id] {
-        case .submitting: view.phases[id] = .pending
-        case .accepted where !view.uncertain.contains(id): break
-        // It was sent again, or goes behind one that was.
-        case .pending, .gone, .accepted, nil:
-          view.uncertain.remove(id)
-          view.numbers[id] = nil
-          view.phases[id] = .pending
-          // Its place was drawn before it was saved, and nobody says whether what was submitted
-          // meanwhile is behind it.
-          if let last = view.retries.min(), last < view.lastPlace { view.moved.insert(id) }
-          view.lastPlace += 1
-          view.places[id] = view.lastPlace
-        }
-      }
-    case .sending:
-      changeView(office) { view in view.known[id] = Set(view.phases.filter { $0.value.isShown }.keys) }
-    case .accepted:
-      change(id) { ($0.wasAccepted, $0.end) = (true, "accepted") }
-      let known = record.errand.kind == .add ? identity(card) : nil
-      if let known {
-        let isOnce = server.applications(of: record.errand.mark).count < 2
-        world.check(!isOnce || known == server.id(of: record.errand.mark), "the id of \(record.errand) is \(known)")
-      }
-      changeView(office) { view in
-        if let known, view.id(of: card) == nil { view.identities.append((card, known)) }
-        view.phases[id] = .accepted(view.errand(id), at: now)
-        view.accept(id)
-      }
-    case .endedElsewhere:
-      changeView(office) { view in
-        if view.uncertain.contains(id) { return }
-        if let known = identity(card), view.id(of: card) == nil { view.identities.append((card, known)) }
-        view.phases[id] = .accepted(view.errand(id), at: now)
-        view.accept(id)
-        view.uncertain.insert(id)
-      }
-    case .discarded where view(office)?.isAccepted(id) == true:
-      // Everything was removed, and perhaps not all of it: then the draft is shown still.
-      changeView(office) { _ = $0.uncertain.insert(id) }
-    case .refused, .unresolved, .withdrawn, .discarded, .unreadable:
-      change(id) { $0.end = "\(step)" }
-      changeView(office) { $0.phases[id] = .gone }
-    default: break
-    }
-  }
-}
-
 /// The arguments of each mutation.
 private struct StoredArguments: Decodable {
   var errand: Errand
