@@ -50,7 +50,7 @@ struct ProxyCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Store records in this directory, or in this file if it ends in .sqlite. (default: in memory, at most 256 MiB)",
+      "Store records in this directory, or in this file if it ends in .sqlite. (default: in memory)",
       valueName: "path"),
     transform: StoreArgument.parse)
   var store: StoreArgument?
@@ -107,6 +107,12 @@ struct ProxyCommand: AsyncParsableCommand {
       "Store bodies of at most this many MiB; larger ones are passed on as they arrive.", valueName: "MiB"))
   var largestBody = BodyLimit.response >> 20
 
+  @Option(
+    help: ArgumentHelp(
+      "Store at most this many MiB in memory; what was not used for longest goes first. (default: 256)",
+      valueName: "MiB"))
+  var memoryLimit: Int?
+
   @Flag(help: "When the server does not answer, serve a stale response unless the server forbids it.")
   var staleOnDisconnect = false
 
@@ -119,6 +125,12 @@ struct ProxyCommand: AsyncParsableCommand {
   func validate() throws {
     guard maxConnections > 0 else { throw ValidationError("--max-connections must be 1 or more.") }
     guard (1...1024).contains(largestBody) else { throw ValidationError("--largest-body must be from 1 to 1024 MiB.") }
+    guard (1...1_048_576).contains(memoryLimit ?? 1) else {
+      throw ValidationError("--memory-limit must be from 1 to 1048576 MiB.")
+    }
+    guard memoryLimit == nil || store == nil else {
+      throw ValidationError("--memory-limit is for responses in memory; leave it out, or --store.")
+    }
     guard rules == .shared || targets == nil else { throw ValidationError("--targets needs --rules shared.") }
     guard rules == .private || !keepCookies else {
       throw ValidationError("--keep-cookies is for one user, and --rules shared is for several; leave one of them out.")
@@ -184,7 +196,8 @@ struct ProxyCommand: AsyncParsableCommand {
   }
 
   private func proxy(_ fleet: Fleet?) throws -> Proxy {
-    let persistence = try store.map { try Store($0).persistence } ?? MemoryPersistence(limit: 256 << 20)
+    let persistence =
+      try store.map { try Store($0).persistence } ?? MemoryPersistence(limit: (memoryLimit ?? 256) << 20)
     let rules: CacheRules = rules == .shared ? .shared(targets: targets?.names ?? []) : .private
     let cache =
       if let fleet { HTTPCache(persistence: persistence, fleet: fleet, rules: rules) } else {

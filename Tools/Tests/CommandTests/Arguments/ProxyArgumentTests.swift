@@ -17,6 +17,11 @@ import Testing
     #expect(throws: (any Error).self) { try ProxyCommand.parse(Self.needed + ["--max-connections", count]) }
   }
 
+  @Test func `hold 256 MiB in memory where they do not say how much`() throws {
+    #expect(try ProxyCommand.parse(Self.needed).memoryLimit == nil)
+    #expect(try ProxyCommand.parse(Self.needed + ["--memory-limit", "64"]).memoryLimit == 64)
+  }
+
   @Test func `name the rules, the targets and the cache`() throws {
     let command = try ProxyCommand.parse(
       Self.needed + [
@@ -35,7 +40,9 @@ import Testing
     (["--rules", "shared", "--targets", "a b"], "--targets"),
     (["--rules", "shared", "--targets", "Expires"], "--targets"),
     (["--rules", "shared", "--keep-cookies"], "--keep-cookies"), (["--cache-status", ""], "--cache-status"),
-    (["--cache-status", "Zürich"], "--cache-status"),
+    (["--cache-status", "Zürich"], "--cache-status"), (["--memory-limit", "0"], "--memory-limit"),
+    (["--memory-limit", "1048577"], "--memory-limit"), (["--memory-limit", "9223372036854775807"], "--memory-limit"),
+    (["--memory-limit", "64", "--store", "/nowhere"], "--memory-limit"),
   ])
   func `that cannot be meant are refused by name`(arguments: [String], name: String) {
     let error = #expect(throws: (any Error).self) { try ProxyCommand.parse(Self.needed + arguments) }
