@@ -14,6 +14,8 @@ struct CircuitBreaker: Sendable {
   private var phase = Phase.closed
   private var failuresInRow = 0
   private var openings = 0
+  /// The times so far that it has opened, and closed again.
+  private(set) var transitions = (open: 0, closed: 0)
   private var second: (start: Duration, calls: Int, failures: Int) = (.zero, 0, 0)
 
   static let firstPause = Duration.seconds(1)
@@ -39,6 +41,7 @@ struct CircuitBreaker: Sendable {
 
   mutating func succeeded(at now: Duration) {
     count(now, isFailure: false)
+    if phase != .closed { transitions.closed += 1 }
     (phase, failuresInRow, openings) = (.closed, 0, 0)
   }
 
@@ -59,6 +62,7 @@ struct CircuitBreaker: Sendable {
     let pause = min(Self.longestPause, Self.firstPause * (1 << min(openings, 5)))
     phase = .open(until: now + pause * (1 - 0.25 * jitter))
     openings += 1
+    transitions.open += 1
   }
 
   private mutating func count(_ now: Duration, isFailure: Bool) {

@@ -231,9 +231,11 @@ private final class FleetLook: CacheTierLook {
     let timer = fleet.send(signal, after: longest)
     await signal.wait()
     timer.cancel()
+    let waited = fleet.elapsed - began
+    fleet.withState { $0.waited(waited) }
     // What the store took before counts no more: it has answered.
     state.withLock { state in
-      state.waited += max(fleet.elapsed - began, .milliseconds(1))
+      state.waited += max(waited, .milliseconds(1))
       state.spent = .zero
     }
   }

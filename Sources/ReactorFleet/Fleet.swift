@@ -110,11 +110,8 @@ public final class Fleet: Sendable {
   /// The present connection to the others.
   public var status: FleetStatus { withState(\.status) }
 
-  /// The number of invalidations that the store is yet to be told.
-  public var pendingInvalidations: Int { withState { $0.pending.count } }
-
-  /// The number of requests that wait for another server's.
-  public var waiting: Int { withState { $0.waiting } }
+  /// The numbers of the fleet at this moment.
+  public var statistics: FleetStatistics { withState(\.statistics) }
 
   /// Makes the responses of a URL stale on every server.
   ///

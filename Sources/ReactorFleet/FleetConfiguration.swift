@@ -69,3 +69,19 @@ public enum FleetStatus: Sendable, Hashable {
   /// The store is away: the server asks by itself.
   case alone
 }
+
+/// Numbers of a fleet on this server, for gauges and counters. See ``Fleet/statistics``.
+public struct FleetStatistics: Sendable, Hashable {
+  /// The invalidations that the store is yet to be told.
+  public internal(set) var pendingInvalidations: Int
+  /// The requests that wait for another one at this moment.
+  public internal(set) var waiting: Int
+  /// The waits for another request that have ended so far, with its response or without.
+  public internal(set) var waits: Int
+  /// The time of these waits together.
+  public internal(set) var waitingTime: Duration
+  /// The times so far that the store was left alone for a while, since it did not answer.
+  public internal(set) var breakerOpenings: Int
+  /// The times so far that it has answered again.
+  public internal(set) var breakerClosings: Int
+}

@@ -60,6 +60,8 @@ struct FleetState: Sendable {
   private var forgottenPlace = 0
   /// In the order in which they began to wait.
   private var waiters: [FleetRecordID: [(id: UUID, signal: FleetSignal)]] = [:]
+  /// The waits that have ended so far, and their time together.
+  private var waits = (count: 0, time: Duration.zero)
   var generations: [String: FleetGeneration] = [:]
   /// In the order in which they were made, each once.
   private(set) var pending: [PendingFence] = []
@@ -290,7 +292,15 @@ struct FleetState: Sendable {
     (waiters.removeValue(forKey: record) ?? []).map(\.signal)
   }
 
-  var waiting: Int { waiters.values.reduce(0) { $0 + $1.count } }
+  /// Notes the end of a wait for another request.
+  mutating func waited(_ time: Duration) { waits = (waits.count + 1, waits.time + time) }
+
+  var statistics: FleetStatistics {
+    FleetStatistics(
+      pendingInvalidations: pending.count, waiting: waiters.values.reduce(0) { $0 + $1.count }, waits: waits.count,
+      waitingTime: waits.time, breakerOpenings: breaker.transitions.open,
+      breakerClosings: breaker.transitions.closed)
+  }
 
   mutating func renewed(_ scope: String, _ generation: FleetGeneration) {
     guard generations[scope] != generation else { return }

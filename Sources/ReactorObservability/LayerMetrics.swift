@@ -21,10 +21,12 @@
     private let factory: any MetricsFactory
     private let common: [(String, String)]
     private let made = Mutex(Made())
+    private let waitingTime: FloatingPointCounter
 
     init(_ factory: any MetricsFactory, layer: String?) {
       self.factory = factory
       common = layer.map { [("layer", $0)] } ?? []
+      waitingTime = FloatingPointCounter(label: "reactor.fleet.lease.wait.time", dimensions: common, factory: factory)
     }
 
     func fetched(_ fetch: InstrumentedFetch, _ result: InstrumentedFetch.Result) {
@@ -61,12 +63,26 @@
       recorder("reactor.memory.bytes", aggregate: false).record(bytes)
     }
 
+    func evicted(_ count: Int64) { counter("reactor.memory.evictions").increment(by: count) }
+
     func outage(isOver: Bool) { counter("reactor.outages", [("to", isOver ? "over" : "on")]).increment() }
 
     func fleet(_ status: FleetStatus) {
       for state in [FleetStatus.off, .following, .blind, .alone] {
         recorder("reactor.fleet.state", [("state", "\(state)")], aggregate: false).record(state == status ? 1 : 0)
       }
+    }
+
+    func fleet(_ statistics: FleetStatistics, since last: FleetStatistics?) {
+      recorder("reactor.fleet.fences.pending", aggregate: false).record(statistics.pendingInvalidations)
+      recorder("reactor.fleet.waiting", aggregate: false).record(statistics.waiting)
+      func new(_ value: KeyPath<FleetStatistics, Int>) -> Int64 {
+        Int64(clamping: statistics[keyPath: value] - (last?[keyPath: value] ?? 0))
+      }
+      counter("reactor.fleet.lease.waits").increment(by: new(\.waits))
+      waitingTime.increment(by: (statistics.waitingTime - (last?.waitingTime ?? .zero)).inSeconds)
+      counter("reactor.fleet.breaker.transitions", [("to", "open")]).increment(by: new(\.breakerOpenings))
+      counter("reactor.fleet.breaker.transitions", [("to", "closed")]).increment(by: new(\.breakerClosings))
     }
 
     func operated(_ operation: String, _ outcome: String, in duration: Duration) {

@@ -34,7 +34,8 @@
     ///
     /// - Parameters:
     ///   - logger: receives a line for each change of state, at `info`, and at `trace` each event
-    ///     of a layer that ``run(_:every:clock:)`` runs for. Default: `nil`, for no lines.
+    ///     of a layer that ``run(_:every:clock:)-(ModelLayer,_,_)`` runs for. Default: `nil`, for
+    ///     no lines.
     ///   - tracer: makes the spans. Default: `nil`, for the tracer of `InstrumentationSystem`.
     ///   - metrics: makes the metrics. Default: that of `MetricsSystem`.
     ///   - layer: the value of the dimension `layer` of all metrics, for programs with several
@@ -49,8 +50,8 @@
     }
 
     /// Reports the numbers of a layer until the task is cancelled: the models in memory, their
-    /// size, and the fetches that memory has answered, which make no event. At the log level
-    /// `trace`, each event of the layer is a line.
+    /// size, how many were evicted, and the fetches that memory has answered, which make no event.
+    /// At the log level `trace`, each event of the layer is a line.
     ///
     /// - Parameters:
     ///   - layer: the layer. It is retained meanwhile.
@@ -70,12 +71,34 @@
 
     private func report(_ statistics: LayerStatistics, since last: LayerStatistics?) -> LayerStatistics {
       metrics.memory(models: statistics.models, bytes: statistics.bytes)
+      let evicted = statistics.evictions.subtractingReportingOverflow(last?.evictions ?? 0)
+      if !evicted.overflow { metrics.evicted(Int64(clamping: evicted.partialValue)) }
       for (model, count) in statistics.memoryHitsByModel {
         let new = count.subtractingReportingOverflow(last?.memoryHitsByModel[model] ?? 0)
         // A reactor that was released has taken its hits along.
         if !new.overflow, new.partialValue > 0 { metrics.memoryHits(Int64(clamping: new.partialValue), model: model) }
       }
       return statistics
+    }
+
+    /// Reports the numbers of a fleet until the task is cancelled: the invalidations and the
+    /// requests that wait, the time that they have waited, and how often its store was away.
+    ///
+    /// - Parameters:
+    ///   - fleet: the fleet. It is retained meanwhile.
+    ///   - interval: the time between two reports. Default: ten seconds.
+    ///   - clock: the clock that measures it. Default: `ContinuousClock`.
+    public func run(
+      _ fleet: Fleet, every interval: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
+    ) async {
+      var last: FleetStatistics?
+      func report() {
+        let statistics = fleet.statistics
+        metrics.fleet(statistics, since: last)
+        last = statistics
+      }
+      repeat { report() } while (try? await clock.sleep(for: interval)) != nil
+      report()
     }
 
     /// Logs a change of a fleet's connection, for

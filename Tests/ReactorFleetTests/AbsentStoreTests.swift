@@ -49,11 +49,11 @@ struct AbsentStoreTests {
     other.store.isAway.store(true, ordering: .relaxed)
     try await other.change()
     other.store.isAway.store(false, ordering: .relaxed)
-    #expect(other.fleet.pendingInvalidations == 1 && other.fleet.status == .following)
+    #expect(other.fleet.statistics.pendingInvalidations == 1 && other.fleet.status == .following)
     #expect(await one.stored() == "old")
     await other.until { server in
       clock.advance(by: .milliseconds(100))
-      return server.fleet.pendingInvalidations == 0
+      return server.fleet.statistics.pendingInvalidations == 0
     }
     await one.until { await $0.stored() == nil }
     await one.stop()
@@ -76,12 +76,12 @@ struct AbsentStoreTests {
     await one.receive("", exchange, status: .notModified, [.cacheControl: "max-age=600", .eTag: "\"1\""])
     #expect(await one.stored() == "old")
     try await one.change()
-    #expect(one.fleet.pendingInvalidations == 1)
+    #expect(one.fleet.statistics.pendingInvalidations == 1)
     #expect(await one.stored() == nil)
     for server in [one, other] { server.store.isAway.store(false, ordering: .relaxed) }
     await one.until { server in
       clock.advance(by: .seconds(1))
-      return server.fleet.pendingInvalidations == 0 && other.fleet.status == .following
+      return server.fleet.statistics.pendingInvalidations == 0 && other.fleet.status == .following
     }
     #expect(await other.stored() == nil)
     await one.stop()

@@ -7,6 +7,7 @@ private final class Breaker {
   private var value = CircuitBreaker()
 
   var isClosed: Bool { value.isClosed }
+  var transitions: (open: Int, closed: Int) { value.transitions }
   func admits(at now: Duration) -> Bool { value.admits(at: now) }
   func succeeded(at now: Duration) { value.succeeded(at: now) }
   func failed(at now: Duration, jitter: Double) { value.failed(at: now, jitter: jitter) }
@@ -59,6 +60,8 @@ struct CircuitBreakerTests {
     #expect(breaker.admits(at: now))
     breaker.succeeded(at: now)
     #expect(breaker.isClosed && breaker.admits(at: now) && breaker.admits(at: now))
+    breaker.succeeded(at: now)
+    #expect(breaker.transitions == (open: 8, closed: 1))
   }
 
   @Test func `a call whose end nobody reports keeps it open for a second`() {

@@ -46,10 +46,10 @@ struct FleetTests {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.stored()
-    await other.until { $0.fleet.waiting == 1 }
+    await other.until { $0.fleet.statistics.waiting == 1 }
     await one.receive("hello", exchange)
     #expect(await waiting == "hello")
-    #expect(other.fleet.waiting == 0)
+    #expect(other.fleet.statistics.waiting == 0)
     await one.stop()
     await other.stop()
   }
@@ -65,7 +65,7 @@ struct FleetTests {
     guard case .send(let first) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     // It looks while the store has the old body, and waits.
     async let second = one.plan()
-    await one.until { $0.fleet.waiting == 1 }
+    await one.until { $0.fleet.statistics.waiting == 1 }
     try await other.change()
     clock.advance(by: .milliseconds(10))
     await one.receive("new", first, [.cacheControl: "max-age=600", .eTag: "\"2\""])
@@ -83,14 +83,14 @@ struct FleetTests {
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     let begins = other.store.begins.load(ordering: .relaxed)
     async let waiting = (0..<50).concurrently { _ in await other.stored() }
-    await other.until { $0.fleet.waiting == 50 }
+    await other.until { $0.fleet.statistics.waiting == 50 }
     #expect(other.store.begins.load(ordering: .relaxed) == begins + 1)
     await one.receive("hello", exchange)
     #expect(await waiting == Array(repeating: "hello", count: 50))
     // The one that asks on its own server is waited for, too.
     guard case .send(let own) = await other.plan(path: "/b") else { return #expect(Bool(false), "nobody asks") }
     async let others = (0..<50).concurrently { _ in await other.stored(path: "/b") }
-    await other.until { $0.fleet.waiting == 50 }
+    await other.until { $0.fleet.statistics.waiting == 50 }
     #expect(other.store.begins.load(ordering: .relaxed) == begins + 2)
     await other.receive("own", own)
     #expect(await others == Array(repeating: "own", count: 50))
@@ -102,7 +102,7 @@ struct FleetTests {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.plan()
-    await other.until { $0.fleet.waiting == 1 }
+    await other.until { $0.fleet.statistics.waiting == 1 }
     await one.receive("mine", exchange, [.cacheControl: "no-store"])
     guard case .send(let second) = await waiting, case .send(let third) = await one.plan() else {
       return #expect(Bool(false), "one waits")
@@ -117,7 +117,7 @@ struct FleetTests {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.plan()
-    await other.until { $0.fleet.waiting == 1 }
+    await other.until { $0.fleet.statistics.waiting == 1 }
     await one.receive("", exchange, status: .serviceUnavailable, [:])
     guard case .answer(let answer) = await waiting else { return #expect(Bool(false), "the other asks") }
     #expect(answer.response.status == .badGateway && answer.cacheStatus.detail == "fleet-failed")
@@ -130,7 +130,7 @@ struct FleetTests {
     var plan: HTTPCache.Plan? = await one.plan()
     guard case .send = plan else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.plan()
-    await other.until { $0.fleet.waiting == 1 }
+    await other.until { $0.fleet.statistics.waiting == 1 }
     // Its client is gone.
     plan = nil
     guard case .send(let exchange) = await waiting else { return #expect(Bool(false), "the other does not ask") }
@@ -144,7 +144,7 @@ struct FleetTests {
     let (one, other) = await pair()
     guard case .send(let exchange) = await one.plan() else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.plan()
-    await other.until { $0.fleet.waiting == 1 }
+    await other.until { $0.fleet.statistics.waiting == 1 }
     let time = Task { [clock] in
       while !Task.isCancelled {
         clock.advance(by: .milliseconds(500))
@@ -268,7 +268,7 @@ struct FleetTests {
     try await other.change()
     guard case .send(let exchange) = await other.plan() else { return #expect(Bool(false), "nobody asks") }
     async let second = other.stored()
-    await other.until { $0.fleet.waiting == 1 }
+    await other.until { $0.fleet.statistics.waiting == 1 }
     let answer = await other.receive("", exchange, status: .notModified)
     #expect(answer.isStored)
     #expect(await second == "hello")

@@ -87,7 +87,7 @@ private final class LayerServer: Sendable {
     running.cancel()
     await running.value
     #expect(fleet.status == .off)
-    #expect(fleet.waiting == 0)
+    #expect(fleet.statistics.waiting == 0)
   }
 }
 
@@ -152,7 +152,7 @@ struct LayerFleetTests {
         Task { try await (index % 2 == 0 ? one : other).names.fetch("list") }
       }
       try await origin.gate.waitForArrival()
-      await until { one.fleet.waiting + other.fleet.waiting == 1 }
+      await until { one.fleet.statistics.waiting + other.fleet.statistics.waiting == 1 }
       origin.gate.open()
       for fetch in fetches { #expect(try await fetch.value == ["a"]) }
       #expect(origin.requests == ["GET"])
@@ -272,7 +272,7 @@ struct LayerFleetTests {
       async let first = TestSupport.error { try await one.names.fetch("list") }
       try await origin.gate.waitForArrival()
       async let second = TestSupport.error { try await other.names.fetch("list") }
-      await until { other.fleet.waiting == 1 }
+      await until { other.fleet.statistics.waiting == 1 }
       origin.gate.open()
       if case .server? = await first {} else { Issue.record("no error of the server") }
       let error = await second

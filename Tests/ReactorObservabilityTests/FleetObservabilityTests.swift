@@ -25,7 +25,9 @@
     }
 
     /// Runs `body` with a reactor of each server, and ends both fleets afterwards.
-    func run(makesSpans: Bool = false, _ body: ([Reactor<[String]>]) async throws -> Void) async throws {
+    func run(
+      makesSpans: Bool = false, _ body: ([Reactor<[String]>], [Fleet]) async throws -> Void
+    ) async throws {
       let servers = try metrics.map { metrics in
         let observability = Observability(tracer: tracer, metrics: metrics)
         var configuration = FleetConfiguration()
@@ -41,7 +43,7 @@
       }
       let running = servers.map { fleet, _ in Task { try? await fleet.run() } }
       for (fleet, _) in servers { while fleet.status != .following { await Task.yield() } }
-      try await body(servers.map(\.1))
+      try await body(servers.map(\.1), servers.map(\.0))
       for task in running {
         task.cancel()
         await task.value
@@ -70,7 +72,7 @@
     @Test func `a fetch that another server's response answers has the source fleet, and saves a request`() async throws
     {
       servers.transport.answer("/names", with: .json("[\"a\"]", fields: fields))
-      try await servers.run { reactors async throws in
+      try await servers.run { reactors, _ async throws in
         #expect(try await reactors[0].fetch("names") == ["a"])
         while servers.total(0, "reactor.fleet.commits", ["outcome": "kept"]) == 0 { await Task.yield() }
         #expect(try await reactors[1].fetch("names") == ["a"])
@@ -88,7 +90,7 @@
 
     @Test func `each operation of the store is a duration, and each commit is counted by its end`() async throws {
       servers.transport.answer("/names", with: .json("[\"a\"]", fields: fields))
-      try await servers.run { reactors async throws in
+      try await servers.run { reactors, _ async throws in
         _ = try await reactors[0].fetch("names")
         while servers.total(0, "reactor.fleet.commits", ["outcome": "kept"]) == 0 { await Task.yield() }
         await reactors[0].invalidate("names")
@@ -96,6 +98,60 @@
         #expect(servers.operations(0).isSuperset(of: ["read ok", "begin ok", "commit ok", "fence ok"]))
         #expect(servers.tracer.finishedSpans.allSatisfy { !$0.operationName.hasPrefix("reactor.fleet") })
       }
+    }
+
+    @Test func `a wait for another server's request is counted, with its time`() async throws {
+      let gate = Gate()
+      servers.transport.answer("/names", with: .json("[\"a\"]", fields: fields).held(at: gate))
+      try await servers.run { reactors, fleets async throws in
+        let first = Task { try await reactors[0].fetch("names") }
+        try await gate.waitForArrival()
+        let second = Task { try await reactors[1].fetch("names") }
+        while fleets[1].statistics.waiting == 0 { await Task.yield() }
+        #expect(await report(fleets[1])["reactor.fleet.waiting"] == 1)
+        // Until its lease would be over, if it were not renewed.
+        while fleets[1].statistics.waits == 0 {
+          servers.clock.advance(by: .milliseconds(100))
+          await Task.yield()
+        }
+        gate.open()
+        #expect(try await (first.value, second.value) == (["a"], ["a"]))
+        let numbers = fleets[1].statistics
+        #expect(numbers.waits >= 1 && numbers.waitingTime >= .seconds(2) && numbers.waiting == 0)
+        let report = await report(fleets[1])
+        #expect(report["reactor.fleet.lease.waits"] == Double(numbers.waits))
+        #expect(report["reactor.fleet.lease.wait.time"] == (numbers.waitingTime / .seconds(1)).rounded(.down))
+        #expect(fleets[0].statistics.waits == 0)
+      }
+    }
+
+    @Test func `changes that wait for an absent store are a gauge, and giving it a rest is counted`() async throws {
+      var configuration = FleetConfiguration()
+      configuration.clock = servers.clock
+      let fleet = Fleet(AbsentStore(), configuration: configuration)
+      for number in 0..<6 {
+        await #expect(throws: FleetError.self) { try await fleet.invalidate("https://api.example.com/\(number)") }
+      }
+      let report = await report(fleet)
+      #expect(report["reactor.fleet.fences.pending"] == 6)
+      #expect(report["reactor.fleet.breaker.transitions open"] == 1)
+      #expect(report["reactor.fleet.breaker.transitions closed"] == 0)
+    }
+
+    /// Returns the totals of counters and the values of gauges after one report.
+    private func report(_ fleet: Fleet) async -> [String: Double] {
+      let metrics = TestMetrics()
+      let observability = Observability(tracer: servers.tracer, metrics: metrics)
+      let running = Task { await observability.run(fleet, clock: TestClock()) }
+      running.cancel()
+      await running.value
+      var values: [String: Double] = [:]
+      for counter in metrics.counters {
+        let name = ([counter.label] + counter.dimensions.map(\.1)).joined(separator: " ")
+        values[name] = Double(counter.totalValue)
+      }
+      for recorder in metrics.recorders { values[recorder.label] = recorder.lastValue }
+      return values
     }
 
     @Test func `an operation that fails is named by the kind of its error`() async throws {
@@ -115,7 +171,7 @@
 
     @Test func `its spans are beneath the fetch, and none for a beat`() async throws {
       servers.transport.answer("/names", with: .json("[\"a\"]", fields: fields))
-      try await servers.run(makesSpans: true) { reactors async throws in
+      try await servers.run(makesSpans: true) { reactors, _ async throws in
         _ = try await reactors[0].fetch("names")
         let spans = servers.tracer.finishedSpans
         let fetch = try #require(spans.first { $0.operationName == "reactor.fetch" })

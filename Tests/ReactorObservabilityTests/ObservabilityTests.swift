@@ -41,6 +41,13 @@
     var spans: [FinishedInMemorySpan] { tracer.finishedSpans }
     func spans(_ name: String) -> [FinishedInMemorySpan] { spans.filter { $0.operationName == name } }
 
+    /// Waits for the spans of so many flights. A flight ends after those who wait for it have their
+    /// answers.
+    func flights(_ count: Int = 1) async -> [FinishedInMemorySpan] {
+      while spans("reactor.flight").count < count { await Task.yield() }
+      return spans("reactor.flight")
+    }
+
     func total(_ label: String, _ dimensions: [String: String]) -> Int64 {
       metrics.counters(label: label).filter { counter in
         dimensions.allSatisfy { name, value in counter.dimensions.contains { $0 == (name, value) } }
@@ -69,7 +76,7 @@
       try await ServiceContext.$current.withValue(root.context) { _ = try await watched.notes.fetch("note") }
       root.end()
       let fetch = try #require(watched.spans("reactor.fetch").first)
-      let flight = try #require(watched.spans("reactor.flight").first)
+      let flight = try #require(await watched.flights().first)
       let attempt = try #require(watched.spans("GET").first)
       #expect(watched.spans.count == 4)
       #expect(fetch.parentSpanID == root.spanID)
@@ -110,6 +117,13 @@
       await reports.value
       #expect(watched.total("reactor.requests", ["source": "memory"]) == 11)
       #expect(watched.metrics.recorders(label: "reactor.memory.models").first?.lastValue == 1)
+      #expect(watched.total("reactor.memory.evictions", [:]) == 0)
+      watched.bench.layer.evictUnused()
+      #expect(watched.bench.layer.statistics.evictions == 1)
+      let last = Task { await watched.observability.run(watched.bench.layer, clock: watched.bench.clock) }
+      last.cancel()
+      await last.value
+      #expect(watched.total("reactor.memory.evictions", [:]) == 1)
       try await watched.bench.waitUntilNothingWaits()
     }
 
@@ -124,7 +138,7 @@
       gate.open()
       _ = try await (first.value, second.value)
       try await watched.bench.waitUntilNothingWaits()
-      let flight = try #require(watched.spans("reactor.flight").first)
+      let flight = try #require(await watched.flights().first)
       #expect(flight.text("reactor.parties") == "2")
       let joined = try #require(watched.spans("reactor.fetch").first { $0.text("reactor.joined") == "true" })
       #expect(joined.links.map { $0.context.inMemorySpanContext?.spanID } == [flight.spanID])
@@ -183,7 +197,7 @@
       #expect(fetch.text("reactor.source") == "stand_in")
       #expect(fetch.text("reactor.stale") == "true")
       #expect(fetch.text("error.type") == nil)
-      #expect(watched.spans("reactor.flight").last?.text("error.type") == "network")
+      #expect(await watched.flights(2).last?.text("error.type") == "network")
       #expect(watched.spans("GET").last?.errors.isEmpty == true)
       #expect(watched.total("reactor.requests", ["source": "stand_in", "fresh": "false"]) == 1)
     }
@@ -200,7 +214,7 @@
       root.end()
       try await watched.bench.log.wait(for: .saved, count: 2)
       try await watched.bench.waitUntilNothingWaits()
-      let flight = try #require(watched.spans("reactor.flight").last)
+      let flight = try #require(await watched.flights(2).last)
       #expect(flight.parentSpanID == nil)
       #expect(flight.traceID != root.traceID)
       #expect(flight.links.map { $0.context.inMemorySpanContext?.spanID } == [root.spanID])

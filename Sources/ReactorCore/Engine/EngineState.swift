@@ -27,6 +27,8 @@ struct EngineState: ~Copyable {
   var isSavingPower = false
   /// The effects that the shell runs, in this order, after it unlocks.
   var effects: [Effect] = []
+  /// The models that were evicted from memory so far.
+  private(set) var evictions: UInt64 = 0
   private var revision: UInt64 = 0
   private var lastFlightID: UInt64 = 0
 
@@ -77,6 +79,11 @@ struct EngineState: ~Copyable {
   /// Queues an event, which is delivered after the lock is released.
   func append(_ key: RecordKey, _ kind: @autoclosure () -> ReactorEvent.Kind) {
     layer.events.append(ReactorEvent(key: key, model: name, kind: kind()))
+  }
+
+  private mutating func noteEviction(of key: RecordKey) {
+    evictions += 1
+    append(key, .evicted)
   }
 
   mutating func nextFlightID() -> UInt64 {
@@ -159,7 +166,7 @@ extension EngineState {
     } else {
       memory.remove(entry.key)
     }
-    for key in memory.trim() { append(key, .evicted) }
+    for key in memory.trim() { noteEviction(of: key) }
     scheduleSweep()
   }
 
@@ -176,7 +183,7 @@ extension EngineState {
   /// - Returns: the wait before the next call; `nil` if no unused entry is left.
   mutating func sweep(at now: Duration) -> Duration? {
     let (gone, next) = memory.sweep(at: now)
-    for key in gone { append(key, .evicted) }
+    for key in gone { noteEviction(of: key) }
     // Nothing is unused. The next change of an entry starts another sweeper.
     if next == nil { sweeper = nil }
     return next.map { max($0 - now, .milliseconds(1)) }
@@ -188,7 +195,7 @@ extension EngineState {
   /// disk may not have it yet.
   mutating func evictUnused() {
     for entry in memory.unusedEntries where entry.holdsModel {
-      append(entry.key, .evicted)
+      noteEviction(of: entry.key)
       setCopy(nil, of: entry)
       publishChanges(of: entry)
     }

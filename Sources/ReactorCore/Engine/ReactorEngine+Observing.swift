@@ -106,10 +106,11 @@ extension ReactorEngine {
   }
 
   func add(to statistics: inout LayerStatistics) {
-    let (models, bytes) = state.withLock { ($0.memory.models, $0.memory.bytes) }
+    let (models, bytes, evictions) = state.withLock { ($0.memory.models, $0.memory.bytes, $0.evictions) }
     statistics.memoryHitsByModel[name, default: 0] += reader.table.hitCount
     statistics.models += models
     statistics.bytes += bytes
+    statistics.evictions += evictions
   }
 
   private static var statusBatch: Int { 128 }

@@ -7,4 +7,7 @@ public struct LayerStatistics: Sendable, Hashable {
   public internal(set) var models = 0
   /// The size of their responses in bytes.
   public internal(set) var bytes = 0
+  /// The models that were evicted from memory so far. Those of a reactor that was released are not
+  /// in it.
+  public internal(set) var evictions: UInt64 = 0
 }

@@ -17,6 +17,12 @@
     await observability.run(layer)
   }
 
+  private func report(_ observability: Observability, _ layer: ModelLayer, _ fleet: Fleet) async {
+    async let layers: Void = observability.run(layer)
+    async let fleets: Void = observability.run(fleet)
+    _ = await (layers, fleets)
+  }
+
   private func makeFleet(_ observability: Observability) -> FleetConfiguration {
     var configuration = FleetConfiguration()
     configuration.statusChanged = observability.fleetChanged

@@ -72,7 +72,10 @@ public struct Gateway: Service {
       server(.admin, admin.router, "127.0.0.1", settings.adminPort),
       server(.clients, clients.router, settings.host, settings.port),
     ]
-    if let fleet { services.append(Running { try await fleet.run() }) }
+    if let fleet {
+      services.append(Running { try await fleet.run() })
+      if let observability = instruments["catalogue"] { services.append(Running { await observability.run(fleet) }) }
+    }
     for (name, layer) in [("catalogue", shop.catalogue), ("stock", shop.stock)] {
       if let observability = instruments[name] { services.append(Running { await observability.run(layer) }) }
     }

@@ -180,8 +180,10 @@ final class Cluster: Sendable {
     for server in running {
       let fleet = server.fleet
       world.check(fleet.status == .following, "server \(server.number) is \(fleet.status) at the end")
-      world.check(fleet.pendingInvalidations == 0, "server \(server.number) has not told all")
-      world.check(fleet.waiting == 0, "\(fleet.waiting) requests of server \(server.number) wait at the end")
+      world.check(fleet.statistics.pendingInvalidations == 0, "server \(server.number) has not told all")
+      world.check(
+        fleet.statistics.waiting == 0, "\(fleet.statistics.waiting) requests of server \(server.number) wait at the end"
+      )
     }
     guard let first = running.first else { return }
     for path in ClusterOrigin.paths {
