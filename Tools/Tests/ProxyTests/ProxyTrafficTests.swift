@@ -1,4 +1,5 @@
 import Foundation
+import NIOPosix
 import ReactorTesting
 import Synchronization
 import Testing
@@ -64,6 +65,21 @@ import Wire
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Clients of a proxy` {
+  @Test(arguments: [true, false])
+  func `get their answers from the thread of their connection, unless the cache reads files`(isInMemory: Bool)
+    async throws
+  {
+    let isOnEventLoop = Mutex<[Bool]>([])
+    let trace: @Sendable (String) -> Void = { _ in
+      isOnEventLoop.withLock { $0.append(MultiThreadedEventLoopGroup.currentEventLoop != nil) }
+    }
+    let fresh = MockServer.Response.raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nContent-Length: 1\r\n\r\n1")
+    try await ProxyBench.run(trace: trace, staysOnEventLoop: isInMemory, script: { _ in fresh }) { bench async throws in
+      for _ in 0..<2 { #expect(try await bench.get().body == "1") }
+      #expect(isOnEventLoop.withLock(\.self) == [isInMemory, isInMemory])
+    }
+  }
+
   @Test func `are served a hundred at once`() async throws {
     let gate = Gate()
     let script: MockServer.Handler = { .text($0.target).held(at: gate) }

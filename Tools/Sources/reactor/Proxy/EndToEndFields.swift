@@ -9,13 +9,17 @@ enum EndToEndFields {
 
   /// Returns the fields without those of the connection (RFC 9110 §7.6.1), in order and with
   /// duplicates. Returns `nil` if there are more than ``limit``.
-  static func of(_ headers: HTTPHeaders) -> HTTPFields? {
+  static func of(_ headers: HTTPHeaders) -> HTTPFields? { of(headers) { _ in false } }
+
+  private static func of(_ headers: HTTPHeaders, without isDropped: (String) -> Bool) -> HTTPFields? {
     guard headers.count <= limit else { return nil }
     let named = headers[canonicalForm: "connection"].map { $0.lowercased() }
-    let dropped = connection.union(named)
     var fields = HTTPFields()
-    for (name, value) in headers where !dropped.contains(name.lowercased()) {
-      if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+    for (name, value) in headers {
+      guard let name = HTTPField.Name(name) else { continue }
+      let text = name.canonicalName
+      guard !connection.contains(text), !named.contains(text), !isDropped(text) else { continue }
+      fields.append(HTTPField(name: name, value: value))
     }
     return fields
   }
@@ -26,10 +30,7 @@ enum EndToEndFields {
   /// Servers build URLs from such claims, which are not part of the cache key. The response to all
   /// clients would otherwise contain the claims of the first one.
   static func ofRequest(_ headers: HTTPHeaders) -> HTTPFields? {
-    of(headers)?.filter { field in
-      let name = field.name.canonicalName
-      return name != "host" && !name.hasPrefix("x-forwarded") && !claims.contains(name)
-    }
+    of(headers) { $0 == "host" || $0.hasPrefix("x-forwarded") || claims.contains($0) }
   }
 
   private static let claims: Set<String> = [

@@ -13,6 +13,9 @@ struct Proxy: Sendable {
   var isStaleOnDisconnect = false
   /// The name of the cache in `Cache-Status` (RFC 9211); `nil` leaves that field alone.
   var statusName: String?
+  /// A Boolean value that indicates whether answers are made on the event loop of the client's
+  /// connection. It is `false` for a cache that reads files, for which other clients would wait.
+  var staysOnEventLoop = false
   /// The wall clock.
   var now: @Sendable () -> Date = { Date() }
   /// A closure that receives a line for each exchange.
@@ -38,7 +41,8 @@ struct Proxy: Sendable {
     if [.get, .head].contains(target.method), request.body.readableBytes > 0 {
       return end(await pass(request, to: target, interim: interim), request, since: start)
     }
-    let key = "\(scope.name) \(target.absoluteText)"
+    // A hit does not need it.
+    var key: String { "\(scope.name) \(target.absoluteText)" }
     switch await cache.plan(for: target, scope: scope, at: now()) {
     case .answer(let stored): return end(ProxyResponse(stored), request, since: start)
     case .answerAndSend(let stored, let exchange):
@@ -192,7 +196,8 @@ struct Proxy: Sendable {
   /// Returns a scope for each value of `Authorization`, named by a digest; the shared scope without
   /// one.
   private static func scope(of fields: HTTPFields) -> Scope {
-    CredentialScope.scope(of: HTTPFields(fields.filter { $0.name == .authorization }))
+    guard fields.contains(.authorization) else { return .shared }
+    return CredentialScope.scope(of: HTTPFields(fields.filter { $0.name == .authorization }))
   }
 }
 

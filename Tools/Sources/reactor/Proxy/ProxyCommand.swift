@@ -207,6 +207,7 @@ struct ProxyCommand: AsyncParsableCommand {
       cache: cache,
       upstream: try Upstream(upstream, bodyLimit: largestBody << 20), isStaleOnDisconnect: staleOnDisconnect)
     proxy.statusName = cacheStatus?.name
+    proxy.staysOnEventLoop = store == nil
     if forgetOutages { proxy.outages = nil }
     if trace { proxy.trace = { StandardStream.error.writeLine($0) } }
     return proxy

@@ -16,6 +16,9 @@ final class ProxyHandler: ChannelDuplexHandler {
 
   private let proxy: Proxy
   private let hosts: ServedHosts
+  private let executor: EventLoopExecutor?
+  /// The host of the latest request, if it is served. A client rarely asks for another one.
+  private var servedHost: String?
   private var head: HTTPRequestHead?
   private var body = ByteBuffer()
   private var exchange: Task<Void, Never>?
@@ -27,9 +30,11 @@ final class ProxyHandler: ChannelDuplexHandler {
   private var unsentAnswers = 0
   private var isInputClosed = false
 
-  init(_ proxy: Proxy, _ hosts: ServedHosts) {
+  /// - Parameter executor: Runs the proxy's answers; `nil` for the global one.
+  init(_ proxy: Proxy, _ hosts: ServedHosts, _ executor: EventLoopExecutor?) {
     self.proxy = proxy
     self.hosts = hosts
+    self.executor = executor
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -114,9 +119,12 @@ final class ProxyHandler: ChannelDuplexHandler {
       isLast = true
       return ClientResponse(status: .badRequest).send(on: channel)
     }
-    if let authority = target.authority, !hosts.contains(authority, at: channel.localAddress) {
-      isLast = true
-      return ClientResponse(status: .misdirectedRequest).send(on: channel)
+    if let authority = target.authority, authority != servedHost {
+      guard hosts.contains(authority, at: channel.localAddress) else {
+        isLast = true
+        return ClientResponse(status: .misdirectedRequest).send(on: channel)
+      }
+      servedHost = authority
     }
     guard let fields = EndToEndFields.ofRequest(head.headers) else {
       isLast = true
@@ -128,7 +136,7 @@ final class ProxyHandler: ChannelDuplexHandler {
       body: body,
       isChunked: head.headers.contains(name: "transfer-encoding"))
     let work = ClientRequest(proxy: proxy, request: request, head: head, channel: channel)
-    exchange = Task { await work.run() }
+    exchange = Task(executorPreference: executor) { await work.run() }
   }
 
   private func refuse(_ status: HTTPResponseStatus, _ context: ChannelHandlerContext) {

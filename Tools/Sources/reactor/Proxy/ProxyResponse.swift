@@ -8,8 +8,7 @@ struct ProxyResponse: Sendable {
   var body = Data()
   /// The body as it arrives, if it is too large to hold; ``body`` is then empty.
   var stream: BodyStream?
-  /// The source of the answer, in one word.
-  var source: String
+  var source: CacheResponse.Source
   /// A Boolean value that indicates whether the cache stored the server's answer.
   var isStored = false
   /// The handling of the request, for `Cache-Status`.
@@ -20,7 +19,7 @@ struct ProxyResponse: Sendable {
   init(_ answer: CacheResponse) {
     response = answer.response
     body = answer.body
-    source = "\(answer.source)"
+    source = answer.source
     isStored = answer.isStored
     cacheStatus = answer.cacheStatus
     failure = answer.failure
@@ -31,13 +30,13 @@ struct ProxyResponse: Sendable {
     response = message.head
     body = message.body.data
     stream = message.stream
-    source = "network"
+    source = .network
   }
 
   /// Creates a 502: the server gave no complete answer (RFC 9110 §15.6.3).
   init(failure: any Error) {
     response = HTTPResponse(status: .badGateway, headerFields: [.contentLength: "0"])
-    source = "network"
+    source = .network
     self.failure = failure
   }
 }

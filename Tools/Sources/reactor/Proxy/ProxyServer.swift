@@ -70,8 +70,20 @@ final class ProxyServer: Sendable {
       // More than the time that a server behind the proxy may take.
       IdleStateHandler(allTimeout: .minutes(2)), HTTPResponseEncoder(configuration: framing),
       RequestPace.Arrivals(), RequestRules.makeParser(), HTTPServerPipelineHandler(), RequestPace(pace),
-      ProxyHandler(proxy, hosts),
+      ProxyHandler(proxy, hosts, proxy.staysOnEventLoop ? EventLoopExecutor(channel.eventLoop) : nil),
     ])
+  }
+}
+
+/// Runs tasks on the event loop of a connection, whose answers then need no other thread.
+final class EventLoopExecutor: TaskExecutor {
+  private let eventLoop: any EventLoop
+
+  init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }
 

@@ -35,6 +35,8 @@ struct RequestTarget: Equatable {
   /// Returns a Boolean value that indicates whether a server may find a segment `.` or `..`. Some
   /// servers first decode dots and slashes, and some treat a backslash as a slash.
   private static func hasDotSegment(_ path: String) -> Bool {
+    // Most paths have neither a dot nor anything encoded.
+    guard path.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return false }
     let path = path.prefix { $0 != "?" && $0 != "#" }.lowercased()
       .replacing("%2e", with: ".").replacing("%2f", with: "/").replacing("%5c", with: "/").replacing("\\", with: "/")
     return path.split(separator: "/").contains { segment in
