@@ -13,7 +13,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [.executable(name: "reactor-bench", targets: ["reactor-bench"])],
   dependencies: [
-    .package(name: "Reactor", path: "..", traits: ["SQLite", "Valkey"]),
+    .package(name: "Reactor", path: "..", traits: ["SQLite", "Valkey", "Observability"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
@@ -28,6 +28,7 @@ let package = Package(
         .product(name: "ReactorFleet", package: "Reactor"),
         .product(name: "ReactorFlux", package: "Reactor"),
         .product(name: "ReactorLists", package: "Reactor"),
+        .product(name: "ReactorObservability", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ReactorValkey", package: "Reactor"),

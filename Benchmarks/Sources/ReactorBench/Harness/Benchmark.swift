@@ -25,6 +25,7 @@ let benchmarks: [any Benchmark.Type] = [
   Revalidation.self,
   Coalescing.self,
   FleetHit.self,
+  Instrumented.self,
   FanOut.self,
   Entities.self,
   ListMemory.self,

@@ -1,0 +1,42 @@
+import Foundation
+import ReactorCore
+import ReactorObservability
+
+/// The cost of `Observability`, with backends that do nothing: in memory, where it must cost
+/// nothing, and around a request.
+enum Instrumented: Benchmark {
+  static let name = "instrument"
+  static let question = "a fetch whose layer has an instrument, from memory and from the network, 1 KB"
+
+  static func measure(_ bench: Bench) async throws {
+    let articles = try StoredArticles(1_000)
+    // A resource remembers its place in the memory of one layer: each layer has its own.
+    let others = try StoredArticles(1_000)
+    let seen = try await reactor(articles, Observability())
+    let alone = try await reactor(others, nil)
+    try await bench.compare(
+      "memory hit of a layer with an instrument, 1 KB", to: "without one", target: .ratio(1.02),
+      job: MemoryHit.fetching(articles.resources, seen), limit: MemoryHit.fetching(others.resources, alone))
+    try await bench.compare(
+      "network fetch with an instrument, without a network, 1 KB", to: "without one", target: .nanosecondsMore(2_000),
+      job: asking(articles.resources[0], seen), limit: asking(others.resources[0], alone))
+  }
+
+  private static func asking(_ resource: Resource, _ reactor: Reactor<[Article]>) -> Work {
+    { count in
+      for _ in 0..<count { blackHole(try await reactor.fetchFromNetwork(resource)) }
+    }
+  }
+
+  private static func reactor(
+    _ articles: StoredArticles, _ instrument: (any LayerInstrument)?
+  ) async throws -> Reactor<[Article]> {
+    var configuration = ReactorConfiguration()
+    configuration.memoryLimit = MemoryLimit(models: 2_000, bytes: 1 << 30)
+    configuration.instrument = instrument
+    let reactor = Reactor<[Article]>(
+      baseURL: StoredArticles.baseURL, transport: InstantTransport(body: articles.body), configuration: configuration)
+    for resource in articles.resources { blackHole(try await reactor.fetch(resource)) }
+    return reactor
+  }
+}
