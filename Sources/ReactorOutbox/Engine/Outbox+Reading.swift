@@ -84,11 +84,11 @@ extension Outbox: LayerAttachment {
     let new = contents.entries.filter { stored in !ended.contains(stored.id) && withState { !$0.isKnown(stored.id) } }
       .map { ($0, Restored($0, types, identities)) }
     // A giver may be behind one that waits for it, which must not go before the giver is known.
-    let isAwaited = new.contains { $0.1.entry?.awaited.isEmpty == false }
+    let isAwaited = new.contains { $0.1.isWaiting }
     withState { state in
       for (_, restored) in new {
         // Those that wait for the ids of an unreadable one go on waiting.
-        guard let entry = restored.entry, isAwaited || !restored.isReadable, !state.isKnown(entry.id) else { continue }
+        guard isAwaited || !restored.isReadable, let entry = restored.entry, !state.isKnown(entry.id) else { continue }
         state.queue.identities.note(entry)
       }
     }
@@ -250,6 +250,14 @@ enum Restored {
   }
 
   var isReadable: Bool { if case .readable = self { true } else { false } }
+
+  /// A Boolean value that indicates whether the entry waits for an id.
+  var isWaiting: Bool {
+    switch self {
+    case .readable(let entry, _): !entry.awaited.isEmpty
+    case .unreadable(let unreadable): unreadable.entry?.awaited.isEmpty == false
+    }
+  }
 
   init(_ stored: StoredEntry, _ types: [String: any Mutation.Type], _ identities: [String: Data]) {
     var entry: OutboxEntry

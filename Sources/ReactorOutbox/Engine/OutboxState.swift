@@ -195,16 +195,19 @@ struct OutboxState: Sendable {
 
   /// Returns the entries for the program.
   func list(_ conditions: OutboxQueue.Conditions, secretNames: Set<String>) -> [Outbox.Entry] {
-    var list: [(number: UInt64, entry: Outbox.Entry)] = []
+    var (list, numbers): ([Outbox.Entry], [UInt64]) = ([], [])
     list.reserveCapacity(queue.entries.count + unreadable.count)
+    numbers.reserveCapacity(list.capacity)
     for entry in queue.entries.values where entry.state != .accepted {
-      list.append((entry.number, Outbox.Entry(entry, items[entry.id], queue, conditions, secretNames)))
+      list.append(Outbox.Entry(entry, items[entry.id], queue, conditions, secretNames))
+      numbers.append(entry.number)
     }
     for unreadable in unreadable.values {
-      list.append((unreadable.stored.number, Outbox.Entry(unreadable, secretNames)))
+      list.append(Outbox.Entry(unreadable, secretNames))
+      numbers.append(unreadable.stored.number)
     }
-    // The entries are large, so only their places are sorted.
-    return list.indices.sorted { list[$0].number < list[$1].number }.map { list[$0].entry }
+    // The entries are large, so only their places are sorted, by numbers that lie alone.
+    return numbers.indices.sorted { numbers[$0] < numbers[$1] }.map { list[$0] }
   }
 }
 
