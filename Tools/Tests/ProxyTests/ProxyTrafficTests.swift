@@ -65,6 +65,16 @@ import Wire
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Clients of a proxy` {
+  @Test func `are asked for the host of each request, and not of the first alone`() async throws {
+    try await ProxyBench.run(script: { _ in .text("1") }) { bench in
+      let client = try await WireClient.connect(port: bench.server.port)
+      for (host, status) in [("proxy", 200), ("p", 200), ("evil.example", 421)] {
+        try await client.send("HEAD /a HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        #expect(WireMessage(try await client.read { $0.hasSuffix("\r\n\r\n") }).status == status)
+      }
+    }
+  }
+
   @Test(arguments: [true, false])
   func `get their answers from the thread of their connection, unless the cache reads files`(isInMemory: Bool)
     async throws
