@@ -147,10 +147,11 @@
 
   extension HTTPRequest.Method {
     /// The method as OpenTelemetry's conventions name it, of which there are only so many.
-    var conventional: String {
-      let known: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .delete, .connect, .options, .trace, .patch]
-      return known.contains(self) ? rawValue : "_OTHER"
-    }
+    var conventional: String { Self.known.contains(self) ? rawValue : "_OTHER" }
+
+    private static let known: Set<HTTPRequest.Method> = [
+      .get, .head, .post, .put, .delete, .connect, .options, .trace, .patch,
+    ]
   }
 
   extension ReactorError {

@@ -44,7 +44,7 @@ public struct OutboxConfiguration: Sendable {
   public var sendsByItself = true
 
   /// Returns the identity of a new entry, and the keys. A simulation sets its own.
-  package var makeID: @Sendable () -> UUID = { UUID() }
+  package var makeID: @Sendable () -> UUID = { .random() }
 
   /// Creates a configuration with all defaults.
   public init() {}
@@ -64,4 +64,19 @@ public struct OutboxConfiguration: Sendable {
 extension HTTPField.Name {
   /// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
   static let idempotencyKey: HTTPField.Name = HTTPField.Name("Idempotency-Key") ?? .expect
+}
+
+extension UUID {
+  /// Returns a random UUID (RFC 9562 §5.4). On Linux, Foundation opens a file for each of its own,
+  /// which is a tenth of a submission.
+  fileprivate static func random() -> UUID {
+    var generator = SystemRandomNumberGenerator()
+    let words: (UInt64, UInt64) = (generator.next(), generator.next())
+    return withUnsafeBytes(of: words) { bytes in
+      var uuid = bytes.loadUnaligned(as: uuid_t.self)
+      uuid.6 = uuid.6 & 0x0F | 0x40
+      uuid.8 = uuid.8 & 0x3F | 0x80
+      return UUID(uuid: uuid)
+    }
+  }
 }

@@ -19,7 +19,11 @@ extension LayerContext {
     let members = livingMembers
     announce(drafts.map { .added($0) }, to: members)
     // Computed here, so that whoever reads next finds it done, and the next draft adds to it.
-    for member in members { for draft in drafts { member.computeDrafts(of: draft.key) } }
+    var last: RecordKey?
+    for key in drafts.map(\.key) where key != last {
+      for member in members { member.computeDrafts(of: key) }
+      last = key
+    }
   }
 
   /// Shows pending drafts again, at their own places, after everything was to be removed and they

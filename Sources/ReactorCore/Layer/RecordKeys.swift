@@ -3,7 +3,8 @@ import HTTPTypes
 import Synchronization
 
 /// Creates the keys of one backend and one scope. A resource caches the key that was created for it
-/// last.
+/// last, and the latest keys are found for other resources that are equal: programs name the same
+/// few again and again, with a literal or in a draft.
 final class RecordKeys: Sendable {
   private static let count = Atomic<UInt64>(0)
 
@@ -13,6 +14,9 @@ final class RecordKeys: Sendable {
   private let scope: Scope
   private let secretQueryItems: Set<String>
   private let digests: SecretDigests
+  /// The latest keys, each at the place of its resource's hash; empty until the first.
+  private let latest = Mutex<[(resource: Resource, key: RecordKey)?]>([])
+  private static let places = 64
 
   init(backend: Backend?, scope: Scope, secretQueryItems: Set<String>, digests: SecretDigests) {
     self.backend = backend
@@ -28,7 +32,18 @@ final class RecordKeys: Sendable {
   ///   field among its identity headers.
   func key(_ resource: Resource, secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {
     guard secretQueryItems == self.secretQueryItems else { return try make(resource, secretQueryItems) }
-    return try resource.key(from: id) { () throws(ReactorError) in try make(resource, secretQueryItems) }
+    return try resource.key(from: id) { () throws(ReactorError) in
+      // A body may be large, and is never kept.
+      guard resource.body == nil else { return try make(resource, secretQueryItems) }
+      let place = Int(UInt(bitPattern: resource.hashValueOnce) % UInt(Self.places))
+      if let found = latest.withLock({ $0.isEmpty ? nil : $0[place] }), found.resource == resource { return found.key }
+      let key = try make(resource, secretQueryItems)
+      latest.withLock { latest in
+        if latest.isEmpty { latest = Array(repeating: nil, count: Self.places) }
+        latest[place] = (resource, key)
+      }
+      return key
+    }
   }
 
   private func make(_ resource: Resource, _ secretQueryItems: Set<String>) throws(ReactorError) -> RecordKey {

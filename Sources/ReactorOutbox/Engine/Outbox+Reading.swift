@@ -77,35 +77,51 @@ extension Outbox: LayerAttachment {
     let types = mutationTypes
     let now = layer.configuration.now()
     var old: [OutboxChange] = []
-    // Many entries draft over few resources, and making a key is a large part of reading an entry.
-    var keys: [Resource: RecordKey] = [:]
     // With those that are given and not yet saved.
     let identities = withState(\.identities)
-    let new = contents.entries.filter { stored in !ended.contains(stored.id) && withState { !$0.isKnown(stored.id) } }
-      .map { ($0, Restored($0, types, identities)) }
-    // A giver may be behind one that waits for it, which must not go before the giver is known.
-    let isAwaited = new.contains { $0.1.isWaiting }
+    var (isAwaited, isReadable) = (false, true)
+    // A store of the program's own may return an entry twice.
+    var seen = ended
+    let new = contents.entries
+      .filter { stored in seen.insert(stored.id).inserted && withState { !$0.isKnown(stored.id) } }
+      .map { stored in
+        let restored = Restored(stored, types, identities)
+        isAwaited = isAwaited || restored.isWaiting
+        isReadable = isReadable && restored.isReadable
+        return restored
+      }
+    if isAwaited || !isReadable { note(new, isAwaited: isAwaited) }
+    var batch: [Restorable] = []
+    for restored in new {
+      switch restored {
+      case .unreadable(let unreadable):
+        let isNew = withState { $0.unreadable.updateValue(unreadable, forKey: unreadable.stored.id) == nil }
+        if isNew { emit(unreadable.entry, .unreadable(unreadable.reason), layer) }
+      case .readable(let entry, let box):
+        if entry.isOver(at: now) {
+          old.append(.remove(entry.id))
+        } else if let next = restorable(entry, box, contents, layer) {
+          if !next.goes(with: batch) {
+            restore(batch, layer)
+            batch = []
+          }
+          batch.append(next)
+        }
+      }
+    }
+    restore(batch, layer)
+    if !old.isEmpty { _ = try? await commits.save(commits.enqueue(old)) }
+  }
+
+  /// Notes ids before the first entry may go: a giver may be behind one that waits for it, and
+  /// those that wait for the ids of an unreadable one go on waiting.
+  private func note(_ new: [Restored], isAwaited: Bool) {
     withState { state in
-      for (_, restored) in new {
-        // Those that wait for the ids of an unreadable one go on waiting.
+      for restored in new {
         guard isAwaited || !restored.isReadable, let entry = restored.entry, !state.isKnown(entry.id) else { continue }
         state.queue.identities.note(entry)
       }
     }
-    for (stored, restored) in new {
-      switch restored {
-      case .unreadable(let unreadable):
-        let isNew = withState { $0.unreadable.updateValue(unreadable, forKey: stored.id) == nil }
-        if isNew { emit(unreadable.entry, .unreadable(unreadable.reason), layer) }
-      case .readable(let entry, let box):
-        guard entry.isOver(at: now) else {
-          restore(entry, box, contents, &keys, layer)
-          continue
-        }
-        old.append(.remove(entry.id))
-      }
-    }
-    if !old.isEmpty { _ = try? await commits.save(commits.enqueue(old)) }
   }
 
   /// The types of the mutations that can be read, by name.
@@ -113,43 +129,40 @@ extension Outbox: LayerAttachment {
     Dictionary(configuration.mutations.map { ($0.name, $0) }) { first, _ in first }
   }
 
-  private func restore(
-    _ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ keys: inout [Resource: RecordKey],
-    _ layer: LayerContext
-  ) {
-    guard withState({ !$0.isKnown(entry.id) }) else { return }
+  /// Returns what is added for an entry of the store; `nil` if the entry is known.
+  private func restorable(
+    _ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ layer: LayerContext
+  ) -> Restorable? {
+    guard withState({ !$0.isKnown(entry.id) }) else { return nil }
     var entry = entry
-    let now = layer.configuration.now()
-    let lease = contents.lease(of: entry.id, at: now, except: process)
+    let lease = contents.lease(of: entry.id, at: layer.configuration.now(), except: process)
     if lease == nil { entry.abandon() }
-    var item = OutboxState.Item(mutation: box)
+    var next = Restorable(entry: entry, item: OutboxState.Item(mutation: box), lease: lease)
     // The layer would go on to show an accepted one after everything is removed.
-    let isRemoved = withState { $0.removals > 0 } && entry.state == .accepted
-    if !isRemoved, entry.isInLane || entry.state == .accepted {
-      do {
-        item.drafts = try box.drafts.made(of: entry.id) { resource throws(ReactorError) in
-          if let key = keys[resource] { return key }
-          let key = try layer.key(resource)
-          keys[resource] = key
-          return key
-        }
-      } catch { item.drafts = [] }
-    }
-    let place = layer.reserveDraftPlaces(item.drafts.count, isRestored: true)
-    if entry.state == .accepted {
-      layer.showAccepted(item.drafts, at: place)
-    } else {
-      layer.show(item.drafts, at: place)
-    }
+    let isRemoved = withState { $0.removals > 0 } && next.isAccepted
+    guard !isRemoved, entry.isInLane || next.isAccepted else { return next }
+    next.item.drafts = (try? box.drafts.made(of: entry.id, key: layer.key)) ?? []
+    return next
+  }
+
+  /// Shows the drafts of some entries, and adds the entries.
+  private func restore(_ batch: [Restorable], _ layer: LayerContext) {
+    guard let first = batch.first else { return }
+    let drafts = batch.flatMap(\.item.drafts)
+    let place = layer.reserveDraftPlaces(drafts.count, isRestored: true)
+    if first.isAccepted { layer.showAccepted(drafts, at: place) } else { layer.show(drafts, at: place) }
+    let now = layer.configuration.now()
     withState { state in
-      if entry.state == .accepted {
-        state.accepted.append(entry.id)
-        state.queue.identities.lose(idsIn: entry)
+      for var next in batch {
+        if next.isAccepted {
+          state.accepted.append(next.entry.id)
+          state.queue.identities.lose(idsIn: next.entry)
+          // They are the layer's now.
+          next.item.drafts = []
+        }
+        _ = state.insert(next.entry, next.item)
+        if let lease = next.lease { state.queue.deferLease(next.entry.id, until: lease.look(after: now)) }
       }
-      // Accepted drafts are the layer's now.
-      if entry.state == .accepted { item.drafts = [] }
-      _ = state.insert(entry, item)
-      if let lease { state.queue.deferLease(entry.id, until: lease.look(after: now)) }
     }
   }
 
@@ -206,10 +219,7 @@ extension Outbox: LayerAttachment {
   private func forgetAll() {
     let (items, effects, ids) = withState { state in
       state.epoch += 1
-      // In an order that is the same in each run.
-      let ids = state.items.keys.sorted {
-        (state.queue.entries[$0]?.number ?? 0, $0.uuidString) < (state.queue.entries[$1]?.number ?? 0, $1.uuidString)
-      }
+      let ids = state.idsInOrder
       var effects: [LaneEffect] = []
       let items = ids.compactMap { id in
         let (item, effect) = state.remove(id)
@@ -233,6 +243,25 @@ extension Outbox: LayerAttachment {
     }
     for id in ids { emit(id, key: nil, .discarded, layer) }
     changed()
+  }
+}
+
+/// What is added to an outbox for an entry of its store.
+private struct Restorable {
+  var entry: OutboxEntry
+  var item: OutboxState.Item
+  /// The lease that another process holds.
+  var lease: OutboxLease?
+
+  var isAccepted: Bool { entry.state == .accepted }
+
+  /// Returns `true` if the entry can be added together with others, which notifies each key once.
+  ///
+  /// Accepted ones follow each other under numbers of their own. Of many drafts that are added at
+  /// once, each copies those before it.
+  func goes(with batch: [Restorable]) -> Bool {
+    guard let first = batch.first else { return true }
+    return batch.count < 64 && !isAccepted && !first.isAccepted
   }
 }
 

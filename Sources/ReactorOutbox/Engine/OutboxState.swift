@@ -193,21 +193,32 @@ struct OutboxState: Sendable {
     return LaneEffect(cancel: expected[entry.lane]?.remove(keys) ?? [])
   }
 
+  /// The ids of the entries, in an order that is the same in each run.
+  var idsInOrder: [UUID] {
+    var places: [(number: UInt64, id: UUID)] = items.keys.map { (queue.entries[$0]?.number ?? 0, $0) }
+    // An id is written out only where two numbers are equal, since that takes a microsecond.
+    places.sort { $0.number == $1.number ? $0.id.uuidString < $1.id.uuidString : $0.number < $1.number }
+    return places.map(\.id)
+  }
+
   /// Returns the entries for the program.
   func list(_ conditions: OutboxQueue.Conditions, secretNames: Set<String>) -> [Outbox.Entry] {
-    var (list, numbers): ([Outbox.Entry], [UInt64]) = ([], [])
-    list.reserveCapacity(queue.entries.count + unreadable.count)
-    numbers.reserveCapacity(list.capacity)
-    for entry in queue.entries.values where entry.state != .accepted {
-      list.append(Outbox.Entry(entry, items[entry.id], queue, conditions, secretNames))
-      numbers.append(entry.number)
+    // Entries are large, so their places are sorted, by numbers that lie beside them.
+    typealias Place = (number: UInt64, readable: Dictionary<UUID, OutboxEntry>.Index?, id: UUID?)
+    let entries = queue.entries
+    var places: [Place] = []
+    places.reserveCapacity(entries.count + unreadable.count)
+    for index in entries.indices where entries.values[index].state != .accepted {
+      places.append((entries.values[index].number, index, nil))
     }
-    for unreadable in unreadable.values {
-      list.append(Outbox.Entry(unreadable, secretNames))
-      numbers.append(unreadable.stored.number)
+    for (id, unreadable) in unreadable { places.append((unreadable.stored.number, nil, id)) }
+    places.sort { $0.number < $1.number }
+    return places.compactMap { place in
+      if let index = place.readable {
+        return Outbox.Entry(entries.values[index], items, queue, conditions, secretNames)
+      }
+      return place.id.flatMap { unreadable[$0] }.map { Outbox.Entry($0, secretNames) }
     }
-    // The entries are large, so only their places are sorted, by numbers that lie alone.
-    return numbers.indices.sorted { numbers[$0] < numbers[$1] }.map { list[$0] }
   }
 }
 
@@ -249,25 +260,25 @@ struct ExpectedKeys: Sendable {
 
 extension Outbox.Entry {
   init(
-    _ entry: OutboxEntry, _ item: OutboxState.Item?, _ queue: OutboxQueue, _ conditions: OutboxQueue.Conditions,
-    _ secretNames: Set<String>
+    _ entry: OutboxEntry, _ items: [UUID: OutboxState.Item], _ queue: OutboxQueue,
+    _ conditions: OutboxQueue.Conditions, _ secretNames: Set<String>
   ) {
     id = entry.id
     name = entry.name
     lane = Lane(rawValue: entry.lane)
-    mutation = item.flatMap { $0.mutation.keepsRequest ? nil : $0.mutation.value }
+    mutation = items[entry.id]?.mutation.program
     submittedAt = entry.submittedAt
     attempts = entry.attempts
     method = entry.request.flatMap { HTTPRequest.Method($0.method) }
     url = entry.request.map { Self.redacted($0.url, secretNames) }
     status = entry.outcome?.status
-    let reason = queue.reason(of: entry.id, conditions)
+    let reason = queue.reason(of: entry, conditions)
     state =
       switch entry.state {
       case .conflicted:
         .conflicted(
-          item?.conflict ?? Conflict(status: entry.outcome?.status ?? 412, response: nil, body: nil))
-      case .refused: .refused(item?.error ?? Self.error(of: entry))
+          items[entry.id]?.conflict ?? Conflict(status: entry.outcome?.status ?? 412, response: nil, body: nil))
+      case .refused: .refused(items[entry.id]?.error ?? Self.error(of: entry))
       case .unresolved: .unresolved
       case .unknown: reason.map(State.unknown) ?? .sending
       case .waiting, .accepted: reason.map(State.waiting) ?? .sending

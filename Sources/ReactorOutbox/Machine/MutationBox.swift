@@ -5,11 +5,13 @@ import HTTPTypes
 import ReactorCore
 import Synchronization
 
-/// A mutation of any type.
-struct MutationBox: Sendable {
+/// A mutation of any type. A class, so that what holds one is copied by copying references.
+final class MutationBox: Sendable {
   let value: any Mutation
   /// A Boolean value that indicates whether the request cannot be made anew.
   var keepsRequest: Bool { value is RequestMutation }
+  /// The mutation, unless it only stands for a request.
+  var program: (any Mutation)? { keepsRequest ? nil : value }
   var onConflict: ConflictPolicy { type(of: value).onConflict }
 
   init(_ value: any Mutation) { self.value = value }
@@ -17,23 +19,23 @@ struct MutationBox: Sendable {
   /// Reads a saved mutation.
   ///
   /// - Throws: ``MutationError``.
-  init(_ entry: OutboxEntry, types: [String: any Mutation.Type]) throws(MutationError) {
+  convenience init(_ entry: OutboxEntry, types: [String: any Mutation.Type]) throws(MutationError) {
     guard entry.name != RequestMutation.name else {
-      value = RequestMutation()
+      self.init(RequestMutation())
       return
     }
     guard let type = types[entry.name] else { throw .unknownName(entry.name) }
-    value = try Self.decode(type, entry.arguments, version: entry.version)
+    self.init(try Self.decode(type, entry.arguments, version: entry.version))
   }
 
   private static func decode<M: Mutation>(
     _ type: M.Type, _ json: Data, version: Int
   ) throws(MutationError) -> any Mutation {
     do {
-      guard version != M.version else { return try FastJSONDecoder().decode(type, from: json) }
+      guard version != M.version else { return try decoder.decode(type, from: json) }
       guard version < M.version else { throw MutationError.noMigration(name: M.name, from: version, to: M.version) }
       let migrated = try M.migrate(JSONValue(parsing: json), from: version)
-      return try FastJSONDecoder().decode(type, from: migrated.data())
+      return try decoder.decode(type, from: migrated.data())
     } catch let error as MutationError {
       throw error
     } catch {
@@ -41,6 +43,7 @@ struct MutationBox: Sendable {
     }
   }
 
+  private static let decoder = FastJSONDecoder()
   private static let encoder = {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

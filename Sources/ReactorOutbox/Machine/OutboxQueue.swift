@@ -118,12 +118,12 @@ struct OutboxQueue: Sendable {
   }
 
   /// Returns the reason why an entry is not being sent; `nil` if it is under way or not in a lane.
-  func reason(of id: UUID, _ conditions: Conditions) -> Outbox.Entry.Reason? {
-    guard let entry = entries[id], entry.isInLane, entry.state != .conflicted, !active.contains(id) else { return nil }
+  func reason(of entry: OutboxEntry, _ conditions: Conditions) -> Outbox.Entry.Reason? {
+    guard entry.isInLane, entry.state != .conflicted, !active.contains(entry.id) else { return nil }
     if isPaused { return .paused }
     if needsSignIn { return .signIn }
-    if let owner = identities.owner(awaitedBy: id) { return .identity(of: owner) }
-    guard first(of: entry.lane) == id else { return .turn }
+    if let owner = identities.owner(awaitedBy: entry.id) { return .identity(of: owner) }
+    guard first(of: entry.lane) == entry.id else { return .turn }
     return block(entry, conditions)?.reason ?? entry.latestReason
   }
 

@@ -49,7 +49,7 @@ extension OutboxEntry {
   ///
   /// - Throws: ``OutboxEntryError``, also if the bytes are those of another entry or lane.
   package init(decoding stored: StoredEntry) throws(OutboxEntryError) {
-    let bytes = [UInt8](stored.bytes)
+    let bytes = stored.bytes.withUnsafeBytes { [UInt8]($0) }
     var entry: OutboxEntry
     do throws(RecordError) {
       entry = try Self.decode(bytes)

@@ -7,6 +7,15 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// Adds a name even if it is there, unlike a correct draft.
+private struct AddTwice: Mutation {
+  var name: String
+
+  func request(_ known: Known) throws -> Resource { Resource(name, method: .post) }
+
+  func draft(_ drafts: inout Drafts) { drafts.change([String].self, at: "list") { [name] in $0.append(name) } }
+}
+
 @Suite("An outbox that outlives its process", .timeLimit(.minutes(5)))
 struct DurabilityTests {
   @Test func `what was submitted offline is shown and sent by the next process, in order`() async throws {
@@ -71,6 +80,46 @@ struct DurabilityTests {
     #expect(try await last.notes.fetch(last.list, policy: .cacheOnly) == ["a"])
     #expect(try await last.storage.contents(of: .shared).entries.isEmpty)
     try await last.end()
+  }
+
+  @Test func `hundreds of entries are shown in order after a restart, after what was accepted among them`()
+    async throws
+  {
+    let writer = Writer(storage: MemoryStore())
+    try await writer.fetch("a")
+    let gate = Gate()
+    writer.transport.answer("/v1/0", with: accepted.held(at: gate))
+    writer.transport.answer("/v1/x", with: .json("\"done\""))
+    let names = (0..<200).map(String.init)
+    var ids: [UUID] = []
+    for name in names {
+      ids.append(try await writer.layer.submit(Add(name: name)).id)
+      if ids.count == 100 { _ = try await writer.layer.submit(Add(name: "x", lane: "other")).answer() }
+    }
+    await writer.outbox.stop()
+    let next = writer.relaunched { $0.sendsByItself = false }
+    #expect(try await next.notes.fetch(next.list, policy: .cacheOnly) == ["a", "x"] + names)
+    #expect(next.confirmed == ["a", "x"])
+    #expect(next.outbox.entries.map(\.id) == ids)
+    gate.open()
+    try await next.end()
+  }
+
+  @Test func `an entry that a store returns twice is shown and sent once`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    try await writer.fetch("a")
+    writer.bench.reachability.set(false)
+    try await writer.layer.submit(AddTwice(name: "b"))
+    store.repeatsEntries.store(true, ordering: .relaxed)
+    let next = writer.relaunched { $0.mutations = [AddTwice.self] }
+    #expect(try await next.notes.fetch(next.list, policy: .cacheOnly) == ["a", "b"])
+    writer.outbox.pause()
+    next.transport.answer("/v1/b", with: accepted)
+    next.bench.reachability.set(true)
+    await next.wait()
+    #expect(next.sent == ["POST /v1/b "])
+    try await next.end()
   }
 
   @Test func `row F: what a program cannot read is kept, listed, not sent, and read by the next one`() async throws {

@@ -13,6 +13,8 @@ final class MemoryStore: OutboxStorage {
   let readsLeft = Atomic<Int>(.max)
   /// Everything but the removal of everything works.
   let failsToRemove = Atomic<Bool>(false)
+  /// Each entry is read twice.
+  let repeatsEntries = Atomic<Bool>(false)
   /// The point at which a lease waits before it is given back.
   let releases = Gate(isOpen: true)
   /// The point at which a lease waits before it is taken.
@@ -27,7 +29,11 @@ final class MemoryStore: OutboxStorage {
   init(_ store: MemoryOutboxStorage = MemoryOutboxStorage()) { self.store = store }
 
   /// The same store, as another process has it.
-  func reopened() -> MemoryStore { MemoryStore(store) }
+  func reopened() -> MemoryStore {
+    let reopened = MemoryStore(store)
+    reopened.repeatsEntries.store(repeatsEntries.load(ordering: .relaxed), ordering: .relaxed)
+    return reopened
+  }
 
   private func check() throws {
     if failure.load(ordering: .relaxed) { throw CocoaError(.fileWriteOutOfSpace) }
@@ -35,7 +41,8 @@ final class MemoryStore: OutboxStorage {
 
   func contents(of scope: Scope) async throws -> OutboxContents {
     if readsLeft.wrappingSubtract(1, ordering: .relaxed).oldValue <= 0 { throw CocoaError(.fileReadUnknown) }
-    let contents = try await store.contents(of: scope)
+    var contents = try await store.contents(of: scope)
+    if repeatsEntries.load(ordering: .relaxed) { contents.entries += contents.entries }
     await reads.waitIgnoringCancellation()
     return contents
   }

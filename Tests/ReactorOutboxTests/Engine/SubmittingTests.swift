@@ -8,6 +8,18 @@ import Testing
 
 @Suite("A mutation that is submitted", .timeLimit(.minutes(5)))
 struct SubmittingTests {
+  @Test func `its id is a random UUID, of version 4`() async throws {
+    let ids = (0..<200).map { _ in OutboxConfiguration().makeID() }
+    #expect(Set(ids).count == 200)
+    for id in ids { #expect(id.uuid.6 >> 4 == 4 && id.uuid.8 >> 6 == 2) }
+    // Each of the other bits is set in some of them, and clear in others.
+    let bytes = ids.map { id in withUnsafeBytes(of: id.uuid) { Array($0) } }
+    for place in 0..<16 where place != 6 && place != 8 {
+      #expect(bytes.reduce(0) { $0 | $1[place] } == 255)
+      #expect(bytes.reduce(255) { $0 & $1[place] } == 0)
+    }
+  }
+
   @Test func `it is shown at once, saved, sent, and stays when it is accepted`() async throws {
     let writer = Writer()
     try await writer.fetch("a")

@@ -52,7 +52,9 @@ extension OutboxQueue {
   }
 
   func reason(_ number: UInt64, isReachable: Bool = true, after seconds: Double = 0) -> Outbox.Entry.Reason? {
-    reason(of: .numbered(number), Conditions(now: OutcomePage.now + seconds, isReachable: isReachable))
+    entries[.numbered(number)].flatMap { entry in
+      reason(of: entry, Conditions(now: OutcomePage.now + seconds, isReachable: isReachable))
+    }
   }
 
   /// The numbers of the entries in a lane.
