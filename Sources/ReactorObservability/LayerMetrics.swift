@@ -13,14 +13,29 @@
       var values: [String]
     }
 
-    private struct Made {
-      var counters: [Name: Counter] = [:]
-      var recorders: [Name: Recorder] = [:]
+    /// The dimensions of a counter of fetches, found for each of them.
+    private struct Requests: Hashable {
+      var source: String
+      var isFresh: Bool
+      var model: String
     }
+
+    /// The dimensions of a recorder of attempts, found for each of them.
+    private struct Attempts: Hashable {
+      var method: String
+      var host: String
+      var port: Int
+      var status: Int?
+      var error: String?
+    }
+
+    private let counters = Handlers<Name, Counter>()
+    private let recorders = Handlers<Name, Recorder>()
+    private let requestCounters = Handlers<Requests, Counter>()
+    private let attemptRecorders = Handlers<Attempts, Recorder>()
 
     private let factory: any MetricsFactory
     private let common: [(String, String)]
-    private let made = Mutex(Made())
     private let waitingTime: FloatingPointCounter
 
     init(_ factory: any MetricsFactory, layer: String?) {
@@ -50,12 +65,16 @@
     }
 
     func attempted(_ method: String, _ server: ServerAddress, status: Int?, error: String?, in duration: Duration) {
-      var dimensions = [
-        ("http.request.method", method), ("server.address", server.host), ("server.port", "\(server.port)"),
-      ]
-      if let status { dimensions.append(("http.response.status_code", "\(status)")) }
-      if let type = error ?? status.flatMap({ $0 >= 400 ? "\($0)" : nil }) { dimensions.append(("error.type", type)) }
-      recorder("http.client.request.duration", dimensions).record(duration.inSeconds)
+      let name = Attempts(method: method, host: server.host, port: server.port, status: status, error: error)
+      let recorder = attemptRecorders.handler(name) {
+        var dimensions = [
+          ("http.request.method", method), ("server.address", server.host), ("server.port", "\(server.port)"),
+        ]
+        if let status { dimensions.append(("http.response.status_code", "\(status)")) }
+        if let type = error ?? status.flatMap({ $0 >= 400 ? "\($0)" : nil }) { dimensions.append(("error.type", type)) }
+        return Recorder(label: "http.client.request.duration", dimensions: common + dimensions, factory: factory)
+      }
+      recorder.record(duration.inSeconds)
     }
 
     func memory(models: Int, bytes: Int) {
@@ -95,8 +114,12 @@
     func heard(_ kind: String) { counter("reactor.fleet.messages", [("kind", kind)]).increment() }
 
     private func requests(_ count: Int64, source: String, isFresh: Bool, model: String) {
-      counter("reactor.requests", [("source", source), ("fresh", "\(isFresh)"), ("model", model)])
-        .increment(by: count)
+      let name = Requests(source: source, isFresh: isFresh, model: model)
+      let counter = requestCounters.handler(name) {
+        let dimensions = [("source", source), ("fresh", "\(isFresh)"), ("model", model)]
+        return Counter(label: "reactor.requests", dimensions: common + dimensions, factory: factory)
+      }
+      counter.increment(by: count)
     }
 
     private func saved(_ count: Int64, _ reason: String?) {
@@ -105,26 +128,33 @@
     }
 
     private func counter(_ label: String, _ dimensions: [(String, String)] = []) -> Counter {
-      made.withLock { made in
-        let name = Name(label: label, values: dimensions.map(\.1))
-        if let counter = made.counters[name] { return counter }
-        let counter = Counter(label: label, dimensions: common + dimensions, factory: factory)
-        made.counters[name] = counter
-        return counter
+      counters.handler(Name(label: label, values: dimensions.map(\.1))) {
+        Counter(label: label, dimensions: common + dimensions, factory: factory)
       }
     }
 
     private func recorder(
       _ label: String, _ dimensions: [(String, String)] = [], aggregate: Bool = true
     ) -> Recorder {
-      made.withLock { made in
-        // The names too: an attempt has a status, an error, or both.
-        let name = Name(label: label, values: dimensions.flatMap { [$0.0, $0.1] })
-        if let recorder = made.recorders[name] { return recorder }
-        let recorder = Recorder(
-          label: label, dimensions: common + dimensions, aggregate: aggregate, factory: factory)
-        made.recorders[name] = recorder
-        return recorder
+      recorders.handler(Name(label: label, values: dimensions.map(\.1))) {
+        Recorder(label: label, dimensions: common + dimensions, aggregate: aggregate, factory: factory)
+      }
+    }
+  }
+
+  /// The metrics of one kind, each made for its first use.
+  private final class Handlers<Name: Hashable & Sendable, Handler: Sendable>: Sendable {
+    private let made = Mutex<[Name: Handler]>([:])
+
+    /// Returns the metric of a name. `make` runs without the lock, as it calls the program's
+    /// backend. If two callers make one at the same time, the first counts.
+    func handler(_ name: Name, make: () -> Handler) -> Handler {
+      if let known = made.withLock({ $0[name] }) { return known }
+      let new = make()
+      return made.withLock { made in
+        let kept = made[name] ?? new
+        made[name] = kept
+        return kept
       }
     }
   }
@@ -138,8 +168,9 @@
       port = request.scheme == "http" ? 80 : 443
       guard let authority = request.authority else { return }
       host = authority
-      // The colons of an IPv6 address are in brackets.
-      guard let colon = authority.lastIndex(of: ":"), let own = Int(authority[authority.index(after: colon)...])
+      // The colons of an IPv6 address are in brackets. A search by characters would cost more.
+      guard let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")),
+        let own = Int(authority[authority.index(after: colon)...])
       else { return }
       (host, port) = (String(authority[..<colon]), own)
     }

@@ -176,6 +176,7 @@
       _ attempt: InstrumentedAttempt, _ send: (HTTPRequest) async throws -> (HTTPResponse, Data)
     ) async throws -> (HTTPResponse, Data) {
       let method = attempt.request.method.conventional
+      let tracer = tracer
       let span: any Span = tracer.startSpan(method, ofKind: .client)
       var request = attempt.request
       tracer.inject(span.context, into: &request.headerFields, using: FieldInjector())
@@ -186,8 +187,12 @@
       do {
         let answer = try await ServiceContext.$current.withValue(span.context) { try await send(request) }
         let (status, bytes) = (answer.0.status.code, answer.1.count)
-        span.attributes["http.response.status_code"] = status
-        span.attributes["http.response.body.size"] = bytes
+        if span.isRecording {
+          span.updateAttributes {
+            $0["http.response.status_code"] = status
+            $0["http.response.body.size"] = bytes
+          }
+        }
         span.fail(with: status >= 400 ? "\(status)" : nil)
         metrics.attempted(method, server, status: status, error: nil, in: ContinuousClock.now - start)
         return answer

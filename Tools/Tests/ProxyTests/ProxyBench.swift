@@ -23,13 +23,13 @@ final class ProxyBench: Sendable {
     keepsCookies: Bool = true, rules: CacheRules = .private, statusName: String? = nil,
     pace: RequestPaceLimits = RequestPaceLimits(), outages: UpstreamOutages? = UpstreamOutages(),
     bodyLimit: Int = BodyLimit.response, upstreamPort: Int? = nil, staysOnEventLoop: Bool = true,
-    script: @escaping MockServer.Handler,
+    idle: TimeAmount = .minutes(2), script: @escaping MockServer.Handler,
     body: (ProxyBench) async throws -> Void
   ) async throws {
     let cache = HTTPCache(persistence: MemoryPersistence(), rules: rules, keepsCookies: keepsCookies)
     let bench = try await ProxyBench(
       isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, cache, statusName, pace, outages, bodyLimit,
-      upstreamPort, staysOnEventLoop, script)
+      upstreamPort, staysOnEventLoop, idle, script)
     do {
       try await body(bench)
     } catch {
@@ -43,7 +43,7 @@ final class ProxyBench: Sendable {
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
     _ maxConnections: Int, _ hosts: [String], _ base: String, _ cache: HTTPCache, _ statusName: String?,
     _ pace: RequestPaceLimits, _ outages: UpstreamOutages?, _ bodyLimit: Int, _ upstreamPort: Int?,
-    _ staysOnEventLoop: Bool, _ script: @escaping MockServer.Handler
+    _ staysOnEventLoop: Bool, _ idle: TimeAmount, _ script: @escaping MockServer.Handler
   ) async throws {
     origin = try MockServer(handler: script)
     let upstream = try Upstream(
@@ -54,7 +54,8 @@ final class ProxyBench: Sendable {
       cache: cache, upstream: upstream, isStaleOnDisconnect: isStaleOnDisconnect, statusName: statusName,
       staysOnEventLoop: staysOnEventLoop, now: { time.value.withLock { $0 } }, trace: trace, outages: outages)
     server = try await ProxyServer.start(
-      proxy, on: ListenArgument(host: "127.0.0.1", port: 0), hosts: hosts, maxConnections: maxConnections, pace: pace)
+      proxy, on: ListenArgument(host: "127.0.0.1", port: 0), hosts: hosts, maxConnections: maxConnections, pace: pace,
+      idle: idle)
     self.time = time
   }
 

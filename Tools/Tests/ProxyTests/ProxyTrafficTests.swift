@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOPosix
 import ReactorTesting
 import Synchronization
@@ -72,6 +73,13 @@ import Wire
         try await client.send("HEAD /a HTTP/1.1\r\nHost: \(host)\r\n\r\n")
         #expect(WireMessage(try await client.read { $0.hasSuffix("\r\n\r\n") }).status == status)
       }
+    }
+  }
+
+  @Test func `lose a connection on which nothing happens for a while`() async throws {
+    try await ProxyBench.run(idle: .milliseconds(50), script: { _ in .silence }) { bench in
+      let client = try await WireClient.connect(port: bench.server.port)
+      #expect(try await client.rest().isEmpty)
     }
   }
 

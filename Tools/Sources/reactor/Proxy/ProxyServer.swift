@@ -16,10 +16,12 @@ final class ProxyServer: Sendable {
   ///   - hosts: The host names to serve, beside those of this machine and the address itself.
   ///   - maxConnections: The maximum number of open client connections.
   ///   - pace: The minimum speed of a request.
+  ///   - idle: The time after which a connection is closed on which nothing happens. The default is
+  ///     more than the time that a server behind the proxy may take.
   /// - Throws: An error, if the address is not available.
   static func start(
     _ proxy: Proxy, on address: ListenArgument, hosts: [String] = [], maxConnections: Int = 1024,
-    pace: RequestPaceLimits = RequestPaceLimits()
+    pace: RequestPaceLimits = RequestPaceLimits(), idle: TimeAmount = .minutes(2)
   ) async throws -> ProxyServer {
     let connections = Connections()
     let served = ServedHosts(hosts + [address.host.contains(":") ? "[\(address.host)]" : address.host])
@@ -39,7 +41,7 @@ final class ProxyServer: Sendable {
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try configure(channel, proxy, served, pace)
+          try configure(channel, proxy, served, pace, idle)
           connections.add(channel)
         }
       }
@@ -62,13 +64,12 @@ final class ProxyServer: Sendable {
   }
 
   private static func configure(
-    _ channel: any Channel, _ proxy: Proxy, _ hosts: ServedHosts, _ pace: RequestPaceLimits
+    _ channel: any Channel, _ proxy: Proxy, _ hosts: ServedHosts, _ pace: RequestPaceLimits, _ idle: TimeAmount
   ) throws {
     var framing = HTTPResponseEncoder.Configuration()
     framing.automaticallySetFramingHeaders = false
     try channel.pipeline.syncOperations.addHandlers([
-      // More than the time that a server behind the proxy may take.
-      IdleStateHandler(allTimeout: .minutes(2)), HTTPResponseEncoder(configuration: framing),
+      IdleStateHandler(allTimeout: idle), HTTPResponseEncoder(configuration: framing),
       RequestPace.Arrivals(), RequestRules.makeParser(), HTTPServerPipelineHandler(), RequestPace(pace),
       ProxyHandler(proxy, hosts, proxy.staysOnEventLoop ? EventLoopExecutor(channel.eventLoop) : nil),
     ])
