@@ -138,17 +138,18 @@ extension Outbox: LayerAttachment {
     let lease = contents.lease(of: entry.id, at: layer.configuration.now(), except: process)
     if lease == nil { entry.abandon() }
     var next = Restorable(entry: entry, item: OutboxState.Item(mutation: box), lease: lease)
-    // The layer would go on to show an accepted one after everything is removed.
-    let isRemoved = withState { $0.removals > 0 } && next.isAccepted
-    guard !isRemoved, entry.isInLane || next.isAccepted else { return next }
-    next.item.drafts = (try? box.drafts.made(of: entry.id, key: layer.key)) ?? []
+    if entry.isInLane || next.isAccepted {
+      next.item.drafts = (try? box.drafts.made(of: entry.id, key: layer.key)) ?? []
+    }
     return next
   }
 
   /// Shows the drafts of some entries, and adds the entries.
   private func restore(_ batch: [Restorable], _ layer: LayerContext) {
     guard let first = batch.first else { return }
-    let drafts = batch.flatMap(\.item.drafts)
+    // The layer would go on to show an accepted one after everything is removed.
+    let isRemoved = first.isAccepted && withState { $0.removals > 0 }
+    let drafts = isRemoved ? [] : batch.flatMap(\.item.drafts)
     let place = layer.reserveDraftPlaces(drafts.count, isRestored: true)
     if first.isAccepted { layer.showAccepted(drafts, at: place) } else { layer.show(drafts, at: place) }
     let now = layer.configuration.now()
