@@ -247,7 +247,7 @@ extension Outbox: LayerAttachment {
   }
 }
 
-/// What is added to an outbox for an entry of its store.
+/// An entry of the store with all that is added to an outbox for it.
 private struct Restorable {
   var entry: OutboxEntry
   var item: OutboxState.Item

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A mutation that is submitted", .timeLimit(.minutes(5)))
 struct SubmittingTests {
-  @Test func `its id is a random UUID, of version 4`() async throws {
+  @Test func `its id is a random UUID, of version 4`() {
     let ids = (0..<200).map { _ in OutboxConfiguration().makeID() }
     #expect(Set(ids).count == 200)
     for id in ids { #expect(id.uuid.6 >> 4 == 4 && id.uuid.8 >> 6 == 2) }
