@@ -85,6 +85,8 @@ final class OfficeBook: Sendable {
     /// Those that the outbox's store has still to make. They outlive their callers.
     var storeRemovals = 0
     var removalsBegun = 0
+    /// The entries that were read from the store while everything was being removed.
+    var foundInRemoval: Set<UUID> = []
     /// A record or everything was to be removed, and some of it was not: nobody knows what is shown
     /// then, as an older record may be on disk still.
     var hasFailedToRemove = false
@@ -224,6 +226,7 @@ extension OfficeBook {
           view.accept(entry.id)
         } else if entry.hasPlace {
           view.phases[entry.id] = .pending
+          if view.removals > 0 { view.foundInRemoval.insert(entry.id) }
         }
       }
       view.isReady = true
@@ -288,7 +291,9 @@ extension OfficeBook {
       var removed: Set<UUID> = []
       for (id, record) in state.records where record.errand.owner == owner {
         state.records[id]?.isGone = true
-        if record.isAcknowledged { removed.insert(id) }
+        // One that its process had saved when it ended is acknowledged by nobody.
+        let isSaved = state.views.values.contains { if case .pending = $0.phases[id] { true } else { false } }
+        if record.isAcknowledged || isSaved { removed.insert(id) }
       }
       state.views[office]?.removals += 1
       state.views[office]?.storeRemovals += 1
@@ -301,7 +306,8 @@ extension OfficeBook {
   /// tells of none.
   func removed(_ ids: Set<UUID>, in office: Int) {
     changeView(office) { view in
-      for id in ids where view.phases[id]?.isShown == true { view.phases[id] = .gone }
+      for id in ids.union(view.foundInRemoval) where view.phases[id]?.isShown == true { view.phases[id] = .gone }
+      view.foundInRemoval = []
     }
   }
 
