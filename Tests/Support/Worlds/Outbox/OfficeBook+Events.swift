@@ -13,6 +13,8 @@ extension OfficeBook {
     let card = record.errand.card
     switch step {
     case .submitted:
+      // It may have been refused, and be sent again.
+      change(id) { $0.end = nil }
       changeView(office) { view in
         switch view.phases[id] {
         case .submitting: view.phases[id] = .pending
