@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCaching
 import HTTPTypes
 public import ReactorCore
@@ -21,10 +22,13 @@ public struct Known: Sendable {
     // what others have changed.
     let confirmed = await layer.confirmed(resource, as: type)
     let tag = tag(of: resource, confirmed.head)
-    // What an accepted write has made of a response is another value than the one that the tag is
-    // of. If the server has the tag's value still, others have changed it since that write.
-    let isOfResponse = tag?.isOfPut != true
-    asked.note(tag?.text, of: resource, isOutdated: isOfResponse && confirmed.hasAcceptedDrafts)
+    // What another accepted write has made of a value is not the value that the tag is of. If the
+    // server has the tag's value still, others have changed it since that write.
+    let isOutdated = tag.map { !confirmed.acceptedDrafts.isSubset(of: $0.writes) } ?? false
+    asked.note(
+      Asked.Value(
+        resource: resource, tag: tag?.text, isOutdated: isOutdated, url: try? layer.key(resource).url,
+        writes: confirmed.acceptedDrafts))
     return drafts.applied(to: confirmed.model, of: resource, key: layer.key)
   }
 
@@ -44,13 +48,16 @@ public struct Known: Sendable {
 
   private struct Tag: Equatable {
     let text: String
-    /// A Boolean value that indicates whether it is from the response to a `PUT` of this outbox.
-    let isOfPut: Bool
+    /// The accepted writes of this outbox that the tag's value has. Those of a response to a `GET`
+    /// are not known, and are no drafts any more.
+    var writes: Set<UUID> = []
   }
 
   private func tag(of resource: Resource, _ head: Record.Head?) -> Tag? {
-    if let tag = tags.tag(of: resource, in: layer, notBefore: head?.receivedAt) { return Tag(text: tag, isOfPut: true) }
-    return head?.fields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : Tag(text: $0, isOfPut: false) }
+    if let known = tags.tag(of: resource, in: layer, notBefore: head?.receivedAt) {
+      return Tag(text: known.tag, writes: known.writes)
+    }
+    return head?.fields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : Tag(text: $0) }
   }
 }
 
@@ -59,20 +66,33 @@ final class Asked: Sendable {
   typealias Refresh = @Sendable (LayerContext) async throws -> Void
 
   private let state = Mutex<[(resource: Resource, refresh: Refresh)]>([])
-  private struct ReadTag {
+  /// A value that was read, and its entity tag.
+  struct Value: Sendable {
     let resource: Resource
     let tag: String?
     /// A Boolean value that indicates whether the value is newer than the tag.
     let isOutdated: Bool
-    var isUsed = false
+    let url: String?
+    /// The accepted writes of this outbox that were drafts over it.
+    let writes: Set<UUID>
+    fileprivate var isUsed = false
+
+    init(resource: Resource, tag: String?, isOutdated: Bool, url: String?, writes: Set<UUID>) {
+      (self.resource, self.tag, self.isOutdated) = (resource, tag, isOutdated)
+      (self.url, self.writes) = (url, writes)
+    }
   }
 
-  /// The entity tags of the values that were read.
-  private let tags = Mutex<[ReadTag]>([])
+  private let values = Mutex<[Value]>([])
 
   /// A Boolean value that indicates whether the request has a tag that is older than the value that
   /// it was made from.
-  var hasOutdatedTag: Bool { tags.withLock { $0.contains { $0.isOutdated && $0.isUsed } } }
+  var hasOutdatedTag: Bool { values.withLock { $0.contains { $0.isOutdated && $0.isUsed } } }
+
+  /// The accepted writes that are in the value of a URL that was read; none if it was not.
+  func writes(at url: String) -> Set<UUID> {
+    values.withLock { values in values.last { $0.url == url }?.writes ?? [] }
+  }
 
   /// Fetches the resources, past the cache.
   ///
@@ -81,19 +101,19 @@ final class Asked: Sendable {
     for refresh in state.withLock({ $0.map(\.refresh) }) { try await refresh(layer) }
   }
 
-  func note(_ tag: String?, of resource: Resource, isOutdated: Bool) {
-    tags.withLock { tags in
-      tags.removeAll { $0.resource == resource }
-      tags.append(ReadTag(resource: resource, tag: tag, isOutdated: isOutdated && tag != nil))
+  func note(_ value: Value) {
+    values.withLock { values in
+      values.removeAll { $0.resource == value.resource }
+      values.append(value)
     }
   }
 
   /// Returns the tag of the value that was read, for the request; `nil` if none was.
   func useTag(of resource: Resource) -> String?? {
-    tags.withLock { tags in
-      guard let index = tags.firstIndex(where: { $0.resource == resource }) else { return nil }
-      tags[index].isUsed = true
-      return .some(tags[index].tag)
+    values.withLock { values in
+      guard let index = values.firstIndex(where: { $0.resource == resource }) else { return nil }
+      values[index].isUsed = true
+      return .some(values[index].tag)
     }
   }
 

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import HTTPCaching
 import HTTPTypes
 import Synchronization
@@ -10,14 +10,14 @@ extension LayerContext {
     package let model: Model?
     /// The head of that response; `nil` if there is none, or a local value has replaced it.
     package let head: Record.Head?
-    /// `true` if accepted writes have changed the response's value. Its entity tag is then not that
-    /// of the value.
-    package let hasAcceptedDrafts: Bool
+    /// The numbers of the accepted writes that have changed the response's value. If there are any,
+    /// its entity tag is not that of the value.
+    package let acceptedDrafts: Set<UUID>
 
     fileprivate init(_ confirmed: ReactorEngine.ConfirmedCopy) {
       model = confirmed.model?.model(as: Model.self)
       head = confirmed.copy?.head.flatMap { $0.localModel == nil ? $0 : nil }
-      hasAcceptedDrafts = confirmed.hasAcceptedDrafts
+      acceptedDrafts = confirmed.acceptedDrafts
     }
   }
 

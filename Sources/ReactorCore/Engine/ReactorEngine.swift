@@ -148,7 +148,8 @@ extension ReactorEngine {
     var model: AnyModel?
     /// `nil` if drafts alone have made the model.
     var copy: CachedModel?
-    var hasAcceptedDrafts = false
+    /// The numbers of the accepted writes whose drafts are over the copy.
+    var acceptedDrafts: Set<UUID> = []
   }
 
   /// Returns what ``confirmed(_:)`` returns, with its copy. All of it is from the same moment.
@@ -156,7 +157,7 @@ extension ReactorEngine {
     guard resource.readsOnly, let key = try? flow.key(resource) else { return ConfirmedCopy() }
     var (confirmed, drafted) = state.withLock { state -> (ConfirmedCopy, DraftedModel?) in
       guard let entry = state.visibleEntry(of: key, as: resource) else { return (ConfirmedCopy(), nil) }
-      let confirmed = ConfirmedCopy(copy: entry.copy, hasAcceptedDrafts: entry.drafts?.hasAccepted == true)
+      let confirmed = ConfirmedCopy(copy: entry.copy, acceptedDrafts: entry.drafts?.acceptedIDs ?? [])
       return (confirmed, entry.confirmed(state.entities))
     }
     guard confirmed.copy?.isVisible(to: resource) ?? true else { return ConfirmedCopy() }

@@ -104,7 +104,7 @@ final class KeyDrafts {
 
   var isEmpty: Bool { accepted.isEmpty && pending.isEmpty }
   var all: [Draft] { accepted + pending }
-  var hasAccepted: Bool { !accepted.isEmpty }
+  var acceptedIDs: Set<UUID> { Set(accepted.map(\.id)) }
 
   /// The base with the accepted drafts alone.
   func confirmed(over base: CachedModel?) -> DraftedModel {

@@ -39,6 +39,8 @@ extension Outbox: LayerAttachment {
   }
 
   private func reading(_ layer: LayerContext) async {
+    let start = withState { $0.removed.begin() }
+    defer { withState { $0.removed.end() } }
     do {
       var (contents, epoch) = (OutboxContents(), -1)
       // Once more if everything was removed meanwhile.
@@ -46,7 +48,7 @@ extension Outbox: LayerAttachment {
         epoch = withState(\.epoch)
         contents = try await configuration.storage.contents(of: scope)
       }
-      await restore(contents, layer)
+      await restore(contents, since: start, layer)
       finishReading(.read)
     } catch {
       emit(nil, .storeFailed(.persistence(error)), layer)
@@ -67,8 +69,8 @@ extension Outbox: LayerAttachment {
 
   /// Adds the entries of the store that are not known yet, and shows their drafts.
   ///
-  /// - Parameter ended: The entries that have ended here since the store was read.
-  func restore(_ contents: OutboxContents, except ended: Set<UUID> = [], _ layer: LayerContext) async {
+  /// - Parameter start: The beginning of the reading. What was removed here since is not added.
+  func restore(_ contents: OutboxContents, since start: RecentRemovals.Start, _ layer: LayerContext) async {
     for reason in contents.setAside where withState({ $0.setAside.insert(reason).inserted }) {
       emit(nil, .unreadable(reason), layer)
     }
@@ -81,9 +83,9 @@ extension Outbox: LayerAttachment {
     let identities = withState(\.identities)
     var (isAwaited, isReadable) = (false, true)
     // A store of the program's own may return an entry twice.
-    var seen = ended
+    var seen: Set<UUID> = []
     let new = contents.entries
-      .filter { stored in seen.insert(stored.id).inserted && withState { !$0.isKnown(stored.id) } }
+      .filter { stored in seen.insert(stored.id).inserted && withState { $0.isNew(stored.id, since: start) } }
       .map { stored in
         let restored = Restored(stored, types, identities)
         isAwaited = isAwaited || restored.isWaiting
@@ -100,7 +102,7 @@ extension Outbox: LayerAttachment {
       case .readable(let entry, let box):
         if entry.isOver(at: now) {
           old.append(.remove(entry.id))
-        } else if let next = restorable(entry, box, contents, layer) {
+        } else if let next = restorable(entry, box, contents, since: start, layer) {
           if !next.goes(with: batch) {
             restore(batch, layer)
             batch = []
@@ -131,9 +133,10 @@ extension Outbox: LayerAttachment {
 
   /// Returns what is added for an entry of the store; `nil` if the entry is known.
   private func restorable(
-    _ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, _ layer: LayerContext
+    _ entry: OutboxEntry, _ box: MutationBox, _ contents: OutboxContents, since start: RecentRemovals.Start,
+    _ layer: LayerContext
   ) -> Restorable? {
-    guard withState({ !$0.isKnown(entry.id) }) else { return nil }
+    guard withState({ $0.isNew(entry.id, since: start) }) else { return nil }
     var entry = entry
     let lease = contents.lease(of: entry.id, at: layer.configuration.now(), except: process)
     if lease == nil { entry.abandon() }

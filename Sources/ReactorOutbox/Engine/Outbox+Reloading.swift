@@ -7,7 +7,8 @@ extension Outbox {
     guard let layer else { return }
     if try await waitedForReading() { return }
     // What changes here while the store is read is newer than what is read.
-    let (before, epoch) = withState { ($0.queue.entries, $0.epoch) }
+    let (before, epoch, start) = withState { ($0.queue.entries, $0.epoch, $0.removed.begin()) }
+    defer { withState { $0.removed.end() } }
     do {
       let contents = try await configuration.storage.contents(of: scope)
       // What is being removed with everything else has not ended elsewhere.
@@ -22,7 +23,6 @@ extension Outbox {
           return new
         }
       }
-      let ended = withState { state in Set(known.keys.filter { state.queue.entries[$0] == nil }) }
       await forget(known, absentFrom: contents, layer)
       let types = mutationTypes
       for stored in contents.entries {
@@ -31,7 +31,7 @@ extension Outbox {
         else { continue }
         await takeOver(entry, old, contents, layer)
       }
-      if withState({ $0.epoch == epoch }) { await restore(contents, except: ended, layer) }
+      if withState({ $0.epoch == epoch }) { await restore(contents, since: start, layer) }
       withState { $0.takeovers -= 1 }
     } catch {
       emit(nil, .storeFailed(.persistence(error)), layer)
@@ -79,7 +79,11 @@ extension Outbox {
     switch (old.isInLane, entry.isInLane) {
     case (true, false): return await endedElsewhere(entry, contents.identities, layer)
     // It is retried there, and shown again by what restores it.
-    case (false, true): withState { _ = $0.remove(entry.id) }
+    case (false, true):
+      withState { state in
+        _ = state.remove(entry.id)
+        state.removed.forget(entry.id)
+      }
     case (true, true), (false, false):
       withState { state in
         _ = state.update(entry)

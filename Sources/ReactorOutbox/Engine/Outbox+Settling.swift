@@ -144,7 +144,9 @@ extension Outbox {
       accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
       for note in ended.settlement.entities { note(layer) }
       // Not before: the tag would be newer than the value that is read.
-      if let sent = ended.sent { tags.note(sent, at: entry.endedAt ?? layer.configuration.now()) }
+      if let sent = ended.sent {
+        tags.note(sent, of: entry.id, madeFrom: item.asked, at: entry.endedAt ?? layer.configuration.now())
+      }
     case .refused, .unresolved: layer.withdraw(item.drafts)
     case .waiting, .sending, .unknown, .conflicted: break
     }

@@ -76,6 +76,8 @@ struct OutboxState: Sendable {
   var watcher: TaskHandle?
   /// The count of removals of everything. Work that began under an earlier count is dropped.
   var epoch = 0
+  /// The entries that were removed here while the store is read.
+  var removed = RecentRemovals()
   /// The count of readings of the store whose changes are being taken over. Nothing is sent
   /// meanwhile.
   var takeovers = 0
@@ -155,6 +157,14 @@ struct OutboxState: Sendable {
   /// one that is being saved may be on disk already.
   func isKnown(_ id: UUID) -> Bool { queue.entries[id] != nil || submitting[id] != nil }
 
+  /// Returns a Boolean value that indicates whether an entry that was read is one to add.
+  ///
+  /// - Parameter start: The beginning of the reading. An entry that was removed here since is over,
+  ///   though the store may have had it still when it was read.
+  func isNew(_ id: UUID, since start: RecentRemovals.Start) -> Bool {
+    !isKnown(id) && !removed.contains(id, since: start)
+  }
+
   /// Makes room for the entries of a store.
   mutating func reserve(_ count: Int) {
     queue.reserve(count)
@@ -173,6 +183,7 @@ struct OutboxState: Sendable {
   /// Removes an entry that is no longer stored; see ``OutboxQueue/remove(_:keepsIDs:)``.
   mutating func remove(_ id: UUID, keepsIDs: Bool = false) -> (item: Item?, effect: LaneEffect) {
     unreadable[id] = nil
+    removed.note(id)
     let entry = queue.entries[id]
     queue.remove(id, keepsIDs: keepsIDs)
     let item = items[id]
@@ -220,6 +231,41 @@ struct OutboxState: Sendable {
       return place.id.flatMap { unreadable[$0] }.map { Outbox.Entry($0, secretNames) }
     }
   }
+}
+
+/// The entries that a process has removed while it reads its store, so that the reading does not
+/// bring them back.
+struct RecentRemovals: Sendable {
+  /// The beginning of a reading.
+  struct Start: Sendable {
+    fileprivate let count: Int
+  }
+
+  private var numbers: [UUID: Int] = [:]
+  private var count = 0
+  private var readings = 0
+
+  /// Begins a reading. Call ``end()`` after it.
+  mutating func begin() -> Start {
+    readings += 1
+    return Start(count: count)
+  }
+
+  mutating func end() {
+    readings -= 1
+    if readings == 0 { numbers = [:] }
+  }
+
+  mutating func note(_ id: UUID) {
+    guard readings > 0 else { return }
+    count += 1
+    numbers[id] = count
+  }
+
+  /// Forgets the removal of an entry that a reading is to bring back.
+  mutating func forget(_ id: UUID) { numbers[id] = nil }
+
+  func contains(_ id: UUID, since start: Start) -> Bool { numbers[id].map { $0 > start.count } ?? false }
 }
 
 /// The keys to announce to the layer, or to take back, after a change of a lane.

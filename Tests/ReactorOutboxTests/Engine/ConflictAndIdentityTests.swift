@@ -73,6 +73,33 @@ struct ConflictAndIdentityTests {
     try await writer.end()
   }
 
+  @Test func `a request with the tag of a PUT is not made from what was accepted after that PUT was made`() async throws
+  {
+    let writer = Writer()
+    let gate = Gate()
+    let version = { (names: [String], tag: String) in
+      Writer.answer(names, [.cacheControl: "max-age=600", .eTag: "\"\(tag)\""])
+    }
+    let replaced = ScriptedTransport.Answer.response(.noContent, fields: [.eTag: "\"3\""])
+    writer.transport.answer(
+      "/v1/list", with: version(["a"], "1"), replaced.held(at: gate), version(["a", "b"], "3"), accepted)
+    writer.transport.answer("/v1/x", with: accepted)
+    _ = try await writer.notes.fetch("list")
+    let append = try await writer.layer.submit(Append(name: "b"))
+    try await gate.waitForArrival()
+    // The server carries it out first, and the PUT replaces the list that has it.
+    let add = try await writer.layer.submit(Add(name: "x", lane: Lane(rawValue: "other")))
+    _ = try? await add.answer()
+    gate.open()
+    _ = try await append.answer()
+    try await writer.layer.submit(Append(name: "c"))
+    await writer.wait()
+    let puts = writer.transport.requests.filter { $0.request.method == .put }
+    #expect(puts.map { $0.request.headerFields[.ifMatch] } == ["\"1\"", "\"3\""])
+    #expect(puts.last?.body == Data(#"["a","b","c"]"#.utf8))
+    try await writer.end()
+  }
+
   @Test func `after six conflicts it is refused`() async throws {
     let handler = PutHandler(Array(repeating: .response(.preconditionFailed), count: 9))
     let writer = Writer(on: Bench(transport: ScriptedTransport(handler: handler.answer)))

@@ -61,6 +61,28 @@ struct TogetherTests {
     try await one.end()
   }
 
+  @Test func `what is withdrawn while the other's changes are taken over does not come back`() async throws {
+    let persistence = FaultyPersistence()
+    let store = MemoryStore()
+    let one = Writer(storage: store, on: Bench(persistence: persistence)) { $0.sendsByItself = false }
+    try await one.fetch("a")
+    let kept = try await one.layer.submit(Add(name: "b"))
+    let gone = try await one.layer.submit(Add(name: "c"))
+    let other = Writer(storage: store.reopened(), on: one.bench) { $0.sendsByItself = false }
+    try await other.outbox.reload()
+    #expect(await other.outbox.withdraw(gone.id))
+    // The store is read with `b`. That `c` is gone takes an access to the disk.
+    let gate = persistence.hold(.load)
+    let reload = Task { try await one.outbox.reload() }
+    try await gate.reached()
+    #expect(await one.outbox.withdraw(kept.id))
+    gate.open()
+    try await reload.value
+    #expect(one.outbox.entries.isEmpty && one.shown?.contains("b") == false)
+    #expect(try await store.contents(of: .shared).entries.isEmpty)
+    try await one.end()
+  }
+
   @Test func `a drain sends also what the other adds meanwhile`() async throws {
     let (one, other) = try await pair { try await $0.layer.submit(Add(name: "a")) }
     let gate = Gate()

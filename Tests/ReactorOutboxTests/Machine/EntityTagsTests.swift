@@ -38,10 +38,10 @@ private struct Sender {
   /// Sends a request, and notes its answer with this entity tag.
   func accept(_ method: HTTPRequest.Method, tag: String?, at date: Date = OutcomePage.now) async {
     transport.answer("/v1/a", with: .response(.ok, fields: tag.map { [.eTag: $0] } ?? [:]))
-    tags.note(await send(method), at: date)
+    tags.note(await send(method), of: UUID(), madeFrom: nil, at: date)
   }
 
-  func tag(notBefore date: Date? = nil) -> String? { tags.tag(of: "a", in: layer, notBefore: date) }
+  func tag(notBefore date: Date? = nil) -> String? { tags.tag(of: "a", in: layer, notBefore: date)?.tag }
 }
 
 @Suite struct `The entity tag of a PUT` {
@@ -74,7 +74,7 @@ private struct Sender {
   @Test func `is not that of a result elsewhere`() async {
     sender.transport.answer("/v1/a", with: .response(.seeOther, fields: [.location: "/v1/b"]))
     sender.transport.answer("/v1/b", with: .response(.ok, fields: [.eTag: "\"b\""]))
-    sender.tags.note(await sender.send(.put), at: OutcomePage.now)
+    sender.tags.note(await sender.send(.put), of: UUID(), madeFrom: nil, at: OutcomePage.now)
     #expect(sender.tag() == nil)
   }
 }
