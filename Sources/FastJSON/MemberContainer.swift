@@ -59,14 +59,16 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return core.find(name, in: object)
   }
 
-  @inline(__always) private func value(_ key: Key) throws -> TapeIndex {
+  // The look-up is a function of its own, since it is larger than all else that a member takes, and
+  // there are two members for each type of number.
+  @inline(never) private func value(_ key: Key) throws -> TapeIndex {
     let index = find(key)
     if index == 0 { throw core.notFound(key, in: object) }
     return index
   }
 
   /// 0 where there is none, or null.
-  @inline(__always) private func valueIfPresent(_ key: Key) -> TapeIndex {
+  @inline(never) private func valueIfPresent(_ key: Key) -> TapeIndex {
     let index = find(key)
     return core.isNull(index) ? 0 : index
   }

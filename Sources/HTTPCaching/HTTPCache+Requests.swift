@@ -4,7 +4,7 @@ public import HTTPTypes
 /// The steps of a caching proxy or client: plan a request, send it, and receive the response.
 extension HTTPCache {
   /// The next step for a client's request.
-  public enum Plan: Sendable {
+  public indirect enum Plan: Sendable {
     /// Return this response. Nothing is sent.
     case answer(CacheResponse)
     /// Return this response, and send the request in the background to revalidate the stored one

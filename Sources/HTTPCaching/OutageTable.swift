@@ -48,7 +48,7 @@ public struct OutageTable<Failure: Error>: Sendable {
   }
 
   /// The answer to a request that is about to be sent.
-  public enum Admission: Sendable {
+  public indirect enum Admission: Sendable {
     /// Nothing is known to be wrong.
     case send
     /// The request is sent once, and not retried.
@@ -104,7 +104,7 @@ public struct OutageTable<Failure: Error>: Sendable {
   }
 
   /// The end of a request.
-  public enum Outcome: Sendable {
+  public indirect enum Outcome: Sendable {
     /// The server answered, and works.
     case answered
     /// There was no connection, it was lost, or the server answered with a failure that may pass.

@@ -46,8 +46,23 @@ extension HTTPFields {
   }
 
   private static func forEachElement(of line: UnsafeBufferPointer<UInt8>, _ body: (FieldElement) -> Void) {
-    var (start, isQuoted, isEscaped) = (0, false, false)
-    for (index, byte) in line.enumerated() {
+    var start = 0
+    while start <= line.count {
+      let bytes = nextElement(of: line, from: &start)
+      if !bytes.isEmpty { body(FieldElement(bytes: bytes)) }
+    }
+  }
+
+  /// Returns the element that begins at `start`, and moves `start` behind the comma after it, or
+  /// beyond the end.
+  ///
+  /// A function of its own, since the compiler makes the caller anew for each `body`.
+  @inline(never) private static func nextElement(
+    of line: UnsafeBufferPointer<UInt8>, from start: inout Int
+  ) -> UnsafeBufferPointer<UInt8> {
+    var (index, isQuoted, isEscaped) = (start, false, false)
+    while index < line.count {
+      let byte = line[index]
       if isEscaped {
         isEscaped = false
       } else if byte == UInt8(ascii: "\"") {
@@ -55,16 +70,12 @@ extension HTTPFields {
       } else if isQuoted, byte == UInt8(ascii: "\\") {
         isEscaped = true
       } else if !isQuoted, byte == UInt8(ascii: ",") {
-        yield(line[start..<index], body)
-        start = index + 1
+        break
       }
+      index += 1
     }
-    yield(line[start...], body)
-  }
-
-  private static func yield(_ element: Slice<UnsafeBufferPointer<UInt8>>, _ body: (FieldElement) -> Void) {
-    let bytes = element.trimmingFieldWhitespace()
-    if !bytes.isEmpty { body(FieldElement(bytes: UnsafeBufferPointer(rebasing: bytes))) }
+    defer { start = index + 1 }
+    return UnsafeBufferPointer(rebasing: line[start..<index].trimmingFieldWhitespace())
   }
 }
 

@@ -89,7 +89,7 @@ package enum StoredFields {
 
 extension HTTPCache {
   /// The result of comparing a response with the stored record.
-  package enum Judgement: Sendable {
+  package indirect enum Judgement: Sendable {
     /// The server confirmed the stored record, which now has this head (RFC 9111 §4.3.4).
     case notModified(Record.Head)
     /// The server sent a response of its own.

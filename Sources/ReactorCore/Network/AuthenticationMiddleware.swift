@@ -166,7 +166,7 @@ extension AuthenticationMiddleware {
   }
 
   /// An action, with the values that it removes from the state.
-  private enum Effect {
+  private indirect enum Effect {
     case refresh(A.Credential, number: UInt64, TaskHandle, LockOwner)
     case cancel(TaskHandle?)
     case resume([CheckedContinuation<Held, any Error>], Result<Held, any Error>)

@@ -25,7 +25,7 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     let failed: UInt64
   }
 
-  enum Action: Sendable {
+  indirect enum Action: Sendable {
     /// Begin a refresh, and report its result to ``ended(_:of:)`` with this number.
     case refresh(Credential, number: UInt64)
     /// Cancel the refresh under way, which is not needed any more.

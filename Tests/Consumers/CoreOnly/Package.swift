@@ -14,6 +14,10 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "CoreOnly", dependencies: [.product(name: "ReactorCore", package: "Reactor")], swiftSettings: settings),
+    // One program twice: with Reactor, and by hand. The difference is what Reactor weighs.
+    .executableTarget(
+      name: "OneResource", dependencies: [.product(name: "ReactorCore", package: "Reactor")], swiftSettings: settings),
+    .executableTarget(name: "ByHand", swiftSettings: settings),
     // Products whose traits are off.
     .target(
       name: "WithoutTraits",
