@@ -10,7 +10,7 @@ struct DemoWalk {
   private let log = EventLog()
   private let configuration: ReactorConfiguration
   let layer: ModelLayer
-  private let token: ReactorEvent.Token
+  private let token: ObservationToken
 
   private static let good = NewsAPI.articleCount - NewsAPI.malformed.count
 

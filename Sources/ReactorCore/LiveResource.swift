@@ -27,6 +27,8 @@ public final class LiveResource<Model: Sendable>: Observable {
   @usableFromInline private(set) var isFollowing = false
   @usableFromInline private(set) var latest = LoadState<Model>()
   private let states: LiveStates<Model>
+  /// The revision of ``latest``; `nil` before the first state.
+  private var revision: UInt64?
   /// The subscription; releasing it unsubscribes.
   private var following: LiveFollowing<Model>?
 
@@ -104,16 +106,15 @@ extension LiveResource {
   @usableFromInline func beginToFollow() {
     // Set first: subscribing can call an observer of events that reads this object.
     isFollowing = true
-    let following = states.follow { [weak self] state in
-      await MainActor.run { self?.show(state) }
-    }
+    let following = states.follow { [weak self] in self?.show($0) }
     self.following = following
     if let state = following.latest() { show(state) }
   }
 
   private func show(_ state: LoadState<Model>) {
-    // A state that was read synchronously may be newer than one that the task is about to show.
-    guard !states.areRevised || state.revision > latest.revision || latest.revision == 0 else { return }
+    // A state that was read synchronously may be newer than one that is on its way.
+    if states.areRevised, let revision, state.revision <= revision { return }
+    revision = state.revision
     let news = News(from: latest, to: state)
     registrar.willSet(self, keyPath: paths.state)
     if news.hasValue { registrar.willSet(self, keyPath: paths.value) }
@@ -160,7 +161,7 @@ struct LivePaths<Model: Sendable> {
 
 /// The source of a ``LiveResource``: the states of a resource, or any other sequence of states.
 struct LiveStates<Model: Sendable>: Sendable {
-  typealias Sink = @Sendable (LoadState<Model>) async -> Void
+  typealias Sink = @MainActor @Sendable (LoadState<Model>) -> Void
 
   /// Subscribes. Releasing the result unsubscribes.
   let follow: @Sendable (@escaping Sink) -> LiveFollowing<Model>
@@ -171,11 +172,8 @@ struct LiveStates<Model: Sendable>: Sendable {
 
   init(_ states: LoadStates<Model>) {
     follow = { sink in
-      let subscription = states.subscribe()
-      let task = spawn(on: states.engine.flow.configuration.taskExecutor) {
-        while let state = await subscription.next() { await sink(state) }
-      }
-      return LiveFollowing(task, subscription)
+      let observer = StateObserver(isolation: MainActor.shared, .onMainActor { sink($0.state(as: Model.self)) })
+      return LiveFollowing(nil, Subscription(states, observer: observer))
     }
     refresh = {
       // A resource that is not read-only changes something on the server.
@@ -201,21 +199,19 @@ struct LiveStates<Model: Sendable>: Sendable {
 
 /// A subscription of a ``LiveResource``; releasing this object unsubscribes.
 final class LiveFollowing<Model: Sendable>: Sendable {
-  private let task: Task<Void, Never>
+  private let task: Task<Void, Never>?
   private let subscription: Subscription<Model>?
 
-  init(_ task: Task<Void, Never>, _ subscription: Subscription<Model>?) {
+  init(_ task: Task<Void, Never>?, _ subscription: Subscription<Model>?) {
     self.task = task
     self.subscription = subscription
   }
 
   deinit {
-    // The task may be waiting for the main actor, so the subscription does not wait for the task.
     subscription?.end()
-    task.cancel()
+    task?.cancel()
   }
 
-  /// Returns the latest state, even if the task has yet to show it; `nil` if only the task has
-  /// states.
+  /// Returns the latest state, even if it has yet to be shown; `nil` if only the task has states.
   func latest() -> LoadState<Model>? { subscription?.latest() }
 }

@@ -27,7 +27,7 @@ public struct LoadStates<Model: Sendable>: AsyncSequence, Sendable {
     Iterator(subscription: subscribe())
   }
 
-  func subscribe() -> Subscription<Model> { Subscription(engine, resource, policy, polling: polling) }
+  func subscribe() -> Subscription<Model> { Subscription(self) }
 
   /// One subscription; releasing the iterator ends it.
   public struct Iterator: AsyncIteratorProtocol {

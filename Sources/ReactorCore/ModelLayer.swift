@@ -113,7 +113,7 @@ public final class ModelLayer: Sendable {
   ///
   /// The observation ends when the token is cancelled or released, so store the token. To observe
   /// for as long as an object lives, without a token, call ``observeEvents(for:_:)``.
-  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ReactorEvent.Token {
+  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ObservationToken {
     layer.events.observe(body)
   }
 

@@ -14,7 +14,7 @@ public import Foundation
 ///               │ Network       reachable ─▶ middlewares ─▶ Transport; HTTPCache judges the answer
 ///               │ Parsing       bytes ─▶ Model
 ///               │ Persistence   save; Memory
-///               └ Observing     every open stream of that key gets the new LoadState
+///               └ Observing     every stream and observer of that key gets the new LoadState
 /// ```
 ///
 /// ```swift
@@ -276,7 +276,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: engine.layer.events) }
 
   /// Calls `body` with every event, in order; see ``ModelLayer/observeEvents(_:)``.
-  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ReactorEvent.Token {
+  public func observeEvents(_ body: @escaping @Sendable (ReactorEvent) -> Void) -> ObservationToken {
     engine.layer.events.observe(body)
   }
 

@@ -7,7 +7,7 @@ final class Recorder: Sendable {
   private struct Shown: Sendable {
     let id: Int
     weak var layer: ModelLayer?
-    let token: ReactorEvent.Token
+    let token: ObservationToken
   }
 
   private struct State {

@@ -81,7 +81,7 @@ struct ObjectEndTests {
     #expect(ended.value)
   }
 
-  private func observe(_ layer: ModelLayer, onEnd: @escaping @Sendable (String) -> Void) -> ReactorEvent.Token {
+  private func observe(_ layer: ModelLayer, onEnd: @escaping @Sendable (String) -> Void) -> ObservationToken {
     let mourned = Mourned("observer", onEnd: onEnd)
     return layer.observeEvents { _ in _ = mourned }
   }

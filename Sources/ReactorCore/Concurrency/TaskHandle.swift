@@ -98,6 +98,11 @@ package func spawn(
   }
 }
 
+/// Creates a task as ``spawnApart(on:priority:_:)`` does, which begins on the main actor.
+package func spawnOnMainActor(priority: TaskPriority, _ operation: @escaping @MainActor @Sendable () async -> Void) {
+  _ = Task.detached(priority: priority, operation: operation)
+}
+
 /// Creates a task that is independent of its creator, however long it runs: a timer, a watcher, or
 /// a delivery for others. It inherits neither the priority nor the task-local values of the task
 /// that happened to need it first.

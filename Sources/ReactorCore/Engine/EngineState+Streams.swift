@@ -13,15 +13,22 @@ extension EngineState {
 
   /// Opens a stream, which joins the key's flight if its policy needs one.
   ///
-  /// - Parameter polling: the polling interval; `nil` for none.
+  /// - Parameters:
+  ///   - polling: the polling interval; `nil` for none.
+  ///   - observer: who is called with each state, the current one first; `nil` for a stream that
+  ///     calls ``next(_:_:_:)``.
   mutating func subscribe(
     _ id: FlightMachine.WaiterID, _ key: RecordKey, as resource: Resource, _ policy: FetchPolicy, polling: Duration?,
-    at now: Date
+    observer: StateObserver? = nil, at now: Date
   ) {
     // The same date decides whether the copy is stale now and when it becomes stale.
     let now = date ?? now
     let entry = entry(of: key, as: resource)
+    // Equal resources are soon compared, which takes less if they are one.
+    let known = entry.subscribers.values.first?.resource
+    let resource = known == resource ? known ?? resource : resource
     let subscriber = subscriber(resource, policy, entry, now, polling: polling, since: time)
+    subscriber.observer = observer
     entry.addSubscriber(subscriber, for: id)
     subscriberCount += 1
     if polling != nil {
@@ -35,6 +42,8 @@ extension EngineState {
       join(subscriber.waiter(id), entry, at: now, priority: subscriber.priority)
     }
     publishChanges(of: entry)
+    // Without a change, the observer has not got the current state yet.
+    if let notice = entry.notice(for: subscriber, id) { effects.append(.notify([notice], key)) }
   }
 
   /// Ends a stream. A pending call for its next state gets `nil`.
@@ -43,6 +52,7 @@ extension EngineState {
     subscriber.wait?.end()
     if let continuation = subscriber.continuation { effects.append(.deliver(continuation, nil)) }
     if let copy = subscriber.ownVariant { effects.append(.release([copy])) }
+    if let observer = subscriber.observer { effects.append(.release([observer])) }
     subscriberCount -= 1
     if subscriber.polling != nil {
       entry.pollers -= 1

@@ -152,9 +152,9 @@ extension EngineState {
     }
     if entry.hasNews {
       revision += 1
-      for (continuation, snapshot) in entry.publish(revision: revision) {
-        effects.append(.deliver(continuation, snapshot))
-      }
+      let news = entry.publish(revision: revision)
+      for (continuation, snapshot) in news.deliveries { effects.append(.deliver(continuation, snapshot)) }
+      if !news.notices.isEmpty { effects.append(.notify(news.notices, entry.key)) }
     }
     layer.changes.note(entry.key)
     if entities != nil { watchEntities(of: entry) }
@@ -314,6 +314,8 @@ extension EngineState {
 enum Effect: Sendable {
   case resume(CheckedContinuation<KeyState.Outcome, Never>, KeyState.Outcome)
   case deliver(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot?)
+  /// Offers states to observers.
+  case notify([KeyState.Notice], RecordKey)
   case start(FlightStep)
   /// Adds a task's wait to the owner of a flight that was already under way.
   case add(LockOwner.Wait, to: LockOwner)

@@ -189,43 +189,67 @@ final class KeyState: MemoryEntry {
   /// published.
   var hasNews: Bool { hasChanged || publishedStatus != fetchStatus || !changed.isEmpty }
 
-  typealias Delivery = (CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)
+  /// The states that a change delivers, in the order of the streams' numbers.
+  struct News {
+    var deliveries: [(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)] = []
+    var notices: [Notice] = []
+  }
+
+  /// A state for an observer.
+  struct Notice: Sendable {
+    let observer: StateObserver
+    let snapshot: KeySnapshot
+    let resource: Resource
+    let id: FlightMachine.WaiterID
+  }
 
   /// Publishes the current state as a new revision.
   ///
-  /// - Returns: the states for the waiting streams that the change concerns, in the order of their
-  ///   numbers.
-  func publish(revision: UInt64) -> [Delivery] {
+  /// - Returns: the states for the waiting streams and the observers that the change concerns.
+  func publish(revision: UInt64) -> News {
     defer { changed = [] }
     guard hasChanged || publishedStatus != fetchStatus else {
-      for id in changed { subscribers[id]?.revision = revision }
-      return deliver(to: changed)
+      let concerned = changed.compactMap { id in subscribers[id].map { (key: id, value: $0) } }
+      for (_, subscriber) in concerned { subscriber.revision = revision }
+      return deliver(to: concerned)
     }
     self.revision = revision
     hasChanged = false
     publishedStatus = fetchStatus
     if hasNewValue { valueRevision = ValueRevision.next() }
     hasNewValue = false
-    return deliver(to: subscribers.keys)
+    return deliver(to: subscribers)
   }
 
-  private func deliver(to ids: some Collection<FlightMachine.WaiterID>) -> [Delivery] {
-    var due: [Delivery] = []
-    for id in ids.filter({ subscribers[$0]?.continuation != nil }).sorted() {
-      guard let subscriber = subscribers[id], let continuation = subscriber.continuation,
-        let snapshot = undelivered(to: subscriber)
-      else { continue }
-      subscriber.continuation = nil
-      due.append((continuation, snapshot))
+  private func deliver(to subscribers: some Sequence<(key: FlightMachine.WaiterID, value: Subscriber)>) -> News {
+    var news = News()
+    var latest: SharedSnapshot?
+    let waiting = subscribers.filter(\.value.isWaiting)
+    for (id, subscriber) in waiting.sorted(by: { $0.key < $1.key }) where !hasLatest(subscriber) {
+      let snapshot = snapshotAsDelivered(to: subscriber, reusing: &latest)
+      if let observer = subscriber.observer {
+        news.notices.append(
+          Notice(observer: observer, snapshot: snapshot, resource: subscriber.resource, id: id))
+      } else if let continuation = subscriber.continuation.take() {
+        news.deliveries.append((continuation, snapshot))
+      }
     }
-    return due
+    return news
+  }
+
+  /// Returns the current state for the observer of a subscriber that has not got it yet.
+  func notice(for subscriber: Subscriber, _ id: FlightMachine.WaiterID) -> Notice? {
+    guard let observer = subscriber.observer, let snapshot = undelivered(to: subscriber) else { return nil }
+    return Notice(observer: observer, snapshot: snapshot, resource: subscriber.resource, id: id)
   }
 
   /// Returns the state that a subscriber has not seen yet, which then counts as delivered; `nil` if
   /// it has the latest.
   func undelivered(to subscriber: Subscriber) -> KeySnapshot? {
-    subscriber.delivered == revision(for: subscriber) ? nil : snapshotAsDelivered(to: subscriber)
+    hasLatest(subscriber) ? nil : snapshotAsDelivered(to: subscriber)
   }
+
+  private func hasLatest(_ subscriber: Subscriber) -> Bool { subscriber.delivered == revision(for: subscriber) }
 
   private func revision(for subscriber: Subscriber) -> UInt64 { max(revision, subscriber.revision) }
 
@@ -233,6 +257,25 @@ final class KeyState: MemoryEntry {
   func snapshotAsDelivered(to subscriber: Subscriber) -> KeySnapshot {
     subscriber.delivered = revision(for: subscriber)
     return snapshot(for: subscriber)
+  }
+
+  /// A snapshot, and the properties of the subscriber that it was made for. Another subscriber that
+  /// has the same sees the same.
+  private struct SharedSnapshot {
+    let view: Subscriber.View
+    let copy: CachedModel?
+    let snapshot: KeySnapshot
+  }
+
+  private func snapshotAsDelivered(to subscriber: Subscriber, reusing latest: inout SharedSnapshot?) -> KeySnapshot {
+    let copy = subscriber.showsValue ? copy(for: subscriber) : nil
+    if let latest, latest.copy === copy, latest.view == subscriber.view {
+      subscriber.delivered = revision(for: subscriber)
+      return latest.snapshot
+    }
+    let snapshot = snapshotAsDelivered(to: subscriber)
+    latest = SharedSnapshot(view: subscriber.view, copy: copy, snapshot: snapshot)
+    return snapshot
   }
 
   /// Shows a value that has just arrived to every stream, whatever its policy.

@@ -15,10 +15,12 @@ extension ReactorEngine {
 
   /// Opens a stream, which joins the key's flight if its policy needs one.
   ///
-  /// - Parameter polling: the polling interval. With `nil`, zero, a negative interval or
-  ///   `Duration.never`, the stream does not poll.
+  /// - Parameters:
+  ///   - polling: the polling interval. With `nil`, zero, a negative interval or `Duration.never`,
+  ///     the stream does not poll.
+  ///   - observer: who is called with the states; `nil` for a stream that asks for them.
   func subscribe(
-    _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil
+    _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil, observer: StateObserver? = nil
   ) throws(ReactorError) -> (RecordKey, FlightMachine.WaiterID) {
     if let error = unobservable(resource) { throw error }
     if policy != .cacheOnly, Refreshing.isUnderWay {
@@ -29,8 +31,28 @@ extension ReactorEngine {
     let key = try flow.key(resource)
     let (now, id) = (now, nextID())
     let interval = polling.flatMap { $0 > .zero && $0 < .never && policy != .cacheOnly ? $0 : nil }
-    update { $0.subscribe(id, key, as: resource, policy, polling: interval, at: now) }
+    update { $0.subscribe(id, key, as: resource, policy, polling: interval, observer: observer, at: now) }
     return (key, id)
+  }
+
+  func notify(_ notices: [KeyState.Notice], of key: RecordKey) {
+    var (due, latest) = ([StateObserver](), ObservedState?.none)
+    due.reserveCapacity(notices.count)
+    for notice in notices {
+      let state =
+        if let latest, latest.snapshot === notice.snapshot, latest.resource == notice.resource { latest } else {
+          ObservedState(notice.snapshot, of: notice.resource, key, self)
+        }
+      latest = state
+      if notice.observer.offer(state, notice.id) { due.append(notice.observer) }
+    }
+    observers.call(due)
+  }
+
+  /// Calls an observer with the error of a resource that has no states.
+  func refuse(_ observer: StateObserver, _ resource: Resource, _ error: ReactorError) {
+    let state = ObservedState(KeySnapshot(error: error), of: resource, nil, self)
+    if observer.offer(state, 0) { observers.call([observer]) }
   }
 
   /// Ends a stream. A pending call of ``next(_:_:of:)`` returns `nil`.
@@ -65,7 +87,7 @@ extension ReactorEngine {
     return nil
   }
 
-  private func loadState(_ snapshot: KeySnapshot, for resource: Resource) -> LoadState<AnyModel> {
+  func loadState(_ snapshot: KeySnapshot, for resource: Resource) -> LoadState<AnyModel> {
     let isFresh = snapshot.copy.flatMap { reader.rule.status(of: $0, for: resource, at: now)?.isFresh } ?? false
     var state = LoadState(
       value: snapshot.copy?.model, error: snapshot.error, fetchStatus: snapshot.fetchStatus, origin: snapshot.origin,

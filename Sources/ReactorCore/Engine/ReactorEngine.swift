@@ -22,6 +22,7 @@ import Synchronization
   let reader: MemoryReader
   /// Compares two models; `nil` if their type is not `Equatable`. It calls user code.
   let isEqual: (@Sendable (AnyModel, AnyModel) -> Bool)?
+  let observers: ObserverQueue
   /// The state and the lock that guards it.
   let state: Mutex<EngineState>
   /// The number of the latest waiter. Atomic, since a thousand callers of one key may contend for
@@ -38,6 +39,7 @@ import Synchronization
     (elapsed, sleep) = Self.stopwatch(configuration.clock)
     reader = MemoryReader(configuration, elapsed: elapsed)
     isEqual = (Model.self as? any (Equatable & Sendable).Type).map { AnyModel.equality(of: $0) }
+    observers = ObserverQueue(executor: configuration.taskExecutor)
     state = Mutex(
       EngineState(
         flow.layer, configuration, reader, name: name, model: ObjectIdentifier(Model.self), entities: flow.entities))
@@ -87,6 +89,7 @@ import Synchronization
     switch effect {
     case .resume(let continuation, let outcome): continuation.resume(returning: outcome)
     case .deliver(let continuation, let snapshot): continuation.resume(returning: snapshot)
+    case .notify(let notices, let key): notify(notices, of: key)
     case .start(let step): start(step)
     case .add(let wait, let owner): KeyedAsyncLock.add(wait, to: owner)
     case .cancel(let tasks): for task in tasks { task.cancel() }

@@ -8,13 +8,14 @@ final class Subscription<Model: Sendable>: Sendable {
   private let place: Result<(RecordKey, FlightMachine.WaiterID), ReactorError>
   private let invalid = CancellationWait()
 
-  init(_ engine: ReactorEngine, _ resource: Resource, _ policy: FetchPolicy, polling: Duration?) {
-    self.engine = engine
-    self.resource = resource
+  /// - Parameter observer: who is called with the states; `nil` if ``next()`` asks for them.
+  init(_ states: LoadStates<Model>, observer: StateObserver? = nil) {
+    (engine, resource) = (states.engine, states.resource)
     do {
-      place = .success(try engine.subscribe(resource, policy, polling: polling))
+      place = .success(try engine.subscribe(resource, states.policy, polling: states.polling, observer: observer))
     } catch {
       place = .failure(error)
+      if let observer { engine.refuse(observer, resource, error) }
     }
   }
 
@@ -76,6 +77,23 @@ final class Subscriber {
   var delivered: UInt64?
   /// The pending call for the next revision; `nil` if none waits.
   var continuation: CheckedContinuation<KeySnapshot?, Never>?
+  /// The observer that is called with each revision; `nil` for a stream, which asks for them.
+  var observer: StateObserver?
+
+  /// The properties that decide what the stream sees of the key's state, beside its copy.
+  struct View: Equatable {
+    let showsValue: Bool
+    let sawItArrive: Bool
+    let isNotCached: Bool
+    let revision: UInt64
+  }
+
+  var view: View {
+    View(showsValue: showsValue, sawItArrive: sawItArrive, isNotCached: isNotCached, revision: revision)
+  }
+
+  /// A Boolean value that indicates whether a new revision is to be delivered at once.
+  var isWaiting: Bool { observer != nil || continuation != nil }
 
   init(
     resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration, priority: TaskPriority,
@@ -98,22 +116,39 @@ final class Subscriber {
   }
 }
 
-/// The state of a key that one stream may see, at one revision. The shell makes a ``LoadState`` of
-/// it without the lock.
-struct KeySnapshot: Sendable {
-  var copy: CachedModel?
+/// The state of a key that a stream may see, at one revision. The shell makes a ``LoadState`` of it
+/// without the lock. A class, since the streams that see the same share it.
+final class KeySnapshot: Sendable {
+  let copy: CachedModel?
   /// The copy with its drafts, to be computed without the lock; `nil` if there are none.
-  var drafted: DraftedModel?
+  let drafted: DraftedModel?
   /// The drafts that no server has accepted yet.
-  var pending: [Draft] = []
-  var error: ReactorError?
-  var fetchStatus: FetchStatus
-  var progress: TransferProgress?
-  var origin: Origin?
-  var revision: UInt64
-  var valueRevision: UInt64
+  let pending: [Draft]
+  let error: ReactorError?
+  let fetchStatus: FetchStatus
+  let progress: TransferProgress?
+  let origin: Origin?
+  let revision: UInt64
+  let valueRevision: UInt64
   /// A Boolean value that indicates whether the key was removed and no request is under way.
-  var isRemoved: Bool
+  let isRemoved: Bool
+
+  init(
+    copy: CachedModel? = nil, drafted: DraftedModel? = nil, pending: [Draft] = [], error: ReactorError?,
+    fetchStatus: FetchStatus = .idle, progress: TransferProgress? = nil, origin: Origin? = nil, revision: UInt64 = 0,
+    valueRevision: UInt64 = 0, isRemoved: Bool = false
+  ) {
+    self.copy = copy
+    self.drafted = drafted
+    self.pending = pending
+    self.error = error
+    self.fetchStatus = fetchStatus
+    self.progress = progress
+    self.origin = origin
+    self.revision = revision
+    self.valueRevision = valueRevision
+    self.isRemoved = isRemoved
+  }
 }
 
 /// The wait of a stream for an invalid resource. After its error, such a stream yields nothing

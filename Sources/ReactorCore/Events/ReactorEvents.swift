@@ -36,11 +36,11 @@ struct ReactorEvents: AsyncSequence, Sendable {
   struct Iterator: AsyncIteratorProtocol {
     fileprivate var stream: AsyncStream<ReactorEvent>.AsyncIterator
     fileprivate let gaps: EventGaps
-    fileprivate let token: ReactorEvent.Token
+    fileprivate let token: ObservationToken
     /// The number of events read from the stream, not counting reports of a loss.
     private var taken = 0
 
-    fileprivate init(stream: AsyncStream<ReactorEvent>.AsyncIterator, gaps: EventGaps, token: ReactorEvent.Token) {
+    fileprivate init(stream: AsyncStream<ReactorEvent>.AsyncIterator, gaps: EventGaps, token: ObservationToken) {
       self.stream = stream
       self.gaps = gaps
       self.token = token
@@ -86,27 +86,5 @@ private final class EventGaps: Sendable {
       return state.gaps.removeFirst()
     }
     return gap.map { ReactorEvent(key: $0.last.key, model: $0.last.model, kind: .dropped($0.count)) }
-  }
-}
-
-extension ReactorEvent {
-  /// A token that keeps an observation of events alive. The observation ends when the token is
-  /// cancelled or released.
-  public final class Token: Sendable {
-    private let onCancel: Mutex<(@Sendable () -> Void)?>
-
-    init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Mutex(onCancel) }
-
-    deinit { cancel() }
-
-    /// Ends the observation. Does not wait for a call of the observer that is under way on another
-    /// thread.
-    public func cancel() {
-      let action = onCancel.withLock { action in
-        defer { action = nil }
-        return action
-      }
-      action?()
-    }
   }
 }

@@ -92,7 +92,7 @@ struct Guide {
     return layer
   }
 
-  func watching(_ layer: ModelLayer) -> ReactorEvent.Token {
+  func watching(_ layer: ModelLayer) -> ObservationToken {
     let token = layer.observeEvents { event in print(event) }
     return token
   }

@@ -185,7 +185,7 @@ struct Migration {
     return reactor
   }
 
-  func observed(_ reactor: Reactor<Author>) -> ReactorEvent.Token {
+  func observed(_ reactor: Reactor<Author>) -> ObservationToken {
     let token = reactor.observeEvents { [log] event in
       if case .loadFailed(let error) = event.kind { log(error) }
     }

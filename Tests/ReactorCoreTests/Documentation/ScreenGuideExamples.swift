@@ -214,6 +214,17 @@ enum ScreenGuide {
     }
   }
 
+  @MainActor
+  final class Badge {
+    private(set) var count = 0
+
+    init() {
+      news.stories.observe("stories", for: self) { badge, state in
+        badge.count = state.value?.count ?? 0
+      }
+    }
+  }
+
   static func ahead(_ ids: [Int]) async -> [Story] {
     let ahead = news.story.prefetch("stories/7")  // the row comes into view
     ahead.cancel()  // it has left

@@ -58,7 +58,7 @@ extension EventHub {
   private let hub = EventHub()
   private let told = Told()
 
-  private func observe() -> ReactorEvent.Token { hub.observe { [told] in told.add($0) } }
+  private func observe() -> ObservationToken { hub.observe { [told] in told.add($0) } }
 
   @Test func `tells each observer of each event, in order`() {
     let other = Told()
@@ -171,7 +171,7 @@ extension EventHub {
   }
 
   @Test func `ends it when it is released`() {
-    var token: ReactorEvent.Token? = hub.observe { [told] in told.add($0) }
+    var token: ObservationToken? = hub.observe { [told] in told.add($0) }
     hub.emit(numbered(1))
     #expect(token != nil)
     token = nil
@@ -181,7 +181,7 @@ extension EventHub {
   }
 
   @Test func `ends it at once when it is cancelled by the observer itself, though more is to come`() {
-    let token = Mutex<ReactorEvent.Token?>(nil)
+    let token = Mutex<ObservationToken?>(nil)
     let observation = hub.observe { [told] event in
       told.add(event)
       token.withLock { $0 }?.cancel()
@@ -196,12 +196,12 @@ extension EventHub {
   @Test func `lets go of the observer where that may end another observation`() {
     /// Cancels when it goes away, as an object that owns a token does.
     final class Owner: Sendable {
-      let token: ReactorEvent.Token
-      init(_ token: ReactorEvent.Token) { self.token = token }
+      let token: ObservationToken
+      init(_ token: ObservationToken) { self.token = token }
       deinit { token.cancel() }
     }
     /// Its observer is all that holds the owner.
-    func observeWithOwner() -> ReactorEvent.Token {
+    func observeWithOwner() -> ObservationToken {
       let owner = Owner(hub.observe { [told] in told.add($0) })
       return hub.observe { _ in _ = owner }
     }
@@ -261,7 +261,7 @@ extension EventHub {
   }
 
   @Test func `a token that its observer keeps keeps nothing once the hub is gone`() {
-    final class Owner: Sendable { let token = Mutex<ReactorEvent.Token?>(nil) }
+    final class Owner: Sendable { let token = Mutex<ObservationToken?>(nil) }
     weak var owner: Owner?
     do {
       let hub = EventHub()

@@ -11,6 +11,11 @@ struct Desk: Sendable {
     var error: ReactorError?
     var fetchStatus: FetchStatus
     var isStale: Bool
+
+    init(_ state: LoadState<some Paper>) {
+      document = state.value?.document
+      (error, fetchStatus, isStale) = (state.error, state.fetchStatus, state.isStale)
+    }
   }
 
   let kind: Place.Kind
@@ -21,6 +26,8 @@ struct Desk: Sendable {
   let cached: @Sendable (Resource) -> Document?
   /// Calls `body` with each state, as long as the task lives.
   let watch: @Sendable (Resource, _ polling: Duration, _ body: (Seen) -> Void) async -> Void
+  /// Calls `body` with each state, as long as the token lives.
+  let observe: @Sendable (Resource, _ polling: Duration, _ body: @escaping @Sendable (Seen) -> Void) -> ObservationToken
 
   init<Model: Paper>(_ kind: Place.Kind, _ reactor: Reactor<Model>) {
     self.kind = kind
@@ -33,12 +40,10 @@ struct Desk: Sendable {
     remove = { try await reactor.remove($0) }
     cached = { reactor.cached($0)?.document }
     watch = { resource, polling, body in
-      for await state in reactor.states(for: resource, polling: polling) {
-        body(
-          Seen(
-            document: state.value?.document, error: state.error, fetchStatus: state.fetchStatus,
-            isStale: state.isStale))
-      }
+      for await state in reactor.states(for: resource, polling: polling) { body(Seen(state)) }
+    }
+    observe = { resource, polling, body in
+      reactor.states(for: resource, polling: polling).observe { body(Seen($0)) }
     }
   }
 }

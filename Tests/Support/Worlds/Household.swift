@@ -54,7 +54,7 @@ struct Household: Sendable {
 
   var world: SimulatedWorld { model.world }
 
-  private var mayFailOnDisk: Bool { model.faults.saveFailure > 0 || model.diskHasCrashed }
+  fileprivate var mayFailOnDisk: Bool { model.faults.saveFailure > 0 || model.diskHasCrashed }
 
   func step(_ user: SimulatedUser) async throws {
     let place = place(user.draws)
@@ -226,35 +226,72 @@ struct Household: Sendable {
   ///     than what the others have by then.
   ///   - polling: how often it asks the network; zero: not at all.
   func watch(_ place: Place, isLasting: Bool = true, polling: Duration = .zero) async {
-    let who = "a watcher of \(place)"
+    let watcher = Watcher(self, place, isLasting: isLasting)
+    let resource = model.resource(place)
+    guard world.draws.chance(0.4) else {
+      await desk(place).watch(resource, polling) { watcher.see($0) }
+      return world.check(Task.isCancelled, "\(watcher.who): the stream has ended")
+    }
+    let token = desk(place).observe(resource, polling) { watcher.see($0) }
+    try? await Gate().wait()
+    token.cancel()
+    watcher.end()
+  }
+}
+
+/// Judges the states that one stream or observer gets.
+private final class Watcher: Sendable {
+  private struct State {
     var floor = 0
-    var before = model.before(place)
+    var before: ReferenceModel.Before
     /// The conditions before the latest observed value arrived.
     var shown: ReferenceModel.Before?
-    await desk(place).watch(model.resource(place), polling) { state in
-      if isLasting { last.set(place, state) }
-      let now = model.before(place)
-      // A removal that fails brings back what a save that failed has not replaced. What was seen
-      // while it was under way may be from before it. It may have failed already where its caller
-      // has yet to learn it.
-      let mayComeBack =
-        before.isBeingRemoved && (now.isBeingRemoved || now.failedRemovals != before.failedRemovals)
-      if now.removals != before.removals || mayComeBack { floor = 0 }
-      if let error = state.error {
-        model.judge(error, place, before, mayFailOnDisk: isForgetful && mayFailOnDisk, who)
-      }
-      if let document = state.document {
-        world.note(
-          "\(who): \(document.version)/\(document.order) \(state.fetchStatus)\(state.isStale ? ", stale" : "")")
-        floor = model.judge(document, place, before, floor: floor, isCurrent: !state.isStale, who)
-        shown = before
-      } else if let shown = shown.take() {
-        let mayGo = shown.isBeingRemoved || now.removals != shown.removals
-        world.check(mayGo, "\(who): the value is gone, and nobody has removed it")
-      }
-      before = now
+  }
+
+  let who: String
+  private let household: Household
+  private let place: Place
+  private let isLasting: Bool
+  private let state: Mutex<State>
+  private let isOver = Atomic(false)
+
+  init(_ household: Household, _ place: Place, isLasting: Bool) {
+    who = "a watcher of \(place)"
+    (self.household, self.place, self.isLasting) = (household, place, isLasting)
+    state = Mutex(State(before: household.model.before(place)))
+  }
+
+  /// The observer is called no more.
+  func end() { isOver.store(true, ordering: .sequentiallyConsistent) }
+
+  func see(_ seen: Desk.Seen) {
+    let (world, model) = (household.world, household.model)
+    world.check(!isOver.load(ordering: .sequentiallyConsistent), "\(who): it is called after its end")
+    if isLasting { household.last.set(place, seen) }
+    var state = state.withLock(\.self)
+    let now = model.before(place)
+    // A removal that fails brings back what a save that failed has not replaced. What was seen
+    // while it was under way may be from before it. It may have failed already where its caller has
+    // yet to learn it.
+    let mayComeBack =
+      state.before.isBeingRemoved && (now.isBeingRemoved || now.failedRemovals != state.before.failedRemovals)
+    if now.removals != state.before.removals || mayComeBack { state.floor = 0 }
+    if let error = seen.error {
+      model.judge(
+        error, place, state.before, mayFailOnDisk: household.isForgetful && household.mayFailOnDisk, who)
     }
-    world.check(Task.isCancelled, "\(who): the stream has ended")
+    if let document = seen.document {
+      world.note(
+        "\(who): \(document.version)/\(document.order) \(seen.fetchStatus)\(seen.isStale ? ", stale" : "")")
+      state.floor = model.judge(
+        document, place, state.before, floor: state.floor, isCurrent: !seen.isStale, who)
+      state.shown = state.before
+    } else if let shown = state.shown.take() {
+      let mayGo = shown.isBeingRemoved || now.removals != shown.removals
+      world.check(mayGo, "\(who): the value is gone, and nobody has removed it")
+    }
+    state.before = now
+    self.state.withLock { [state] in $0 = state }
   }
 }
 

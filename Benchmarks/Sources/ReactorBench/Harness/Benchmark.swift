@@ -27,6 +27,7 @@ let benchmarks: [any Benchmark.Type] = [
   FleetHit.self,
   Instrumented.self,
   FanOut.self,
+  Observers.self,
   Entities.self,
   ListMemory.self,
   ColdStart.self,

@@ -113,7 +113,7 @@ final class OfficeBook: Sendable {
     var lastSaved = 0
     var payloads: [String: String] = [:]
     var waiting: [Int: Int] = [:]
-    var tokens: [ReactorEvent.Token] = []
+    var tokens: [ObservationToken] = []
   }
 
   let world: SimulatedWorld
@@ -159,7 +159,7 @@ final class OfficeBook: Sendable {
     }
   }
 
-  func keep(_ token: ReactorEvent.Token) { state.withLock { $0.tokens.append(token) } }
+  func keep(_ token: ObservationToken) { state.withLock { $0.tokens.append(token) } }
 
   /// Returns the payload that was sent under a key before, or notes this one.
   func payload(under key: String, orNote payload: String) -> String {

@@ -1,0 +1,24 @@
+import Synchronization
+
+/// A token that keeps an observation of events or states alive. The observation ends when the token
+/// is cancelled or released.
+public final class ObservationToken: Sendable {
+  private let onCancel: Mutex<(@Sendable () -> Void)?>
+
+  init(_ onCancel: @escaping @Sendable () -> Void) { self.onCancel = Mutex(onCancel) }
+
+  deinit { cancel() }
+
+  /// Ends the observation. Does not wait for a call of the observer that is under way on another
+  /// thread.
+  public func cancel() {
+    let action = onCancel.withLock { $0.take() }
+    action?()
+  }
+}
+
+extension ReactorEvent {
+  /// The former name of ``ObservationToken``.
+  @available(*, deprecated, renamed: "ObservationToken")
+  public typealias Token = ObservationToken
+}

@@ -1,0 +1,73 @@
+extension Reactor {
+  /// Calls `body` with the state of a resource now, and with every newer one.
+  ///
+  /// ```swift
+  /// token = articles.observe("articles") { [weak self] state in self?.show(state.value) }
+  /// ```
+  ///
+  /// It subscribes as ``states(for:policy:)`` does: it fetches as the policy says, and keeps the
+  /// model in memory. Beside a stream, it costs no task of its own.
+  ///
+  /// `body` is called on its own isolation, which is by default that of the caller; without one, it
+  /// is called in a task of the reactor. Calls do not overlap. However many observers a change has,
+  /// those of one actor are called in one task, so `body` must not block. A slow one gets only the
+  /// latest state: never an older one, and none twice.
+  ///
+  /// The observation ends when the token is cancelled or released. It then makes no further call,
+  /// except one that is under way on another thread. A request that has no other waiter is
+  /// cancelled.
+  ///
+  /// A resource that cannot be requested, or is not read-only, has one state, with the error.
+  ///
+  /// - Returns: A token, which retains the reactor. Store it.
+  public func observe(
+    _ resource: Resource, policy: FetchPolicy = .staleWhileRevalidate,
+    @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (LoadState<Model>) -> Void
+  ) -> ObservationToken {
+    states(for: resource, policy: policy).observe(body)
+  }
+
+  /// Calls `body` with the state of a resource now, and with every newer one, for as long as
+  /// `owner` lives; see ``observe(_:policy:_:)``.
+  ///
+  /// ```swift
+  /// articles.observe("articles", for: self) { screen, state in screen.show(state) }
+  /// ```
+  ///
+  /// Neither the owner nor the reactor is retained. The next state after the owner's release ends
+  /// the observation.
+  public func observe<Owner: AnyObject & Sendable>(
+    _ resource: Resource, for owner: Owner, policy: FetchPolicy = .staleWhileRevalidate,
+    @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, LoadState<Model>) -> Void
+  ) {
+    let observer = StateObserver(
+      isolation: body.isolation,
+      .isolated { [weak owner] state, id in
+        guard let owner else { return state.unsubscribe(id) }
+        await body(owner, state.state(as: Model.self))
+      })
+    do {
+      _ = try engine.subscribe(resource, policy, observer: observer)
+    } catch {
+      engine.refuse(observer, resource, error)
+    }
+  }
+}
+
+extension LoadStates {
+  /// Calls `body` with the state now, and with every newer one; polls if the sequence does. See
+  /// ``Reactor/observe(_:policy:_:)``.
+  ///
+  /// - Returns: A token, which retains the reactor. Store it.
+  public func observe(
+    @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (LoadState<Model>) -> Void
+  ) -> ObservationToken {
+    let observer = StateObserver(
+      isolation: body.isolation, .isolated { state, _ in await body(state.state(as: Model.self)) })
+    let subscription = Subscription(self, observer: observer)
+    return ObservationToken {
+      observer.end()
+      subscription.end()
+    }
+  }
+}
