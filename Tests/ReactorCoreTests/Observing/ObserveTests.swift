@@ -159,7 +159,8 @@ struct ObserveTests {
     let bench = Bench { $0.freshFor = .never }
     try await bench.notes.save(Note(0, "0"), for: "note")
     let (seen, isBusy, goesOn) = (Seen(), Gate(), DispatchSemaphore(value: 0))
-    let token = bench.notes.observe("note") { state in
+    // The main actor's thread is not one of those that the writes need.
+    let token = bench.notes.observe("note") { @MainActor state in
       seen.add(state)
       guard state.value?.text == "0" else { return }
       isBusy.open()
@@ -187,6 +188,46 @@ struct ObserveTests {
     try await bench.notes.save(Note(2, "mine"), for: "note")
     try await bench.waitUntilNothingWaits()
     #expect(seen.all.count == count && bench.transport.inFlight == 0)
+  }
+
+  @Test func `a state that waits when the observation is cancelled is not shown`() async throws {
+    let bench = Bench { $0.freshFor = .never }
+    try await bench.notes.save(Note(0, "0"), for: "note")
+    let (seen, later, token) = (Seen(), Seen(), Shared<ObservationToken?>(nil))
+    let first = bench.notes.observe("note") { state in
+      if state.value?.text == "1" { token.change { $0?.cancel() } }
+    }
+    let second = bench.notes.observe("note") { seen.add($0) }
+    token.change { $0 = second }
+    let third = bench.notes.observe("note") { later.add($0) }
+    _ = await later.first { $0.value?.text == "0" }
+    try await bench.notes.save(Note(1, "1"), for: "note")
+    // They are called in order.
+    _ = await later.first { $0.value?.text == "1" }
+    #expect(seen.texts == ["0"])
+    for observation in [first, third] { observation.cancel() }
+    token.change { $0 = nil }
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `one who saw the value arrive and one who found it see its origin apart`() async throws {
+    let bench = Bench { $0.freshFor = .never }
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
+    let (witness, finder) = (Seen(), Seen())
+    let first = bench.notes.observe("note") { witness.add($0) }
+    _ = await witness.first { $0.value != nil && $0.fetchStatus == .idle }
+    let second = bench.notes.observe("note") { finder.add($0) }
+    _ = await finder.first { $0.value != nil }
+    let refresh = Task { try await bench.notes.fetch("note", policy: .networkOnly) }
+    try await gate.waitForArrival()
+    #expect(await witness.first { $0.value != nil && $0.fetchStatus == .fetching }?.origin == .network)
+    #expect(await finder.first { $0.value != nil && $0.fetchStatus == .fetching }?.origin == .memory)
+    gate.open()
+    #expect(try await refresh.value.text == "two")
+    for token in [first, second] { token.cancel() }
+    try await bench.waitUntilNothingWaits()
   }
 
   @Test func `a state that is offered late is dropped, and so is one after the end`() {
