@@ -20,7 +20,17 @@ import TestSupport
     {
       return await survey(world, Simulation.seeds(count))
     }
-    let count = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 10_000
+    guard arguments.count <= 1, let count = Int(arguments.first ?? "10000"), count > 0 else {
+      let worlds = World.allCases.map(\.rawValue).joined(separator: ", ")
+      FileHandle.standardError.write(
+        Data(
+          """
+          usage: Simulate [seeds] | Simulate log <world> <seed> | Simulate survey <world> <seeds>
+          worlds: \(worlds)
+
+          """.utf8))
+      exit(64)
+    }
     let seeds = Simulation.seeds(count)
     let bar = ProgressBar(of: count * World.allCases.count)
     print("\(count) seeds from \(seeds.first ?? 0), in \(World.allCases.count) worlds")
