@@ -19,13 +19,13 @@ struct ReferenceModelTests {
   /// A removal that returned and had not removed (500372), a write that was lost with a sign-out
   /// that failed (504243), a request of a flight that was superseded (100886), an answer that was
   /// under way as its resource changed, and was taken from disk as fresh (31172449), another
-  /// variant than the one asked for, since a local write had lost its number (18643), a flight that
-  /// waited for its turn at the disk for ever, since the step that shared it had given up (34618),
-  /// a stale copy after the clock was set back (4100086883), a page of another chain that came at
-  /// the same moment (3189078), what a fleet's server has of a user after a change by another (58),
-  /// one that is kept although no change can be told of it yet (600424), a response that was
-  /// overtaken by a look at its own record (147, 302946, 303367, 404429), and strictnesses of the
-  /// model.
+  /// variant than the one asked for, since a local write had lost its number, and an answer that
+  /// gave way to a record which gave way to an older write (18643), a flight that waited for its
+  /// turn at the disk for ever, since the step that shared it had given up (34618), a stale copy
+  /// after the clock was set back (4100086883), a page of another chain that came at the same
+  /// moment (3189078), what a fleet's server has of a user after a change by another (58), one that
+  /// is kept although no change can be told of it yet (600424), a response that was overtaken by a
+  /// look at its own record (147, 302946, 303367, 404429), and strictnesses of the model.
   @Test(arguments: World.allCases)
   func `what has failed once is tried again`(world: World) async {
     let seeds: [UInt64] = [

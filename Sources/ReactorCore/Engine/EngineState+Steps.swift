@@ -109,8 +109,11 @@ extension EngineState {
     let version = newer?.version ?? 0
     let own = copy(snapshot, entry, lead: lead, step.ticket.sentNumber)
     let held = entry.held(answering: step.resource)
-    if let newer = newer?.snapshot,
-      !own.isNewer(thanStored: CachedModel(newer, of: entry.key, origin: .persistence), at: now)
+    let stored = newer?.snapshot.map { CachedModel($0, of: entry.key, origin: .persistence) }
+    // One that would not replace the held copy does not replace the response either. The copy and
+    // the response have numbers; dates mislead if the clock was set back meanwhile.
+    if let newer = newer?.snapshot, let stored, !own.isNewer(thanStored: stored, at: now),
+      held?.isNewer(thanStored: stored, at: now) != true
     {
       merge(newer, from: version, entry, for: step.resource, at: now)
     } else if !isNewer(held, than: own, at: now) {
