@@ -189,20 +189,6 @@ final class KeyState: MemoryEntry {
   /// published.
   var hasNews: Bool { hasChanged || publishedStatus != fetchStatus || !changed.isEmpty }
 
-  /// The states that a change delivers, in the order of the streams' numbers.
-  struct News {
-    var deliveries: [(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)] = []
-    var notices: [Notice] = []
-  }
-
-  /// A state for an observer.
-  struct Notice: Sendable {
-    let observer: StateObserver
-    let snapshot: KeySnapshot
-    let resource: Resource
-    let id: FlightMachine.WaiterID
-  }
-
   /// Publishes the current state as a new revision.
   ///
   /// - Returns: the states for the waiting streams and the observers that the change concerns.

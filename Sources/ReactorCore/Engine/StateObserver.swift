@@ -59,6 +59,22 @@ final class StateObserver: Sendable {
   }
 }
 
+extension KeyState {
+  /// The states that a change delivers, in the order of the streams' numbers.
+  struct News {
+    var deliveries: [(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)] = []
+    var notices: [Notice] = []
+  }
+
+  /// A state for an observer.
+  struct Notice: Sendable {
+    let observer: StateObserver
+    let snapshot: KeySnapshot
+    let resource: Resource
+    let id: FlightMachine.WaiterID
+  }
+}
+
 /// A state on its way to the observers of one resource, who share it.
 final class ObservedState: Sendable {
   let snapshot: KeySnapshot
