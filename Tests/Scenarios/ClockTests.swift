@@ -110,6 +110,32 @@ struct ClockTests {
     #expect(bench.notes.cached("note")?.text == "mine")
   }
 
+  @Test func `an overtaken answer does not give way to an older write from before the clock was set back`() async throws
+  {
+    let faulty = FaultyPersistence()
+    let bench = Bench(persistence: faulty)
+    let titles = bench.layer.reactor(Title.self)
+    let fields: HTTPFields = [.cacheControl: "max-age=60", .vary: "Accept-Language"]
+    func resource(_ language: String) -> Resource { Resource("note", headers: [.acceptLanguage: language]) }
+    // Only in memory, and in the future from now on: newer than every record by its date.
+    faulty.fail(.save, with: CocoaError(.fileWriteOutOfSpace))
+    try await bench.notes.save(Note(1, "mine"), for: resource("de"))
+    bench.clock.setWallClock(back: .seconds(1_800))
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "own").json, fields: fields).held(at: gate),
+      .json(Note(1, "another's").json, fields: fields), .json(Note(1, "French").json, fields: fields))
+    let notes = bench.notes
+    let caller = Task { try await notes.fetchFromNetwork(resource("de")).text }
+    try await gate.waitForArrival()
+    // The first overtakes the answer. The second is all that is known to be newer than the write.
+    #expect(try await titles.fetchFromNetwork(resource("de")).text == "another's")
+    #expect(try await titles.fetchFromNetwork(resource("fr")).text == "French")
+    gate.open()
+    #expect(try await caller.value == "own")
+    try await bench.waitUntilNothingWaits()
+  }
+
   @Test func `a clock ahead makes a value stale, and set right again it is asked for once`() async throws {
     let bench = counting(persistence: nil)
     _ = try await bench.notes.fetch("note")

@@ -61,7 +61,10 @@ struct TogetherTests {
     try await one.end()
   }
 
-  @Test func `what is withdrawn while the other's changes are taken over does not come back`() async throws {
+  @Test(arguments: [false, true])
+  func `what is withdrawn while the other's changes are taken over does not come back`(
+    isReadAgainMeanwhile: Bool
+  ) async throws {
     let persistence = FaultyPersistence()
     let store = MemoryStore()
     let one = Writer(storage: store, on: Bench(persistence: persistence)) { $0.sendsByItself = false }
@@ -76,6 +79,7 @@ struct TogetherTests {
     let reload = Task { try await one.outbox.reload() }
     try await gate.reached()
     #expect(await one.outbox.withdraw(kept.id))
+    if isReadAgainMeanwhile { try await one.outbox.reload() }
     gate.open()
     try await reload.value
     #expect(one.outbox.entries.isEmpty && one.shown?.contains("b") == false)

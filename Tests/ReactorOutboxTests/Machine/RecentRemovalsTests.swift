@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+@testable import ReactorOutbox
+
+@Suite struct `The entries that are removed while a store is read` {
+  private let id = UUID()
+
+  @Test func `are known to each reading that had begun before, until the last has ended`() {
+    var removals = RecentRemovals()
+    let first = removals.begin()
+    removals.note(id)
+    let second = removals.begin()
+    #expect(removals.contains(id, since: first))
+    // It finds the entry only if somebody has stored it again.
+    #expect(!removals.contains(id, since: second))
+    removals.end()
+    #expect(removals.contains(id, since: first))
+    removals.end()
+    #expect(!removals.contains(id, since: first))
+  }
+
+  @Test func `are removed once more if they were stored again and removed`() {
+    var removals = RecentRemovals()
+    let first = removals.begin()
+    removals.note(id)
+    let second = removals.begin()
+    removals.forget(id)
+    #expect(!removals.contains(id, since: first))
+    removals.note(id)
+    #expect(removals.contains(id, since: first) && removals.contains(id, since: second))
+  }
+}
