@@ -128,6 +128,13 @@ extension BoardServer {
     state.withLock { $0.readings[path]?[version]?.contains { $0.office != office && $0.time >= time } ?? false }
   }
 
+  /// Returns a Boolean value that indicates whether a process was sent a newer version.
+  func hasSentNewer(than version: Int, of path: String, to office: Int) -> Bool {
+    state.withLock { state in
+      state.readings[path]?.contains { $0.key > version && $0.value.contains { $0.office == office } } ?? false
+    }
+  }
+
   func applications(of mark: Int) -> [Application] { state.withLock { $0.applications[mark] ?? [] } }
 
   /// The id of the card that was made for a mark.

@@ -32,6 +32,7 @@ extension OfficeBook {
       // A process that has ended may save a response even now. Whoever loads it cannot tell which
       // drafts are in it.
       if self.server.wasSent(shown.version, of: path, toOthersThan: office, after: view.begun) { base?.since = .zero }
+      if wasWrittenBack(shown.version, at: path, in: office) { base?.isMissing = { _ in false } }
       guard base != nil else { return world.check(false, "\(who): the server never had \(shown)") }
     }
     let order = drafts ?? pending
@@ -103,6 +104,22 @@ extension OfficeBook {
     }
     guard let known = server.version(version, of: path) else { return nil }
     return Base(board: known.board, since: known.since) { $0.version > version }
+  }
+
+  /// A process that has ended may mark a record as stale even now, after a write of its own, and
+  /// so write it back over the newer one that this process has stored meanwhile. The drafts that
+  /// went when the newer one came are in neither then.
+  private func wasWrittenBack(_ version: Int, at path: String, in office: Int) -> Bool {
+    guard server.hasSentNewer(than: version, of: path, to: office), let view = view(office) else { return false }
+    // The record is read and written.
+    let since = view.begun - world.currentFaults.diskLatency * 2
+    return views(except: office).contains { other in
+      other.owner == view.owner
+        && other.phases.values.contains { phase in
+          guard case .accepted(let errand?, let time) = phase else { return false }
+          return errand.paths.contains(path) && time >= since
+        }
+    }
   }
 
   /// The accepted drafts that are still shown are the last of them, as many as it may be.

@@ -135,6 +135,9 @@ final class OfficeBook: Sendable {
   /// The errand that makes a card.
   func giver(of card: TemporaryID) -> Record? { records.first { $0.errand.kind == .add && $0.errand.card == card } }
   func view(_ office: Int) -> View? { state.withLock { $0.views[office] } }
+  func views(except office: Int) -> [View] {
+    state.withLock { state in state.views.filter { $0.key != office }.map(\.value) }
+  }
 
   func change(_ id: UUID, _ body: (inout Record) -> Void) {
     state.withLock { state in
