@@ -33,6 +33,7 @@ let package = Package(
         .product(name: "ReactorSQLite", package: "Reactor"),
         .product(name: "ReactorValkey", package: "Reactor"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],

@@ -19,7 +19,7 @@ struct Measure: ParsableCommand {
   @Option(help: "For a profiler: run the jobs alone, each for this many seconds.") var alone: Double?
   @Flag(help: "Also measure how each cost grows.") var growth = false
   @Option(help: "Write all measurements to this file.") var json: String?
-  @Option(help: "Draw the growth as growth.svg into this directory.") var svg: String?
+  @Option(help: "Draw growth.svg, and rivals.svg if they were measured, into this directory.") var svg: String?
 
   private var chosen: [any Benchmark.Type] {
     let words = filter?.split(separator: ",").map(String.init)
@@ -67,9 +67,13 @@ struct Measure: ParsableCommand {
       try await benchmark.measure(bench)
     }
     let curves = try await growth || svg != nil ? measureGrowth(bench) : []
-    try svg.map { directory in
-      let file = URL(filePath: directory, directoryHint: .isDirectory).appending(path: "growth.svg")
-      try Data(GrowthPicture(curves: curves, machine: machine).svg.utf8).write(to: file)
+    try svg.map { path in
+      let directory = URL(filePath: path, directoryHint: .isDirectory)
+      let rivals = RivalsPicture(bench.figures, on: machine)
+      if !rivals.figures.isEmpty { try Data(rivals.svg.utf8).write(to: directory.appending(path: "rivals.svg")) }
+      guard !curves.isEmpty else { return }
+      try Data(GrowthPicture(curves: curves, machine: machine).svg.utf8).write(
+        to: directory.appending(path: "growth.svg"))
     }
     try json.map { try Run(machine: machine, figures: bench.figures, curves: curves).write(to: $0) }
   }

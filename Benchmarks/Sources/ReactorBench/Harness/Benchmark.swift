@@ -36,4 +36,5 @@ let benchmarks: [any Benchmark.Type] = [
   Decoding.self,
   Parsing.self,
   FluxDispatch.self,
+  Rivals.self,
 ]

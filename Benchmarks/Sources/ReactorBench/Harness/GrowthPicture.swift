@@ -79,10 +79,7 @@ struct GrowthPicture {
   }
 
   private func text(_ x: Double, _ y: Double, _ text: String, _ kind: String = "", anchor: String = "start") -> String {
-    let escaped = text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-    return """
-      <text x="\(Table.fixed(x, 1))" y="\(Table.fixed(y, 1))" text-anchor="\(anchor)" class="\(kind)">\(escaped)</text>
-      """
+    SVG.text(x, y, text, kind, anchor: anchor)
   }
 
   private func whole(_ value: Double) -> String { Table.fixed(value, 0) }

@@ -57,7 +57,7 @@ enum FleetHit: Benchmark {
     let first = try await Server(
       ValkeyStore(redis.address, namespace: "fetch"), InstantTransport(body: articles.body))
     for start in stride(from: 0, to: articles.resources.count, by: 100) {
-      blackHole(try await first.reactor.fetchAll(Array(articles.resources[start..<start + 100])))
+      blackHole(await first.reactor.fetchAll(Array(articles.resources[start..<start + 100])))
     }
     let second = try await Server(ValkeyStore(redis.address, namespace: "fetch"), NoTransport())
     let (fetching, indices) = (MemoryHit.fetching(articles.resources, second.reactor), 1_000)

@@ -25,7 +25,7 @@ enum Observers: Benchmark {
 }
 
 /// A value that closures observe.
-private final class Observed {
+final class Observed {
   private let audience = Audience()
   private let reactor = Reactor<Int>(flow: ReactorFlow { _ in 0 })
   private let count: Int
@@ -37,7 +37,7 @@ private final class Observed {
     try await reactor.save(value, for: "counter")
     audience.expect(count)
     for _ in 0..<count {
-      let seen = Last()
+      let seen = LastValue()
       tokens.append(
         reactor.observe("counter", policy: .cacheOnly) { [audience] state in
           if seen.isNew(state.value) { audience.hasSeen() }
@@ -57,7 +57,7 @@ private final class Observed {
 }
 
 /// The last value that an observer has seen.
-private final class Last: Sendable {
+final class LastValue: Sendable {
   private let value = Atomic(-1)
 
   func isNew(_ new: Int?) -> Bool {
@@ -96,7 +96,7 @@ private final class Closures {
 
   init(_ count: Int) {
     for _ in 0..<count {
-      let seen = Last()
+      let seen = LastValue()
       observers.append { blackHole(seen.isNew($0)) }
     }
   }

@@ -90,7 +90,7 @@ enum ParsedDiskHit: Benchmark {
   /// Each pass over the resources has a layer whose memory is empty. A pass takes many turns: with
   /// a layer for each turn, which is a few fetches, making and freeing it would be half of what is
   /// measured.
-  private static func fetching(_ articles: StoredArticles, from persistence: any Persistence) -> Work {
+  static func fetching(_ articles: StoredArticles, from persistence: any Persistence) -> Work {
     var (reactor, place) = (emptyReactor(persistence), 0)
     return { count in
       for _ in 0..<count {
