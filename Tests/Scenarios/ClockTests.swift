@@ -128,7 +128,8 @@ struct ClockTests {
     let notes = bench.notes
     let caller = Task { try await notes.fetchFromNetwork(resource("de")).text }
     try await gate.waitForArrival()
-    // The first overtakes the answer. The second is all that is known to be newer than the write.
+    // The first overtakes the answer. Of the records that are newer than the write, the last alone
+    // is remembered, and the second is another variant.
     #expect(try await titles.fetchFromNetwork(resource("de")).text == "another's")
     #expect(try await titles.fetchFromNetwork(resource("fr")).text == "French")
     gate.open()

@@ -14,51 +14,38 @@ struct GrowthPicture {
   var svg: String {
     let rows = (curves.count + Self.columns - 1) / Self.columns
     let (width, height) = (Self.panel.width * Double(Self.columns), Self.panel.height * Double(rows) + 24)
-    var lines = [
-      """
-      <svg xmlns="http://www.w3.org/2000/svg" width="\(whole(width))" height="\(whole(height))" \
-      viewBox="0 0 \(whole(width)) \(whole(height))" role="img" aria-label="How costs grow">
-      """,
-      """
-      <style>
-      text { font: 11px system-ui, sans-serif; fill: #57606a; }
-      .title { font-size: 12px; font-weight: 600; fill: #24292f; }
-      .grid { stroke: #8c959f; stroke-opacity: 0.3; }
-      .curve { fill: none; stroke: #0969da; stroke-width: 2; }
-      .point { fill: #0969da; }
-      @media (prefers-color-scheme: dark) {
-        text { fill: #9198a1; } .title { fill: #f0f6fc; } .curve { stroke: #4493f8; } .point { fill: #4493f8; }
-      }
-      </style>
-      """,
-    ]
-    for (index, curve) in curves.enumerated() {
+    var elements = curves.enumerated().map { index, curve in
       let (column, row) = (index % Self.columns, index / Self.columns)
       let (x, y) = (Double(column) * Self.panel.width, Double(row) * Self.panel.height)
-      lines.append("<g transform=\"translate(\(whole(x)) \(whole(y)))\">\(panel(curve))</g>")
+      return "<g transform=\"translate(\(whole(x)) \(whole(y)))\">\(panel(curve))</g>"
     }
-    lines.append(text(8, height - 8, machine.line))
-    lines.append("</svg>")
-    return lines.joined(separator: "\n") + "\n"
+    elements.append(SVG.text(8, height - 8, machine.line))
+    return SVG.document(
+      width: width, height: height, label: "How costs grow",
+      style: """
+        .grid { stroke: #8c959f; stroke-opacity: 0.3; }
+        .curve { fill: none; stroke: #0969da; stroke-width: 2; }
+        .point { fill: #0969da; }
+        """, darkStyle: ".curve { stroke: #4493f8; } .point { fill: #4493f8; }", elements)
   }
 
   private func panel(_ curve: Curve) -> String {
     let (sizes, costs) = (curve.points.map(\.size), curve.points.map(\.nanoseconds))
     let x = Axis(covering: sizes, from: Self.plot.left, to: Self.plot.right)
     let y = Axis(covering: costs, from: Self.plot.bottom, to: Self.plot.top)
-    var parts = [text(8, 16, curve.name, "title")]
-    parts.append(text(8, 31, curve.summary))
+    var parts = [SVG.text(8, 16, curve.name, "title")]
+    parts.append(SVG.text(8, 31, curve.summary))
     for power in x.powers {
       let place = x.place(power)
       parts.append(line(place, Self.plot.top, place, Self.plot.bottom))
-      parts.append(text(place, Self.plot.bottom + 14, Table.whole(Int(power)), anchor: "middle"))
+      parts.append(SVG.text(place, Self.plot.bottom + 14, Table.whole(Int(power)), anchor: "middle"))
     }
     for power in y.powers {
       let place = y.place(power)
       parts.append(line(Self.plot.left, place, Self.plot.right, place))
-      parts.append(text(Self.plot.left - 5, place + 4, Table.rough(power), anchor: "end"))
+      parts.append(SVG.text(Self.plot.left - 5, place + 4, Table.rough(power), anchor: "end"))
     }
-    parts.append(text((Self.plot.left + Self.plot.right) / 2, Self.plot.bottom + 30, curve.unit, anchor: "middle"))
+    parts.append(SVG.text((Self.plot.left + Self.plot.right) / 2, Self.plot.bottom + 30, curve.unit, anchor: "middle"))
     let places = curve.points.map { (x: x.place($0.size), y: y.place($0.nanoseconds)) }
     let corners = places.map { "\(Table.fixed($0.x, 1)),\(Table.fixed($0.y, 1))" }.joined(separator: " ")
     parts.append("<polyline class=\"curve\" points=\"\(corners)\"/>")
@@ -76,10 +63,6 @@ struct GrowthPicture {
   private func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> String {
     let numbers = [x1, y1, x2, y2].map { Table.fixed($0, 1) }
     return "<line class=\"grid\" x1=\"\(numbers[0])\" y1=\"\(numbers[1])\" x2=\"\(numbers[2])\" y2=\"\(numbers[3])\"/>"
-  }
-
-  private func text(_ x: Double, _ y: Double, _ text: String, _ kind: String = "", anchor: String = "start") -> String {
-    SVG.text(x, y, text, kind, anchor: anchor)
   }
 
   private func whole(_ value: Double) -> String { Table.fixed(value, 0) }

@@ -159,43 +159,16 @@ private final class ObservedProperty {
 }
 
 /// Articles as GRDB's guides store a model: a row for each, with a column for each property.
+extension Article: FetchableRecord, PersistableRecord {}
+
 private final class ArticleTable {
-  private struct Row: Codable, FetchableRecord, PersistableRecord {
-    static let databaseTableName = "article"
-
-    var list: Int
-    var id: Int
-    var title: String
-    var author: Article.Author
-    var published: Date
-    var tags: [String]
-    var summary: String
-    var minutes: Int
-    var score: Double
-    var isPremium: Bool
-
-    init(_ article: Article, list: Int) {
-      self.list = list
-      (id, title, author, published) = (article.id, article.title, article.author, article.published)
-      (tags, summary, minutes) = (article.tags, article.summary, article.minutes)
-      (score, isPremium) = (article.score, article.isPremium)
-    }
-
-    var article: Article {
-      Article(
-        id: id, title: title, author: author, published: published, tags: tags, summary: summary, minutes: minutes,
-        score: score, isPremium: isPremium)
-    }
-  }
-
   private let pool: DatabasePool
 
   init(_ path: String, lists: Int) throws {
     pool = try DatabasePool(path: path)
     try pool.write { db in
-      try db.create(table: "article") { table in
-        table.column("list", .integer).notNull()
-        table.column("id", .integer).notNull()
+      try db.create(table: Article.databaseTableName) { table in
+        table.primaryKey("id", .integer)
         table.column("title", .text).notNull()
         table.column("author", .jsonText).notNull()
         table.column("published", .datetime).notNull()
@@ -204,19 +177,25 @@ private final class ArticleTable {
         table.column("minutes", .integer).notNull()
         table.column("score", .double).notNull()
         table.column("isPremium", .boolean).notNull()
-        table.primaryKey(["list", "id"])
       }
     }
     for list in 0..<lists { try save(Article.list(Size.small.articles), as: list) }
   }
 
   func list(_ number: Int) throws -> [Article] {
-    try pool.read { db in try Row.filter(Column("list") == number).fetchAll(db).map(\.article) }
+    let first = number * Size.small.articles
+    return try pool.read { db in
+      try Article.filter((first..<first + Size.small.articles).contains(Column("id"))).fetchAll(db)
+    }
   }
 
+  /// Saves articles under the ids of a list.
   func save(_ articles: [Article], as list: Int) throws {
     try pool.write { db in
-      for article in articles { try Row(article, list: list).upsert(db) }
+      for (place, var article) in articles.enumerated() {
+        article.id = list * Size.small.articles + place
+        try article.upsert(db)
+      }
     }
   }
 }

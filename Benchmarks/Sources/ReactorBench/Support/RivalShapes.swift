@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 // The shapes in which three libraries have published how they read and notify. None of them can be
 // resolved here, so each is written anew with the same structures and the same steps, and without
@@ -7,8 +6,8 @@ import Synchronization
 
 /// The shape of Nuke's memory cache: a lock, a dictionary of nodes, and a list in the order of use
 /// in which a hit moves to the end.
-final class NukeShaped<Value: Sendable>: @unchecked Sendable {
-  struct Key: Hashable, Sendable {
+final class NukeShaped<Value> {
+  struct Key: Hashable {
     var id: String
     var scale: Float = 1
   }
@@ -35,9 +34,10 @@ final class NukeShaped<Value: Sendable>: @unchecked Sendable {
     while let node = first { remove(node) }
   }
 
-  func set(_ value: Value, for key: Key, ttl: TimeInterval? = nil) {
+  /// Adds a value without a time to live, which is Nuke's default.
+  func set(_ value: Value, for key: Key) {
     lock.withLock {
-      let node = Node(value, ttl.map { Date() + $0 })
+      let node = Node(value, nil)
       append(node)
       map[key] = node
     }
@@ -79,7 +79,7 @@ final class NukeShaped<Value: Sendable>: @unchecked Sendable {
 
 /// The shape of ReactiveSwift's `MutableProperty` and its `Signal`: a lock around the value, a lock
 /// around sending, and a bag of observers that is replaced as a whole.
-final class ReactiveSwiftShaped<Value>: @unchecked Sendable {
+final class ReactiveSwiftShaped<Value> {
   enum Event {
     case value(Value)
     case completed
@@ -100,14 +100,14 @@ final class ReactiveSwiftShaped<Value>: @unchecked Sendable {
   private let valueLock = NSRecursiveLock()
   private let updateLock = NSLock()
   private let sendLock = NSLock()
-  private var alive: Alive? = Alive([])
+  private var alive = Alive([])
   private var current: Value
 
   init(_ value: Value) { current = value }
 
   func observeValues(_ action: @escaping (Value) -> Void) {
     let observer = Observer { event in if case .value(let value) = event { action(value) } }
-    updateLock.withLock { alive = Alive((alive?.observers ?? []) + [observer]) }
+    updateLock.withLock { alive = Alive(alive.observers + [observer]) }
   }
 
   func set(_ value: Value) {
@@ -118,7 +118,7 @@ final class ReactiveSwiftShaped<Value>: @unchecked Sendable {
     updateLock.lock()
     let alive = alive
     updateLock.unlock()
-    for observer in alive?.observers ?? [] { observer.action(.value(value)) }
+    for observer in alive.observers { observer.action(.value(value)) }
     sendLock.unlock()
   }
 }
