@@ -167,6 +167,22 @@ class Keeping(WritingTest):
         window.miss(".keep[data-pending]")
         window.see(".keep[data-keep='1'][aria-pressed=true]")
 
+    def test_the_badge_keeps_the_focus_while_a_change_is_tried_again(self):
+        window = self.open_signed_in("/", LIST)
+        self.news.dials(outage=True, latency=300)
+        window.press(".keep[data-keep='1']")
+        window.see("button.badge", "1 change waiting")
+        window.run("""
+          document.querySelector("button.badge").focus()
+          window.lost = 0
+          new MutationObserver(() => { if (document.activeElement !== document.querySelector("button.badge")) window.lost += 1 })
+            .observe(document.querySelector("#badges"), { childList: true })""")
+        tries = len(self.news.requests("PUT", "/reading-list/1"))
+        window.wait("not tried again", lambda: len(self.news.requests("PUT", "/reading-list/1")) >= tries + 2)
+        self.assertEqual(window.run("return window.lost"), 0)
+        self.news.dials()
+        window.miss("button.badge")
+
     def test_the_reading_list_changes_offline_and_is_sent_afterwards(self):
         window = self.open_signed_in("/", LIST)
         for article in (1, 3):

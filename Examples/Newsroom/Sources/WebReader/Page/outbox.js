@@ -22,9 +22,13 @@ export class Outbox {
   update(changes) {
     const before = new Map(this.changes.map((change) => [change.id, change]));
     const now = new Set(changes.map((change) => change.id));
-    this.changes = changes;
+    // A change that is stuck stays so until it ends, also while it is tried again: no button vanishes, and no focus is lost.
+    this.changes = changes.map((change) => {
+      const last = before.get(change.id);
+      return last?.isStuck && change.phase !== "refused" ? { ...change, isStuck: true, reason: change.reason ?? last.reason } : change;
+    });
     if (this.isKnown) {
-      for (const change of changes) {
+      for (const change of this.changes) {
         if (change.phase === "refused" && before.get(change.id)?.phase !== "refused") this.announce(`Refused. ${change.reason}`);
         else if (change.isStuck && !before.get(change.id)?.isStuck) this.announce(`Saved. ${change.reason}`);
       }
@@ -35,17 +39,17 @@ export class Outbox {
     this.show();
   }
 
-  /// What waits to put an article on the reading list, or to take it off; not what is on its way.
+  /// What waits to put an article on the reading list, or to take it off; not what is on its way for the first time.
   waitingFor(article) {
     return this.changes.find((change) => change.article === article && ["save", "unsave"].includes(change.kind)
-      && change.phase === "waiting" && this.isStuck);
+      && isWaiting(change) && this.isStuck);
   }
 
   get isStuck() { return this.changes.some((change) => change.isStuck); }
 
   /// A word about it at the top of the page; nothing while all goes well.
   badge() {
-    const waiting = this.changes.filter((change) => change.phase === "waiting").length;
+    const waiting = this.changes.filter(isWaiting).length;
     const refused = this.changes.filter((change) => change.phase === "refused").length;
     if (this.changes.some((change) => change.needsSignIn)) {
       return element("button", { type: "button", class: "badge unsent", "data-focus": "unsent", onclick: this.signIn },
@@ -67,14 +71,14 @@ export class Outbox {
         element("div", { class: "buttons" }, ...this.buttons(change)))));
   }
 
-  /// What may be done with a change; nothing while it is on its way.
+  /// What may be done with a change; nothing while it is on its way for the first time.
   buttons(change, ...others) {
     const button = (text, act, focus) => element("button", {
       type: "button", class: "quiet", "aria-label": `${text}: ${title(change)}`, "data-focus": `${focus}-${change.id}`, onclick: act,
     }, text);
-    if (change.phase === "sending") return [];
     // What may have arrived can only be followed by its opposite.
-    if (change.phase === "waiting") return change.isUnsent ? [button("Take back", () => this.discard(change), "discard")] : [];
+    if (isWaiting(change)) return change.isUnsent ? [button("Take back", () => this.discard(change), "discard")] : [];
+    if (change.phase === "sending") return [];
     return [
       change.canRetry ? button("Try again", () => this.act("retry", change), "retry") : null,
       ...others, button("Discard", () => this.discard(change), "discard"),
@@ -92,6 +96,7 @@ export class Outbox {
   }
 }
 
+const isWaiting = (change) => change.phase === "waiting" || (change.phase === "sending" && change.isStuck);
 const many = (count) => (count === 1 ? "1 change" : `${count} changes`);
 
 function title(change) {
