@@ -215,20 +215,23 @@ struct OutboxState: Sendable {
   /// Returns the entries for the program.
   func list(_ conditions: OutboxQueue.Conditions, secretNames: Set<String>) -> [Outbox.Entry] {
     // Entries are large, so their places are sorted, by numbers that lie beside them.
-    typealias Place = (number: UInt64, readable: Dictionary<UUID, OutboxEntry>.Index?, id: UUID?)
+    enum Place {
+      case readable(Dictionary<UUID, OutboxEntry>.Index)
+      case unreadable(Dictionary<UUID, Unreadable>.Index)
+    }
     let entries = queue.entries
-    var places: [Place] = []
+    var places: [(number: UInt64, place: Place)] = []
     places.reserveCapacity(entries.count + unreadable.count)
     for index in entries.indices where entries.values[index].state != .accepted {
-      places.append((entries.values[index].number, index, nil))
+      places.append((entries.values[index].number, .readable(index)))
     }
-    for (id, unreadable) in unreadable { places.append((unreadable.stored.number, nil, id)) }
+    for index in unreadable.indices { places.append((unreadable.values[index].stored.number, .unreadable(index))) }
     places.sort { $0.number < $1.number }
-    return places.compactMap { place in
-      if let index = place.readable {
-        return Outbox.Entry(entries.values[index], items, queue, conditions, secretNames)
+    return places.map { _, place in
+      switch place {
+      case .readable(let index): Outbox.Entry(entries.values[index], items, queue, conditions, secretNames)
+      case .unreadable(let index): Outbox.Entry(unreadable.values[index], secretNames)
       }
-      return place.id.flatMap { unreadable[$0] }.map { Outbox.Entry($0, secretNames) }
     }
   }
 }

@@ -3,7 +3,6 @@ import Foundation
 import HTTPCaching
 import HTTPTypes
 import ReactorCore
-import Synchronization
 
 /// A mutation of any type. A class, so that what holds one is copied by copying references.
 final class MutationBox: Sendable {
@@ -110,50 +109,4 @@ struct RequestMutation: Mutation {
   func request(_ known: Known) throws -> Resource {
     throw ReactorError.invalidResource("the entry was saved without its request; discard it")
   }
-}
-
-/// The entity tags in responses to `PUT` (RFC 9110 §9.3.4): they count until a newer response to a
-/// `GET`.
-final class EntityTags: Sendable {
-  /// A tag, and the accepted writes of this outbox that its value has.
-  struct PutTag: Sendable {
-    let tag: String
-    let writes: Set<UUID>
-    fileprivate let date: Date
-  }
-
-  private let state = Mutex<[String: PutTag]>([:])
-  /// The tags that are kept.
-  private static let limit = 1_000
-
-  /// Notes the tag of an accepted response. Any other method than `PUT` leaves no tag: the one of
-  /// an earlier `PUT` is out of date.
-  ///
-  /// A write that was accepted after the request was made is not in its value, though its draft is
-  /// over the same base.
-  ///
-  /// - Parameter asked: The values that the request was made from; `nil` if that is not known.
-  func note(_ sent: SentRequest, of id: UUID, madeFrom asked: Asked?, at date: Date) {
-    let response = sent.key.method == .put && !sent.isSeenElsewhere ? try? sent.result.get().0 : nil
-    let tag = response?.headerFields[.eTag]
-    state.withLock { state in
-      guard let tag, !tag.hasPrefix("W/") else { return state[sent.key.url] = nil }
-      if state.count >= Self.limit, let oldest = state.min(by: { $0.value.date < $1.value.date }) {
-        state[oldest.key] = nil
-      }
-      let writes = (asked?.writes(at: sent.key.url) ?? []).union([id])
-      state[sent.key.url] = PutTag(tag: tag, writes: writes, date: date)
-    }
-  }
-
-  /// Returns the tag of the latest `PUT` of a resource, unless a response has been received since.
-  func tag(of resource: Resource, in layer: LayerContext, notBefore date: Date?) -> PutTag? {
-    guard let key = try? layer.key(resource) else { return nil }
-    return state.withLock { state in
-      guard let known = state[key.url], date.map({ known.date >= $0 }) ?? true else { return nil }
-      return known
-    }
-  }
-
-  func removeAll() { state.withLock { $0 = [:] } }
 }
