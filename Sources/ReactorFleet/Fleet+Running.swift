@@ -83,12 +83,13 @@ extension Fleet {
   private func beat() async {
     let scopes = withState { Array(Set($0.generations.keys).union([Self.allScopes, digest(of: .shared)])).sorted() }
     let began = elapsed
+    withState { $0.sendsBeat(at: began) }
     // Whatever the breaker says: it is what closes it.
     var pulse: FleetPulse?
     do throws(FleetError) {
       pulse = try await store.beat(node, nonce: .random(in: 0...UInt64.max), scopes: scopes)
     } catch {
-      withState { $0.error = error }
+      withState { $0.failedBeat(error) }
     }
     let now = elapsed
     let replayed = withState { [pulse] state -> [FleetState.Floor] in

@@ -101,6 +101,10 @@ private final class FleetLook: CacheTierLook {
   }
 
   func find(local: Record?) async -> CacheTierFinding {
+    let isSuspect = local.map { !fleet.vouches(for: key, $0.head) } ?? false
+    func checked(_ outcome: WritableKeyPath<FleetStatistics.Checks, Int>) {
+      if isSuspect { fleet.withState { $0.checks[keyPath: outcome] += 1 } }
+    }
     do throws(FleetError) {
       guard fleet.status != .alone else { throw .unavailable("the server is alone") }
       let spent = state.withLock(\.spent)
@@ -114,9 +118,16 @@ private final class FleetLook: CacheTierLook {
       }
       // What an earlier look has found is no base for this one.
       state.withLock { ($0.record, $0.versions, $0.known) = (id, view.versions, nil) }
-      return try finding(view, id, local)
+      let finding = try finding(view, id, local)
+      switch finding {
+      case .same: checked(\.unchanged)
+      case .record: checked(\.changed)
+      case .stale: checked(view.head == nil ? \.missing : \.changed)
+      }
+      return finding
     } catch {
       state.withLock { $0.isConnected = false }
+      checked(\.unreachable)
       // The server decides, unless the record is from when nobody was heard.
       return local.map { fleet.vouches(for: key, $0.head) } ?? true ? .same : .stale
     }

@@ -84,4 +84,22 @@ public struct FleetStatistics: Sendable, Hashable {
   public internal(set) var breakerOpenings: Int
   /// The times so far that it has answered again.
   public internal(set) var breakerClosings: Int
+  /// The copies that were compared with the store so far, since a change of them may not have been
+  /// heard.
+  public internal(set) var checks: Checks
+  /// The time from sending the latest beat until this server heard it: about as late as messages
+  /// of others are. `nil` while none has come back.
+  public internal(set) var messageDelay: Duration?
+
+  /// Counts of compared copies, by what was found.
+  public struct Checks: Sendable, Hashable {
+    /// The store has the same response.
+    public internal(set) var unchanged = 0
+    /// The store has another response, or this one was declared stale.
+    public internal(set) var changed = 0
+    /// The store does not have it.
+    public internal(set) var missing = 0
+    /// The store did not answer in time.
+    public internal(set) var unreachable = 0
+  }
 }

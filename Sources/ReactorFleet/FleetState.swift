@@ -83,6 +83,10 @@ struct FleetState: Sendable {
   private var isSending = false
   private var store: String?
   private var lastHeard: Duration = .zero
+  /// The time of the first beat that was not heard yet.
+  private var beatSentAt: Duration?
+  private var messageDelay: Duration?
+  var checks = FleetStatistics.Checks()
 
   static let copyLimit = 100_000
   static let floorLimit = 10_000
@@ -117,7 +121,12 @@ struct FleetState: Sendable {
   /// Nobody is heard yet. The store may be asked.
   mutating func start(at now: Duration) { if link == .off { (link, epoch) = (.blind(since: now), epoch + 1) } }
 
-  mutating func stop() { link = .off }
+  mutating func stop() { (link, beatSentAt) = (.off, nil) }
+
+  mutating func sendsBeat(at now: Duration) { beatSentAt = beatSentAt ?? now }
+
+  /// A beat could not be sent, so it is not late.
+  mutating func failedBeat(_ error: FleetError) { (self.error, beatSentAt) = (error, nil) }
 
   /// A beat has come back.
   ///
@@ -125,13 +134,17 @@ struct FleetState: Sendable {
   mutating func heardBeat(at now: Duration) -> Bool {
     guard link != .off else { return false }
     lastHeard = now
+    if let sent = beatSentAt { (messageDelay, beatSentAt) = (now - sent, nil) }
     guard link != .following else { return false }
     (link, epoch) = (.following, epoch + 1)
     return true
   }
 
   /// The connection for messages is lost.
-  mutating func lostFeed(at now: Duration) { if link == .following { link = .blind(since: now) } }
+  mutating func lostFeed(at now: Duration) {
+    beatSentAt = nil
+    if link == .following { link = .blind(since: now) }
+  }
 
   /// Looks whether too long nothing was heard.
   mutating func tick(at now: Duration, trust: Duration) {
@@ -299,7 +312,7 @@ struct FleetState: Sendable {
     FleetStatistics(
       pendingInvalidations: pending.count, waiting: waiters.values.reduce(0) { $0 + $1.count }, waits: waits.count,
       waitingTime: waits.time, breakerOpenings: breaker.transitions.open,
-      breakerClosings: breaker.transitions.closed)
+      breakerClosings: breaker.transitions.closed, checks: checks, messageDelay: messageDelay)
   }
 
   mutating func renewed(_ scope: String, _ generation: FleetGeneration) {

@@ -95,6 +95,9 @@
     func fleet(_ statistics: FleetStatistics, since last: FleetStatistics?) {
       recorder("reactor.fleet.fences.pending", aggregate: false).record(statistics.pendingInvalidations)
       recorder("reactor.fleet.waiting", aggregate: false).record(statistics.waiting)
+      if let delay = statistics.messageDelay {
+        recorder("reactor.fleet.message.delay", aggregate: false).record(delay.inSeconds)
+      }
       func new(_ value: KeyPath<FleetStatistics, Int>) -> Int64 {
         Int64(clamping: statistics[keyPath: value] - (last?[keyPath: value] ?? 0))
       }
@@ -102,6 +105,12 @@
       waitingTime.increment(by: (statistics.waitingTime - (last?.waitingTime ?? .zero)).inSeconds)
       counter("reactor.fleet.breaker.transitions", [("to", "open")]).increment(by: new(\.breakerOpenings))
       counter("reactor.fleet.breaker.transitions", [("to", "closed")]).increment(by: new(\.breakerClosings))
+      for (outcome, value) in [
+        ("unchanged", \FleetStatistics.checks.unchanged), ("changed", \.checks.changed),
+        ("missing", \.checks.missing), ("unreachable", \.checks.unreachable),
+      ] {
+        counter("reactor.fleet.suspect.checks", [("outcome", outcome)]).increment(by: new(value))
+      }
     }
 
     func operated(_ operation: String, _ outcome: String, in duration: Duration) {

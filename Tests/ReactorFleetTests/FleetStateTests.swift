@@ -71,6 +71,24 @@ struct FleetStateTests {
     #expect(isBack && state.link == .following && !state.vouches(for: key, head))
   }
 
+  @Test func `a message is as late as the first beat that was not heard yet, and one that was not sent is not late`() {
+    var state = following
+    #expect(state.statistics.messageDelay == nil)
+    state.sendsBeat(at: .seconds(1))
+    state.sendsBeat(at: .seconds(2))
+    _ = state.heardBeat(at: .milliseconds(2_300))
+    #expect(state.statistics.messageDelay == .milliseconds(1_300))
+    state.sendsBeat(at: .seconds(3))
+    state.failedBeat(.unavailable("away"))
+    _ = state.heardBeat(at: .seconds(4))
+    #expect(state.statistics.messageDelay == .milliseconds(1_300))
+    state.sendsBeat(at: .seconds(5))
+    state.lostFeed(at: .seconds(6))
+    state.sendsBeat(at: .seconds(9))
+    _ = state.heardBeat(at: .milliseconds(9_100))
+    #expect(state.statistics.messageDelay == .milliseconds(100))
+  }
+
   @Test func `who was blind for a moment has to look, too`() {
     var state = following
     state.lostFeed(at: .seconds(1))

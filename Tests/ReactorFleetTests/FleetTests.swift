@@ -335,6 +335,31 @@ struct FleetTests {
     await other.stop()
   }
 
+  @Test func `a comparison of a copy is counted by what it finds`() async throws {
+    let (one, other) = await pair()
+    try await one.ask("hello")
+    await other.until { await $0.stored() == "hello" }
+    await one.stop()
+    func counts(_ server: FleetServer) -> [Int] {
+      let checks = server.fleet.statistics.checks
+      return [checks.unchanged, checks.changed, checks.missing, checks.unreachable]
+    }
+    func checks(_ store: MemoryFleetStore, isAway: Bool = false) async -> [Int] {
+      let server = await FleetServer(store, clock, persistence: one.persistence)
+      server.store.isAway.store(isAway, ordering: .relaxed)
+      _ = await server.stored()
+      await server.stop()
+      return counts(server)
+    }
+    #expect(counts(one) == [0, 0, 0, 0])
+    #expect(await checks(store) == [1, 0, 0, 0])
+    #expect(await checks(FleetServer.store(clock)) == [0, 0, 1, 0])
+    #expect(await checks(store, isAway: true) == [0, 0, 0, 1])
+    try await other.change()
+    #expect(await checks(store) == [0, 1, 0, 0])
+    await other.stop()
+  }
+
   @Test func `a stale response is revalidated by one, and used by all meanwhile`() async throws {
     let (one, other) = await pair()
     try await one.ask("old", [.cacheControl: "max-age=1, stale-while-revalidate=600", .eTag: "\"1\""])

@@ -125,6 +125,27 @@
       }
     }
 
+    @Test func `a copy that another server has replaced is counted as compared, and messages have a delay`()
+      async throws
+    {
+      servers.transport.answer("/names", with: .json("[\"a\"]", fields: fields))
+      try await servers.run { reactors, fleets async throws in
+        _ = try await reactors[0].fetch("names")
+        while servers.total(0, "reactor.fleet.commits", ["outcome": "kept"]) == 0 { await Task.yield() }
+        #expect(try await reactors[1].fetch("names") == ["a"])
+        servers.transport.answer(
+          "/names", with: .json("[\"b\"]", fields: [.cacheControl: "max-age=600", .eTag: "\"2\""]))
+        _ = try await reactors[0].fetchFromNetwork("names")
+        while try await reactors[1].fetch("names") != ["b"] { await Task.yield() }
+        let report = await report(fleets[1])
+        #expect(report["reactor.fleet.suspect.checks changed"] == 1)
+        for outcome in ["unchanged", "missing", "unreachable"] {
+          #expect(report["reactor.fleet.suspect.checks \(outcome)"] == 0)
+        }
+        #expect(report["reactor.fleet.message.delay"] == 0)
+      }
+    }
+
     @Test func `changes that wait for an absent store are a gauge, and giving it a rest is counted`() async throws {
       var configuration = FleetConfiguration()
       configuration.clock = servers.clock
