@@ -15,6 +15,7 @@ let package = Package(
   dependencies: [
     .package(name: "Reactor", path: "..", traits: ["SQLite", "Valkey", "Observability"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
   ],
@@ -36,6 +37,7 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
       ],
       path: "Sources/ReactorBench", swiftSettings: settings),
     // Counts allocations, and puts the process on one processor.

@@ -32,6 +32,8 @@
     private let counters = Handlers<Name, Counter>()
     private let recorders = Handlers<Name, Recorder>()
     private let requestCounters = Handlers<Requests, Counter>()
+    /// By source.
+    private let flightRecorders = Handlers<String, Recorder>()
     private let attemptRecorders = Handlers<Attempts, Recorder>()
 
     private let factory: any MetricsFactory
@@ -61,7 +63,10 @@
 
     func flown(_ flight: InstrumentedFlight, _ error: ReactorError?, in duration: Duration) {
       let source = error == nil ? (flight.isShared ? "fleet" : "network") : "none"
-      recorder("reactor.flight.duration", [("source", source)]).record(duration.inSeconds)
+      let recorder = flightRecorders.handler(source) {
+        Recorder(label: "reactor.flight.duration", dimensions: common + [("source", source)], factory: factory)
+      }
+      recorder.record(duration.inSeconds)
     }
 
     func attempted(_ method: String, _ server: ServerAddress, status: Int?, error: String?, in duration: Duration) {

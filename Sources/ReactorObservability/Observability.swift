@@ -26,9 +26,15 @@
     let metrics: LayerMetrics
     private let ownTracer: (any Tracer)?
 
-    /// The tracer that the program has bootstrapped, unless another was given. The program may do
-    /// so after it has made this object.
-    var tracer: any Tracer { ownTracer ?? InstrumentationSystem.tracer }
+    /// The tracer that the program has bootstrapped, unless another was given; `nil` if there is
+    /// none, since spans that nobody gets would cost as much. The program may bootstrap one after
+    /// it has made this object.
+    var tracer: (any Tracer)? {
+      // Without a tracer, this is all: to look for one takes a microsecond.
+      if ownTracer == nil, InstrumentationSystem.instrument is NoOpInstrument { return nil }
+      let tracer = ownTracer ?? InstrumentationSystem.tracer
+      return tracer is NoOpTracer ? nil : tracer
+    }
 
     /// Creates an instrument for `ReactorConfiguration.instrument`.
     ///
@@ -132,6 +138,7 @@
 
     /// Runs a fetch in the span `reactor.fetch`, and links it to the flight that it has joined.
     public func fetch(_ fetch: InstrumentedFetch, _ body: () async -> InstrumentedFetch.Result) async {
+      guard let tracer else { return metrics.fetched(fetch, await body()) }
       let span: any Span = tracer.startSpan("reactor.fetch")
       let result = await ServiceContext.$current.withValue(span.context) { await body() }
       metrics.fetched(fetch, result)
@@ -152,14 +159,16 @@
     /// Runs the request of a flight in the span `reactor.flight`. In the background, the span
     /// begins a trace of its own, with a link to the fetch that was the occasion.
     public func flight(_ flight: InstrumentedFlight, _ body: () async -> ReactorError?) async {
+      guard let tracer else {
+        _ = await measured(flight, body)
+        return
+      }
       let occasion = ServiceContext.current
       let context = flight.isInBackground ? .topLevel : occasion ?? .topLevel
       let span: any Span = tracer.startSpan("reactor.flight", context: context)
       if flight.isInBackground, let occasion { span.addLink(SpanLink(context: occasion, attributes: [:])) }
       flight.attachment = span.context
-      let start = ContinuousClock.now
-      let error = await ServiceContext.$current.withValue(span.context) { await body() }
-      metrics.flown(flight, error, in: ContinuousClock.now - start)
+      let error = await ServiceContext.$current.withValue(span.context) { await measured(flight, body) }
       if span.isRecording {
         span.attributes["reactor.model"] = flight.model
         span.attributes["reactor.parties"] = flight.parties
@@ -177,16 +186,19 @@
       _ attempt: InstrumentedAttempt, _ send: (HTTPRequest) async throws -> (HTTPResponse, Data)
     ) async throws -> (HTTPResponse, Data) {
       let method = attempt.request.method.conventional
-      let tracer = tracer
+      let server = ServerAddress(attempt.request)
+      guard let tracer else {
+        return try await measured(method, server) { () async throws in try await send(attempt.request) }
+      }
       let span: any Span = tracer.startSpan(method, ofKind: .client)
+      defer { span.end() }
       var request = attempt.request
       tracer.inject(span.context, into: &request.headerFields, using: FieldInjector())
-      let server = ServerAddress(attempt.request)
       if span.isRecording { span.describe(attempt, method, server) }
-      let start = ContinuousClock.now
-      defer { span.end() }
       do {
-        let answer = try await ServiceContext.$current.withValue(span.context) { try await send(request) }
+        let answer = try await ServiceContext.$current.withValue(span.context) {
+          try await measured(method, server) { () async throws in try await send(request) }
+        }
         let (status, bytes) = (answer.0.status.code, answer.1.count)
         if span.isRecording {
           span.updateAttributes {
@@ -195,14 +207,39 @@
           }
         }
         span.fail(with: status >= 400 ? "\(status)" : nil)
-        metrics.attempted(method, server, status: status, error: nil, in: ContinuousClock.now - start)
         return answer
       } catch {
-        let name = (error as? ReactorError)?.name ?? String(describing: type(of: error))
-        span.fail(with: name)
-        metrics.attempted(method, server, status: nil, error: name, in: ContinuousClock.now - start)
+        span.fail(with: errorType(error))
         throw error
       }
+    }
+
+    private func measured(
+      _ flight: InstrumentedFlight, _ body: () async -> ReactorError?
+    ) async -> ReactorError? {
+      let start = ContinuousClock.now
+      let error = await body()
+      metrics.flown(flight, error, in: ContinuousClock.now - start)
+      return error
+    }
+
+    private func measured(
+      _ method: String, _ server: ServerAddress, _ send: () async throws -> (HTTPResponse, Data)
+    ) async throws -> (HTTPResponse, Data) {
+      let start = ContinuousClock.now
+      do {
+        let answer = try await send()
+        metrics.attempted(
+          method, server, status: answer.0.status.code, error: nil, in: ContinuousClock.now - start)
+        return answer
+      } catch {
+        metrics.attempted(method, server, status: nil, error: errorType(error), in: ContinuousClock.now - start)
+        throw error
+      }
+    }
+
+    private func errorType(_ error: any Error) -> String {
+      (error as? ReactorError)?.name ?? String(describing: type(of: error))
     }
   }
 

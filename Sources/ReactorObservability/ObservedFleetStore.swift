@@ -29,7 +29,7 @@
       _ operation: String, _ body: () async throws(FleetError) -> Value
     ) async throws(FleetError) -> Value {
       let span: (any Span)? =
-        makesSpans ? observability.tracer.startSpan("reactor.fleet.\(operation)", ofKind: .client) : nil
+        makesSpans ? observability.tracer?.startSpan("reactor.fleet.\(operation)", ofKind: .client) : nil
       let start = ContinuousClock.now
       defer { span?.end() }
       do throws(FleetError) {

@@ -22,11 +22,14 @@
     let observability: Observability
     let bench: Bench
 
-    init(level: Logger.Level = .info, configure: (inout ReactorConfiguration) -> Void = { _ in }) {
+    init(
+      level: Logger.Level = .info, hasTracer: Bool = true, configure: (inout ReactorConfiguration) -> Void = { _ in }
+    ) {
       let lines = lines
       var logger = Logger(label: "test") { _ in lines }
       logger.logLevel = level
-      let observability = Observability(logger: logger, tracer: tracer, metrics: metrics, layer: "news")
+      let observability = Observability(
+        logger: logger, tracer: hasTracer ? tracer : NoOpTracer(), metrics: metrics, layer: "news")
       self.observability = observability
       bench = Bench {
         $0.instrument = observability
@@ -185,6 +188,35 @@
       let durations = watched.metrics.recorders(label: "http.client.request.duration")
       #expect(durations.count == 2)
       try await watched.bench.waitUntilNothingWaits()
+    }
+
+    /// The fields of the last request, and the metrics of an attempt that fails, one that succeeds,
+    /// and one whose fetch fails.
+    private func trial(hasTracer: Bool) async throws -> (fields: HTTPFields, metrics: [String]) {
+      let watched = Watched(hasTracer: hasTracer) { $0.retry = RetryPolicy(attempts: 2, firstDelay: .zero) }
+      watched.bench.transport.answer("/v1/note", with: .response(.serviceUnavailable), .json(Note(1, "one").json))
+      _ = try await watched.notes.fetch("note")
+      let failure = ScriptedTransport.Answer.failure(TransportError.connectionFailed("away"))
+      watched.bench.transport.answer("/v1/other", with: failure, failure)
+      await #expect(throws: ReactorError.self) { () async throws in _ = try await watched.notes.fetch("other") }
+      try await watched.bench.waitUntilNothingWaits()
+      var metrics: [String] = []
+      func note(_ label: String, _ dimensions: [(String, String)], _ count: Int64) {
+        metrics.append("\(label) \(dimensions.map { "\($0)=\($1)" }.joined(separator: " ")): \(count)")
+      }
+      for counter in watched.metrics.counters { note(counter.label, counter.dimensions, counter.totalValue) }
+      for recorder in watched.metrics.recorders {
+        note(recorder.label, recorder.dimensions, Int64(recorder.values.count))
+      }
+      #expect(watched.spans.isEmpty != hasTracer)
+      return (try #require(watched.bench.transport.requests.last).request.headerFields, metrics.sorted())
+    }
+
+    @Test func `without a tracer, every metric is the same, and requests have no fields of a trace`() async throws {
+      let (with, without) = (try await trial(hasTracer: true), try await trial(hasTracer: false))
+      #expect(without.metrics == with.metrics && without.metrics.count >= 6)
+      let name = try #require(HTTPField.Name(InMemoryTracer.spanIDKey))
+      #expect(with.fields[name] != nil && without.fields[name] == nil)
     }
 
     @Test func `a stale value that stands in is said, and the failure is the flight's`() async throws {
