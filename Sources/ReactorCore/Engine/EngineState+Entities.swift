@@ -27,7 +27,7 @@ extension EngineState {
   /// Follows the entities that the streams of `entry` show, or none if there are no streams.
   mutating func watchEntities(of entry: Entry) {
     guard let entities, !(entry.subscribers.isEmpty && entry.watch == nil) else { return }
-    var copies = [entry.copy].compactMap(\.self) + entry.subscribers.values.compactMap(\.ownVariant)
+    var copies = [entry.copy].compactMap(\.self) + entry.subscribers.all.compactMap(\.ownVariant)
     if entry.subscribers.isEmpty { copies = [] }
     let members = copies.compactMap { $0.entities?.members }
     // Drafts of the key may insert any entity.

@@ -7,7 +7,7 @@ extension EngineState {
     of key: RecordKey, as resource: Resource, _ policy: FetchPolicy, at now: Date
   ) -> KeySnapshot? {
     visibleEntry(of: key, as: resource).map { entry in
-      entry.snapshot(for: subscriber(resource, policy, entry, now))
+      entry.snapshot(for: subscriber(0, resource, policy, entry, now))
     }
   }
 
@@ -25,11 +25,11 @@ extension EngineState {
     let now = date ?? now
     let entry = entry(of: key, as: resource)
     // Equal resources are soon compared, which takes less if they are one.
-    let known = entry.subscribers.values.first?.resource
+    let known = entry.subscribers.all.first?.resource
     let resource = known == resource ? known ?? resource : resource
-    let subscriber = subscriber(resource, policy, entry, now, polling: polling, since: time)
+    let subscriber = subscriber(id, resource, policy, entry, now, polling: polling, since: time)
     subscriber.observer = observer
-    entry.addSubscriber(subscriber, for: id)
+    entry.addSubscriber(subscriber)
     subscriberCount += 1
     if polling != nil {
       entry.pollers += 1
@@ -39,11 +39,11 @@ extension EngineState {
     if let due = due(subscriber, entry), due < entry.wakeup?.at ?? .never { entry.wakeupIsOutdated = true }
     let status = status(of: entry.copy, for: resource, at: now)
     if FetchDecision(policy, status).needsFlight {
-      join(subscriber.waiter(id), entry, at: now, priority: subscriber.priority)
+      join(subscriber.waiter(), entry, at: now, priority: subscriber.priority)
     }
     publishChanges(of: entry)
     // Without a change, the observer has not got the current state yet.
-    if let notice = entry.notice(for: subscriber, id) { effects.append(.notify([notice], key)) }
+    if let notice = entry.notice(for: subscriber) { effects.append(.notify([notice], key)) }
   }
 
   /// Ends a stream. A pending call for its next state gets `nil`.
@@ -93,8 +93,8 @@ extension EngineState {
   }
 
   private func subscriber(
-    _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date, polling: Duration? = nil,
-    since: Duration = .zero
+    _ id: FlightMachine.WaiterID, _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date,
+    polling: Duration? = nil, since: Duration = .zero
   ) -> Subscriber {
     let status = status(of: entry.copy, for: resource, at: now)
     let showsValue =
@@ -104,7 +104,7 @@ extension EngineState {
       case .networkOnly, .networkFirst: false
       }
     return Subscriber(
-      resource: resource, policy: policy, polling: polling, since: since,
+      id, resource: resource, policy: policy, polling: polling, since: since,
       priority: resource.priority ?? Task.currentPriority,
       showsValue: showsValue, wait: LockOwner.wait())
   }
@@ -124,13 +124,12 @@ extension EngineState {
     at now: Date
   ) {
     let isDue = retriesFailures && entry.error != nil || entry.copy?.fetchedAt ?? .distantFuture < limit
-    let subscribers = entry.subscribers.filter { isStored || $1.policy != .cacheOnly }
-    for (id, subscriber) in subscribers.sorted(by: { $0.key < $1.key }) {
+    for subscriber in entry.subscribers.all where isStored || subscriber.policy != .cacheOnly {
       let isFresh = status(of: entry.copy(for: subscriber), for: subscriber.resource, at: now)?.isFresh == true
-      guard entry.flight?.machine.waiters.contains(id) != true, !isFresh || isDue else { continue }
+      guard entry.flight?.machine.waiters.contains(subscriber.id) != true, !isFresh || isDue else { continue }
       // Only from disk. Reactors that sent a request for each other's records would never stop.
       let policy: FetchPolicy = isStored ? .cacheOnly : isFresh ? .networkFirst : subscriber.policy
-      join(subscriber.waiter(id, policy), entry, at: now, priority: subscriber.priority)
+      join(subscriber.waiter(policy), entry, at: now, priority: subscriber.priority)
     }
   }
 
@@ -239,7 +238,7 @@ extension EngineState {
 
   private func earliestDue(_ entry: Entry) -> Duration? {
     var earliest: Duration?
-    for subscriber in entry.subscribers.values {
+    for subscriber in entry.subscribers.all {
       if let due = due(subscriber, entry) { earliest = min(earliest ?? due, due) }
     }
     return earliest
@@ -280,9 +279,10 @@ extension EngineState {
     let now = date ?? now
     entry.wakeup = nil
     entry.wakeupIsOutdated = true
-    let due = entry.subscribers.filter { subscriber in poll(subscriber.value, entry).map { $0 <= time } ?? false }
-    for (id, subscriber) in due.sorted(by: { $0.key < $1.key }) {
-      join(subscriber.waiter(id, .networkOnly), entry, at: now, priority: subscriber.priority)
+    // Before the first joins a flight, which ends all polls.
+    let due = entry.subscribers.all.filter { subscriber in poll(subscriber, entry).map { $0 <= time } ?? false }
+    for subscriber in due {
+      join(subscriber.waiter(.networkOnly), entry, at: now, priority: subscriber.priority)
     }
     if date != nil { refresh(entry, at: now) }
     publishChanges(of: entry)

@@ -129,7 +129,7 @@ extension EngineState {
   /// Replaces the copy of `entry`, updates the memory's totals, and marks the entry as used.
   mutating func setCopy(_ copy: CachedModel?, of entry: Entry) {
     let isNewValue = copy?.isSameValue(as: entry.copy) != true
-    let released = [entry.copy].compactMap(\.self) + entry.subscribers.values.compactMap(\.ownVariant)
+    let released = [entry.copy].compactMap(\.self) + entry.subscribers.all.compactMap(\.ownVariant)
     if !released.isEmpty { effects.append(.release(released)) }
     let (models, bytes) = entry.setCopy(copy, isNewValue: isNewValue)
     memory.account(models: models, bytes: bytes)
@@ -153,7 +153,7 @@ extension EngineState {
     if entry.hasNews {
       revision += 1
       let news = entry.publish(revision: revision)
-      for (continuation, snapshot) in news.deliveries { effects.append(.deliver(continuation, snapshot)) }
+      if !news.deliveries.isEmpty { effects.append(.deliverAll(news.deliveries)) }
       if !news.notices.isEmpty { effects.append(.notify(news.notices, entry.key)) }
     }
     layer.changes.note(entry.key)
@@ -314,6 +314,8 @@ extension EngineState {
 enum Effect: Sendable {
   case resume(CheckedContinuation<KeyState.Outcome, Never>, KeyState.Outcome)
   case deliver(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot?)
+  /// Resumes the streams that a change concerns, in their order.
+  case deliverAll([(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)])
   /// Offers states to observers.
   case notify([KeyState.Notice], RecordKey)
   case start(FlightStep)

@@ -42,7 +42,7 @@ final class KeyState: MemoryEntry {
   private var replaced: [any Sendable] = []
   var flight: Flight? { didSet { if oldValue?.progress != flight?.progress { hasChanged = true } } }
   private(set) var continuations: [FlightMachine.WaiterID: Continuation] = [:]
-  private(set) var subscribers: [FlightMachine.WaiterID: Subscriber] = [:]
+  private(set) var subscribers = Subscribers()
   /// The date of an invalidation. Copies requested until then are stale, even if the record on disk
   /// has no mark.
   var invalidatedBefore: Date?
@@ -113,20 +113,15 @@ final class KeyState: MemoryEntry {
     outdated.map { !stored.isAnotherVariant(than: $0.variant) } ?? false
   }
 
-  func addSubscriber(_ subscriber: Subscriber, for id: FlightMachine.WaiterID) { subscribers[id] = subscriber }
-
-  func removeSubscriber(_ id: FlightMachine.WaiterID) -> Subscriber? {
-    // An emptied dictionary keeps its storage, and most keys have no streams or waiters most of the
-    // time.
-    defer { if subscribers.isEmpty { subscribers = [:] } }
-    return subscribers.removeValue(forKey: id)
-  }
+  func addSubscriber(_ subscriber: Subscriber) { subscribers.insert(subscriber) }
+  func removeSubscriber(_ id: FlightMachine.WaiterID) -> Subscriber? { subscribers.remove(id) }
 
   func addContinuation(_ continuation: Continuation, for id: FlightMachine.WaiterID) {
     continuations[id] = continuation
   }
 
   func removeContinuation(_ id: FlightMachine.WaiterID) -> Continuation? {
+    // An emptied dictionary keeps its storage.
     defer { if continuations.isEmpty { continuations = [:] } }
     return continuations.removeValue(forKey: id)
   }
@@ -164,7 +159,7 @@ final class KeyState: MemoryEntry {
     if let copy, let new, let flight, copy.isAnotherVariant(than: new.head?.variant), let earlier = flight.store(copy) {
       replaced.append(earlier)
     }
-    for subscriber in subscribers.values {
+    for subscriber in subscribers.all {
       let keepsOwn = subscriber.showsValue && new?.isAnotherVariant(for: subscriber.resource) == true
       subscriber.ownVariant = keepsOwn ? self.copy(for: subscriber) : nil
       subscriber.sawItArrive = true
@@ -176,7 +171,7 @@ final class KeyState: MemoryEntry {
   /// returns `true` for them.
   func invalidateVariants(at date: Date, where isMeant: (CachedModel) -> Bool = { _ in true }) {
     replaced += flight?.invalidateVariants(at: date, where: isMeant) ?? []
-    for subscriber in subscribers.values {
+    for subscriber in subscribers.all {
       guard let own = subscriber.ownVariant, isMeant(own) else { continue }
       replaced.append(own)
       subscriber.ownVariant = own.invalidated(at: date)
@@ -195,8 +190,8 @@ final class KeyState: MemoryEntry {
   func publish(revision: UInt64) -> News {
     defer { changed = [] }
     guard hasChanged || publishedStatus != fetchStatus else {
-      let concerned = changed.compactMap { id in subscribers[id].map { (key: id, value: $0) } }
-      for (_, subscriber) in concerned { subscriber.revision = revision }
+      let concerned = changed.sorted().compactMap { subscribers[$0] }
+      for subscriber in concerned { subscriber.revision = revision }
       return deliver(to: concerned)
     }
     self.revision = revision
@@ -204,18 +199,17 @@ final class KeyState: MemoryEntry {
     publishedStatus = fetchStatus
     if hasNewValue { valueRevision = ValueRevision.next() }
     hasNewValue = false
-    return deliver(to: subscribers)
+    return deliver(to: subscribers.all)
   }
 
-  private func deliver(to subscribers: some Sequence<(key: FlightMachine.WaiterID, value: Subscriber)>) -> News {
+  private func deliver(to subscribers: [Subscriber]) -> News {
     var news = News()
     var latest: SharedSnapshot?
-    let waiting = subscribers.filter(\.value.isWaiting)
-    for (id, subscriber) in waiting.sorted(by: { $0.key < $1.key }) where !hasLatest(subscriber) {
+    for subscriber in subscribers where subscriber.isWaiting && !hasLatest(subscriber) {
       let snapshot = snapshotAsDelivered(to: subscriber, reusing: &latest)
       if let observer = subscriber.observer {
         news.notices.append(
-          Notice(observer: observer, snapshot: snapshot, resource: subscriber.resource, id: id))
+          Notice(observer: observer, snapshot: snapshot, resource: subscriber.resource, id: subscriber.id))
       } else if let continuation = subscriber.continuation.take() {
         news.deliveries.append((continuation, snapshot))
       }
@@ -224,9 +218,9 @@ final class KeyState: MemoryEntry {
   }
 
   /// Returns the current state for the observer of a subscriber that has not got it yet.
-  func notice(for subscriber: Subscriber, _ id: FlightMachine.WaiterID) -> Notice? {
+  func notice(for subscriber: Subscriber) -> Notice? {
     guard let observer = subscriber.observer, let snapshot = undelivered(to: subscriber) else { return nil }
-    return Notice(observer: observer, snapshot: snapshot, resource: subscriber.resource, id: id)
+    return Notice(observer: observer, snapshot: snapshot, resource: subscriber.resource, id: subscriber.id)
   }
 
   /// Returns the state that a subscriber has not seen yet, which then counts as delivered; `nil` if
@@ -266,7 +260,7 @@ final class KeyState: MemoryEntry {
 
   /// Shows a value that has just arrived to every stream, whatever its policy.
   func showToAll() {
-    for id in subscribers.keys { show(to: id) }
+    for subscriber in subscribers.all { show(to: subscriber) }
   }
 
   /// Shows the key's copy to the stream or, if that is another variant, `own`.
@@ -278,10 +272,14 @@ final class KeyState: MemoryEntry {
       subscriber.sawItArrive = true
       changed.insert(id)
     }
+    show(to: subscriber)
+  }
+
+  private func show(to subscriber: Subscriber) {
     guard !subscriber.showsValue || subscriber.isNotCached else { return }
     subscriber.showsValue = true
     subscriber.isNotCached = false
-    changed.insert(id)
+    changed.insert(subscriber.id)
   }
 
   /// Marks a `cacheOnly` stream as not cached. Other streams ignore this: one may have been a
@@ -322,7 +320,7 @@ final class KeyState: MemoryEntry {
   /// stream holds.
   func held(answering resource: Resource) -> CachedModel? {
     if let copy = copy(answering: resource) { return copy }
-    return subscribers.values.compactMap(\.ownVariant).filter { !$0.isAnotherVariant(for: resource) }
+    return subscribers.all.compactMap(\.ownVariant).filter { !$0.isAnotherVariant(for: resource) }
       .max { $0.askedAt < $1.askedAt }
   }
 

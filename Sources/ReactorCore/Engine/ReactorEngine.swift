@@ -89,6 +89,7 @@ import Synchronization
     switch effect {
     case .resume(let continuation, let outcome): continuation.resume(returning: outcome)
     case .deliver(let continuation, let snapshot): continuation.resume(returning: snapshot)
+    case .deliverAll(let news): for (continuation, snapshot) in news { continuation.resume(returning: snapshot) }
     case .notify(let notices, let key): notify(notices, of: key)
     case .start(let step): start(step)
     case .add(let wait, let owner): KeyedAsyncLock.add(wait, to: owner)

@@ -50,6 +50,7 @@ final class Subscription<Model: Sendable>: Sendable {
 /// An open stream, as the engine sees it. Guarded by the reactor's lock. A class, because changing
 /// a value in a dictionary allocates.
 final class Subscriber {
+  let id: FlightMachine.WaiterID
   let resource: Resource
   let policy: FetchPolicy
   /// The wait of the task that iterates, if that task works for an owner.
@@ -96,9 +97,10 @@ final class Subscriber {
   var isWaiting: Bool { observer != nil || continuation != nil }
 
   init(
-    resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration, priority: TaskPriority,
-    showsValue: Bool, wait: LockOwner.Wait? = nil
+    _ id: FlightMachine.WaiterID, resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration,
+    priority: TaskPriority, showsValue: Bool, wait: LockOwner.Wait? = nil
   ) {
+    self.id = id
     self.resource = resource
     self.wait = wait
     self.policy = policy
@@ -111,8 +113,46 @@ final class Subscriber {
   /// Returns the stream as a waiter of a flight.
   ///
   /// - Parameter policy: the policy of the waiter; `nil` for the stream's own.
-  func waiter(_ id: FlightMachine.WaiterID, _ policy: FetchPolicy? = nil) -> FlightMachine.Waiter {
+  func waiter(_ policy: FetchPolicy? = nil) -> FlightMachine.Waiter {
     FlightMachine.Waiter(id: id, kind: .stream, resource: resource, policy: policy ?? self.policy, wait: wait)
+  }
+}
+
+/// The open streams of a key, in the order of their numbers. To open or end one moves those of
+/// greater numbers, which is less than to sort all for each change.
+struct Subscribers {
+  private(set) var all: [Subscriber] = []
+
+  var isEmpty: Bool { all.isEmpty }
+  var count: Int { all.count }
+
+  subscript(id: FlightMachine.WaiterID) -> Subscriber? {
+    let index = place(of: id)
+    return index < all.endIndex && all[index].id == id ? all[index] : nil
+  }
+
+  mutating func insert(_ subscriber: Subscriber) {
+    // Another thread may have drawn a greater number, and be here before.
+    all.insert(subscriber, at: place(of: subscriber.id))
+  }
+
+  mutating func remove(_ id: FlightMachine.WaiterID) -> Subscriber? {
+    let index = place(of: id)
+    guard index < all.endIndex, all[index].id == id else { return nil }
+    // Most keys have no streams most of the time, and an emptied array keeps its storage.
+    defer { if all.isEmpty { all = [] } }
+    return all.remove(at: index)
+  }
+
+  /// Returns the index of the first stream whose number is not less than `id`.
+  private func place(of id: FlightMachine.WaiterID) -> Int {
+    guard let last = all.last, last.id >= id else { return all.endIndex }
+    var (low, high) = (0, all.endIndex)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if all[middle].id < id { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 }
 
