@@ -99,7 +99,7 @@ public struct FleetStatistics: Sendable, Hashable {
     public internal(set) var changed = 0
     /// The store does not have it.
     public internal(set) var missing = 0
-    /// The store did not answer in time.
+    /// The store did not answer in time, or is away and was not asked.
     public internal(set) var unreachable = 0
   }
 }

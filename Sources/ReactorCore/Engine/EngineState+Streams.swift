@@ -7,6 +7,7 @@ extension EngineState {
     of key: RecordKey, as resource: Resource, _ policy: FetchPolicy, at now: Date
   ) -> KeySnapshot? {
     visibleEntry(of: key, as: resource).map { entry in
+      // No stream is opened, so its number means nothing.
       entry.snapshot(for: subscriber(0, resource, policy, entry, now))
     }
   }
