@@ -33,6 +33,35 @@ struct ClockTests {
     #expect(bench.notes.states(for: "note").current.isStale)
   }
 
+  @Test(arguments: [true, false])
+  func `a value that could not be saved stays newer than the record in its place`(waitsForSave: Bool) async throws {
+    let faulty = FaultyPersistence()
+    let bench = Bench(persistence: faulty) {
+      $0.freshFor = .seconds(60)
+      $0.waitsForSave = waitsForSave
+    }
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "1").json), .json(Note(1, "2").json), .json(Note(1, "3").json).held(at: gate))
+    #expect(try await bench.notes.fetch("note").text == "1")
+    try await bench.log.wait(for: .saved)
+    bench.clock.advance(by: .seconds(120))
+    faulty.fail(.save, with: Broken())
+    #expect(try await bench.notes.fetchFromNetwork("note").text == "2")
+    try await bench.log.wait(for: .saveFailed)
+    // By the dates, the record is the newer one: the value is from the future.
+    bench.clock.setWallClock(back: .seconds(60))
+    let loads = faulty.calls(.load)
+    var states: LoadStates<Note>.Iterator? = bench.notes.states(for: "note").makeAsyncIterator()
+    try await gate.waitForArrival()
+    #expect(faulty.calls(.load) > loads)
+    #expect(await states?.next()?.value?.text == "2")
+    gate.open()
+    #expect(await states?.first { $0.value?.text != "2" }?.value?.text == "3")
+    states = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
   @Test func `a value from after the clock was set back has its whole life`() async throws {
     let bench = counting(persistence: nil)
     _ = try await bench.notes.fetch("note")

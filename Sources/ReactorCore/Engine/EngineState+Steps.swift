@@ -80,19 +80,30 @@ extension EngineState {
 
   /// Commits the network's response and resolves the waiters, unless something newer was committed.
   ///
-  /// - Parameter lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
-  mutating func succeeded(_ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double, at now: Date) -> Commit {
+  /// - Parameters:
+  ///   - lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
+  ///   - isUnsaved: `true` if the response could not be saved.
+  mutating func succeeded(
+    _ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double, isUnsaved: Bool, at now: Date
+  ) -> Commit {
     guard let entry = entry(of: step) else { return .isOver }
     entry.flight?.record?.answer()
     guard step.ticket.commit() else { return .isOvertaken }
     step.task.release()
     let copy = copy(snapshot, entry, lead: lead, step.ticket.number)
+    if isUnsaved { copy.noteUnsaved() }
     setCopy(copy, of: entry)
     entry.clearOutdated()
     // Other variants may be on disk without the invalidation's mark.
     if copy.head?.variant?.isMatchable != true { entry.invalidatedBefore = nil }
     finish(step, entry, at: now)
     return .isCommitted
+  }
+
+  /// Notes that a response could not be saved, if it was committed before.
+  func noteUnsaved(_ ticket: Generations.Ticket) {
+    guard let copy = memory.entries[ticket.key]?.copy, copy.generation == ticket.number else { return }
+    copy.noteUnsaved()
   }
 
   /// Resolves the waiters of a response that a later operation has overtaken.

@@ -201,12 +201,13 @@ extension ReactorEngine {
   private func finish(_ step: FlightStep, _ received: Snapshot<AnyModel>, lead: Double) async {
     let snapshot = keepingInstance(received, of: step)
     let saved = flow.configuration.waitsForSave ? await save(snapshot, step.resource, step.ticket) : nil
+    let isUnsaved = saved?.isUnsaved == true
     if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(step, error) }
     // A caller that gets the response also finds it through the layer's other reactors.
     let stored = LayerChange.stored(step.key, step.ticket.number, snapshot.head?.variant)
     if case .saved = saved { layer.announce(stored, except: self) }
     let now = now
-    switch update({ $0.succeeded(step, snapshot, lead: lead, at: now) }) {
+    switch update({ $0.succeeded(step, snapshot, lead: lead, isUnsaved: isUnsaved, at: now) }) {
     case .isCommitted where saved == nil:
       guard case .saved = await save(snapshot, step.resource, step.ticket) else { return }
       layer.announce(stored, except: self)

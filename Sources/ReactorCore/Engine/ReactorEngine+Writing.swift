@@ -13,6 +13,14 @@ extension ReactorEngine {
     /// A newer value was saved, the key was removed, or the flight was cancelled.
     case outrun
     case failed(ReactorError)
+
+    /// A Boolean value that indicates whether an older record may be on disk.
+    var isUnsaved: Bool {
+      switch self {
+      case .failed, .notEncoded: true
+      case .saved, .notStored, .outrun: false
+      }
+    }
   }
 
   /// Runs the flow's save step with exclusive access to the key, unless something newer makes it
@@ -22,7 +30,11 @@ extension ReactorEngine {
   ) async -> SaveResult {
     let snapshot = snapshot.withReceipt
     do {
-      let result = try await layer.gate.with(ticket.key) { await carryOut(snapshot, resource, ticket, isLocal: false) }
+      let result = try await layer.gate.with(ticket.key) {
+        let result = await carryOut(snapshot, resource, ticket, isLocal: false)
+        if result.isUnsaved { state.withLock { $0.noteUnsaved(ticket) } }
+        return result
+      }
       return report(result, snapshot, ticket.key)
     } catch is CancellationError {
       return .outrun

@@ -12,6 +12,9 @@ final class CachedModel: Sendable {
   var entities: ModelEntities? { extras?.entities }
   private let extras: Extras?
   let origin: Origin
+  /// A Boolean value that indicates whether the copy could not be saved, so that the disk may have
+  /// an older record. Beside another byte, it takes no room.
+  private let unsaved: Atomic<Bool>
   let freshness: Freshness
   /// The size in bytes of the payload that the model was made from.
   let cost: Int
@@ -31,7 +34,7 @@ final class CachedModel: Sendable {
     self.init(
       key, snapshot.model, fetchedAt: snapshot.fetchedAt, Extras(snapshot),
       origin: snapshot.isLocal && origin == .persistence ? .local : origin, freshness: snapshot.freshness,
-      cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead,
+      cost: cost ?? snapshot.record?.body.count ?? 0, lead: lead, isUnsaved: false,
       number: arrival > 0 ? arrival | Self.isLoaded : generation)
   }
 
@@ -49,7 +52,7 @@ final class CachedModel: Sendable {
 
   private init(
     _ key: RecordKey, _ model: AnyModel, fetchedAt: Date, _ extras: Extras?, origin: Origin, freshness: Freshness,
-    cost: Int, lead: Double, number: Generation
+    cost: Int, lead: Double, isUnsaved: Bool, number: Generation
   ) {
     self.key = key
     self.model = model
@@ -59,8 +62,14 @@ final class CachedModel: Sendable {
     self.freshness = freshness
     self.cost = cost
     self.lead = lead
+    unsaved = Atomic(isUnsaved)
     self.number = number
   }
+
+  var isUnsaved: Bool { unsaved.load(ordering: .relaxed) }
+
+  /// Notes that the copy could not be saved.
+  func noteUnsaved() { unsaved.store(true, ordering: .relaxed) }
 
   /// The latest number when a loaded copy arrived; `nil` for any other copy.
   var arrivedAfter: Generation? {
@@ -87,8 +96,10 @@ final class CachedModel: Sendable {
   ///
   /// The copy that was requested later is newer, even if it arrived earlier. A date in the future
   /// is from a clock that was set back since, and is older than any date in the past. A local value
-  /// yields only to a copy that is known to be newer.
+  /// yields only to a copy that is known to be newer. A copy that could not be saved is newer than
+  /// the record in its place, whatever the dates say.
   func isNewer(thanStored other: CachedModel, at now: Date) -> Bool {
+    if isUnsaved { return true }
     let (isAhead, otherIsAhead) = (askedAt > now, other.askedAt > now)
     guard isAhead == otherIsAhead else { return otherIsAhead || origin == .local }
     if isAhead, origin == .local { return true }
@@ -101,14 +112,14 @@ final class CachedModel: Sendable {
     freshness.invalidatedAt = min(freshness.invalidatedAt ?? date, date)
     return CachedModel(
       key, model, fetchedAt: fetchedAt, extras, origin: origin, freshness: freshness, cost: cost, lead: lead,
-      number: number)
+      isUnsaved: isUnsaved, number: number)
   }
 
   /// Returns the same exchange with another model: the one that its drafts make of it.
   func showing(_ model: AnyModel) -> CachedModel {
     CachedModel(
       key, model, fetchedAt: fetchedAt, extras, origin: origin, freshness: freshness, cost: cost, lead: lead,
-      number: number)
+      isUnsaved: isUnsaved, number: number)
   }
 
   /// Returns `true` if both copies hold the same instance of a model, however fresh they are. A 304
