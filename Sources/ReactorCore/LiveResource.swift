@@ -135,7 +135,9 @@ extension LiveResource {
 
     init(from old: LoadState<Model>, to new: LoadState<Model>) {
       let isKnownSame = old.valueRevision == new.valueRevision && new.valueRevision > 0
-      hasValue = (old.value == nil) != (new.value == nil) || (new.value != nil && !isKnownSame)
+      // Asked as rarely as possible: it copies a value whose size the compiler does not know.
+      hasValue =
+        isKnownSame ? (old.value == nil) != (new.value == nil) : new.value != nil || old.value != nil
       hasError = old.error != nil || new.error != nil
       hasLoading = (old.fetchStatus == .fetching) != (new.fetchStatus == .fetching)
     }
@@ -172,7 +174,7 @@ struct LiveStates<Model: Sendable>: Sendable {
 
   init(_ states: LoadStates<Model>) {
     follow = { sink in
-      let observer = StateObserver(isolation: MainActor.shared, .onMainActor { sink($0.state(as: Model.self)) })
+      let observer = StateObserver<Model>(states.engine.nextID(), isolation: MainActor.shared, .onMainActor(sink))
       return LiveFollowing(nil, Subscription(states, observer: observer))
     }
     refresh = {

@@ -40,14 +40,15 @@ extension Reactor {
     _ resource: Resource, for owner: Owner, policy: FetchPolicy = .staleWhileRevalidate,
     @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, LoadState<Model>) -> Void
   ) {
-    let observer = StateObserver(
-      isolation: body.isolation,
-      .isolated { [weak owner] state, id in
-        guard let owner else { return state.unsubscribe(id) }
-        await body(owner, state.state(as: Model.self))
+    let observer = StateObserver<Model>(
+      engine.nextID(), isolation: body.isolation,
+      .owned { [weak owner] state in
+        guard let owner else { return false }
+        await body(owner, state)
+        return true
       })
     do {
-      _ = try engine.subscribe(resource, policy, observer: observer)
+      _ = try engine.subscribe(resource, policy, .observer(observer))
     } catch {
       engine.refuse(observer, resource, error)
     }
@@ -62,12 +63,8 @@ extension LoadStates {
   public func observe(
     @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (LoadState<Model>) -> Void
   ) -> ObservationToken {
-    let observer = StateObserver(
-      isolation: body.isolation, .isolated { state, _ in await body(state.state(as: Model.self)) })
+    let observer = StateObserver<Model>(engine.nextID(), isolation: body.isolation, .isolated(body))
     let subscription = Subscription(self, observer: observer)
-    return ObservationToken {
-      observer.end()
-      subscription.end()
-    }
+    return ObservationToken { subscription.end() }
   }
 }

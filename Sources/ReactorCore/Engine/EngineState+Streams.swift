@@ -8,7 +8,7 @@ extension EngineState {
   ) -> KeySnapshot? {
     visibleEntry(of: key, as: resource).map { entry in
       // No stream is opened, so its number means nothing.
-      entry.snapshot(for: subscriber(0, resource, policy, entry, now))
+      entry.snapshot(for: subscriber(.stream(StateSlot(0)), resource, policy, entry, now))
     }
   }
 
@@ -16,11 +16,10 @@ extension EngineState {
   ///
   /// - Parameters:
   ///   - polling: the polling interval; `nil` for none.
-  ///   - observer: who is called with each state, the current one first; `nil` for a stream that
-  ///     calls ``next(_:_:_:)``.
+  ///   - reader: who gets the states, the current one first.
   mutating func subscribe(
-    _ id: FlightMachine.WaiterID, _ key: RecordKey, as resource: Resource, _ policy: FetchPolicy, polling: Duration?,
-    observer: StateObserver? = nil, at now: Date
+    _ reader: StateReader, _ key: RecordKey, as resource: Resource, _ policy: FetchPolicy, polling: Duration?,
+    at now: Date
   ) {
     // The same date decides whether the copy is stale now and when it becomes stale.
     let now = date ?? now
@@ -28,8 +27,7 @@ extension EngineState {
     // Equal resources are soon compared, which takes less if they are one.
     let known = entry.subscribers.all.first?.resource
     let resource = known == resource ? known ?? resource : resource
-    let subscriber = subscriber(id, resource, policy, entry, now, polling: polling, since: time)
-    subscriber.observer = observer
+    let subscriber = subscriber(reader, resource, policy, entry, now, polling: polling, since: time)
     entry.addSubscriber(subscriber)
     subscriberCount += 1
     if polling != nil {
@@ -43,17 +41,22 @@ extension EngineState {
       join(subscriber.waiter(), entry, at: now, priority: subscriber.priority)
     }
     publishChanges(of: entry)
-    // Without a change, the observer has not got the current state yet.
-    if let notice = entry.notice(for: subscriber) { effects.append(.notify([notice], key)) }
+    // Without a change, it has not got the current state yet. Otherwise, it gets the state once.
+    switch reader {
+    case .stream(let slot):
+      effects.append(.offer([StateOffer(snapshot: entry.snapshot(for: subscriber), readers: [slot])]))
+    case .observer(let observer):
+      if !subscriber.isDue { effects.append(.call([observer.isolation], key)) }
+      subscriber.isDue = true
+    }
   }
 
   /// Ends a stream. A pending call for its next state gets `nil`.
   mutating func unsubscribe(_ key: RecordKey, _ id: FlightMachine.WaiterID) {
     guard let entry = memory.entries[key], let subscriber = entry.removeSubscriber(id) else { return }
     subscriber.wait?.end()
-    if let continuation = subscriber.continuation { effects.append(.deliver(continuation, nil)) }
+    effects.append(.end(subscriber.reader))
     if let copy = subscriber.ownVariant { effects.append(.release([copy])) }
-    if let observer = subscriber.observer { effects.append(.release([observer])) }
     subscriberCount -= 1
     if subscriber.polling != nil {
       entry.pollers -= 1
@@ -68,33 +71,15 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Returns the stream's current state, delivered before or not; `nil` after its end. The state
-  /// then counts as delivered.
+  /// Returns an observer's current state, which then counts as delivered; `nil` after its end.
   func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID) -> KeySnapshot? {
     guard let entry = memory.entries[key], let subscriber = entry.subscribers[id] else { return nil }
-    return entry.snapshotAsDelivered(to: subscriber)
-  }
-
-  /// Resumes `continuation` with the next revision that the stream has not seen, once there is one;
-  /// with `nil` after the stream's end.
-  mutating func next(
-    _ key: RecordKey, _ id: FlightMachine.WaiterID, _ continuation: CheckedContinuation<KeySnapshot?, Never>
-  ) {
-    guard let entry = memory.entries[key], let subscriber = entry.subscribers[id] else {
-      effects.append(.deliver(continuation, nil))
-      return
-    }
-    if let snapshot = entry.undelivered(to: subscriber) {
-      effects.append(.deliver(continuation, snapshot))
-      return
-    }
-    // Iterators are not called concurrently. If two calls overlap, the earlier one gets the end.
-    if let earlier = subscriber.continuation { effects.append(.deliver(earlier, nil)) }
-    subscriber.continuation = continuation
+    subscriber.delivered = entry.revision(for: subscriber)
+    return entry.snapshot(for: subscriber)
   }
 
   private func subscriber(
-    _ id: FlightMachine.WaiterID, _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date,
+    _ reader: StateReader, _ resource: Resource, _ policy: FetchPolicy, _ entry: Entry, _ now: Date,
     polling: Duration? = nil, since: Duration = .zero
   ) -> Subscriber {
     let status = status(of: entry.copy, for: resource, at: now)
@@ -105,7 +90,7 @@ extension EngineState {
       case .networkOnly, .networkFirst: false
       }
     return Subscriber(
-      id, resource: resource, policy: policy, polling: polling, since: since,
+      reader, resource: resource, policy: policy, polling: polling, since: since,
       priority: resource.priority ?? Task.currentPriority,
       showsValue: showsValue, wait: LockOwner.wait())
   }

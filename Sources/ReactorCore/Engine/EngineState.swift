@@ -152,9 +152,10 @@ extension EngineState {
     }
     if entry.hasNews {
       revision += 1
-      let news = entry.publish(revision: revision)
-      if !news.deliveries.isEmpty { effects.append(.deliverAll(news.deliveries)) }
-      if !news.notices.isEmpty { effects.append(.notify(news.notices, entry.key)) }
+      let offers = entry.publish(revision: revision)
+      if !offers.isEmpty { effects.append(.offer(offers)) }
+      let actors = entry.dueActors()
+      if !actors.isEmpty { effects.append(.call(actors, entry.key)) }
     }
     layer.changes.note(entry.key)
     if entities != nil { watchEntities(of: entry) }
@@ -313,11 +314,12 @@ extension EngineState {
 /// Work that a change requests. The shell performs it after it unlocks.
 enum Effect: Sendable {
   case resume(CheckedContinuation<KeyState.Outcome, Never>, KeyState.Outcome)
-  case deliver(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot?)
-  /// Resumes the streams that a change concerns, in their order.
-  case deliverAll([(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)])
-  /// Offers states to observers.
-  case notify([KeyState.Notice], RecordKey)
+  /// Offers states to the streams that a change concerns, in their order.
+  case offer([StateOffer<StateSlot>])
+  /// Calls the observers of a key that are isolated to these actors.
+  case call([(any Actor)?], RecordKey)
+  /// Ends a stream.
+  case end(StateReader)
   case start(FlightStep)
   /// Adds a task's wait to the owner of a flight that was already under way.
   case add(LockOwner.Wait, to: LockOwner)

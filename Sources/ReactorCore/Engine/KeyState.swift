@@ -186,77 +186,76 @@ final class KeyState: MemoryEntry {
 
   /// Publishes the current state as a new revision.
   ///
-  /// - Returns: the states for the waiting streams and the observers that the change concerns.
-  func publish(revision: UInt64) -> News {
+  /// - Returns: the states for the streams that the change concerns, in the order of their numbers.
+  ///   Observers take theirs later.
+  func publish(revision: UInt64) -> [StateOffer<StateSlot>] {
     defer { changed = [] }
-    guard hasChanged || publishedStatus != fetchStatus else {
-      let concerned = changed.sorted().compactMap { subscribers[$0] }
+    let concerned: [Subscriber]
+    if hasChanged || publishedStatus != fetchStatus {
+      self.revision = revision
+      hasChanged = false
+      publishedStatus = fetchStatus
+      if hasNewValue { valueRevision = ValueRevision.next() }
+      hasNewValue = false
+      concerned = subscribers.all
+    } else {
+      concerned = changed.sorted().compactMap { subscribers[$0] }
       for subscriber in concerned { subscriber.revision = revision }
-      return deliver(to: concerned)
     }
-    self.revision = revision
-    hasChanged = false
-    publishedStatus = fetchStatus
-    if hasNewValue { valueRevision = ValueRevision.next() }
-    hasNewValue = false
-    return deliver(to: subscribers.all)
+    return offers(to: concerned) { subscriber in
+      if case .stream(let slot) = subscriber.reader { slot } else { nil }
+    }
   }
 
-  private func deliver(to subscribers: [Subscriber]) -> News {
-    var news = News()
-    var latest: SharedSnapshot?
-    for subscriber in subscribers where subscriber.isWaiting && !hasLatest(subscriber) {
-      let snapshot = snapshotAsDelivered(to: subscriber, reusing: &latest)
-      if let observer = subscriber.observer {
-        news.notices.append(
-          Notice(observer: observer, snapshot: snapshot, resource: subscriber.resource, id: subscriber.id))
-      } else if let continuation = subscriber.continuation.take() {
-        news.deliveries.append((continuation, snapshot))
+  /// Returns the actors of the observers that are not due yet. They then are.
+  func dueActors() -> [(any Actor)?] {
+    var due: [(any Actor)?] = []
+    var latest: ObjectIdentifier??
+    for subscriber in subscribers.all where subscriber.isObserver && !subscriber.isDue {
+      subscriber.isDue = true
+      guard subscriber.actor != latest, case .observer(let observer) = subscriber.reader else { continue }
+      latest = subscriber.actor
+      if !due.contains(where: { $0 === observer.isolation }) { due.append(observer.isolation) }
+    }
+    return due
+  }
+
+  /// Returns the states for those observers of `actor` that have not got the latest, in the order
+  /// of their numbers. They then count as delivered.
+  func takeOffers(for actor: ObjectIdentifier?) -> [StateOffer<any StateObserving>] {
+    offers(to: subscribers.all) { subscriber in
+      guard subscriber.isDue, subscriber.actor == actor, case .observer(let observer) = subscriber.reader else {
+        return nil
       }
+      subscriber.isDue = false
+      let revision = revision(for: subscriber)
+      if subscriber.delivered == revision { return nil }
+      subscriber.delivered = revision
+      return observer
     }
-    return news
   }
 
-  /// Returns the current state for the observer of a subscriber that has not got it yet.
-  func notice(for subscriber: Subscriber) -> Notice? {
-    guard let observer = subscriber.observer, let snapshot = undelivered(to: subscriber) else { return nil }
-    return Notice(observer: observer, snapshot: snapshot, resource: subscriber.resource, id: subscriber.id)
-  }
-
-  /// Returns the state that a subscriber has not seen yet, which then counts as delivered; `nil` if
-  /// it has the latest.
-  func undelivered(to subscriber: Subscriber) -> KeySnapshot? {
-    hasLatest(subscriber) ? nil : snapshotAsDelivered(to: subscriber)
-  }
-
-  private func hasLatest(_ subscriber: Subscriber) -> Bool { subscriber.delivered == revision(for: subscriber) }
-
-  private func revision(for subscriber: Subscriber) -> UInt64 { max(revision, subscriber.revision) }
-
-  /// Returns the current state of a subscriber, which then counts as delivered.
-  func snapshotAsDelivered(to subscriber: Subscriber) -> KeySnapshot {
-    subscriber.delivered = revision(for: subscriber)
-    return snapshot(for: subscriber)
-  }
-
-  /// A snapshot, and the properties of the subscriber that it was made for. Another subscriber that
-  /// has the same sees the same.
-  private struct SharedSnapshot {
-    let view: Subscriber.View
-    let copy: CachedModel?
-    let snapshot: KeySnapshot
-  }
-
-  private func snapshotAsDelivered(to subscriber: Subscriber, reusing latest: inout SharedSnapshot?) -> KeySnapshot {
-    let copy = subscriber.showsValue ? copy(for: subscriber) : nil
-    if let latest, latest.copy === copy, latest.view == subscriber.view {
-      subscriber.delivered = revision(for: subscriber)
-      return latest.snapshot
+  /// Returns the current state for those subscribers that have a reader, in their order.
+  private func offers<Reader>(
+    to subscribers: [Subscriber], _ reader: (Subscriber) -> Reader?
+  ) -> [StateOffer<Reader>] {
+    var offers: [StateOffer<Reader>] = []
+    var readers: [Reader] = []
+    var first: Subscriber?
+    for subscriber in subscribers {
+      guard let reader = reader(subscriber) else { continue }
+      if let first, !subscriber.seesSame(as: first) {
+        offers.append(StateOffer(snapshot: snapshot(for: first), readers: readers))
+        readers = []
+      }
+      if readers.isEmpty { first = subscriber }
+      readers.append(reader)
     }
-    let snapshot = snapshotAsDelivered(to: subscriber)
-    latest = SharedSnapshot(view: subscriber.view, copy: copy, snapshot: snapshot)
-    return snapshot
+    if let first { offers.append(StateOffer(snapshot: snapshot(for: first), readers: readers)) }
+    return offers
   }
+
+  func revision(for subscriber: Subscriber) -> UInt64 { max(revision, subscriber.revision) }
 
   /// Shows a value that has just arrived to every stream, whatever its policy.
   func showToAll() {
@@ -295,7 +294,7 @@ final class KeyState: MemoryEntry {
     let drafted = subscriber.showsValue ? drafted(over: copy) : nil
     let wasThere = copy != nil && !subscriber.sawItArrive && copy?.origin != .local
     return KeySnapshot(
-      copy: copy, drafted: drafted, pending: drafted == nil ? [] : drafts?.pending ?? [],
+      key, subscriber.resource, copy: copy, drafted: drafted, pending: drafted == nil ? [] : drafts?.pending ?? [],
       error: error ?? (subscriber.isNotCached && self.copy == nil ? .notCached : nil),
       fetchStatus: fetchStatus, progress: flight?.progress, origin: wasThere ? .memory : copy?.origin,
       revision: revision(for: subscriber), valueRevision: valueRevision,

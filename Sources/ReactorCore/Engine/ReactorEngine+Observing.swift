@@ -10,7 +10,7 @@ extension ReactorEngine {
     }
     let now = now
     let snapshot = state.withLock { $0.snapshot(of: key, as: resource, policy, at: now) }
-    return snapshot.map { loadState($0, for: resource) } ?? LoadState()
+    return snapshot.map { loadState($0) } ?? LoadState()
   }
 
   /// Opens a stream, which joins the key's flight if its policy needs one.
@@ -18,10 +18,10 @@ extension ReactorEngine {
   /// - Parameters:
   ///   - polling: the polling interval. With `nil`, zero, a negative interval or `Duration.never`,
   ///     the stream does not poll.
-  ///   - observer: who is called with the states; `nil` for a stream that asks for them.
+  ///   - reader: who gets the states, the current one first.
   func subscribe(
-    _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil, observer: StateObserver? = nil
-  ) throws(ReactorError) -> (RecordKey, FlightMachine.WaiterID) {
+    _ resource: Resource, _ policy: FetchPolicy, polling: Duration? = nil, _ reader: StateReader
+  ) throws(ReactorError) -> RecordKey {
     if let error = unobservable(resource) { throw error }
     if policy != .cacheOnly, Refreshing.isUnderWay {
       throw .invalidResource(
@@ -29,52 +29,29 @@ extension ReactorEngine {
       )
     }
     let key = try flow.key(resource)
-    let (now, id) = (now, nextID())
+    let now = now
     let interval = polling.flatMap { $0 > .zero && $0 < .never && policy != .cacheOnly ? $0 : nil }
-    update { $0.subscribe(id, key, as: resource, policy, polling: interval, observer: observer, at: now) }
-    return (key, id)
+    update { $0.subscribe(reader, key, as: resource, policy, polling: interval, at: now) }
+    return key
   }
 
-  func notify(_ notices: [KeyState.Notice], of key: RecordKey) {
-    var (due, latest) = ([StateObserver](), ObservedState?.none)
-    due.reserveCapacity(notices.count)
-    for notice in notices {
-      let state =
-        if let latest, latest.snapshot === notice.snapshot, latest.resource == notice.resource { latest } else {
-          ObservedState(notice.snapshot, of: notice.resource, key, self)
-        }
-      latest = state
-      if notice.observer.offer(state, notice.id) { due.append(notice.observer) }
-    }
-    observers.call(due)
+  /// Returns the states for those observers of `key` that are isolated to `actor` and have not got
+  /// the latest. They then count as delivered.
+  func takeOffers(of key: RecordKey, for actor: ObjectIdentifier?) -> [StateOffer<any StateObserving>] {
+    state.withLock { $0.memory.entries[key]?.takeOffers(for: actor) ?? [] }
   }
 
   /// Calls an observer with the error of a resource that has no states.
-  func refuse(_ observer: StateObserver, _ resource: Resource, _ error: ReactorError) {
-    let state = ObservedState(KeySnapshot(error: error), of: resource, nil, self)
-    if observer.offer(state, 0) { observers.call([observer]) }
+  func refuse(_ observer: any StateObserving, _ resource: Resource, _ error: ReactorError) {
+    observers.refuse(observer, KeySnapshot(nil, resource, error: error), self)
   }
 
-  /// Ends a stream. A pending call of ``next(_:_:of:)`` returns `nil`.
+  /// Ends a stream.
   func unsubscribe(_ key: RecordKey, _ id: FlightMachine.WaiterID) { update { $0.unsubscribe(key, id) } }
 
-  /// Returns the stream's current state, delivered before or not; `nil` after its end.
-  func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID, of resource: Resource) -> LoadState<AnyModel>? {
-    state.withLock { $0.latest(key, id) }.map { loadState($0, for: resource) }
-  }
-
-  /// Returns the next revision that the stream has not seen; `nil` after its end. Cancelling the
-  /// task ends the stream.
-  func next(_ key: RecordKey, _ id: FlightMachine.WaiterID, of resource: Resource) async -> LoadState<AnyModel>? {
-    let snapshot = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        update { $0.next(key, id, continuation) }
-        if Task.isCancelled { unsubscribe(key, id) }
-      }
-    } onCancel: {
-      unsubscribe(key, id)
-    }
-    return snapshot.map { loadState($0, for: resource) }
+  /// Returns an observer's current state, which then counts as delivered; `nil` after its end.
+  func latest(_ key: RecordKey, _ id: FlightMachine.WaiterID) -> KeySnapshot? {
+    state.withLock { $0.latest(key, id) }
   }
 
   private func unobservable(_ resource: Resource) -> ReactorError? {
@@ -87,8 +64,9 @@ extension ReactorEngine {
     return nil
   }
 
-  func loadState(_ snapshot: KeySnapshot, for resource: Resource) -> LoadState<AnyModel> {
-    let isFresh = snapshot.copy.flatMap { reader.rule.status(of: $0, for: resource, at: now)?.isFresh } ?? false
+  func loadState(_ snapshot: KeySnapshot) -> LoadState<AnyModel> {
+    let isFresh =
+      snapshot.copy.flatMap { reader.rule.status(of: $0, for: snapshot.resource, at: now)?.isFresh } ?? false
     var state = LoadState(
       value: snapshot.copy?.model, error: snapshot.error, fetchStatus: snapshot.fetchStatus, origin: snapshot.origin,
       fetchedAt: snapshot.copy?.fetchedAt, isStale: snapshot.copy != nil && !isFresh, progress: snapshot.progress,

@@ -88,9 +88,10 @@ import Synchronization
   private func run(_ effect: Effect) {
     switch effect {
     case .resume(let continuation, let outcome): continuation.resume(returning: outcome)
-    case .deliver(let continuation, let snapshot): continuation.resume(returning: snapshot)
-    case .deliverAll(let news): for (continuation, snapshot) in news { continuation.resume(returning: snapshot) }
-    case .notify(let notices, let key): notify(notices, of: key)
+    case .offer(let offers):
+      for offer in offers { for slot in offer.readers { slot.offer(offer.snapshot) } }
+    case .call(let actors, let key): observers.call(actors, of: key, self)
+    case .end(let reader): reader.end()
     case .start(let step): start(step)
     case .add(let wait, let owner): KeyedAsyncLock.add(wait, to: owner)
     case .cancel(let tasks): for task in tasks { task.cancel() }

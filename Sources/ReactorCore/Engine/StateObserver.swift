@@ -1,172 +1,248 @@
 import Synchronization
 
-/// A closure that is called with the states of one resource. Like a stream, it gets the latest
-/// state, none twice, and never an older one.
-///
-/// A change offers it a state, and the engine's ``ObserverQueue`` calls it. A state that is offered
-/// before the call replaces the one that waits.
-final class StateObserver: Sendable {
-  enum Body: Sendable {
-    case onMainActor(@MainActor @Sendable (ObservedState) -> Void)
-    /// A closure with an isolation of its own.
-    case isolated(@Sendable (ObservedState, FlightMachine.WaiterID) async -> Void)
+/// The reader of a stream's states.
+enum StateReader: Sendable {
+  /// A stream, which asks for each state.
+  case stream(StateSlot)
+  /// An observer, which is called with each state.
+  case observer(any StateObserving)
+
+  /// The number of the stream.
+  var id: FlightMachine.WaiterID {
+    switch self {
+    case .stream(let slot): slot.id
+    case .observer(let observer): observer.id
+    }
   }
 
+  /// Ends the stream. A pending call for its next state returns `nil`, and the observer is not
+  /// called any more. A call under way on another thread is not waited for.
+  func end() {
+    switch self {
+    case .stream(let slot): slot.end()
+    case .observer(let observer): observer.end()
+    }
+  }
+}
+
+/// A state for those who see the same.
+struct StateOffer<Reader: Sendable>: Sendable {
+  let snapshot: KeySnapshot
+  let readers: [Reader]
+}
+
+/// The newest state that a stream has not got yet. A newer one replaces it, so that a slow reader
+/// gets the latest state, none twice, and never an older one.
+final class StateSlot: Sendable {
+  // Unsafe, because to check it takes an allocation for each state, and makes the size of this
+  // struct unknown to the compiler. Whoever takes it resumes it.
+  private typealias Continuation = UnsafeContinuation<KeySnapshot?, Never>
+
   private struct State {
-    var waiting: (ObservedState, FlightMachine.WaiterID)?
+    var waiting: KeySnapshot?
     /// The revision of the latest state that was offered; `nil` before the first.
     var revision: UInt64?
+    /// The pending call of ``next()``; `nil` if none waits.
+    var continuation: Continuation?
     var hasEnded = false
   }
 
-  /// The actor that the closure is isolated to; `nil` for none.
-  let isolation: (any Actor)?
-  let body: Body
+  /// The number of the stream.
+  let id: FlightMachine.WaiterID
   private let state = Mutex(State())
 
-  init(isolation: (any Actor)?, _ body: Body) {
-    self.isolation = isolation
-    self.body = body
-  }
+  init(_ id: FlightMachine.WaiterID) { self.id = id }
 
   /// Accepts a state, unless it is older than one that was offered before: the threads that make
-  /// two changes may get here in another order.
-  ///
-  /// - Returns: `true` if the observer must be called. With `false`, somebody is about to call it.
-  func offer(_ news: ObservedState, _ id: FlightMachine.WaiterID) -> Bool {
-    let (isDue, replaced) = state.withLock { state in
+  /// two changes may get here in another order. A pending call of ``next()`` returns it.
+  func offer(_ snapshot: KeySnapshot) {
+    let (continuation, replaced) = state.withLock { state -> (Continuation?, KeySnapshot?) in
+      if state.hasEnded { return (nil, nil) }
+      if let revision = state.revision, snapshot.revision <= revision { return (nil, nil) }
+      state.revision = snapshot.revision
+      if let continuation = state.continuation.take() { return (continuation, nil) }
       let replaced = state.waiting
-      if state.hasEnded { return (false, replaced) }
-      if let revision = state.revision, news.snapshot.revision <= revision { return (false, replaced) }
-      state.revision = news.snapshot.revision
-      state.waiting = (news, id)
-      return (replaced == nil, replaced)
+      state.waiting = snapshot
+      return (nil, replaced)
     }
+    continuation?.resume(returning: snapshot)
     // Released without the lock: it may hold user objects.
-    return withExtendedLifetime(replaced) { isDue }
+    withExtendedLifetime(replaced) {}
   }
 
-  /// Returns the state to call the observer with; `nil` if the observation has ended.
-  func take() -> (ObservedState, FlightMachine.WaiterID)? { state.withLock { $0.waiting.take() } }
+  /// Returns the state that waits; `nil` if none does.
+  func take() -> KeySnapshot? { state.withLock { $0.waiting.take() } }
 
-  /// Ends the observation. A call under way on another thread is not waited for.
-  func end() {
-    let waiting = state.withLock { state in
-      state.hasEnded = true
-      return state.waiting.take()
+  /// Returns the next state once there is one; `nil` after the end.
+  func next() async -> KeySnapshot? {
+    await withUnsafeContinuation { continuation in
+      let (due, snapshot) = state.withLock { state -> (Continuation?, KeySnapshot?) in
+        if state.hasEnded { return (continuation, nil) }
+        if let waiting = state.waiting.take() { return (continuation, waiting) }
+        // Iterators are not called concurrently. If two calls overlap, the earlier one gets the
+        // end.
+        defer { state.continuation = continuation }
+        return (state.continuation, nil)
+      }
+      due?.resume(returning: snapshot)
     }
+  }
+
+  func end() {
+    let (continuation, waiting) = state.withLock { state in
+      state.hasEnded = true
+      return (state.continuation.take(), state.waiting.take())
+    }
+    continuation?.resume(returning: nil)
     withExtendedLifetime(waiting) {}
   }
 }
 
-extension KeyState {
-  /// The states that a change delivers, in the order of the streams' numbers.
-  struct News {
-    var deliveries: [(CheckedContinuation<KeySnapshot?, Never>, KeySnapshot)] = []
-    var notices: [Notice] = []
-  }
+/// An observer of states of any type; see ``StateObserver``.
+protocol StateObserving: AnyObject, Sendable {
+  var id: FlightMachine.WaiterID { get }
+  /// The actor that the closure is isolated to; `nil` for none.
+  var isolation: (any Actor)? { get }
+  func end()
 
-  /// A state for an observer.
-  struct Notice: Sendable {
-    let observer: StateObserver
-    let snapshot: KeySnapshot
-    let resource: Resource
-    let id: FlightMachine.WaiterID
-  }
+  /// Calls observers that see the same, are isolated to `isolation`, and are of one reactor.
+  func call(
+    _ observers: [any StateObserving], with snapshot: KeySnapshot, _ engine: ReactorEngine,
+    on isolation: isolated (any Actor)?
+  ) async
 }
 
-/// A state on its way to the observers of one resource, who share it.
-final class ObservedState: Sendable {
-  let snapshot: KeySnapshot
-  let resource: Resource
-  private let key: RecordKey?
-  private let engine: ReactorEngine
-  /// The ``LoadState`` that was made of it.
-  private let made = Mutex<(any Sendable & AnyObject)?>(nil)
-
-  /// - Parameter key: the key of the resource; `nil` if it cannot be observed.
-  init(_ snapshot: KeySnapshot, of resource: Resource, _ key: RecordKey?, _ engine: ReactorEngine) {
-    self.snapshot = snapshot
-    self.resource = resource
-    self.key = key
-    self.engine = engine
+/// A closure that is called with the states of one resource, by the engine's ``ObserverQueue``.
+final class StateObserver<Model: Sendable>: StateObserving {
+  enum Body: Sendable {
+    case onMainActor(@MainActor @Sendable (LoadState<Model>) -> Void)
+    /// A closure with an isolation of its own.
+    case isolated(@isolated(any) @Sendable (LoadState<Model>) -> Void)
+    /// Returns `false` to end the observation.
+    case owned(@Sendable (LoadState<Model>) async -> Bool)
   }
 
-  private final class Typed<Model: Sendable>: Sendable {
-    let state: LoadState<Model>
-    init(_ state: LoadState<Model>) { self.state = state }
+  let id: FlightMachine.WaiterID
+  let isolation: (any Actor)?
+  private let body: Body
+  private let hasEnded = Atomic(false)
+
+  init(_ id: FlightMachine.WaiterID, isolation: (any Actor)?, _ body: Body) {
+    self.id = id
+    self.isolation = isolation
+    self.body = body
   }
 
-  /// Returns the state with the type of its model, made once.
-  func state<Model: Sendable>(as type: Model.Type) -> LoadState<Model> {
-    if let known = made.withLock({ $0 }) as? Typed<Model> { return known.state }
-    let new = Typed(engine.loadState(snapshot, for: resource).typed(as: type))
-    // Only the first, so that nothing is released under the lock.
-    made.withLock { if $0 == nil { $0 = new } }
-    return new.state
+  func end() { hasEnded.store(true, ordering: .releasing) }
+
+  func call(
+    _ observers: [any StateObserving], with snapshot: KeySnapshot, _ engine: ReactorEngine,
+    on isolation: isolated (any Actor)?
+  ) async {
+    await Self.call(observers, with: snapshot.shared(as: Model.self, engine), snapshot.key, engine, on: isolation)
   }
 
-  /// Ends the observation of one of the observers.
-  func unsubscribe(_ id: FlightMachine.WaiterID) {
-    if let key { engine.unsubscribe(key, id) }
+  private static func call(
+    _ observers: [any StateObserving], with state: LoadState<Model>, _ key: RecordKey?, _ engine: ReactorEngine,
+    on isolation: isolated (any Actor)?
+  ) async {
+    var index = 0
+    while index < observers.count {
+      let observer = typed(observers[index])
+      switch observer.body {
+      // One of those before it may have ended it.
+      case _ where observer.isEnded: break
+      case .onMainActor:
+        index = callOnMainActor(observers, from: index, with: state)
+        continue
+      case .isolated(let body): await body(state)
+      case .owned(let body): if await !body(state), let key { engine.unsubscribe(key, observer.id) }
+      }
+      index += 1
+    }
   }
+
+  /// Calls an observer of the main actor and those that follow it, on the main actor, where we are.
+  /// To `await` each of them would be to look for the actor again.
+  ///
+  /// - Returns: the index of the first that is none.
+  private static func callOnMainActor(
+    _ observers: [any StateObserving], from first: Int, with state: LoadState<Model>
+  ) -> Int {
+    MainActor.assumeIsolated {
+      var index = first
+      while index < observers.count {
+        let observer = typed(observers[index])
+        guard case .onMainActor(let body) = observer.body else { break }
+        if !observer.isEnded { body(state) }
+        index += 1
+      }
+      return index
+    }
+  }
+
+  /// A reactor has one type of models, and so have its observers.
+  private static func typed(_ observer: any StateObserving) -> StateObserver {
+    unsafeDowncast(observer, to: StateObserver.self)
+  }
+
+  private var isEnded: Bool { hasEnded.load(ordering: .acquiring) }
 }
 
 /// Calls observers, in one task for all that are isolated to the same actor, however many changes
 /// they are due for.
 ///
-/// At most one such task runs for an actor, and one for all observers without an isolation, so that
-/// calls of an observer do not overlap. The order is that of ``call(_:)``.
+/// A change tells it the keys and actors whose observers are due, and the task takes the states of
+/// that moment. At most one such task runs for an actor, and one for all observers without an
+/// isolation. So calls of an observer do not overlap, and none gets an older state.
 final class ObserverQueue: Sendable {
-  /// The observers that are due, by actor. An actor has an entry while a task of its runs.
-  private let due = Mutex<[ObjectIdentifier?: [StateObserver]]>([:])
+  /// The keys whose observers are due, by actor. An actor has an entry while a task of its runs.
+  private let due = Mutex<[ObjectIdentifier?: [RecordKey]]>([:])
   private let executor: (any TaskExecutor)?
 
   /// - Parameter executor: the executor of the tasks without an actor; `nil` for the global one.
   init(executor: (any TaskExecutor)?) { self.executor = executor }
 
-  /// Calls each of `observers` once, soon.
-  func call(_ observers: [StateObserver]) {
-    guard let first = observers.first else { return }
-    if observers.allSatisfy({ $0.isolation === first.isolation }) { return call(observers, on: first.isolation) }
-    var groups: [(isolation: (any Actor)?, observers: [StateObserver])] = []
-    for observer in observers {
-      if let index = groups.firstIndex(where: { $0.isolation === observer.isolation }) {
-        groups[index].observers.append(observer)
-      } else {
-        groups.append((observer.isolation, [observer]))
-      }
-    }
-    for group in groups { call(group.observers, on: group.isolation) }
-  }
-
-  private func call(_ observers: [StateObserver], on isolation: (any Actor)?) {
-    let actor = isolation.map { ObjectIdentifier($0) }
-    let isRunning = due.withLock { due in
-      guard due[actor] == nil else {
-        due[actor]?.append(contentsOf: observers)
+  /// Calls the observers of `key` that are isolated to one of `actors`, soon.
+  func call(_ actors: [(any Actor)?], of key: RecordKey, _ engine: ReactorEngine) {
+    for isolation in actors {
+      let actor = isolation.map { ObjectIdentifier($0) }
+      let isRunning = due.withLock { due in
+        guard let last = due[actor]?.last else {
+          defer { due[actor] = [key] }
+          return due[actor] != nil
+        }
+        // Many that begin to observe one key at once take their states together.
+        if last != key { due[actor]?.append(key) }
         return true
       }
-      due[actor] = observers
-      return false
+      if !isRunning { start(on: isolation) { await self.run(engine, on: $0) } }
     }
-    guard !isRunning else { return }
+  }
+
+  /// Calls an observer of a resource that has no states but its error.
+  func refuse(_ observer: any StateObserving, _ snapshot: KeySnapshot, _ engine: ReactorEngine) {
+    start(on: observer.isolation) { await observer.call([observer], with: snapshot, engine, on: $0) }
+  }
+
+  private func start(
+    on isolation: (any Actor)?, _ operation: @escaping @Sendable (isolated (any Actor)?) async -> Void
+  ) {
     let priority = max(Task.currentPriority, .medium)
     if isolation === MainActor.shared {
       // It begins there, without a thread of the pool in between.
-      spawnOnMainActor(priority: priority) { await self.runOnMainActor() }
+      spawnOnMainActor(priority: priority) { await operation(MainActor.shared) }
     } else {
-      _ = spawnApart(on: executor, priority: priority) { await self.run(on: isolation) }
+      _ = spawnApart(on: executor, priority: priority) { await operation(isolation) }
     }
   }
 
-  @MainActor private func runOnMainActor() async {
-    while let observers = take(for: ObjectIdentifier(MainActor.shared)) {
-      for observer in observers {
-        guard let (state, id) = observer.take() else { continue }
-        switch observer.body {
-        case .onMainActor(let body): body(state)
-        case .isolated(let body): await body(state, id)
+  private func run(_ engine: ReactorEngine, on isolation: isolated (any Actor)?) async {
+    let actor = isolation.map { ObjectIdentifier($0) }
+    while let keys = take(for: actor) {
+      for key in keys {
+        for offer in engine.takeOffers(of: key, for: actor) {
+          await offer.readers.first?.call(offer.readers, with: offer.snapshot, engine, on: isolation)
         }
       }
       // Others of the actor have a turn, however often there are changes.
@@ -174,26 +250,15 @@ final class ObserverQueue: Sendable {
     }
   }
 
-  private func run(on isolation: isolated (any Actor)?) async {
-    let actor = isolation.map { ObjectIdentifier($0) }
-    while let observers = take(for: actor) {
-      for observer in observers {
-        guard case .isolated(let body) = observer.body, let (state, id) = observer.take() else { continue }
-        await body(state, id)
-      }
-      await Task.yield()
-    }
-  }
-
-  /// Returns the observers that are due; `nil` if there are none, which ends the task.
-  private func take(for actor: ObjectIdentifier?) -> [StateObserver]? {
+  /// Returns the keys that are due; `nil` if there are none, which ends the task.
+  private func take(for actor: ObjectIdentifier?) -> [RecordKey]? {
     due.withLock { due in
-      guard let observers = due[actor], !observers.isEmpty else {
+      guard let keys = due[actor], !keys.isEmpty else {
         due[actor] = nil
         return nil
       }
       due[actor] = []
-      return observers
+      return keys
     }
   }
 }

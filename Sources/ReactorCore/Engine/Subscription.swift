@@ -1,49 +1,63 @@
 import Foundation
 import Synchronization
 
-/// An open stream of states. It ends with ``end()``, or when this object is released.
+/// An open stream or observation of states. It ends with ``end()``, or when this object is
+/// released.
 final class Subscription<Model: Sendable>: Sendable {
   private let engine: ReactorEngine
-  private let resource: Resource
-  private let place: Result<(RecordKey, FlightMachine.WaiterID), ReactorError>
+  private let reader: StateReader
+  /// The key of the states, or the reason why there are none.
+  private let key: Result<RecordKey, ReactorError>
   private let invalid = CancellationWait()
 
   /// - Parameter observer: who is called with the states; `nil` if ``next()`` asks for them.
-  init(_ states: LoadStates<Model>, observer: StateObserver? = nil) {
-    (engine, resource) = (states.engine, states.resource)
+  init(_ states: LoadStates<Model>, observer: StateObserver<Model>? = nil) {
+    engine = states.engine
+    reader = observer.map { .observer($0) } ?? .stream(StateSlot(engine.nextID()))
     do {
-      place = .success(try engine.subscribe(resource, states.policy, polling: states.polling, observer: observer))
+      key = .success(try engine.subscribe(states.resource, states.policy, polling: states.polling, reader))
     } catch {
-      place = .failure(error)
-      if let observer { engine.refuse(observer, resource, error) }
+      key = .failure(error)
+      if let observer { engine.refuse(observer, states.resource, error) }
     }
   }
 
   deinit { end() }
 
-  /// Returns the next state once there is one; `nil` after the end. Cancelling the task ends the
-  /// stream.
+  /// Returns the next state once there is one; `nil` after the end, and for an observation.
+  /// Cancelling the task ends the stream.
   func next() async -> LoadState<Model>? {
-    switch place {
-    case .success((let key, let id)): return await engine.next(key, id, of: resource)?.typed(as: Model.self)
-    case .failure(let error):
-      if invalid.isFirst { return LoadState(error: error) }
-      await invalid.untilCancelled()
-      return nil
+    guard case .stream(let slot) = reader else { return nil }
+    guard case .success = key else { return await error() }
+    // A state that has waited is made now, since its value may have become stale.
+    if !Task.isCancelled, let snapshot = slot.take() { return engine.loadState(snapshot).typed(as: Model.self) }
+    let snapshot = await withTaskCancellationHandler {
+      await slot.next()
+    } onCancel: {
+      end()
     }
+    return snapshot.map { $0.shared(as: Model.self, engine) }
   }
 
-  /// Returns the current state, delivered before or not; `nil` after the end. ``next()`` then
-  /// returns only newer states.
+  /// Returns the error of a resource that has no states, and then `nil` once the task is cancelled.
+  private func error() async -> LoadState<Model>? {
+    if case .failure(let error) = key, invalid.isFirst { return LoadState(error: error) }
+    await invalid.untilCancelled()
+    return nil
+  }
+
+  /// Returns the current state of an observation, delivered before or not; `nil` after the end. The
+  /// observer is not called with it any more.
   func latest() -> LoadState<Model>? {
-    switch place {
-    case .success((let key, let id)): engine.latest(key, id, of: resource)?.typed(as: Model.self)
+    switch key {
+    case .success(let key): engine.latest(key, reader.id).map { engine.loadState($0).typed(as: Model.self) }
     case .failure(let error): LoadState(error: error)
     }
   }
 
   func end() {
-    if case .success((let key, let id)) = place { engine.unsubscribe(key, id) }
+    if case .success(let key) = key { engine.unsubscribe(key, reader.id) }
+    reader.end()
   }
 }
 
@@ -74,33 +88,33 @@ final class Subscriber {
   var isNotCached = false
   /// The revision of the latest change that concerned this stream alone.
   var revision: UInt64 = 0
-  /// The revision that the stream received last.
+  let reader: StateReader
+  // Kept beside the reader, since a change looks at them for each of many.
+  let isObserver: Bool
+  /// The actor of the observer; `nil` for none, and for a stream.
+  let actor: ObjectIdentifier?
+  /// The revision that the observer was called with last; `nil` for a stream.
   var delivered: UInt64?
-  /// The pending call for the next revision; `nil` if none waits.
-  var continuation: CheckedContinuation<KeySnapshot?, Never>?
-  /// The observer that is called with each revision; `nil` for a stream, which asks for them.
-  var observer: StateObserver?
+  /// A Boolean value that indicates whether the observer is to be called soon.
+  var isDue = false
 
-  /// The properties that decide what the stream sees of the key's state, beside its copy.
-  struct View: Equatable {
-    let showsValue: Bool
-    let sawItArrive: Bool
-    let isNotCached: Bool
-    let revision: UInt64
+  /// Returns `true` if both see the same of the key's state.
+  func seesSame(as other: Subscriber) -> Bool {
+    showsValue == other.showsValue && sawItArrive == other.sawItArrive && isNotCached == other.isNotCached
+      && revision == other.revision && ownVariant === other.ownVariant && resource == other.resource
   }
-
-  var view: View {
-    View(showsValue: showsValue, sawItArrive: sawItArrive, isNotCached: isNotCached, revision: revision)
-  }
-
-  /// A Boolean value that indicates whether a new revision is to be delivered at once.
-  var isWaiting: Bool { observer != nil || continuation != nil }
 
   init(
-    _ id: FlightMachine.WaiterID, resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration,
+    _ reader: StateReader, resource: Resource, policy: FetchPolicy, polling: Duration?, since: Duration,
     priority: TaskPriority, showsValue: Bool, wait: LockOwner.Wait? = nil
   ) {
-    self.id = id
+    id = reader.id
+    self.reader = reader
+    if case .observer(let observer) = reader {
+      (isObserver, actor) = (true, observer.isolation.map { ObjectIdentifier($0) })
+    } else {
+      (isObserver, actor) = (false, nil)
+    }
     self.resource = resource
     self.wait = wait
     self.policy = policy
@@ -159,6 +173,9 @@ struct Subscribers {
 /// The state of a key that a stream may see, at one revision. The shell makes a ``LoadState`` of it
 /// without the lock. A class, since the streams that see the same share it.
 final class KeySnapshot: Sendable {
+  /// The key of the resource; `nil` if it has no states but its error.
+  let key: RecordKey?
+  let resource: Resource
   let copy: CachedModel?
   /// The copy with its drafts, to be computed without the lock; `nil` if there are none.
   let drafted: DraftedModel?
@@ -172,12 +189,17 @@ final class KeySnapshot: Sendable {
   let valueRevision: UInt64
   /// A Boolean value that indicates whether the key was removed and no request is under way.
   let isRemoved: Bool
+  /// The box of the ``LoadState`` that was made of it.
+  private let made = AtomicLazyReference<any AnyObject & Sendable>()
 
   init(
-    copy: CachedModel? = nil, drafted: DraftedModel? = nil, pending: [Draft] = [], error: ReactorError?,
+    _ key: RecordKey?, _ resource: Resource, copy: CachedModel? = nil, drafted: DraftedModel? = nil,
+    pending: [Draft] = [], error: ReactorError?,
     fetchStatus: FetchStatus = .idle, progress: TransferProgress? = nil, origin: Origin? = nil, revision: UInt64 = 0,
     valueRevision: UInt64 = 0, isRemoved: Bool = false
   ) {
+    self.key = key
+    self.resource = resource
     self.copy = copy
     self.drafted = drafted
     self.pending = pending
@@ -188,6 +210,13 @@ final class KeySnapshot: Sendable {
     self.revision = revision
     self.valueRevision = valueRevision
     self.isRemoved = isRemoved
+  }
+
+  /// Returns the state with the type of its model, made at the first call and shared by those who
+  /// see the same: to make it takes longer than to call an observer.
+  func shared<Model: Sendable>(as type: Model.Type, _ engine: ReactorEngine) -> LoadState<Model> {
+    let box = made.load() ?? made.storeIfNil(AnyModel(engine.loadState(self).typed(as: type)).box)
+    return AnyModel(in: box).model(as: LoadState<Model>.self)
   }
 }
 

@@ -132,6 +132,63 @@ struct LoadStatesTests {
     #expect(known.count == 3 && known == known.sorted() && Set(known).count == 3)
   }
 
+  @Test func `a state that has waited for a slow reader is stale if its value is by then`() async throws {
+    let bench = Bench { $0.freshFor = .seconds(60) }
+    try await bench.notes.save(Note(0, "0"), for: "note")
+    var (slow, quick) = (
+      bench.notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator(),
+      bench.notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()
+    )
+    _ = (await slow.next(), await quick.next())
+    try await bench.notes.save(Note(1, "1"), for: "note")
+    #expect(await quick.next()?.isStale == false)
+    bench.clock.advance(by: .seconds(61))
+    let late = await slow.next()
+    #expect(late?.value?.text == "1" && late?.isStale == true)
+  }
+
+  @Test func `streams of other resources with the same key see their own state`() async throws {
+    let bench = Bench { $0.freshFor = .never }
+    try await bench.notes.save(Note(0, "0"), for: "note")
+    var short: Resource = "note"
+    short.freshFor = .zero
+    let readers = [Resource("note"), short].map { [notes = bench.notes] resource in
+      let (hasBegun, states) = (Gate(), notes.states(for: resource, policy: .cacheOnly))
+      let reader = Task {
+        var states = states.makeAsyncIterator()
+        _ = await states.next()
+        hasBegun.open()
+        return await states.next()
+      }
+      return (hasBegun, reader)
+    }
+    for (hasBegun, _) in readers { try await hasBegun.wait() }
+    try await bench.notes.save(Note(1, "1"), for: "note")
+    let states = await [readers[0].1.value, readers[1].1.value]
+    #expect(states.map { $0?.value?.text } == ["1", "1"])
+    #expect(states.map { $0?.isStale } == [false, true])
+  }
+
+  @Test func `a cancelled task gets no state, though one waits for it`() async throws {
+    let bench = Bench()
+    try await bench.notes.save(Note(0, "0"), for: "note")
+    let notes = bench.notes
+    let (hasBegun, goesOn) = (Gate(), Gate())
+    let reader = Task {
+      var states = notes.states(for: "note", policy: .cacheOnly).makeAsyncIterator()
+      _ = await states.next()
+      hasBegun.open()
+      await goesOn.waitIgnoringCancellation()
+      return await states.next()
+    }
+    try await hasBegun.wait()
+    try await notes.save(Note(1, "1"), for: "note")
+    reader.cancel()
+    goesOn.open()
+    #expect(await reader.value == nil)
+    #expect(bench.reachability.openStreams == 0)
+  }
+
   @Test func `a stream ends with its task, and its subscription with its iterator`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))

@@ -175,6 +175,48 @@ struct ObserveTests {
     try await bench.waitUntilNothingWaits()
   }
 
+  @Test func `a change that another stream alone can see calls no observer`() async throws {
+    let bench = Bench { $0.freshFor = .zero }
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    _ = try await bench.notes.fetch("note")
+    bench.reachability.set(false)
+    let seen = Seen()
+    let token = bench.notes.observe("note", policy: .networkFirst) { seen.add($0) }
+    _ = await seen.first { $0.fetchStatus == .paused && $0.value != nil }
+    let count = seen.all.count
+    for _ in 0..<10 {
+      let later = Seen()
+      let other = bench.notes.observe("note", policy: .networkFirst) { later.add($0) }
+      // Called after the first, if that is called.
+      #expect(await later.first { $0.value != nil }?.fetchStatus == .paused)
+      other.cancel()
+    }
+    try await bench.notes.save(Note(2, "mine"), for: "note")
+    _ = await seen.first { $0.value?.text == "mine" }
+    #expect(seen.texts.dropFirst(count).first == "mine")
+    let revisions = seen.all.map(\.revision)
+    #expect(zip(revisions, revisions.dropFirst()).allSatisfy { $0 < $1 })
+    token.cancel()
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `a change calls the observers of every actor`() async throws {
+    let bench = Bench { $0.freshFor = .never }
+    try await bench.notes.save(Note(1, "one"), for: "note")
+    let (free, main, own, counted) = (Seen(), Seen(), Seen(), Counted())
+    let tokens = [
+      bench.notes.observe("note") { free.add($0) }, bench.notes.observe("note") { @MainActor in main.add($0) },
+    ]
+    await counted.observe(bench.notes, count: 1) { own.add($0) }
+    for number in 2...5 {
+      try await bench.notes.save(Note(number, "\(number)"), for: "note")
+      for seen in [free, main, own] { _ = await seen.first { $0.value?.text == "\(number)" } }
+    }
+    for token in tokens { token.cancel() }
+    await counted.end()
+    try await bench.waitUntilNothingWaits()
+  }
+
   @Test func `a cancelled observation makes no further call, and ends its request`() async throws {
     let bench = Bench()
     let gate = Gate()
@@ -230,20 +272,21 @@ struct ObserveTests {
     try await bench.waitUntilNothingWaits()
   }
 
-  @Test func `a state that is offered late is dropped, and so is one after the end`() {
-    let engine = Bench().notes.engine
-    func state(_ revision: UInt64) -> ObservedState {
-      ObservedState(KeySnapshot(error: nil, revision: revision), of: "note", nil, engine)
-    }
-    let observer = StateObserver(isolation: nil, .isolated { _, _ in })
-    func taken() -> UInt64? { observer.take()?.0.snapshot.revision }
-    #expect(observer.offer(state(0), 1))
-    #expect(!observer.offer(state(2), 1))  // replaces the one that waits
-    #expect(taken() == 2)
-    #expect(!observer.offer(state(1), 1) && taken() == nil)
-    #expect(observer.offer(state(3), 1))
-    observer.end()
-    #expect(taken() == nil && !observer.offer(state(4), 1))
+  @Test func `a state that is offered late is dropped, and so is one after the end`() async {
+    func state(_ revision: UInt64) -> KeySnapshot { KeySnapshot(nil, "note", error: nil, revision: revision) }
+    let slot = StateSlot(1)
+    slot.offer(state(0))
+    slot.offer(state(2))  // replaces the one that waits
+    #expect(slot.take()?.revision == 2)
+    slot.offer(state(1))
+    #expect(slot.take() == nil)
+    slot.offer(state(4))
+    #expect(await slot.next()?.revision == 4)
+    slot.offer(state(5))
+    slot.end()
+    slot.offer(state(6))
+    #expect(slot.take() == nil)
+    #expect(await slot.next() == nil)
   }
 
   @Test func `observers of other resources with the same key see their own state`() async throws {
