@@ -8,15 +8,24 @@ SHELL := bash
 .PHONY: help demo newsroom gateway gateway-load soak test-gateway bench bench-compare weight test test-only test-release test-newsroom test-browser screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis
 
 SWIFT_MINIMUM := 6.3
-# The nested packages are built in the directory of this one, so that what they share is compiled once. All have the same traits.
-nested = --package-path $(1) --scratch-path '$(CURDIR)/.build'
 # Swift Testing starts every test at once unless it is told to; on two processors, the time limits of those that wait for one would then run out.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 16
-# With --skip-build, what `make build` has built is run as it is.
+# With --skip-build, what was built before is run as it is.
 SKIP_BUILD ?=
-# SwiftPM before 6.4 gives the compiler a package's traits in the order of a set (its issue 10525). That order is another one in each
-# process, and another order compiles everything anew, unless hashing is the same each time. Tests run without this.
+# SwiftPM before 6.4 passes two traits in a random order, which compiles everything again when it changes (its issue 10525). Every build
+# here has one trait. This is for the traits of other packages.
 BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
+# Where everything is built. CI has a directory outside of the clone, in which packages that are not ours stay compiled.
+SCRATCH ?= $(CURDIR)/.build
+# The fastest complete build: whole modules, which only a release build compiles, no optimization and no debug information. Each module
+# is read once: by default, its interface is a job of its own, and its files are compiled in batches that parse the others. A change to a
+# file compiles its whole module again, so make test-only builds with the defaults of swift build instead. Assertions are on.
+QUICKLY := -c release -Xswiftc -Onone -Xswiftc -gnone -Xswiftc -no-emit-module-separately-wmo -Xswiftc -enable-testing
+# The library, its tests and the demo.
+QUICK = $(QUICKLY) --traits SQLite --scratch-path '$(SCRATCH)/quick'
+# What needs SwiftNIO and BoringSSL: the tests behind the other traits, and the nested packages. One directory serves all of them.
+SERVER = $(QUICKLY) --scratch-path '$(SCRATCH)/server'
+nested = --package-path $(1) $(SERVER)
 # The target Destructive runs by itself: its suites kill processes, fail disks, damage files, measure memory or simulate, and need both processors.
 # Some run programs: on Linux, Foundation's Process ends the process of the tests where over a thousand files are open, as they are beside the other tests.
 DESTRUCTIVE := ^Destructive\.
@@ -27,30 +36,23 @@ SOURCES := git ls-files -z --cached --others --exclude-standard -- '*.swift'
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile | expand -t 20
 
-# The fastest complete build: whole modules, which only a release build compiles, no optimization and no debug information. Each
-# module is read once: by default, its interface is a job of its own. For programs to look at: a change to a file would compile its
-# whole module.
-QUICKLY := -c release -Xswiftc -Onone -Xswiftc -gnone -Xswiftc -no-emit-module-separately-wmo
-
-# With a directory of its own, since this package's other builds have all traits.
-DEMO := --traits SQLite --scratch-path .build/demo $(QUICKLY)
 demo: system ## the whole flow against an embedded server, each step checked; STAY=1 shows the inspector of it afterwards
-	@$(if $(SKIP_BUILD),,echo "Building the demo: Reactor with its inspector, swift-http-types and GRDB. About a minute, once.")
-	swift run $(if $(SKIP_BUILD),--enable-all-traits $(SKIP_BUILD),$(DEMO)) ReactorDemo $(if $(STAY),--stay)
+	@$(if $(SKIP_BUILD),,echo "Building the demo: Reactor with its inspector, swift-http-types and GRDB. Less than a minute, once.")
+	swift run $(QUICK) $(SKIP_BUILD) ReactorDemo $(if $(STAY),--stay)
 
 NEWSROOM := Examples/Newsroom
 # The program itself and not `swift run`, so that a signal has nobody else to pass.
 newsroom: system ## a news API and a reader of it in the browser, on this machine, until Ctrl-C; STORE=directory outlives it
 	@echo "Building the newsroom: Reactor, GRDB, SwiftNIO and Hummingbird. Two minutes or so, once."
-	$(BUILD) --package-path $(NEWSROOM) --product newsroom $(QUICKLY)
-	@exec "$$(swift build --package-path $(NEWSROOM) --show-bin-path $(QUICKLY))/newsroom" $(if $(STORE),--store '$(STORE)')
+	$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom
+	@exec "$$(swift build $(call nested,$(NEWSROOM)) --show-bin-path)/newsroom" $(if $(STORE),--store '$(STORE)')
 
 GATEWAY := Examples/Gateway
 gateway: system ## a gateway before three APIs, on this machine, until Ctrl-C; FLEET=redis://127.0.0.1:6379 for two that share a cache
 	@echo "Building the gateway: Reactor, async-http-client, SwiftNIO and Hummingbird. Three minutes or so, once."
-	$(BUILD) --package-path $(GATEWAY) --product gateway $(QUICKLY)
-	$(BUILD) --package-path $(GATEWAY) --product shop $(QUICKLY)
-	@exec $(GATEWAY)/run "$$(swift build --package-path $(GATEWAY) --show-bin-path $(QUICKLY))"
+	$(BUILD) $(call nested,$(GATEWAY)) --product gateway
+	$(BUILD) $(call nested,$(GATEWAY)) --product shop
+	@exec $(GATEWAY)/run "$$(swift build $(call nested,$(GATEWAY)) --show-bin-path)"
 
 # Not on a machine that is busy with something else, if there is a choice; BENCH="--filter memory --quick" for a look.
 BENCHMARKS := swift build -c release --package-path Benchmarks --product reactor-bench
@@ -67,28 +69,48 @@ bench-compare: system ## two runs of it: make bench-compare A=before.json B=afte
 weight: system ## what ReactorCore adds: build time, size, packages, public symbols; a minute or two
 	@Benchmarks/weight
 
+test: system ## every test of the library; a minute's build of SQLite's and ours, then two of tests: see test-all for the rest
+	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(QUICK))
+	swift test $(QUICK) --skip-build --skip '$(DESTRUCTIVE)|$(CORE)'
+	swift test $(QUICK) --skip-build --filter '$(CORE)'
+	swift test $(QUICK) --skip-build --filter '$(DESTRUCTIVE)'
+
+# Randomized tests repeat more often here than in make test.
+test-all: export REACTOR_THOROUGH = 1
+test-all: test test-adapters test-tools test-newsroom test-gateway test-browser test-simulation ## everything: also adapters, command, examples, browser, and 1,000 seeds of each world
+
+# Their tests alone: the others were built and run without SwiftNIO.
+ADAPTERS := ReactorAsyncHTTPClientTests,ReactorObservabilityTests,ReactorOperatorsTests,ReactorValkeyTests
+test-adapters: system ## the tests of what is behind the traits AsyncHTTPClient, Valkey and Observability
+	$(if $(SKIP_BUILD),,REACTOR_TESTS=$(ADAPTERS) $(BUILD) --product ReactorPackageTests $(SERVER) --traits Server)
+	@command -v redis-server >/dev/null || { echo "skipped: the tests of ReactorValkey, which need redis-server; run: sudo make install-redis"; [ -z "$${CI:-}" ]; }
+	REACTOR_TESTS=$(ADAPTERS) swift test $(SERVER) --traits Server --skip-build
+
 # The proxy's in a process of their own, and the kill trials of the outbox: beside them, Foundation takes an interrupted read of a program's output (EINTR) for fatal.
-test: system ## every test
-	$(if $(SKIP_BUILD),,$(BUILD) --build-tests --enable-all-traits)
-	swift test --enable-all-traits --skip-build --skip '$(DESTRUCTIVE)|$(CORE)'
-	swift test --enable-all-traits --skip-build --filter '$(CORE)'
-	swift test --enable-all-traits --skip-build --filter '$(DESTRUCTIVE)'
-	REACTOR_SEED="$${REACTOR_SEED:-2026}" swift run --enable-all-traits --skip-build Simulate 1000
+test-tools: system ## the tests of the command reactor
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,Tools))
 	swift test $(call nested,Tools) --skip-build --skip '^(ProxyTests|OutboxKillTests)\.'
 	swift test $(call nested,Tools) --skip-build --filter '^ProxyTests\.'
 	swift test $(call nested,Tools) --skip-build --filter '^OutboxKillTests\.'
 
-FILTER ?= $(CORE)
-test-only: system ## some tests, compiled as far as a change needs it: make test-only FILTER=ReactorCoreTests
-	$(BUILD) --build-tests --enable-all-traits
-	swift test --enable-all-traits --skip-build --filter '$(FILTER)'
+# Optimized, as what is shipped is, and beside the program that is weighed, which shares its modules.
+OPTIMIZED = -c release --scratch-path '$(SCRATCH)/optimized'
+test-simulation: swift ## 1,000 seeds of each world, optimized
+	$(BUILD) $(OPTIMIZED) --product Simulate
+	REACTOR_SEED="$${REACTOR_SEED:-2026}" "$$(swift build $(OPTIMIZED) --show-bin-path)/Simulate" 1000
+
+# Compiled incrementally, and only the test targets that FILTER is about: the one of that name, else those whose files have the name.
+FILTER ?= ReactorCoreTests
+ONLY = $(if $(wildcard Tests/$(FILTER)),$(FILTER),$(shell grep -rlE --include='*.swift' -- '$(FILTER)' Tests | cut -d/ -f2 | sort -u | paste -sd,))
+test-only: system ## some tests after a change, compiled as far as it needs: make test-only FILTER=ReactorCoreTests, or a suite's name
+	REACTOR_TESTS=$(ONLY) $(BUILD) --product ReactorPackageTests --traits SQLite --scratch-path '$(SCRATCH)'
+	REACTOR_TESTS=$(ONLY) swift test --traits SQLite --scratch-path '$(SCRATCH)' --skip-build --filter '$(FILTER)'
 
 # With a directory of its own, and a quarter of an hour to build. The optimizer has compiled code wrongly that the tests found right.
 test-release: system ## the tests of this package, optimized as what is shipped is
-	$(BUILD) -c release -Xswiftc -enable-testing --build-tests --enable-all-traits --scratch-path .build/optimized
+	$(BUILD) -c release -Xswiftc -enable-testing --build-tests --traits Server --scratch-path .build/tested
 	@for suites in "--skip $(DESTRUCTIVE)|$(CORE)" "--filter $(CORE)" "--filter $(DESTRUCTIVE)"; do \
-	  swift test -c release -Xswiftc -enable-testing --enable-all-traits --scratch-path .build/optimized --skip-build $$suites; \
+	  swift test -c release -Xswiftc -enable-testing --traits Server --scratch-path .build/tested --skip-build $$suites; \
 	done
 
 test-newsroom: system ## the tests of the newsroom's parts
@@ -101,8 +123,12 @@ test-gateway: system ## the tests of the gateway
 
 # Debian's Python, which is the one that has Debian's packages.
 PYTHON ?= /usr/bin/python3
-test-browser: browser ## the newsroom in a headless Chromium
-	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom)
+# Where Chromium is not installed, it is skipped with a line; CI installs it before.
+test-browser: system ## the newsroom in a headless Chromium, if that is installed
+	@if ! $(MAKE) --no-print-directory browser 2>/dev/null; then \
+	  echo "skipped: the newsroom in a browser, which needs Chromium; run: sudo make install-browser"; [ -z "$${CI:-}" ]; exit; \
+	fi; \
+	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom;) \
 	NEWSROOM="$$(swift build $(call nested,$(NEWSROOM)) --show-bin-path)/newsroom" PYTHONDONTWRITEBYTECODE=1 \
 	  $(PYTHON) -m unittest discover -v -s $(NEWSROOM)/BrowserTests
 
@@ -138,8 +164,8 @@ mutants: swift ## faults put into the core and the outbox, and who notices them;
 
 CHAOS ?= 60
 load: swift redis ## eight proxies with a Redis and a server that fail, every answer checked: make load CHAOS=600 for ten minutes of it
-	$(BUILD) -c release --product reactor $(call nested,Tools)
-	Tests/Load/run "$$($(BUILD) -c release --product reactor $(call nested,Tools) --show-bin-path)/reactor" --seconds $(CHAOS)
+	$(BUILD) -c release --product reactor --package-path Tools
+	Tests/Load/run "$$($(BUILD) -c release --product reactor --package-path Tools --show-bin-path)/reactor" --seconds $(CHAOS)
 
 gateway_programs = $(BUILD) -c release --package-path $(GATEWAY)
 gateway-load: swift redis ## the gateway under wrk, with its APIs up and down: make gateway-load MEMORY=600 for ten minutes of it
@@ -151,9 +177,9 @@ SOAK ?= 3600
 soak: swift redis ## two gateways and a proxy under changing load and faults for an hour; fails if memory, files or requests grow
 	$(gateway_programs) --product gateway
 	$(gateway_programs) --product shop
-	$(BUILD) -c release --product reactor $(call nested,Tools)
+	$(BUILD) -c release --product reactor --package-path Tools
 	Tests/Soak/run "$$($(gateway_programs) --show-bin-path)" \
-	  "$$($(BUILD) -c release --product reactor $(call nested,Tools) --show-bin-path)/reactor" --seconds $(SOAK)
+	  "$$($(BUILD) -c release --product reactor --package-path Tools --show-bin-path)/reactor" --seconds $(SOAK)
 
 SECONDS_EACH ?= 60
 fuzz: swift ## bytes made up for what reads them from outside; make fuzz SECONDS_EACH=600 TARGETS="JSON Records"
@@ -166,7 +192,8 @@ coverage: system ## every test, and the share of lines that ran, by folder
 	Tests/Coverage/run
 
 build: system ## everything, tests included
-	$(BUILD) --build-tests --enable-all-traits
+	$(BUILD) --build-tests $(QUICK)
+	REACTOR_TESTS=$(ADAPTERS) $(BUILD) --build-tests $(SERVER) --traits Server
 	$(BUILD) --build-tests $(call nested,Tools)
 	$(BUILD) --build-tests $(call nested,$(NEWSROOM))
 	$(BUILD) --build-tests $(call nested,$(GATEWAY))
@@ -180,20 +207,12 @@ lint: swift ## check the style, the comments and the links of the guides; fails 
 	Tests/Links/run
 
 consumers: system ## build and run packages that use this one, README.md's code among them
-	Tests/Consumers/check
+	SCRATCH='$(SCRATCH)' QUICKLY='$(QUICKLY)' Tests/Consumers/check $(CONSUMER)
 
 # docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
-doc: swift ## the documentation of each product, in .build/documentation
-	rm -rf .build/documentation .build/symbols
-	SWIFT_DETERMINISTIC_HASHING=1 swift package --enable-all-traits dump-symbol-graph --minimum-access-level public --skip-synthesized-members --emit-extension-block-symbols
-	docc="$$(command -v docc || xcrun --find docc 2>/dev/null || echo "$$(dirname "$$(command -v swift)")/docc")"; \
-	for module in $(notdir $(basename $(wildcard Sources/*/*.docc))); do \
-	  mkdir -p .build/symbols/$$module .build/documentation; \
-	  find .build/*/symbolgraph \( -name "$$module.symbols.json" -o -name "$$module@*.symbols.json" \) -exec cp {} .build/symbols/$$module \; ; \
-	  "$$docc" convert Sources/$$module/$$module.docc --output-path .build/documentation/$$module \
-	    --additional-symbol-graph-dir .build/symbols/$$module >.build/documentation/$$module.log 2>&1; \
-	  if grep -A 4 -E "doesn't exist at|No symbol matched|Can't resolve|not found at" .build/documentation/$$module.log; then exit 1; fi; \
-	done
+doc: system ## the documentation of each product, in .build/documentation
+	$(if $(SKIP_BUILD),,REACTOR_TESTS=none $(BUILD) $(SERVER) --traits Server)
+	Documentation/build "$$(swift build $(SERVER) --traits Server --show-bin-path)" '$(SCRATCH)/server/checkouts' $(notdir $(basename $(wildcard Sources/*/*.docc)))
 
 # For static hosting, below any path. From what make doc has left, if SKIP_BUILD is set. SOURCE=https://… links the files of the repository.
 SITE := .build/site
@@ -224,12 +243,17 @@ release: swift ## check that VERSION=0.1.0 can be released; TAG=1 makes the tag,
 clean: ## remove what was built
 	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/View.swift Tests/Consumers/Readme/Sources
 
-# The trait SQLite needs libsqlite3-dev on Linux; other systems have it. Only a target whose name begins with install- installs anything.
+# The trait SQLite needs libsqlite3-dev on Linux; other systems have it. Root, or who has sudo without a password, gets it installed.
 system: swift
-	@if grep -q '"SQLite"' Package.swift && [ "$$(uname)" = Linux ] && [ ! -e /usr/include/sqlite3.h ]; then \
-	  if command -v apt-get >/dev/null; then need="run: sudo make install-system"; \
-	  else need="install your system's package of them (sqlite-devel, sqlite3-dev)"; fi; \
-	  echo "error: the headers of SQLite are missing; $$need" >&2; exit 1; \
+	@if [ "$$(uname)" = Linux ] && [ ! -e /usr/include/sqlite3.h ]; then \
+	  if ! command -v apt-get >/dev/null; then \
+	    echo "error: the headers of SQLite are missing; install your system's package of them (sqlite-devel, sqlite3-dev)" >&2; exit 1; \
+	  elif [ "$$(id -u)" = 0 ]; then as_root=; \
+	  elif sudo -n true 2>/dev/null; then as_root="sudo -n"; \
+	  else echo "error: the headers of SQLite are missing; run: sudo make install-system" >&2; exit 1; fi; \
+	  echo "The headers of SQLite are missing: installing libsqlite3-dev with apt-get."; \
+	  log="$$(mktemp)"; $$as_root $(MAKE) --no-print-directory install-system >"$$log" 2>&1 || { tail -n 5 "$$log" >&2; \
+	    echo "error: libsqlite3-dev could not be installed; the lines above are apt-get's" >&2; exit 1; }; rm "$$log"; \
 	fi
 
 install-system: ## install SQLite's headers with apt-get, which a build on Linux needs; as root

@@ -13,41 +13,172 @@ let httpTypes: [Target.Dependency] = [
   .product(name: "HTTPTypesFoundation", package: "swift-http-types"),
 ]
 
-// Without its trait, none of a list is resolved.
-let sqlite: [Target.Dependency] = ["GRDB", "GRDBSQLite"].map { name in
-  .product(name: name, package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+// Products of `package` that are resolved with `trait`, or with the trait Server.
+func products(_ names: [String], package: String, trait: String) -> [Target.Dependency] {
+  names.map { .product(name: $0, package: package, condition: .when(traits: [trait, "Server"])) }
 }
-let asyncHTTPClient: [Target.Dependency] =
-  [
-    .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["AsyncHTTPClient"])),
-    .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["AsyncHTTPClient"])),
-  ]
-  + ["NIOCore", "NIOHTTP1", "NIOPosix"].map { name in
-    .product(name: name, package: "swift-nio", condition: .when(traits: ["AsyncHTTPClient"]))
-  }
+// The trait Server stands for the four others and does not enable them: SwiftPM before 6.4 passes
+// two enabled traits in a random order, and compiles everything again when the order changes (its
+// issue 10525). So the targets behind a trait define its name themselves.
+func settings(trait: String) -> [SwiftSetting] { settings + [.define(trait, .when(traits: ["Server"]))] }
 
-let valkey: [Target.Dependency] =
-  ["NIOCore", "NIOPosix"].map { name in
-    .product(name: name, package: "swift-nio", condition: .when(traits: ["Valkey"]))
-  } + [.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Valkey"]))]
-
-let observability: [Target.Dependency] = [
-  .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Observability"])),
-  .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Observability"])),
-  .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Observability"])),
-]
+let sqlite = products(["GRDB", "GRDBSQLite"], package: "GRDB.swift", trait: "SQLite")
+let asyncHTTPClient =
+  products(["AsyncHTTPClient"], package: "async-http-client", trait: "AsyncHTTPClient")
+  + products(["NIOHTTPCompression"], package: "swift-nio-extras", trait: "AsyncHTTPClient")
+  + products(["NIOCore", "NIOHTTP1", "NIOPosix"], package: "swift-nio", trait: "AsyncHTTPClient")
+let valkey =
+  products(["NIOCore", "NIOPosix"], package: "swift-nio", trait: "Valkey")
+  + products(["NIOSSL"], package: "swift-nio-ssl", trait: "Valkey")
+let observability =
+  products(["Logging"], package: "swift-log", trait: "Observability")
+  + products(["CoreMetrics"], package: "swift-metrics", trait: "Observability")
+  + products(["Tracing"], package: "swift-distributed-tracing", trait: "Observability")
 // The backends of its tests.
-let recorders: [Target.Dependency] = [
-  .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Observability"])),
-  .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Observability"])),
-  .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: .when(traits: ["Observability"])),
+let recorders =
+  products(["InMemoryLogging"], package: "swift-log", trait: "Observability")
+  + products(["MetricsTestKit"], package: "swift-metrics", trait: "Observability")
+  + products(["InMemoryTracing"], package: "swift-distributed-tracing", trait: "Observability")
+// An HTTP/2 server, for the tests of AsyncHTTPClientTransport.
+let http2Server =
+  products(["NIOSSL"], package: "swift-nio-ssl", trait: "AsyncHTTPClient")
+  + products(["NIOHTTP2"], package: "swift-nio-http2", trait: "AsyncHTTPClient")
+
+// What users link.
+let libraries: [Target] = [
+  .target(name: "FastJSON", swiftSettings: settings),
+  .target(name: "HTTPCaching", dependencies: httpTypes, swiftSettings: settings),
+  .target(
+    name: "ReactorCore",
+    dependencies: httpTypes + [
+      "FastJSON", "HTTPCaching", .target(name: "CReactorNetlink", condition: .when(platforms: [.linux])),
+    ], swiftSettings: settings),
+  .target(name: "CReactorNetlink"),
+  .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
+  .target(name: "ReactorLists", dependencies: httpTypes + ["ReactorCore"], swiftSettings: settings),
+  .target(name: "ReactorOutbox", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
+  .target(name: "ReactorFlux", swiftSettings: settings),
+  .target(
+    name: "ReactorInspector",
+    dependencies: httpTypes + ["CReactorInspectorPage", "ReactorCore", "ReactorFlux"], swiftSettings: settings),
+  // The inspector's HTML, as bytes.
+  .target(name: "CReactorInspectorPage", exclude: ["inspector.html"]),
+  // The server beneath MockServer and the demo.
+  .target(name: "ReactorLoopback", dependencies: httpTypes, swiftSettings: settings),
+  .target(
+    name: "ReactorTesting",
+    dependencies: httpTypes + [
+      "ReactorCore", "ReactorFleet", "ReactorLoopback", "ReactorOperators", "ReactorOutbox", "ReactorFlux",
+    ], swiftSettings: settings),
+  .target(
+    name: "ReactorSQLite", dependencies: sqlite + ["HTTPCaching", "ReactorCore", "ReactorOutbox"],
+    swiftSettings: settings(trait: "SQLite")),
+  .target(
+    name: "ReactorAsyncHTTPClient", dependencies: asyncHTTPClient + httpTypes + ["ReactorCore"],
+    swiftSettings: settings(trait: "AsyncHTTPClient")),
+  .target(name: "ReactorFleet", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
+  .target(
+    name: "ReactorValkey", dependencies: valkey + ["HTTPCaching", "ReactorFleet"],
+    swiftSettings: settings(trait: "Valkey")),
+  .target(
+    name: "ReactorObservability",
+    dependencies: observability + httpTypes + ["HTTPCaching", "ReactorCore", "ReactorFleet"],
+    swiftSettings: settings(trait: "Observability")),
 ]
 
-// An HTTP/2 server, for its tests.
-let http2Server: [Target.Dependency] = [
-  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["AsyncHTTPClient"])),
-  .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: .when(traits: ["AsyncHTTPClient"])),
+// What the tests need, and programs that are no products.
+let support: [Target] = [
+  .target(
+    name: "TestSupport",
+    dependencies: httpTypes + [
+      "HTTPCaching", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorOutbox", "ReactorTesting",
+    ], path: "Tests/Support", swiftSettings: settings),
+  // `make demo`. A target of this package, so that it compiles little and resolves less.
+  .executableTarget(
+    name: "ReactorDemo",
+    dependencies: httpTypes + ["ReactorCore", "ReactorInspector", "ReactorLoopback", "ReactorSQLite"],
+    path: "Examples/Demo", swiftSettings: settings(trait: "SQLite")),
+  // For the documentation's examples where SwiftUI is not. Without the settings, as SwiftUI is
+  // compiled.
+  .target(name: "SwiftUIStandIn", path: "Tests/SwiftUIStandIn"),
+  // A VFS of SQLite whose calls fail.
+  .target(name: "CFaultVFS", path: "Tests/CFaultVFS"),
+  // The long run of the simulation.
+  .executableTarget(
+    name: "Simulate", dependencies: ["ReactorTesting", "TestSupport"], path: "Tests/Simulate",
+    swiftSettings: settings),
+  .executableTarget(
+    name: "StoreWriter", dependencies: ["ReactorCore", "ReactorSQLite", "ReactorTesting", "TestSupport"],
+    path: "Tests/StoreWriter", swiftSettings: settings(trait: "SQLite")),
 ]
+
+func tests(of name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = settings) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
+}
+
+let tests: [Target] = [
+  tests(
+    of: "Scenarios", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
+  tests(of: "Races", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
+  tests(of: "Simulation", httpTypes + ["ReactorCore", "ReactorTesting"]),
+  // Suites that run after all others: they need both processors, kill processes, fail disks, damage
+  // files, run programs or measure memory.
+  tests(
+    of: "Destructive",
+    sqlite + httpTypes + [
+      "HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "ReactorDemo",
+      "TestSupport", "StoreWriter", "Simulate",
+      .target(name: "CFaultVFS", condition: .when(traits: ["SQLite", "Server"])),
+    ], settings: settings(trait: "SQLite")),
+  tests(of: "FastJSONTests", ["FastJSON", "ReactorTesting"]),
+  tests(of: "HTTPCachingTests", httpTypes + ["HTTPCaching", "ReactorTesting", "TestSupport"]),
+  // swift-async-algorithms is for one page of the documentation.
+  tests(
+    of: "ReactorOperatorsTests",
+    httpTypes + ["ReactorOperators", "ReactorCore", "ReactorTesting", "TestSupport"]
+      + products(["AsyncAlgorithms"], package: "swift-async-algorithms", trait: "Server"),
+    settings: settings(trait: "AsyncAlgorithms")),
+  tests(of: "ReactorCoreTests", httpTypes + ["ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"]),
+  tests(
+    of: "ReactorListsTests",
+    httpTypes + ["ReactorLists", "ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"]),
+  tests(
+    of: "ReactorOutboxTests",
+    httpTypes + ["ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"]),
+  tests(
+    of: "ReactorFleetTests",
+    httpTypes + ["ReactorFleet", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"]),
+  tests(of: "ReactorFluxTests", ["ReactorFlux"]),
+  tests(
+    of: "ReactorInspectorTests",
+    httpTypes + ["ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorTesting", "TestSupport"]),
+  tests(
+    of: "ReactorTestingTests",
+    httpTypes + ["ReactorTesting", "ReactorLoopback", "ReactorCore", "ReactorOperators", "ReactorFlux", "TestSupport"]),
+  tests(
+    of: "ReactorSQLiteTests",
+    sqlite + httpTypes + ["ReactorSQLite", "ReactorCore", "ReactorOutbox", "ReactorTesting", "TestSupport"],
+    settings: settings(trait: "SQLite")),
+  tests(
+    of: "ReactorAsyncHTTPClientTests",
+    asyncHTTPClient + http2Server + httpTypes + [
+      "ReactorAsyncHTTPClient", "ReactorCore", "ReactorTesting", "TestSupport",
+    ], settings: settings(trait: "AsyncHTTPClient")),
+  tests(
+    of: "ReactorValkeyTests",
+    valkey + products(["NIOTestUtils"], package: "swift-nio", trait: "Valkey") + [
+      "ReactorValkey", "HTTPCaching", "ReactorFleet", "ReactorTesting", "TestSupport",
+    ], settings: settings(trait: "Valkey")),
+  tests(
+    of: "ReactorObservabilityTests",
+    observability + recorders + asyncHTTPClient + httpTypes + [
+      "ReactorObservability", "ReactorAsyncHTTPClient", "ReactorCore", "ReactorFleet", "ReactorTesting", "TestSupport",
+    ], settings: settings(trait: "Observability") + [.define("AsyncHTTPClient", .when(traits: ["Server"]))]),
+]
+// With REACTOR_TESTS=ReactorCoreTests,Races only these test targets are compiled and linked; the
+// makefile uses it.
+let chosen = Context.environment["REACTOR_TESTS"]?.split(separator: ",").map(String.init)
 
 let package = Package(
   name: "Reactor",
@@ -77,6 +208,7 @@ let package = Package(
     .trait(
       name: "Observability",
       description: "Observability, in ReactorObservability, on swift-log, swift-metrics and swift-distributed-tracing"),
+    .trait(name: "Server", description: "All of the above, as one trait: SwiftPM builds two more slowly"),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
@@ -91,152 +223,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
   ],
-  targets: [
-    .target(name: "FastJSON", swiftSettings: settings),
-    .target(name: "HTTPCaching", dependencies: httpTypes, swiftSettings: settings),
-    .target(
-      name: "ReactorCore",
-      dependencies: ["FastJSON", "HTTPCaching"] + httpTypes + [
-        .target(name: "CReactorNetlink", condition: .when(platforms: [.linux]))
-      ],
-      swiftSettings: settings),
-    .target(name: "ReactorOperators", dependencies: ["ReactorCore"], swiftSettings: settings),
-    .target(name: "ReactorLists", dependencies: ["ReactorCore"] + httpTypes, swiftSettings: settings),
-    .target(name: "ReactorOutbox", dependencies: ["HTTPCaching", "ReactorCore"] + httpTypes, swiftSettings: settings),
-    .target(name: "CReactorNetlink"),
-    .target(name: "ReactorFlux", swiftSettings: settings),
-    .target(
-      name: "ReactorInspector", dependencies: ["CReactorInspectorPage", "ReactorCore", "ReactorFlux"] + httpTypes,
-      swiftSettings: settings),
-    // The inspector's HTML, as bytes.
-    .target(name: "CReactorInspectorPage", exclude: ["inspector.html"]),
-    // The server beneath MockServer and the demo.
-    .target(name: "ReactorLoopback", dependencies: httpTypes, swiftSettings: settings),
-    .target(
-      name: "ReactorTesting",
-      dependencies: [
-        "ReactorCore", "ReactorFleet", "ReactorLoopback", "ReactorOperators", "ReactorOutbox", "ReactorFlux",
-      ] + httpTypes,
-      swiftSettings: settings),
-    .target(
-      name: "ReactorSQLite", dependencies: ["HTTPCaching", "ReactorCore", "ReactorOutbox"] + sqlite,
-      swiftSettings: settings),
-    .target(
-      name: "ReactorAsyncHTTPClient", dependencies: ["ReactorCore"] + asyncHTTPClient + httpTypes,
-      swiftSettings: settings),
-    .target(name: "ReactorFleet", dependencies: ["HTTPCaching", "ReactorCore"] + httpTypes, swiftSettings: settings),
-    .target(name: "ReactorValkey", dependencies: ["HTTPCaching", "ReactorFleet"] + valkey, swiftSettings: settings),
-    .target(
-      name: "ReactorObservability",
-      dependencies: ["HTTPCaching", "ReactorCore", "ReactorFleet"] + observability + httpTypes,
-      swiftSettings: settings),
-    .target(
-      name: "TestSupport",
-      dependencies: ["HTTPCaching", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorOutbox", "ReactorTesting"]
-        + httpTypes,
-      path: "Tests/Support",
-      swiftSettings: settings),
-    // `make demo`; no product. A target of this package, so that it compiles little and resolves
-    // less.
-    .executableTarget(
-      name: "ReactorDemo",
-      dependencies: ["ReactorCore", "ReactorInspector", "ReactorLoopback", "ReactorSQLite"] + httpTypes,
-      path: "Examples/Demo", swiftSettings: settings),
-    // For the documentation's examples where SwiftUI is not. Without the settings, as SwiftUI is
-    // compiled.
-    .target(name: "SwiftUIStandIn", path: "Tests/SwiftUIStandIn"),
-    // A VFS of SQLite whose calls fail.
-    .target(name: "CFaultVFS", path: "Tests/CFaultVFS"),
-    // The long run of the simulation; no product.
-    .executableTarget(
-      name: "Simulate", dependencies: ["ReactorTesting", "TestSupport"], path: "Tests/Simulate",
-      swiftSettings: settings),
-    .executableTarget(
-      name: "StoreWriter", dependencies: ["ReactorCore", "ReactorSQLite", "ReactorTesting", "TestSupport"],
-      path: "Tests/StoreWriter",
-      swiftSettings: settings),
-  ]
-    + ["Scenarios", "Races"].map { name in
-      .testTarget(
-        name: name,
-        dependencies: ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"] + httpTypes,
-        path: "Tests/\(name)", swiftSettings: settings)
-    } + [
-      .testTarget(
-        name: "Simulation", dependencies: ["ReactorCore", "ReactorTesting"] + httpTypes,
-        path: "Tests/Simulation", swiftSettings: settings),
-      // Suites that run after all others: they need both processors, kill processes, fail disks,
-      // damage files, run programs or measure memory.
-      .testTarget(
-        name: "Destructive",
-        dependencies: [
-          "HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorSQLite", "ReactorAsyncHTTPClient", "ReactorTesting",
-          "ReactorDemo", "TestSupport", "StoreWriter", "Simulate",
-          .target(name: "CFaultVFS", condition: .when(traits: ["SQLite"])),
-        ] + sqlite + asyncHTTPClient + http2Server + httpTypes,
-        swiftSettings: settings),
-      .testTarget(name: "FastJSONTests", dependencies: ["FastJSON", "ReactorTesting"], swiftSettings: settings),
-      .testTarget(
-        name: "HTTPCachingTests",
-        dependencies: ["HTTPCaching", "ReactorTesting", "TestSupport"] + httpTypes,
-        swiftSettings: settings),
-      .testTarget(
-        name: "ReactorOperatorsTests",
-        dependencies: [
-          "ReactorOperators", "ReactorCore", "ReactorTesting", "TestSupport",
-          .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
-        ] + httpTypes, swiftSettings: settings),
-      .testTarget(
-        name: "ReactorCoreTests",
-        dependencies: ["ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"] + httpTypes,
-        swiftSettings: settings),
-      .testTarget(
-        name: "ReactorListsTests",
-        dependencies: ["ReactorLists", "ReactorCore", "ReactorTesting", "SwiftUIStandIn", "TestSupport"] + httpTypes,
-        swiftSettings: settings),
-      .testTarget(
-        name: "ReactorOutboxTests",
-        dependencies: ["ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
-        swiftSettings: settings),
-      .testTarget(
-        name: "ReactorFleetTests",
-        dependencies: ["ReactorFleet", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"] + httpTypes,
-        swiftSettings: settings),
-      .testTarget(
-        name: "ReactorValkeyTests",
-        dependencies: ["ReactorValkey", "HTTPCaching", "ReactorFleet", "ReactorTesting", "TestSupport"] + valkey + [
-          .product(name: "NIOTestUtils", package: "swift-nio", condition: .when(traits: ["Valkey"]))
-        ],
-        swiftSettings: settings),
-      .testTarget(
-        name: "ReactorObservabilityTests",
-        dependencies: [
-          "ReactorObservability", "ReactorAsyncHTTPClient", "ReactorCore", "ReactorFleet", "ReactorTesting",
-          "TestSupport",
-        ] + observability + recorders + asyncHTTPClient + httpTypes,
-        swiftSettings: settings),
-      .testTarget(name: "ReactorFluxTests", dependencies: ["ReactorFlux"], swiftSettings: settings),
-      .testTarget(
-        name: "ReactorInspectorTests",
-        dependencies: [
-          "ReactorInspector", "ReactorCore", "ReactorFlux", "ReactorOutbox", "ReactorTesting", "TestSupport",
-        ] + httpTypes,
-        swiftSettings: settings),
-      .testTarget(
-        name: "ReactorTestingTests",
-        dependencies: [
-          "ReactorTesting", "ReactorLoopback", "ReactorCore", "ReactorOperators", "ReactorFlux", "TestSupport",
-        ] + httpTypes, swiftSettings: settings),
-      .testTarget(
-        name: "ReactorSQLiteTests",
-        dependencies: ["ReactorSQLite", "ReactorCore", "ReactorOutbox", "ReactorTesting", "TestSupport"] + sqlite
-          + httpTypes,
-        swiftSettings: settings),
-      .testTarget(
-        name: "ReactorAsyncHTTPClientTests",
-        dependencies: ["ReactorAsyncHTTPClient", "ReactorCore", "ReactorTesting", "TestSupport"] + asyncHTTPClient
-          + httpTypes,
-        swiftSettings: settings),
-    ],
+  targets: libraries + support + tests.filter { chosen?.contains($0.name) ?? true },
   swiftLanguageModes: [.v6]
 )

@@ -13,8 +13,8 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [.executable(name: "reactor", targets: ["reactor"])],
   dependencies: [
-    // AsyncHTTPClient is not used here: with the traits of the other packages, one build directory serves them all.
-    .package(name: "Reactor", path: "..", traits: ["SQLite", "AsyncHTTPClient", "Valkey", "Observability"]),
+    // With the trait of the other packages, one build directory serves them all.
+    .package(name: "Reactor", path: "..", traits: ["Server"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),

@@ -26,8 +26,8 @@ let package = Package(
     .executable(name: "shop", targets: ["shop"]),
   ],
   dependencies: [
-    // With the traits of the other packages, one build directory serves them all.
-    .package(name: "Reactor", path: "../..", traits: ["SQLite", "AsyncHTTPClient", "Valkey", "Observability"]),
+    // With the trait of the other packages, one build directory serves them all.
+    .package(name: "Reactor", path: "../..", traits: ["Server"]),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0", traits: []),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),

@@ -30,9 +30,8 @@ let package = Package(
     .executable(name: "newsreader", targets: ["newsreader"]),
   ],
   dependencies: [
-    // AsyncHTTPClient is not used here, since BoringSSL takes minutes to compile. With the traits
-    // of the other packages, one build directory serves them all.
-    .package(name: "Reactor", path: "../..", traits: ["SQLite", "AsyncHTTPClient", "Valkey", "Observability"]),
+    // With the trait of the other packages, one build directory serves them all.
+    .package(name: "Reactor", path: "../..", traits: ["Server"]),
     .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),

@@ -117,6 +117,20 @@ public final class ModelLayer: Sendable {
     layer.events.observe(body)
   }
 
+  /// Waits until the observers were called with every event that was emitted before.
+  ///
+  /// Another thread or a task of the layer may still be delivering an event when the work that
+  /// caused it has returned. A program that exits then, or a test, calls this first:
+  ///
+  /// ```swift
+  /// _ = try? await posts.fetch("posts")
+  /// await layer.flushEvents()  // the observers have seen each event of the fetch
+  /// ```
+  ///
+  /// Cancellation does not end the wait; it lasts as long as the observers take. Readers of
+  /// ``events`` may still have events to read.
+  public func flushEvents() async { await layer.events.flush() }
+
   /// Calls `body` with every event for as long as `owner` lives; see ``observeEvents(_:)``.
   ///
   /// ```swift

@@ -6,9 +6,8 @@
   import TestSupport
   import Testing
 
-  #if AsyncHTTPClient
-    import AsyncHTTPClient
-    import NIOCore
+  #if canImport(FoundationNetworking)
+    import FoundationNetworking
   #endif
 
   @testable import ReactorDemo
@@ -145,28 +144,50 @@
       next.stop()
     }
 
-    #if AsyncHTTPClient
-      @Test func `show the layer in a page, whose live feed ends with the server`() async throws {
-        let server = try DemoServer()
-        let layer = ModelLayer(baseURL: server.url)
-        let inspector = try DemoInspector(layer)
-        _ = try await layer.reactor([Article].self).fetch("articles")
-        let (response, page) = try await get(inspector.url, "/inspector")
-        #expect(response.status == .ok)
-        #expect(String(decoding: page, as: UTF8.self).contains("<title>"))
-        let request = HTTPClientRequest(url: inspector.url.appending(path: "live").absoluteString)
-        var pieces = try await HTTPClient.shared.execute(request, timeout: .seconds(30)).body.makeAsyncIterator()
-        var feed = ""
-        while !feed.contains("data: "), let piece = try await pieces.next() { feed += String(buffer: piece) }
-        #expect(feed.contains("/articles"))
-        // On a thread of its own: it waits for the feed, whose end needs a thread of the pool.
-        let hasStopped = await withCheckedContinuation { continuation in
-          Thread.detachNewThread { continuation.resume(returning: inspector.stop()) }
-        }
-        #expect(hasStopped)
-        while try await pieces.next() != nil {}
-        server.stop()
+    @Test func `show the layer in a page, whose live feed ends with the server`() async throws {
+      let server = try DemoServer()
+      let layer = ModelLayer(baseURL: server.url)
+      let inspector = try DemoInspector(layer)
+      _ = try await layer.reactor([Article].self).fetch("articles")
+      let (response, page) = try await get(inspector.url, "/inspector")
+      #expect(response.status == .ok)
+      #expect(String(decoding: page, as: UTF8.self).contains("<title>"))
+      var pieces = BodyPieces.of(inspector.url.appending(path: "live")).makeAsyncIterator()
+      var feed = Data()
+      while !feed.contains("data: "), let piece = await pieces.next() { feed += piece }
+      #expect(feed.contains("/articles"))
+      // On a thread of its own: it waits for the feed, whose end needs a thread of the pool.
+      let hasStopped = await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: inspector.stop()) }
       }
-    #endif
+      #expect(hasStopped)
+      while await pieces.next() != nil {}
+      server.stop()
+    }
+  }
+
+  /// The pieces of a response's body, as they arrive.
+  private final class BodyPieces: NSObject, URLSessionDataDelegate {
+    private let pieces: AsyncStream<Data>.Continuation
+
+    private init(_ pieces: AsyncStream<Data>.Continuation) { self.pieces = pieces }
+
+    static func of(_ url: URL) -> AsyncStream<Data> {
+      let (stream, pieces) = AsyncStream.makeStream(of: Data.self)
+      let session = URLSession(configuration: .ephemeral, delegate: BodyPieces(pieces), delegateQueue: nil)
+      session.dataTask(with: url).resume()
+      session.finishTasksAndInvalidate()
+      return stream
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { pieces.yield(data) }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+      pieces.finish()
+    }
+  }
+
+  extension Data {
+    fileprivate func contains(_ text: String) -> Bool { range(of: Data(text.utf8)) != nil }
   }
 #endif

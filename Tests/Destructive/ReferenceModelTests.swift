@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 /// The library beside a simple model of what may be seen, in worlds that go wrong as their seeds
-/// have it: a few, as they are debugged. `make test` runs a thousand of each world with the
-/// program `Simulate`, and `make simulate` as many as one likes, optimized.
+/// have it: a few of them. `make test-simulation` runs a thousand seeds of each world with the
+/// program `Simulate`, and `make simulate` as many as you like, optimized.
 @Suite("The library beside its model", .timeLimit(.minutes(10)))
 struct ReferenceModelTests {
   /// Of each world.
-  static let count = ProcessInfo.processInfo.environment["REACTOR_SEEDS"].flatMap(Int.init) ?? 40
+  static let count = Chance.count("REACTOR_SEEDS", default: 20, thorough: 40)
 
   @Test(arguments: World.allCases)
   func `whatever users, network and disk do, nobody sees what may not be seen`(world: World) async {
@@ -73,7 +73,7 @@ struct ReferenceModelTests {
 
   @Test(arguments: World.allCases)
   func `one seed is one order, of the whole library`(world: World) async {
-    for seed in UInt64(1)...25 {
+    for seed in 1...UInt64(Chance.count("REACTOR_ORDERS", default: 8, thorough: 25)) {
       let logs = [await Simulation.log(seed: seed, world.body), await Simulation.log(seed: seed, world.body)]
       #expect(logs[0].count > 5)
       #expect(difference(logs[0], logs[1]) == nil, "seed \(seed)")
@@ -83,7 +83,7 @@ struct ReferenceModelTests {
   /// Each process hashes by a seed of its own: what iterates over a set would show.
   @Test(arguments: World.allCases)
   func `one seed is one order in another process too`(world: World) async throws {
-    for seed in UInt64(1)...10 {
+    for seed in 1...UInt64(Chance.count("REACTOR_ORDERS", default: 3, thorough: 10)) {
       let log = await Simulation.log(seed: seed, world.body)
       let other = try await Program("Simulate").output("log", "\(world)", "\(seed)")
       #expect(difference(log, other.split(separator: "\n").map(String.init)) == nil, "seed \(seed)")

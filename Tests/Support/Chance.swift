@@ -9,8 +9,11 @@ public enum Chance {
     return seed
   }
 
-  /// The number in an environment variable, one at least.
-  public static func count(_ variable: String, default count: Int) -> Int {
-    max(1, ProcessInfo.processInfo.environment[variable].flatMap { Int($0) } ?? count)
+  /// The number of repetitions of a randomized test: that of an environment variable, one at
+  /// least. Without it, `thorough` if `REACTOR_THOROUGH` is set, as by `make test-all`.
+  public static func count(_ variable: String, default count: Int, thorough: Int? = nil) -> Int {
+    let environment = ProcessInfo.processInfo.environment
+    if let number = environment[variable].flatMap({ Int($0) }) { return max(1, number) }
+    return environment["REACTOR_THOROUGH"] == nil ? count : thorough ?? count
   }
 }

@@ -39,6 +39,10 @@ final class EventHub: Sendable {
     /// the lock.
     var lost = (count: 0, told: ReactorEvent?.none)
     var isDelivering = false
+    /// The number of the delivery that began last.
+    var delivery = 0
+    /// The callers of ``EventHub/flush()``, with the delivery that each waits for.
+    var flushing: [(delivery: Int, continuation: CheckedContinuation<Void, Never>)] = []
     var hasEnded = false
 
     mutating func put(_ event: ReactorEvent) {
@@ -53,7 +57,15 @@ final class EventHub: Sendable {
         lost = (0, nil)
       }
       defer { queue = [] }
+      delivery += 1
       return (queue, observers)
+    }
+
+    /// Takes out the callers whose delivery has finished.
+    mutating func flushed() -> [CheckedContinuation<Void, Never>] {
+      guard !flushing.isEmpty else { return [] }
+      defer { flushing.removeAll { $0.delivery <= delivery } }
+      return flushing.filter { $0.delivery <= delivery }.map(\.continuation)
     }
   }
 
@@ -124,6 +136,7 @@ final class EventHub: Sendable {
         return nil
       }
       state.isDelivering = true
+      state.delivery += 1
       return Turn(observers: state.observers)
     }
   }
@@ -180,10 +193,29 @@ final class EventHub: Sendable {
   /// Returns the events that were queued meanwhile; `nil` if there are none, which ends the
   /// delivery.
   private func finish() -> Batch? {
-    shared.state.withLock { state in
-      guard state.queue.isEmpty else { return state.nextBatch() }
+    let (batch, flushed): (Batch?, [CheckedContinuation<Void, Never>]) = shared.state.withLock { state in
+      let flushed = state.flushed()
+      guard state.queue.isEmpty else { return (state.nextBatch(), flushed) }
       state.isDelivering = false
-      return nil
+      return (nil, flushed)
+    }
+    for caller in flushed { caller.resume() }
+    return batch
+  }
+
+  /// Returns after the observers were called with each event that was queued before. Events that
+  /// come meanwhile do not prolong it.
+  func flush() async {
+    deliver()
+    await withCheckedContinuation { continuation in
+      let isWaiting = shared.state.withLock { state in
+        // A delivery under way has the events before those in the queue.
+        if state.isDelivering {
+          state.flushing.append((state.delivery + (state.queue.isEmpty ? 0 : 1), continuation))
+        }
+        return state.isDelivering
+      }
+      if !isWaiting { continuation.resume() }
     }
   }
 }

@@ -10,7 +10,7 @@
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed file persistence")
         let trial = KillTrial(.files, path: directory.path(percentEncoded: false), seed: seed)
-        let outcome = try await trial.run(kills: Chance.count("REACTOR_KILLS", default: 300)) {
+        let outcome = try await trial.run(kills: Chance.count("REACTOR_KILLS", default: 60, thorough: 300)) {
           FilePersistence(directory: directory)
         }
         #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
@@ -24,7 +24,7 @@
       try await withTemporaryDirectory { directory in
         let seed = Chance.seed("Killed file persistence in company")
         let trial = CompanyTrial(.files, path: directory.path(percentEncoded: false), seed: seed)
-        let kills = Chance.count("REACTOR_KILLS", default: 20)
+        let kills = Chance.count("REACTOR_KILLS", default: 8, thorough: 20)
         let outcome = try await trial.run(kills: kills) { FilePersistence(directory: directory) }
         #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
         #expect(outcome.acknowledged.allSatisfy { $0 > kills })

@@ -14,7 +14,7 @@ import Testing
     let seed = Chance.seed("Faults of files (\(code), \(persists))")
     var generator = SeededGenerator(seed: seed)
     // In a row of runs, every call.
-    let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 8)
+    let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 32, thorough: 8)
     var call = Int.random(in: 1...stride, using: &generator)
     while true {
       let calls = Shared(0)
@@ -45,7 +45,7 @@ import Testing
     let seed = Chance.seed("Power cut of files (\(synchronization))")
     var generator = SeededGenerator(seed: seed)
     let isFull = synchronization == .full
-    for cut in stride(from: 0, to: Chance.count("REACTOR_CUTS", default: 200), by: 4) {
+    for cut in stride(from: 0, to: Chance.count("REACTOR_CUTS", default: 60, thorough: 200), by: 4) {
       try await withTemporaryDirectory { parent in
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         let disk = PowerCut(parent)

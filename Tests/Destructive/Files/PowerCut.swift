@@ -16,6 +16,9 @@ final class PowerCut: Sendable {
     var written: [UInt64: Data] = [:]
     /// By path: what is there for certain.
     var names: [String: UInt64] = [:]
+    /// One of each file and directory that had a number here: while it is open, no other gets the
+    /// number.
+    var open: [UInt64: FileHandle] = [:]
   }
 
   private let disk = Mutex(Disk())
@@ -33,7 +36,7 @@ final class PowerCut: Sendable {
     disk.withLock { disk in
       disk = Disk(failing: call)
       for path in paths() {
-        guard let number = number(path) else { continue }
+        guard let number = number(path, &disk) else { continue }
         disk.names[path] = number
         disk.synchronized[number] = contents(path)
       }
@@ -61,17 +64,17 @@ final class PowerCut: Sendable {
 
   private func synchronize(_ path: String, _ disk: inout Disk) {
     guard isDirectory(path) else {
-      if let number = number(path) { disk.synchronized[number] = contents(path) }
+      if let number = number(path, &disk) { disk.synchronized[number] = contents(path) }
       return
     }
     for old in disk.names.keys where (old as NSString).deletingLastPathComponent == path { disk.names[old] = nil }
     for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
-      disk.names["\(path)/\(name)"] = number("\(path)/\(name)")
+      disk.names["\(path)/\(name)"] = number("\(path)/\(name)", &disk)
     }
   }
 
   private func keep(_ path: String, _ disk: inout Disk) {
-    if let number = number(path) { disk.written[number] = contents(path) }
+    if let number = number(path, &disk) { disk.written[number] = contents(path) }
   }
 
   /// Leaves what a disk may hold after the cut: of each name the file that it had for certain or
@@ -112,6 +115,13 @@ extension PowerCut {
   private func paths() -> [String] {
     let names = FileManager.default.enumerator(atPath: root)
     return (names?.compactMap { $0 as? String } ?? []).map { "\(root)/\($0)" } + [root]
+  }
+
+  /// Returns the number of a file that the disk refers to by it from now on.
+  private func number(_ path: String, _ disk: inout Disk) -> UInt64? {
+    guard let number = number(path) else { return nil }
+    if disk.open[number] == nil { disk.open[number] = FileHandle(forReadingAtPath: path) }
+    return number
   }
 
   private func number(_ path: String) -> UInt64? {

@@ -16,7 +16,7 @@ import Testing
     let seed = Chance.seed("Faults of an outbox (\(code), \(persists))")
     var generator = SeededGenerator(seed: seed)
     // In a row of runs, every call.
-    let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 3)
+    let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 9, thorough: 3)
     var call = Int.random(in: 1...stride, using: &generator)
     while true {
       let calls = Shared(0)
@@ -43,7 +43,7 @@ import Testing
     let seed = Chance.seed("Power cut of an outbox")
     var generator = SeededGenerator(seed: seed)
     var acknowledged = 0
-    for cut in stride(from: 0, to: Chance.count("REACTOR_CUTS", default: 400), by: 4) {
+    for cut in stride(from: 0, to: Chance.count("REACTOR_CUTS", default: 120, thorough: 400), by: 4) {
       try await withTemporaryDirectory { parent in
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         let disk = PowerCut(parent)
@@ -66,7 +66,7 @@ import Testing
   @Test func `a disk that says synchronized and is not leaves every entry whole or out`() async throws {
     let seed = Chance.seed("Lying disk of an outbox")
     var generator = SeededGenerator(seed: seed)
-    for cut in stride(from: 0, to: Chance.count("REACTOR_CUTS", default: 200), by: 2) {
+    for cut in stride(from: 0, to: Chance.count("REACTOR_CUTS", default: 60, thorough: 200), by: 2) {
       try await withTemporaryDirectory { parent in
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
         let disk = PowerCut(parent, lies: true)
@@ -90,7 +90,7 @@ import Testing
     @Test func `everything acknowledged is there, and the next process goes on`() async throws {
       let seed = Chance.seed("Killed outbox")
       var generator = SeededGenerator(seed: seed)
-      let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 9)
+      let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 27, thorough: 9)
       var call = Int.random(in: 1...stride, using: &generator)
       while call < 120 {
         try await withTemporaryDirectory { directory in

@@ -22,7 +22,7 @@
         if kind == FAULT_VFS_BAD_READ.rawValue, persists { return }
         let seed = Chance.seed("Faults of an outbox in SQLite (\(kind), \(persists))")
         var generator = SeededGenerator(seed: seed)
-        let stride = Int64(Chance.count("REACTOR_FAULT_STRIDE", default: 8))
+        let stride = Int64(Chance.count("REACTOR_FAULT_STRIDE", default: 32, thorough: 8))
         var call = Int64.random(in: 1...stride, using: &generator)
         while try await failing(fault_vfs_kind(rawValue: kind), at: call, persists) { call += stride }
         #expect(call > 100)
@@ -53,7 +53,7 @@
         if kind == FAULT_VFS_BAD_READ.rawValue, persists { return }
         let seed = Chance.seed("Replacing a damaged outbox in SQLite (\(kind), \(persists))")
         var generator = SeededGenerator(seed: seed)
-        let stride = Int64(Chance.count("REACTOR_FAULT_STRIDE", default: 8))
+        let stride = Int64(Chance.count("REACTOR_FAULT_STRIDE", default: 32, thorough: 8))
         var call = Int64.random(in: 1...stride, using: &generator)
         while try await replacing(fault_vfs_kind(rawValue: kind), at: call, persists) { call += stride }
         #expect(call > 60)

@@ -17,7 +17,7 @@
       var generator = SeededGenerator(seed: seed)
       let files = try await Self.files(withLog: suffix == "-wal")
       var seen = Seen()
-      for round in 0..<Chance.count("REACTOR_FLIPS", default: 1_000) {
+      for round in 0..<Chance.count("REACTOR_FLIPS", default: 150, thorough: 1_000) {
         try await withTemporaryDirectory { directory in
           try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
           let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)

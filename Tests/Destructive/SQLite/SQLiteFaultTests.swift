@@ -32,7 +32,7 @@
         let seed = Chance.seed("Faults of SQLite (\(kind), \(persists))")
         var generator = SeededGenerator(seed: seed)
         // In a row of runs, every call.
-        let stride = Int64(Chance.count("REACTOR_FAULT_STRIDE", default: 8))
+        let stride = Int64(Chance.count("REACTOR_FAULT_STRIDE", default: 32, thorough: 8))
         var call = Int64.random(in: 1...stride, using: &generator)
         var failed: Set<String> = []
         while let name = try await failing(fault_vfs_kind(rawValue: kind), at: call, persists) {
@@ -103,7 +103,7 @@
         let seed = Chance.seed("Power cut (\(synchronization))")
         var generator = SeededGenerator(seed: seed)
         var (acknowledged, cuts) = (0, 0)
-        let all = Chance.count("REACTOR_CUTS", default: 200)
+        let all = Chance.count("REACTOR_CUTS", default: 60, thorough: 200)
         while cuts < all {
           // The same database, up to five times.
           try await withFaultyDatabase { path in

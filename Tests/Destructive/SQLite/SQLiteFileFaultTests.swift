@@ -18,7 +18,7 @@
       let seed = Chance.seed("Faults of SQLite's files (\(code), \(persists))")
       var generator = SeededGenerator(seed: seed)
       // In a row of runs, every call.
-      let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 8)
+      let stride = Chance.count("REACTOR_FAULT_STRIDE", default: 32, thorough: 8)
       var failed: Set<String> = []
       var index = Int.random(in: 0..<stride, using: &generator)
       while let call = try await failing(index, code, persists) {

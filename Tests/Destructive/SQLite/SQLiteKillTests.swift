@@ -12,7 +12,7 @@
         let seed = Chance.seed("Killed SQLite persistence (\(engine))")
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
         let trial = KillTrial(engine, path: path, seed: seed)
-        let outcome = try await trial.run(kills: Chance.count("REACTOR_KILLS", default: kills)) {
+        let outcome = try await trial.run(kills: Chance.count("REACTOR_KILLS", default: kills / 4, thorough: kills)) {
           try SQLitePersistence(path: path, synchronization: engine == .sqlite ? .normal : .full)
         }
         #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
@@ -25,7 +25,7 @@
         let seed = Chance.seed("Killed SQLite persistence in company")
         let path = directory.appending(path: "records.sqlite").path(percentEncoded: false)
         let trial = CompanyTrial(.sqlite, path: path, seed: seed)
-        let kills = Chance.count("REACTOR_KILLS", default: 20)
+        let kills = Chance.count("REACTOR_KILLS", default: 8, thorough: 20)
         let outcome = try await trial.run(kills: kills) { try SQLitePersistence(path: path) }
         #expect(outcome.faults.isEmpty, "REACTOR_SEED=\(seed)")
         #expect(outcome.acknowledged.allSatisfy { $0 > kills })

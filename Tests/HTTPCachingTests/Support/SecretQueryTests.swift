@@ -97,7 +97,7 @@ import Testing
     "%25", "%2525", "://", "=//", "=%2F%2F", "=%252F%252F", "%", "%3", "&token", ";", "?a[", "@", "=", "%3D",
   ])
   func `is looked for in time that grows with the length`(piece: String) {
-    let url = "https://h/?" + String(repeating: piece, count: 300_000)
+    let url = "https://h/?" + String(repeating: piece, count: 100_000)
     #expect(SecretQuery.redact(url, names: ["token"], digests: .ofProcess).utf8.count > 64)
   }
 

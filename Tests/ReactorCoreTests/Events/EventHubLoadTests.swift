@@ -52,6 +52,22 @@ struct EventHubLoadTests {
     token.cancel()
   }
 
+  @Test func `a flush returns after the events that were queued before it, and does not wait for later ones`() async {
+    let token = emitOne(while: EventHub.bound + 1)
+    // It suspends while the hub's task has not run yet.
+    let flushed = Task.immediate {
+      await hub.flush()
+      return told.count
+    }
+    hub.append(numbered(9_000))
+    executor.run()
+    #expect(await flushed.value >= EventHub.bound + 2)
+    await hub.flush()
+    #expect(told.numbers.last == 9_000)
+    token.cancel()
+    await hub.flush()
+  }
+
   @Test func `a hit is not held by what others cause meanwhile`() async throws {
     var configuration = ReactorConfiguration()
     configuration.taskExecutor = executor

@@ -1,4 +1,5 @@
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import ReactorCore
@@ -20,7 +21,7 @@ import Testing
 
   private func walk(_ seed: UInt64, _ begin: (SplitMix64) -> FlightWalk) {
     var random = SplitMix64(seed: seed)
-    for number in 0..<5_000 {
+    for number in 0..<Chance.count("REACTOR_WALKS", default: 1_500, thorough: 5_000) {
       var walk = begin(random)
       for _ in 0..<14 {
         walk.step()

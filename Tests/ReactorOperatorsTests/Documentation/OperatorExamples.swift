@@ -1,37 +1,39 @@
-import ReactorCore
-import ReactorOperators
+#if AsyncAlgorithms
+  import ReactorCore
+  import ReactorOperators
 
-// The Swift code of ReactorOperators.docc/ReactorOperators.md, which a test compares with it.
+  // The Swift code of ReactorOperators.docc/ReactorOperators.md, which a test compares with it.
 
-struct OperatorExamples {
-  var api: AuthenticatedFabricAPI
-  var layer: ModelLayer
-  var samples: [Application]
+  struct OperatorExamples {
+    var api: AuthenticatedFabricAPI
+    var layer: ModelLayer
+    var samples: [Application]
 
-  func results<Queries: AsyncSequence<String, Never> & Sendable>(
-    _ queries: Queries
-  ) -> some AsyncSequence<LoadState<[Application]>, Never> & Sendable {
-    let results = queries.loadStates()
-      .dependentStates(keepsPreviousValue: true) { query in
-        api.applications.states(for: Resource("projects", query: ["q": query]))
-      }
-      .placeholder(samples)
-    return results
-  }
-
-  func returning() {
-    layer.refetchInForeground(olderThan: .seconds(60), atMostEvery: .seconds(30))
-  }
-
-  #if os(Linux)
-    func pressed() -> ReactorConfiguration {
-      var configuration = ReactorConfiguration()
-      configuration.memoryPressure = CgroupMemoryPressure()
-      return configuration
+    func results<Queries: AsyncSequence<String, Never> & Sendable>(
+      _ queries: Queries
+    ) -> some AsyncSequence<LoadState<[Application]>, Never> & Sendable {
+      let results = queries.loadStates()
+        .dependentStates(keepsPreviousValue: true) { query in
+          api.applications.states(for: Resource("projects", query: ["q": query]))
+        }
+        .placeholder(samples)
+      return results
     }
-  #endif
 
-  func evict() {
-    layer.evictUnused()
+    func returning() {
+      layer.refetchInForeground(olderThan: .seconds(60), atMostEvery: .seconds(30))
+    }
+
+    #if os(Linux)
+      func pressed() -> ReactorConfiguration {
+        var configuration = ReactorConfiguration()
+        configuration.memoryPressure = CgroupMemoryPressure()
+        return configuration
+      }
+    #endif
+
+    func evict() {
+      layer.evictUnused()
+    }
   }
-}
+#endif

@@ -75,8 +75,10 @@ struct Fetch: Sendable {
     case .success(let bytes):
       let status = print(bytes)
       await waitForRevalidation(reactor)
+      await layer.flushEvents()
       return status
     case .failure(let error):
+      await layer.flushEvents()
       let status = ExitStatus(error)
       status.report()
       return status.code

@@ -37,11 +37,26 @@ struct CommandOutbox: Sendable {
 
   func entry(_ id: Outbox.Entry.ID) -> Outbox.Entry? { outbox.entries.first { $0.id == id } }
 
-  /// The latest failure of the store; `nil` if there was none.
-  var failure: ReactorError? { failures.latest }
+  /// Returns the latest failure of the store; `nil` if there was none.
+  func failure() async -> ReactorError? {
+    await layer.flushEvents()
+    return failures.latest
+  }
 
-  /// The parts of the store that were set aside.
-  var setAside: [String] { failures.unreadable.filter { entry($0.id) == nil }.map(\.reason) }
+  /// Reads the store, and writes a line to standard error for each part of it that was damaged and
+  /// set aside. A process gets each line once.
+  ///
+  /// - Throws: The error of a store that cannot be read.
+  func reload() async throws(ReactorError) {
+    try await outbox.reload()
+    await layer.flushEvents()
+    for reason in failures.takeSetAside(besides: Set(outbox.entries.map(\.id))) {
+      StandardStream.error.writeLine("reactor: \(TraceLine.oneLine(reason))")
+    }
+  }
+
+  /// A Boolean value that indicates whether ``reload()`` has found a part that was set aside.
+  var isDamaged: Bool { failures.isDamaged }
 }
 
 extension Outbox.Entry.State {
@@ -59,13 +74,25 @@ extension Outbox.Entry.State {
 private final class StoreFailures: Sendable {
   private struct State {
     var latest: ReactorError?
+    /// What could not be read, and was not reported yet.
     var unreadable: [(id: UUID, reason: String)] = []
+    var isDamaged = false
   }
 
   private let state = Mutex(State())
 
   var latest: ReactorError? { state.withLock(\.latest) }
-  var unreadable: [(id: UUID, reason: String)] { state.withLock(\.unreadable) }
+  var isDamaged: Bool { state.withLock(\.isDamaged) }
+
+  /// Takes out the parts of the store that were set aside, which are no entries.
+  func takeSetAside(besides entries: Set<UUID>) -> [String] {
+    state.withLock { state in
+      defer { state.unreadable = [] }
+      let setAside = state.unreadable.filter { !entries.contains($0.id) }.map(\.reason)
+      if !setAside.isEmpty { state.isDamaged = true }
+      return setAside
+    }
+  }
 
   func note(_ event: ReactorEvent) {
     guard case .outbox(let id, let step) = event.kind else { return }

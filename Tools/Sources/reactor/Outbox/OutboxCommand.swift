@@ -11,6 +11,9 @@ struct OutboxCommand: ParsableCommand {
     discussion: """
       An outbox is a directory, or an SQLite file whose name ends in .sqlite. Several processes may use one at the same \
       time. An outbox that does not exist is empty, and is not created.
+
+      A damaged journal or database is set aside under another name. Every command then names the file on standard error, \
+      does its work with the rest, and exits with 65 instead of 0, until you move the file away.
       """,
     subcommands: [
       OutboxListCommand.self, OutboxDrainCommand.self, OutboxRetryCommand.self, OutboxDiscardCommand.self,
@@ -31,15 +34,17 @@ struct OutboxOptions: ParsableArguments {
     throw ExitCode(await status(timeout: .seconds(60), body))
   }
 
-  /// Opens the outbox, reads it, and runs `body`.
+  /// Opens the outbox, reads it, reports what was set aside, and runs `body`.
   ///
-  /// - Returns: The exit code of `body`, or that of an outbox that cannot be read.
+  /// - Returns: The exit code of `body`, or that of an outbox that cannot be read. If a part of the
+  ///   outbox was set aside, 65 instead of 0.
   func status(timeout: Duration, _ body: (CommandOutbox?) async throws -> Int32) async -> Int32 {
     do {
       guard outbox.exists else { return try await body(nil) }
       let opened = try CommandOutbox(outbox, timeout: timeout)
-      try await opened.outbox.reload()
-      return try await body(opened)
+      try await opened.reload()
+      let code = try await body(opened)
+      return code == ExitCode.success.rawValue && opened.isDamaged ? ExitStatus.unparsable : code
     } catch {
       let status = ExitStatus(ofOutbox: error)
       status.report()

@@ -58,8 +58,8 @@ struct Drain: Sendable {
     if within > .zero { await outbox.outbox.drain(within: within) }
     await outbox.outbox.stop()
     // The count includes entries that other processes added to the store.
-    try await outbox.outbox.reload()
-    return try printed(outbox.pending.count, outbox.failure)
+    try await outbox.reload()
+    return try printed(outbox.pending.count, await outbox.failure())
   }
 
   private func printed(_ count: Int, _ failure: ReactorError?) throws -> Int32 {

@@ -63,9 +63,9 @@ struct OutboxEntryOptions: ParsableArguments {
     try await options.run { outbox in
       guard let outbox, let id = UUID(uuidString: id), outbox.entry(id) != nil else { throw missing }
       guard await !body(outbox.outbox, id) else { return ExitCode.success.rawValue }
-      if let failure = outbox.failure { throw failure }
+      if let failure = await outbox.failure() { throw failure }
       // Another process may have changed the entry meanwhile.
-      try await outbox.outbox.reload()
+      try await outbox.reload()
       guard let entry = outbox.entry(id) else { throw missing }
       throw ExitStatus(code: ExitStatus.unparsable, text: "the entry is \(entry.state.text); \(rule)")
     }

@@ -14,7 +14,6 @@ struct OutboxListCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await options.run { outbox in
-      for reason in outbox?.setAside ?? [] { StandardStream.error.writeLine("reactor: \(TraceLine.oneLine(reason))") }
       let lines = outbox?.outbox.entries.map(OutboxLine.init) ?? []
       do {
         try StandardStream.output.write(json ? JSONOutput.bytes(lines) : Data((OutboxLine.table(lines) + "\n").utf8))

@@ -33,7 +33,7 @@ struct Send: Sendable {
       // Invalid requests are refused before the outbox file is created.
       _ = try await submit(to: CommandOutbox(MemoryOutboxStorage()))
       let outbox = try CommandOutbox(path, timeout: timeout)
-      if wait != nil { try await outbox.outbox.reload() }
+      if wait != nil { try await outbox.reload() }
       let submission = try await submit(to: outbox)
       try print(Data("\(submission.id)\n".utf8))
       guard let wait else { return ExitCode.success.rawValue }
@@ -55,7 +55,7 @@ struct Send: Sendable {
   /// - Throws: ``ExitStatus``, if the request was not accepted; the error of the store.
   private func send(_ submission: Submission<Data>, within wait: Duration, _ outbox: CommandOutbox) async throws {
     // Other processes may have added entries to the lane before this one.
-    try await outbox.outbox.reload()
+    try await outbox.reload()
     if wait > .zero { await outbox.outbox.drain(until: submission.id, within: wait) }
     await outbox.outbox.stop()
     guard !Task.isCancelled else {
@@ -63,11 +63,11 @@ struct Send: Sendable {
         code: ExitStatus.interrupted,
         text: "interrupted; the entry stays in the outbox, and reactor outbox drain sends it")
     }
-    try await outbox.outbox.reload()
+    try await outbox.reload()
     let entry = outbox.entry(submission.id)
     guard let entry else { return try await printAnswer(of: submission) }
     if entry.state.isPending {
-      if let failure = outbox.failure { throw ExitStatus(failure) }
+      if let failure = await outbox.failure() { throw ExitStatus(failure) }
       throw ExitStatus(
         code: ExitStatus.timedOut,
         text: "the entry is \(entry.state.text) and stays in the outbox; see reactor outbox list")

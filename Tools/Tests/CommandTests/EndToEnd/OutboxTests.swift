@@ -71,8 +71,16 @@ import Testing
       let journal = try #require(names.first { $0.hasSuffix(".journal") })
       try Data("damaged from the first byte on, and longer than a header".utf8).write(
         to: URL(filePath: bench.path).appending(path: journal))
+      for subcommand in ["list", "drain"] {
+        let result = try await bench.outbox(subcommand)
+        #expect(result.status == 65 && result.error.contains(".damaged-"), "\(subcommand)")
+      }
+      // Whoever has looked at the file moves it away.
+      for name in try FileManager.default.contentsOfDirectory(atPath: bench.path) where name.contains(".damaged-") {
+        try FileManager.default.removeItem(atPath: "\(bench.path)/\(name)")
+      }
       let result = try await bench.outbox("list", "--json")
-      #expect(result.status == 0 && result.error.contains(".damaged-"))
+      #expect(result.status == 0 && result.error == "")
     }
   }
 

@@ -1,0 +1,10 @@
+import Foundation
+import ReactorAsyncHTTPClient
+import ReactorCore
+import ReactorObservability
+import ReactorSQLite
+import ReactorValkey
+
+// Each is there with the one trait.
+let types: [Any.Type] = [AsyncHTTPClientTransport.self, SQLitePersistence.self, ValkeyStore.self, Observability.self]
+print(types.count)

@@ -1,0 +1,3 @@
+import Testing
+
+@Test func `tests are built beside the program`() {}
