@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom gateway gateway-load soak test-gateway bench bench-compare weight test test-only test-release test-newsroom test-browser screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis
+.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
 
 SWIFT_MINIMUM := 6.3
 # Swift Testing starts every test at once unless it is told to; on two processors, the time limits of those that wait for one would then run out.
@@ -158,6 +158,9 @@ install-redis: ## install redis-server with apt-get, for the tests of ReactorVal
 SEEDS ?= 10000
 simulate: swift ## the long run of the simulation: make simulate SEEDS=1000000, from REACTOR_SEED or anywhere
 	swift run -c release Simulate $(SEEDS)
+
+loop: system ## what a change costs: make test from nothing, and make test-only, beside a build of ReactorCore alone; minutes
+	@Benchmarks/loop
 
 mutants: swift ## faults put into the core and the outbox, and who notices them; hours: MUTANTS="3 7" for some
 	Tests/Mutants/run $(MUTANTS)
