@@ -53,7 +53,8 @@ public final class Outbox: Sendable {
     commits = CommitQueue(configuration.storage, layer.scope)
     state = Mutex(
       OutboxState(
-        isRead: configuration.storage is MemoryOutboxStorage, sendsByItself: configuration.sendsByItself))
+        isRead: configuration.storage is MemoryOutboxStorage, sendsByItself: configuration.sendsByItself,
+        turns: LaneTurns(layer.sendings)))
     if let signIn = layer.backend?.authentication as? any SignInObservable {
       signIn.observeSignIn { [weak self] in self?.signedIn() }
     }
@@ -70,8 +71,12 @@ public final class Outbox: Sendable {
   }
 
   /// Reads or changes the state under its lock. `body` calls no other code.
+  ///
+  /// Requests that have waited for a write which is not due any more are looked at afterwards.
   func withState<Result: Sendable>(_ body: (inout OutboxState) -> Result) -> Result {
-    state.withLock { body(&$0) }
+    let (result, freed) = state.withLock { state in (body(&state), state.turns.takeFreed()) }
+    if !freed.isEmpty { layer?.lookAgain(at: freed) }
+    return result
   }
 
   private static func stopwatch<C: Clock<Duration>>(

@@ -53,6 +53,30 @@ struct DraftMeetingTests {
     #expect(try await desk.notes.fetch(desk.list) == (isAskedAnew ? ["new"] : ["a"]))
   }
 
+  /// It is entered before the task that takes it out again.
+  @Test func `a caller that is cancelled while its draft is computed leaves nothing, and sends nothing`() async throws {
+    let desk = try await NotesDesk()
+    let notes = desk.notes
+    let list = desk.list
+    let before = desk.bench.transport.requests.count
+    let caller = Task {
+      try await notes.mutate(list, by: Resource("b", method: .post)) { names in
+        withUnsafeCurrentTask { $0?.cancel() }
+        names.append("b")
+      }
+    }
+    await #expect(throws: ReactorError.self) { try await caller.value }
+    // The task that was begun for it ends by itself.
+    for await state in notes.states(for: list) where state.drafts.isEmpty { break }
+    #expect(desk.shown == ["a"])
+    #expect(desk.bench.transport.requests.count == before)
+    // A stream asks again, so nothing is due.
+    desk.bench.transport.answer("/v1/list", with: NotesDesk.answer(["new"]))
+    let stream = Task { for await state in notes.states(for: list) where state.value == ["new"] { return } }
+    await notes.invalidate(list)
+    await stream.value
+  }
+
   @Test func `invalidate makes the base stale, and the draft stays over the next one`() async throws {
     let desk = try await NotesDesk()
     let (task, gate) = try await desk.begin("b", .accepted, count: 2)

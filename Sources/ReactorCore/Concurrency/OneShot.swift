@@ -50,6 +50,9 @@ extension OneShot {
   /// Begins `operation` in a task, and waits for its value or for the waiter's cancellation,
   /// whichever comes first.
   ///
+  /// `operation` runs in any case, so that it can take out what its caller has entered. It runs in
+  /// a cancelled task if the waiter was cancelled before.
+  ///
   /// - Parameters:
   ///   - owner: the owner that the task works for.
   ///   - cancelled: the value that a cancelled waiter gets at once.
@@ -61,9 +64,7 @@ extension OneShot {
     let shot = OneShot()
     let task = TaskHandle(priority: Task.currentPriority)
     return await withTaskCancellationHandler {
-      if !endsTask || !shot.isSettled {
-        task.attach(spawn(on: executor, priority: task.priority, for: owner) { shot.settle(await operation()) })
-      }
+      task.attach(spawn(on: executor, priority: task.priority, for: owner) { shot.settle(await operation()) })
       return await shot.value
     } onCancel: {
       if shot.settle(cancelled), endsTask { task.cancel() }

@@ -32,7 +32,8 @@ extension ReactorEngine {
       draft: draft, request: request, requestKey: try answer.key(request), answer: answer, model: model)
     guard flow.isReachable else { throw .noConnectivity }
     guard !Task.isCancelled else { throw .cancelled }
-    layer.sendings.expect(write.keys)
+    // Taken out again by `perform`, which runs in any case.
+    _ = layer.sendings.expect(draft.id, write.keys)
     layer.show([draft])
     append(key, .drafted)
     layer.events.deliver()
@@ -54,18 +55,21 @@ extension ReactorEngine {
 
   private func perform(_ write: DraftedWrite) async -> Sent.Outcome {
     do {
-      return try await layer.writeTurns.with(write.draft.key) { await send(write) }
+      return try await layer.writeTurns.with(write.draft.key) {
+        try Task.checkCancellation()
+        return await send(write)
+      }
     } catch {
       // Its turn never came, so the server knows nothing of it.
       layer.withdraw([write.draft])
-      layer.cancelSending(write.keys)
+      layer.lookAgain(at: layer.sendings.expect(write.draft.id, []))
       end(write, isAccepted: false)
       return .failure(ReactorError(error, wrap: ReactorError.network))
     }
   }
 
   private func send(_ write: DraftedWrite) async -> Sent.Outcome {
-    await layer.beginSending(write.keys)
+    await layer.beginSending(write.draft.id, write.keys)
     var sent = await exchange(write.request, write.requestKey, through: write.answer, answering: write.model)
     if sent.isAccepted {
       layer.accept([write.draft])
@@ -76,7 +80,8 @@ extension ReactorEngine {
     if sent.leavesDoubt, !sent.changed.contains(write.draft.key) { sent.changed.append(write.draft.key) }
     end(write, isAccepted: sent.isAccepted)
     await invalidate(sent)
-    layer.endSending(write.keys)
+    _ = layer.sendings.expect(write.draft.id, [])
+    layer.endSending(write.draft.id, write.keys)
     return sent.outcome
   }
 

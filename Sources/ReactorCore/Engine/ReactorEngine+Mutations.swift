@@ -20,6 +20,7 @@ extension ReactorEngine {
     let outcome = await OneShot<Sent.Outcome>.value(
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) {
+      guard !Task.isCancelled else { return .failure(.cancelled) }
       let sent = await self.exchange(resource, key, through: self.flow, answering: self.name)
       self.noteEntities(of: sent, self.flow.entities)
       await self.invalidate(sent)

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import HTTPCaching
 
 extension LayerContext {
@@ -98,25 +98,19 @@ extension LayerContext {
     for change in changes where change.draft.entity != nil { announce(entities.drafted(change)) }
   }
 
-  /// Announces a write of `keys` that goes as soon as its turn comes: requests that only streams
-  /// wait for go after it.
-  package func expectSending(_ keys: Set<RecordKey>) { sendings.expect(keys) }
-
-  /// Begins to send a write that ``SendingGate/expect(_:)`` announced. Requests for `keys` wait
-  /// until ``endSending(_:)``.
-  package func beginSending(_ keys: Set<RecordKey>) async {
-    await sendings.begin(keys)
+  /// Begins to send the write `id`. Requests for `keys` wait until ``endSending(_:_:)``.
+  package func beginSending(_ id: UUID, _ keys: Set<RecordKey>) async {
+    await sendings.begin(id, keys)
     for key in keys.inOrder { announce(.sendingBegan(key)) }
   }
 
-  package func endSending(_ keys: Set<RecordKey>) {
-    sendings.end(keys)
-    for key in keys.inOrder { announce(.sendingEnded(key)) }
+  package func endSending(_ id: UUID, _ keys: Set<RecordKey>) {
+    sendings.end(id)
+    lookAgain(at: keys)
   }
 
-  /// Takes back the announcement of a write that will not be sent now.
-  package func cancelSending(_ keys: Set<RecordKey>) {
-    sendings.cancelExpected(keys)
+  /// Begins the requests for `keys` that have waited for a write, if nothing is due any more.
+  package func lookAgain(at keys: Set<RecordKey>) {
     for key in keys.inOrder { announce(.sendingEnded(key)) }
   }
 }

@@ -25,7 +25,7 @@ package final class LayerContext: Sendable {
   let drafts = DraftTable()
   /// The newest values of the entities that copies of the reactors hold.
   package let entities = EntityTable()
-  let sendings = SendingGate()
+  package let sendings = SendingGate()
   let groupMarks = GroupMarks()
   /// The turns of writes of one resource.
   let writeTurns = KeyedAsyncLock()
@@ -162,12 +162,17 @@ package final class LayerContext: Sendable {
     let number = generations.fenceAll()
     let attachment = attachment
     attachment?.willRemoveAll()
+    // Also where the body never runs, or fails before the attachment's part.
+    let ending = AtEnd { attachment?.didRemoveAll() }
     drafts.removeAll()
     entities.removeAll()
     removalCount.add(1, ordering: .releasing)
     announce(.removedAll)
     try await carryOut(nil) { [cache, upstream, scope, generations] in
-      defer { removal.end() }
+      defer {
+        removal.end()
+        ending.reach()
+      }
       try await upstream?.removeAll(in: scope)
       // If one of them fails, the other still removes its part.
       var failure: (any Error)?
@@ -235,8 +240,10 @@ package protocol LayerAttachment: AnyObject, Sendable {
   var isReady: Bool { get }
   /// Returns once ``isReady`` is `true`. No flight of the layer loads or requests before.
   func ready() async
-  /// Stops what is under way. Called before memory is cleared.
+  /// Stops what is under way. Called before memory is cleared, and followed by one call of
+  /// ``didRemoveAll()``, whether anything was removed or not.
   func willRemoveAll()
+  func didRemoveAll()
   /// Removes everything of the layer's scope, with exclusive access to every key.
   func removeAll() async throws
   /// Continues what waits for connectivity.

@@ -1,3 +1,4 @@
+package import Foundation
 import Synchronization
 
 /// Keeps the requests for a key and the writes that change it apart.
@@ -7,25 +8,33 @@ import Synchronization
 /// begins again after it. A caller waits for one write at most: its request has a *pass*, and the
 /// next write waits for that. A request that only streams wait for goes after the last of the
 /// writes that are due.
-final class SendingGate: Sendable {
+///
+/// Writes are known by an id, and the gate keeps the keys of each. So a write that is announced
+/// twice is announced once, and taking it back leaves nothing, in whatever order both happen.
+package final class SendingGate: Sendable {
   private struct Key {
     /// The writes that are being sent.
-    var sending = 0
+    var sending: Set<UUID> = []
     /// The writes that go next without waiting for anything but their turn.
-    var due = 0
+    var due: Set<UUID> = []
     /// The requests that the next write waits for.
     var passes = 0
 
-    var isIdle: Bool { sending == 0 && due == 0 && passes == 0 }
+    var isIdle: Bool { sending.isEmpty && due.isEmpty && passes == 0 }
   }
 
   private struct Waiting {
+    let id: UUID
     let keys: Set<RecordKey>
     let turn: OneShot<Void>
   }
 
   private struct State {
     var keys: [RecordKey: Key] = [:]
+    /// The keys of each write that is due.
+    var due: [UUID: Set<RecordKey>] = [:]
+    /// The keys of each write that is being sent.
+    var sending: [UUID: Set<RecordKey>] = [:]
     /// The writes that wait for passes, in order of arrival.
     var waiting: [Waiting] = []
 
@@ -44,7 +53,8 @@ final class SendingGate: Sendable {
       waiting = []
       for write in arrived {
         if write.keys.allSatisfy({ keys[$0]?.passes ?? 0 == 0 }) {
-          change(write.keys) { $0.sending += 1 }
+          sending[write.id] = write.keys
+          change(write.keys) { $0.sending.insert(write.id) }
           admitted.append(write.turn)
         } else {
           waiting.append(write)
@@ -75,26 +85,38 @@ final class SendingGate: Sendable {
   /// A Boolean value that indicates whether nothing is being written, or about to be.
   var isIdle: Bool { count.load(ordering: .acquiring) == 0 }
 
-  /// Announces a write of `keys` that goes as soon as its turn comes.
-  func expect(_ keys: Set<RecordKey>) { update { $0.change(keys) { $0.due += 1 } } }
+  /// Announces that the write `id` goes as soon as its turn comes, and changes `keys`, in place of
+  /// those that it was announced for; with none, takes the announcement back. It resumes nobody, so
+  /// the lock of whoever knows the turn may be held.
+  ///
+  /// - Returns: The keys whose last announcement was taken back.
+  package func expect(_ id: UUID, _ keys: Set<RecordKey>) -> Set<RecordKey> {
+    state.withLock { state in
+      let old = state.due.removeValue(forKey: id) ?? []
+      if !keys.isEmpty { state.due[id] = keys }
+      state.change(keys.subtracting(old)) { $0.due.insert(id) }
+      state.change(old.subtracting(keys)) { $0.due.remove(id) }
+      count.store(state.keys.count + state.waiting.count, ordering: .releasing)
+      return old.subtracting(keys).filter { state.keys[$0]?.due.isEmpty ?? true }
+    }
+  }
 
-  /// Takes an announcement back.
-  func cancelExpected(_ keys: Set<RecordKey>) { update { $0.change(keys) { $0.due -= 1 } } }
-
-  /// Begins a write that was announced, once the requests with a pass are over.
+  /// Begins the write `id`, once the requests with a pass are over. Call ``end(_:)`` after it.
   ///
   /// It does not end early for a cancelled task: those requests end by themselves.
-  func begin(_ keys: Set<RecordKey>) async {
+  func begin(_ id: UUID, _ keys: Set<RecordKey>) async {
     let turn = OneShot<Void>()
-    update { state in
-      state.waiting.append(Waiting(keys: keys, turn: turn))
-      state.change(keys) { $0.due -= 1 }
-    }
+    update { $0.waiting.append(Waiting(id: id, keys: keys, turn: turn)) }
     await turn.value
   }
 
-  /// Ends a write.
-  func end(_ keys: Set<RecordKey>) { update { $0.change(keys) { $0.sending -= 1 } } }
+  /// Ends a write. Its announcement stays.
+  func end(_ id: UUID) {
+    update { state in
+      guard let keys = state.sending.removeValue(forKey: id) else { return }
+      state.change(keys) { $0.sending.remove(id) }
+    }
+  }
 
   /// Returns `true` if a request for `key` may begin now.
   ///
@@ -103,16 +125,16 @@ final class SendingGate: Sendable {
     guard !isIdle else { return true }
     return state.withLock { state in
       guard let entry = state.keys[key] else { return true }
-      return entry.sending == 0 && (hasCaller || entry.due == 0)
+      return entry.sending.isEmpty && (hasCaller || entry.due.isEmpty)
     }
   }
 
   /// Returns a pass for a request for `key`, unless a write of it is being sent.
   func pass(for key: RecordKey) -> Pass? {
     let isGranted = state.withLock { state in
-      guard state.keys[key]?.sending ?? 0 == 0 else { return false }
+      guard state.keys[key]?.sending.isEmpty ?? true else { return false }
       state.change([key]) { $0.passes += 1 }
-      count.store(state.keys.count, ordering: .releasing)
+      count.store(state.keys.count + state.waiting.count, ordering: .releasing)
       return true
     }
     return isGranted ? Pass(key, self) : nil

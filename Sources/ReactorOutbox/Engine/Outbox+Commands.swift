@@ -133,8 +133,7 @@ extension Outbox {
       return withState { $0.lostWithdrawals.contains(id) } ? .isForbidden : .isDone
     }
     // Its dependents are looked up after it is gone.
-    let (item, effect) = withState { $0.remove(id, keepsIDs: true) }
-    effect.perform(in: layer)
+    let item = withState { $0.remove(id, keepsIDs: true) }
     layer.withdraw(item?.drafts ?? [])
     emit(id, key: nil, step, layer)
     item?.result?.settle(.failure(.cancelled))
@@ -245,17 +244,15 @@ extension Outbox {
       entry.number = number
       guard let old = withState({ $0.items[entry.id] }) else { continue }
       let drafts = (try? old.mutation.drafts.made(of: entry.id, key: layer.key)) ?? []
-      let effect = withState { state -> LaneEffect in
+      withState { state in
         var item = OutboxState.Item(mutation: old.mutation, drafts: drafts)
         // Of a conflicted entry somebody may be waiting still.
         item.result = old.result
         let isActive = state.queue.active.contains(entry.id)
-        _ = state.remove(entry.id, keepsIDs: true)
-        let effect = state.insert(entry, item)
+        state.remove(entry.id, keepsIDs: true)
+        state.insert(entry, item)
         if isActive { state.queue.begin(entry.id) }
-        return effect
       }
-      effect.perform(in: layer)
       layer.replace(old.drafts, by: drafts, at: place)
       // Ids may have been given since.
       if let rewritten = entry.rewritten(by: withState(\.identities)) { rewrite(rewritten, layer) }

@@ -19,8 +19,7 @@ extension Outbox {
     guard !given.isEmpty else { return }
     // All at once: what one entry has made of a new key, another one changes there.
     let changes = rewritten(by: given).compactMap { replaced(by: $0, layer) }
-    layer.replace(changes.map(\.drafts) + replacedSubmitted(layer))
-    for effect in changes.flatMap({ $0.effects.reversed() }) { effect.perform(in: layer) }
+    layer.replace(changes + replacedSubmitted(layer))
   }
 
   /// Returns the entries that hold one of the given ids, with the server's in its place.
@@ -42,15 +41,11 @@ extension Outbox {
     guard let item = withState({ $0.items[new.id] }) else { return true }
     guard let (box, drafts) = made(of: new, like: item, layer) else { return false }
     guard let change = exchange(new, box, drafts, isMoved: isMoved, layer) else { return true }
-    layer.replace([change.drafts])
-    for effect in change.effects.reversed() { effect.perform(in: layer) }
+    layer.replace([change])
     return true
   }
 
-  /// The drafts of an entry that has other arguments now, and what follows for its lane.
-  private typealias Rewriting = (drafts: DraftReplacement, effects: [LaneEffect])
-
-  private func replaced(by new: OutboxEntry, _ layer: LayerContext) -> Rewriting? {
+  private func replaced(by new: OutboxEntry, _ layer: LayerContext) -> DraftReplacement? {
     guard let item = withState({ $0.items[new.id] }), let (box, drafts) = made(of: new, like: item, layer)
     else { return nil }
     return exchange(new, box, drafts, isMoved: false, layer)
@@ -68,19 +63,19 @@ extension Outbox {
   /// Gives an entry other arguments in the state. The layer is yet to show its drafts.
   private func exchange(
     _ new: OutboxEntry, _ box: MutationBox, _ drafts: [Draft], isMoved: Bool, _ layer: LayerContext
-  ) -> Rewriting? {
-    withState { state -> Rewriting? in
+  ) -> DraftReplacement? {
+    withState { state -> DraftReplacement? in
       guard var entry = state.queue.entries[new.id], let item = state.items[new.id] else { return nil }
-      // Its keys may be others now.
-      let left = state.take(new.id)
       entry.arguments = new.arguments
       state.queue.put(entry)
       state.items[new.id]?.mutation = box
       // The drafts of an entry that has ended are gone.
       guard entry.isInLane else { return nil }
       state.items[new.id]?.drafts = drafts
+      // Its keys may be others now.
+      state.noteTurn(of: new.id)
       let place = isMoved ? layer.reserveDraftPlaces(drafts.count) : nil
-      return (DraftReplacement(old: item.drafts, new: drafts, place: place), [left, state.give(new.id)])
+      return DraftReplacement(old: item.drafts, new: drafts, place: place)
     }
   }
 
@@ -157,18 +152,5 @@ extension OutboxState {
       next += holders.map(\.id)
     }
     return orphans.sorted { $0.number < $1.number }
-  }
-
-  /// Takes the keys of an entry out of the expectations of its lane.
-  fileprivate mutating func take(_ id: UUID) -> LaneEffect {
-    guard let entry = queue.entries[id], entry.isInLane, let keys = items[id]?.keys else { return LaneEffect() }
-    return LaneEffect(cancel: expected[entry.lane]?.remove(keys) ?? [])
-  }
-
-  /// Adds the keys of an entry to the expectations of its lane, if that moves.
-  fileprivate mutating func give(_ id: UUID) -> LaneEffect {
-    guard let entry = queue.entries[id], entry.isInLane, running.contains(entry.lane), let keys = items[id]?.keys
-    else { return LaneEffect() }
-    return LaneEffect(expect: expected[entry.lane, default: ExpectedKeys()].add(keys))
   }
 }

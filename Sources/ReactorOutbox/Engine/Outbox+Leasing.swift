@@ -52,7 +52,7 @@ extension Outbox {
     }
     let (old, mayGo) = withState { state -> (OutboxEntry?, Bool) in
       let old = state.queue.entries[id]
-      _ = state.update(entry)
+      state.update(entry)
       // A withdrawal has not known that another process has sent it.
       if !entry.isUnsent { state.items[id]?.isWithdrawn = false }
       // Another process has tried in vain, and this one heeds its backoff too.

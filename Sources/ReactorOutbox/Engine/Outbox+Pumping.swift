@@ -26,7 +26,7 @@ extension Outbox {
         switch state.queue.turn(of: name, conditions) {
         case .send:
           if state.running.count < limit {
-            state.running.insert(name)
+            state.run(name)
             begun.append(name)
           } else {
             state.starved.append(name)
@@ -49,15 +49,8 @@ extension Outbox {
 
   /// Sends the entries of a lane, until it stands still.
   private func run(_ lane: String, _ layer: LayerContext) async {
-    let keys = withState { state -> Set<RecordKey> in
-      var expected = ExpectedKeys()
-      for id in state.queue.entries(in: lane) { _ = expected.add(state.items[id]?.keys ?? []) }
-      state.expected[lane] = expected
-      return expected.all
-    }
-    if !keys.isEmpty { layer.expectSending(keys) }
     while let id = next(in: lane, layer) { await process(id, layer) }
-    stop(lane, layer)
+    stop(lane)
   }
 
   /// Returns the next entry of a lane to send, which is active from then on.
@@ -70,14 +63,12 @@ extension Outbox {
     }
   }
 
-  private func stop(_ lane: String, _ layer: LayerContext) {
-    let (keys, starved) = withState { state -> (Set<RecordKey>, [String]) in
-      state.running.remove(lane)
-      let starved = state.starved
-      state.starved = []
-      return (state.expected.removeValue(forKey: lane)?.all ?? [], starved)
+  private func stop(_ lane: String) {
+    let starved = withState { state in
+      state.stop(lane)
+      defer { state.starved = [] }
+      return state.starved
     }
-    if !keys.isEmpty { layer.cancelSending(keys) }
     changed()
     // Its own lane too: something may have changed after it was found to stand still.
     for name in Set(starved + [lane]).sorted() { pump(name) }
@@ -146,8 +137,14 @@ extension Outbox {
     guard begins else { return }
     task.attach(
       spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
-        for await isReachable in reachability.changes where isReachable { break }
-        guard let self else { return }
+        var isOnline = false
+        for await isReachable in reachability.changes where isReachable {
+          isOnline = true
+          break
+        }
+        // Where the changes have ended, nothing more will be told, and watching them again would end
+        // as soon. The next submission, drain or timer looks at the present state.
+        guard isOnline, let self else { return }
         withState { if $0.watcher === task { $0.watcher = nil } }
         wentOnline()
       })

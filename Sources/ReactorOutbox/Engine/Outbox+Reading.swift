@@ -164,7 +164,7 @@ extension Outbox: LayerAttachment {
           // They are the layer's now.
           next.item.drafts = []
         }
-        _ = state.insert(next.entry, next.item)
+        state.insert(next.entry, next.item)
         if let lease = next.lease { state.queue.deferLease(next.entry.id, until: lease.look(after: now)) }
       }
     }
@@ -196,22 +196,18 @@ extension Outbox: LayerAttachment {
   }
 
   package func removeAll() async throws {
-    let ticket = commits.enqueueRemoval { self.forgetAll() }
-    defer { removalEnded() }
-    do { try await commits.save(ticket) } catch {
-      showAgain()
-      throw error
-    }
+    try await commits.save(commits.enqueueRemoval { self.forgetAll() })
   }
 
-  private func removalEnded() {
-    withState { $0.removals = max(1, $0.removals) - 1 }
+  package func didRemoveAll() {
+    withState { $0.removals -= 1 }
+    showAgain()
     changed()
     pump()
   }
 
-  /// Shows the drafts of the entries again, which the layer has forgotten: they are still there,
-  /// and are sent.
+  /// Shows the drafts of the entries that are still there, and are sent, although the layer has
+  /// forgotten them.
   private func showAgain() {
     let drafts = withState { state in
       state.queue.entries.values.filter(\.isInLane).sorted { $0.number < $1.number }
@@ -221,25 +217,19 @@ extension Outbox: LayerAttachment {
   }
 
   private func forgetAll() {
-    let (items, effects, ids) = withState { state in
+    let (items, ids) = withState { state in
       state.epoch += 1
       let ids = state.idsInOrder
-      var effects: [LaneEffect] = []
-      let items = ids.compactMap { id in
-        let (item, effect) = state.remove(id)
-        effects.append(effect)
-        return item
-      }
+      let items = ids.compactMap { state.remove($0) }
       state.unreadable = [:]
       state.accepted = []
       state.identities = [:]
       state.queue.identities = TemporaryIDs()
       state.queue.needsSignIn = false
-      return (items, effects, ids)
+      return (items, ids)
     }
     tags.removeAll()
     guard let layer else { return }
-    for effect in effects { effect.perform(in: layer) }
     for item in items {
       item.sending?.cancel()
       layer.withdraw(item.drafts)

@@ -81,12 +81,12 @@ extension Outbox {
     // It is retried there, and shown again by what restores it.
     case (false, true):
       withState { state in
-        _ = state.remove(entry.id)
+        state.remove(entry.id)
         state.removed.forget(entry.id)
       }
     case (true, true), (false, false):
       withState { state in
-        _ = state.update(entry)
+        state.update(entry)
         if let lease { state.queue.deferLease(entry.id, until: lease.look(after: now)) }
       }
       showChange(of: entry, from: old, layer)

@@ -69,9 +69,8 @@ extension Outbox {
     guard let begun = await save(entry, from: stored, layer) else { return }
     stored = begun
     let keys = item.keys.union([request.key(in: layer)])
-    layer.expectSending(keys)
-    await layer.beginSending(keys)
-    defer { layer.endSending(keys) }
+    await layer.beginSending(entry.id, keys)
+    defer { layer.endSending(entry.id, keys) }
     // That may have waited for a fetch.
     guard await isStillSaved(stored, leasedAt: leasedAt, layer) else { return }
     let attempt = await send(message, request.body, of: entry, epoch: epoch, layer)
@@ -116,7 +115,7 @@ extension Outbox {
       let begun = StoredEntry(id: entry.id, lane: entry.lane, bytes: try encoded(entry, layer))
       try await commits.save(
         commits.enqueue([.require(stored), .update(begun)]) { _ in
-          self.withState { state in if state.items[entry.id] != nil { _ = state.update(entry) } }
+          self.withState { state in state.update(entry) }
         })
       return begun
     } catch let error as ReactorError {

@@ -127,18 +127,20 @@ extension Outbox {
     // Before its end, so that its own draft and those of the others name the same thing. Those that
     // were submitted while the end was saved have the ids, too.
     learn(identities, layer)
-    let change = withState { state -> (item: OutboxState.Item, effect: LaneEffect)? in
+    let ending = withState { state -> OutboxState.Item? in
       // Its drafts may be others than at the beginning.
       guard let item = state.items[entry.id] else { return nil }
-      let effect =
-        entry.state == .accepted && item.drafts.isEmpty
-        ? state.remove(entry.id, keepsIDs: true).effect : state.update(entry)
+      if entry.state == .accepted, item.drafts.isEmpty {
+        state.remove(entry.id, keepsIDs: true)
+      } else {
+        state.update(entry)
+      }
       state.note(ended)
-      return (item, effect)
+      state.noteTurn(of: entry.id)
+      return item
     }
     // Removed with everything else.
-    guard let (item, effect) = change else { return }
-    effect.perform(in: layer)
+    guard let item = ending else { return }
     switch entry.state {
     case .accepted:
       accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)

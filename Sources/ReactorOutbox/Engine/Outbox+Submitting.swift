@@ -77,13 +77,13 @@ extension Outbox {
 
   /// Adds an entry that was saved, before any later one is.
   private func saved(_ id: UUID, _ numbers: [UInt64]) {
-    let added = withState { state -> (entry: OutboxEntry, effect: LaneEffect)? in
+    let added = withState { state -> OutboxEntry? in
       guard var submitted = state.submitting.removeValue(forKey: id) else { return nil }
       submitted.entry.number = numbers.first ?? 0
-      return (submitted.entry, state.insert(submitted.entry, submitted.item))
+      state.insert(submitted.entry, submitted.item)
+      return submitted.entry
     }
-    guard let layer, let (entry, effect) = added else { return }
-    effect.perform(in: layer)
+    guard let layer, let entry = added else { return }
     // Here, since a removal of everything may be next.
     emit(entry, .submitted, layer)
     // Ids that the server has given since it was encoded.

@@ -36,12 +36,10 @@ extension Outbox {
   /// - Parameter identities: The ids of the store, with those that the entry has given.
   func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
     learn(identities, layer)
-    let (item, effect) = withState { state in
-      let removed = state.loseToOthers(id)
-      state.queue.identities.settle(id, state.identities)
-      return removed
+    let item = withState { state in
+      defer { state.queue.identities.settle(id, state.identities) }
+      return state.loseToOthers(id)
     }
-    effect.perform(in: layer)
     guard let item else { return }
     // It may have been accepted.
     layer.accept(item.drafts)
@@ -68,20 +66,20 @@ extension Outbox {
   /// - Parameter identities: The ids of the store, with those that the entry has given.
   func endedElsewhere(_ entry: OutboxEntry, _ identities: [String: Data], _ layer: LayerContext) async {
     learn(identities, layer)
-    let (item, effect) = withState { state -> (OutboxState.Item?, LaneEffect) in
+    let item = withState { state in
       let item = state.items[entry.id]
       // A withdrawal that waits for it comes too late, whatever becomes of the entry.
       if item?.isWithdrawn == true { state.lostWithdrawals.insert(entry.id) }
-      let effect = state.update(entry)
+      state.update(entry)
       state.items[entry.id]?.drafts = []
+      state.noteTurn(of: entry.id)
       switch entry.state {
       case .accepted: state.queue.identities.settle(entry.id, state.identities)
       case .refused: state.queue.identities.release(entry.id)
       default: break
       }
-      return (item, effect)
+      return item
     }
-    effect.perform(in: layer)
     if let item {
       if entry.state == .accepted { layer.accept(item.drafts) } else { layer.withdraw(item.drafts) }
       emit(entry, .endedElsewhere, layer)
@@ -100,13 +98,11 @@ extension Outbox {
   }
 
   func setAside(_ stored: StoredEntry, _ reason: String, _ layer: LayerContext) {
-    let (item, effect) = withState { state in
+    let item = withState { state in
       // Those that wait for its ids go on waiting.
-      let removed = state.loseToOthers(stored.id)
-      state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason)
-      return removed
+      defer { state.unreadable[stored.id] = OutboxState.Unreadable(stored: stored, reason: reason) }
+      return state.loseToOthers(stored.id)
     }
-    effect.perform(in: layer)
     layer.withdraw(item?.drafts ?? [])
     item?.result?.settle(.failure(.network(MutationError.endedElsewhere)))
     emit(stored.id, key: nil, .unreadable(reason), layer)

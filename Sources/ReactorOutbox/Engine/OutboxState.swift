@@ -68,10 +68,11 @@ struct OutboxState: Sendable {
   var reading: Reading
   var readyWaiters: [CheckedContinuation<Void, Never>] = []
   /// The lanes that send.
-  var running: Set<String> = []
+  private(set) var running: Set<String> = []
   /// The lanes that could send, and wait for one that runs to stand still.
   var starved: [String] = []
-  var expected: [String: ExpectedKeys] = [:]
+  /// The entries whose turn comes in the lanes that send, as the layer knows them.
+  var turns: LaneTurns
   var timer: (date: Date, task: TaskHandle)?
   var watcher: TaskHandle?
   /// The count of removals of everything. Work that began under an earlier count is dropped.
@@ -95,9 +96,10 @@ struct OutboxState: Sendable {
   private(set) var version: UInt64 = 0
   private var waiters: [OneShot<Void>] = []
 
-  init(isRead: Bool, sendsByItself: Bool = true) {
+  init(isRead: Bool, sendsByItself: Bool = true, turns: LaneTurns = LaneTurns(nil)) {
     reading = isRead ? .read : .unread
     self.sendsByItself = sendsByItself
+    self.turns = turns
   }
 
   /// Returns a Boolean value that indicates whether the entries of a lane may be sent at present.
@@ -146,11 +148,29 @@ struct OutboxState: Sendable {
   }
 
   /// Adds an entry that is saved.
-  mutating func insert(_ entry: OutboxEntry, _ item: Item) -> LaneEffect {
+  mutating func insert(_ entry: OutboxEntry, _ item: Item) {
     queue.put(entry)
     items[entry.id] = item
-    guard entry.isInLane, running.contains(entry.lane) else { return LaneEffect() }
-    return LaneEffect(expect: expected[entry.lane, default: ExpectedKeys()].add(item.keys))
+    noteTurn(of: entry.id)
+  }
+
+  /// Lets a lane send.
+  mutating func run(_ lane: String) {
+    running.insert(lane)
+    for id in queue.entries(in: lane) { noteTurn(of: id) }
+  }
+
+  /// Ends the turn of a lane, until it runs again.
+  mutating func stop(_ lane: String) {
+    running.remove(lane)
+    for id in turns.ids { noteTurn(of: id) }
+  }
+
+  /// Tells the layer which keys an entry is about to change. Call it after each change of an entry,
+  /// its drafts or its lane; a call too many changes nothing.
+  mutating func noteTurn(of id: UUID) {
+    let isDue = queue.entries[id].map { $0.isInLane && running.contains($0.lane) } ?? false
+    turns.note(id, isDue ? items[id]?.keys ?? [] : [])
   }
 
   /// Returns a Boolean value that indicates whether this process has submitted or read an entry:
@@ -172,36 +192,26 @@ struct OutboxState: Sendable {
   }
 
   /// Replaces an entry whose new state is saved. One that was removed meanwhile stays removed.
-  mutating func update(_ entry: OutboxEntry) -> LaneEffect {
-    guard items[entry.id] != nil else { return LaneEffect() }
-    let wasInLane = queue.entries[entry.id]?.isInLane == true
+  mutating func update(_ entry: OutboxEntry) {
+    guard items[entry.id] != nil else { return }
     queue.put(entry)
-    guard wasInLane, !entry.isInLane else { return LaneEffect() }
-    return leave(entry)
+    noteTurn(of: entry.id)
   }
 
   /// Removes an entry that is no longer stored; see ``OutboxQueue/remove(_:keepsIDs:)``.
-  mutating func remove(_ id: UUID, keepsIDs: Bool = false) -> (item: Item?, effect: LaneEffect) {
+  @discardableResult mutating func remove(_ id: UUID, keepsIDs: Bool = false) -> Item? {
     unreadable[id] = nil
     removed.note(id)
-    let entry = queue.entries[id]
     queue.remove(id, keepsIDs: keepsIDs)
-    let item = items[id]
-    let effect = entry.map { $0.isInLane ? leave($0) : LaneEffect() } ?? LaneEffect()
-    items[id] = nil
-    return (item, effect)
+    noteTurn(of: id)
+    return items.removeValue(forKey: id)
   }
 
   /// Removes an entry that another process has ended, or has made unreadable, so that a withdrawal
   /// that waits for it fails.
-  mutating func loseToOthers(_ id: UUID) -> (item: Item?, effect: LaneEffect) {
+  mutating func loseToOthers(_ id: UUID) -> Item? {
     if items[id]?.isWithdrawn == true { lostWithdrawals.insert(id) }
     return remove(id, keepsIDs: true)
-  }
-
-  private mutating func leave(_ entry: OutboxEntry) -> LaneEffect {
-    guard let keys = items[entry.id]?.keys else { return LaneEffect() }
-    return LaneEffect(cancel: expected[entry.lane]?.remove(keys) ?? [])
   }
 
   /// The ids of the entries, in an order that is the same in each run.
@@ -271,39 +281,29 @@ struct RecentRemovals: Sendable {
   func contains(_ id: UUID, since start: Start) -> Bool { numbers[id].map { $0 > start.count } ?? false }
 }
 
-/// The keys to announce to the layer, or to take back, after a change of a lane.
-struct LaneEffect: Sendable {
-  var expect: Set<RecordKey> = []
-  var cancel: Set<RecordKey> = []
+/// The entries that the layer expects to be sent as soon as their turn comes: requests that only
+/// streams wait for go after the last of them.
+struct LaneTurns: Sendable {
+  private let gate: SendingGate?
+  private var keys: [UUID: Set<RecordKey>] = [:]
+  private var freed: Set<RecordKey> = []
 
-  func perform(in layer: LayerContext) {
-    if !expect.isEmpty { layer.expectSending(expect) }
-    if !cancel.isEmpty { layer.cancelSending(cancel) }
-  }
-}
+  init(_ gate: SendingGate?) { self.gate = gate }
 
-/// The keys that the entries of a moving lane draft over: requests that only streams wait for go
-/// after the last of them.
-struct ExpectedKeys: Sendable {
-  private var counts: [RecordKey: Int] = [:]
+  var ids: [UUID] { Array(keys.keys) }
 
-  var all: Set<RecordKey> { Set(counts.keys) }
-
-  /// Adds the keys of an entry, and returns those that are new.
-  mutating func add(_ keys: Set<RecordKey>) -> Set<RecordKey> {
-    keys.filter { key in
-      counts[key, default: 0] += 1
-      return counts[key] == 1
-    }
+  /// Notes the keys that an entry is about to change; none if its turn does not come now.
+  mutating func note(_ id: UUID, _ new: Set<RecordKey>) {
+    guard let gate, keys[id] ?? [] != new else { return }
+    keys[id] = new.isEmpty ? nil : new
+    freed.formUnion(gate.expect(id, new))
   }
 
-  /// Removes the keys of an entry, and returns those that no other has.
-  mutating func remove(_ keys: Set<RecordKey>) -> Set<RecordKey> {
-    keys.filter { key in
-      guard let count = counts[key] else { return false }
-      counts[key] = count == 1 ? nil : count - 1
-      return count == 1
-    }
+  /// Takes out the keys for which no entry is due any more.
+  mutating func takeFreed() -> Set<RecordKey> {
+    guard !freed.isEmpty else { return [] }
+    defer { freed = [] }
+    return freed
   }
 }
 

@@ -1,0 +1,13 @@
+import Synchronization
+
+/// A call that is made once: when the end of a scope is reached, or when nothing refers to the scope
+/// any more, so that what was entered is left in any case.
+final class AtEnd: Sendable {
+  private let body: Mutex<(@Sendable () -> Void)?>
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = Mutex(body) }
+
+  deinit { reach() }
+
+  func reach() { body.withLock { $0.take() }?() }
+}
