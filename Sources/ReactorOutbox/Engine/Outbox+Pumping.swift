@@ -142,8 +142,8 @@ extension Outbox {
           isOnline = true
           break
         }
-        // Where the changes have ended, nothing more will be told, and watching them again would end
-        // as soon. The next submission, drain or timer looks at the present state.
+        // If the changes have ended, they would end again at once. The next submission, drain or
+        // timer looks at the present state.
         guard isOnline, let self else { return }
         withState { if $0.watcher === task { $0.watcher = nil } }
         wentOnline()
