@@ -7,7 +7,7 @@ import Testing
 
 @testable import ReactorOutbox
 
-/// What a key waits for is left when a write is over, whatever its lane did meanwhile.
+/// A key waits for no write that is over, whatever its lane did meanwhile.
 @Suite("The turn of a write", .timeLimit(.minutes(2)))
 struct TurnTests {
   /// The second is saved while the lane of the first begins.

@@ -74,7 +74,7 @@ extension Outbox.Entry.State {
 private final class StoreFailures: Sendable {
   private struct State {
     var latest: ReactorError?
-    /// What could not be read, and was not reported yet.
+    /// The entries and parts that could not be read, and were not reported yet.
     var unreadable: [(id: UUID, reason: String)] = []
     var isDamaged = false
   }
