@@ -31,8 +31,10 @@ extension Dispatcher {
   ///
   /// - Throws: ``FluxError/busy`` within a handler or an observer.
   public func restore(_ snapshot: DispatcherSnapshot) throws(FluxError) {
+    // Within a replay, this fails, and the replay goes on.
+    let wasReplaying = isReplaying
     isReplaying = true
-    defer { isReplaying = false }
+    defer { isReplaying = wasReplaying }
     try alone {
       for (id, value) in snapshot.values {
         let store = stores.first { ObjectIdentifier(type(of: $0)) == id }

@@ -35,6 +35,8 @@
   private var names: Set<String> = []
   /// The changed stores, by name. Their states are read when they are saved.
   private var changed: [String: Capture] = [:]
+  /// The stores whose last save has failed. They are saved with the next change, or by ``flush()``.
+  private var unsaved: [String: Capture] = [:]
   /// The task that saves; `nil` while nothing has changed.
   private var writer: Task<Void, Never>?
 
@@ -60,7 +62,10 @@
 
   /// Saves what has changed without waiting for the delay, and returns when it is saved, or has
   /// failed.
+  ///
+  /// A state whose last save has failed is saved again, though it has not changed since.
   public func flush() async {
+    if !unsaved.isEmpty, writer == nil { write() }
     while let writer {
       // Cancels the wait alone.
       writer.cancel()
@@ -82,18 +87,21 @@
   /// Notes a change, to be saved after the delay.
   func note(_ name: String, _ capture: @escaping Capture) {
     changed[name] = capture
-    if writer == nil { writer = Task { await saveChanges() } }
+    if writer == nil { write() }
   }
 
+  private func write() { writer = Task { await saveChanges() } }
+
   private func saveChanges() async {
-    while !changed.isEmpty {
+    repeat {
       try? await clock.sleep(for: delay)
-      let captures = changed.sorted { $0.key < $1.key }.map(\.value)
-      changed = [:]
-      for (save, error) in await Self.perform(captures.map { $0() }) {
+      let captures = unsaved.merging(changed) { $1 }
+      (changed, unsaved) = ([:], [:])
+      for (save, error) in await Self.perform(captures.sorted { $0.key < $1.key }.map { $0.value() }) {
+        unsaved[save.name] = captures[save.name]
         save.report(.stateNotSaved(name: save.name, error))
       }
-    }
+    } while !changed.isEmpty
     writer = nil
   }
 

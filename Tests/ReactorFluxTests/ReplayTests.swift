@@ -73,6 +73,27 @@ import Testing
     #expect(replaying.prefix(2) == [true, false])
   }
 
+  @Test func `goes on dropping after an observer has tried to restore a state within it`() throws {
+    let log = try Self.log {
+      $0.dispatch(.noted, "one")
+      $0.dispatch(.noted, "two")
+    }
+    let fresh = try Dispatcher.ofLedger()
+    let owner = Owner()
+    var replaying: [Bool] = []
+    try fresh.store(Ledger.self).observe(owner) { [weak fresh] _, _ in
+      guard let fresh else { return }
+      let state = fresh.capture()
+      expect(.busy) { try fresh.restore(state) }
+      replaying.append(fresh.isReplaying)
+      fresh.dispatch(.cleared)
+    }
+    try fresh.replay(log)
+    #expect(replaying == [true, true])
+    #expect(try fresh.ledger.lines == ["one", "two"])
+    #expect(!fresh.isReplaying)
+  }
+
   @Test func `into a dispatcher that lacks a store does nothing`() throws {
     let log = try Self.log { $0.dispatch(.noted, "one") }
     let fresh = Dispatcher()

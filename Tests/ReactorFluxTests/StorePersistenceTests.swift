@@ -225,6 +225,26 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(try state.values == [1, 2])
   }
 
+  @Test func `that could not be saved is saved by the next flush, though it has not changed since`() async throws {
+    // A file is where the directory belongs.
+    try FileManager.default.createDirectory(
+      at: directory.deletingLastPathComponent(), withIntermediateDirectories: true)
+    #expect(FileManager.default.createFile(atPath: directory.path(percentEncoded: false), contents: Data()))
+    try launch()
+    let before = reports?.errors.count ?? 0
+    await run(1)
+    guard case .stateNotSaved("settings", _)? = reports?.errors.last else {
+      Issue.record("\(reports?.lines ?? [])")
+      return
+    }
+    #expect(reports?.errors.count == before + 1)
+    try FileManager.default.removeItem(at: directory)
+    await persistence?.flush()
+    #expect(reports?.errors.count == before + 1)
+    try launch()
+    #expect(try state.values == [1])
+  }
+
   @Test func `has a name of its own, and any characters in it`() throws {
     try launch()
     let persistence = try #require(persistence)

@@ -17,15 +17,17 @@ struct Article: Codable, Entity, Equatable {
   var json: String { #"{"id":\#(id),"title":"\#(title)"}"# }
 }
 
-/// A page that counts the looks at its members.
+/// A page that counts the looks at its members, by the id of the first.
 struct ArticlePage: Codable, EntityContainer {
   var articles: [Article]
   var next: String?
 
-  static let looks = Mutex(0)
+  private static let looks = Mutex<[Int: Int]>([:])
+
+  static func looks(at id: Int) -> Int { looks.withLock { $0[id, default: 0] } }
 
   mutating func updateMembers(_ body: (Article) -> Article?) {
-    Self.looks.withLock { $0 += 1 }
+    if let id = articles.first?.id { Self.looks.withLock { $0[id, default: 0] += 1 } }
     articles.updateMembers(body)
   }
 }

@@ -41,7 +41,7 @@ extension Outbox {
       await ready()
       pump()
       while !isOver.isSettled {
-        if await waitForProgress(until: id, before: end, layer) { continue }
+        if await waitForProgress(of: drain, until: id, before: end, layer) { continue }
         // Other processes may have added entries meanwhile.
         guard id == nil, !isOver.isSettled, await finds(moreBefore: end, layer) else { break }
         pump()
@@ -56,12 +56,12 @@ extension Outbox {
 
   /// Waits for the next change.
   ///
-  /// - Returns: `false` if nothing more can be sent before `end`.
-  private func waitForProgress(until id: UUID?, before end: Date, _ layer: LayerContext) async -> Bool {
+  /// - Returns: `false` if nothing more can be sent before `end`, or the drain is over.
+  private func waitForProgress(
+    of drain: UUID, until id: UUID?, before end: Date, _ layer: LayerContext
+  ) async -> Bool {
     let conditions = conditions(layer)
-    let shot = withState { state in
-      state.canProgress(until: id, before: end, conditions) ? state.addWaiter() : nil
-    }
+    let shot = withState { $0.waiter(of: drain, until: id, before: end, conditions) }
     await shot?.value
     return shot != nil
   }
@@ -77,6 +77,15 @@ extension Outbox {
 }
 
 extension OutboxState {
+  /// Adds a waiter for the next change; `nil` if the drain has nothing to wait for. The end of a
+  /// drain removes it under the same lock and is a change after that, so no wait misses it.
+  mutating func waiter(
+    of drain: UUID, until id: UUID?, before end: Date, _ conditions: OutboxQueue.Conditions
+  ) -> OneShot<Void>? {
+    guard drains.keys.contains(drain), canProgress(until: id, before: end, conditions) else { return nil }
+    return addWaiter()
+  }
+
   /// Returns a Boolean value that indicates whether a drain has something to wait for.
   fileprivate func canProgress(until id: UUID?, before end: Date, _ conditions: OutboxQueue.Conditions) -> Bool {
     guard !isStopped else { return false }

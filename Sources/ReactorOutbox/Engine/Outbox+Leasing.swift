@@ -84,26 +84,34 @@ extension Outbox {
     }
   }
 
-  /// Returns a Boolean value that indicates whether an entry is stored as it was begun.
-  ///
-  /// The store is asked only if the lease may have ended. If another process has changed the entry,
-  /// its change is taken over.
-  func isStillSaved(_ begun: StoredEntry, leasedAt: Date, _ layer: LayerContext) async -> Bool {
-    guard mayHaveEnded(leasedAt, layer) else { return true }
+  /// An entry that this process has begun, as it is found in the store before it is sent.
+  enum Begun: Sendable {
+    case isStored
+    /// Another process has changed it, which is taken over.
+    case isTakenOver
+    /// The store has failed.
+    case isUnknown
+  }
+
+  /// Returns how the store has an entry that was begun. It is asked only if the lease may have
+  /// ended.
+  func lookUp(begun: StoredEntry, leasedAt: Date, _ layer: LayerContext) async -> Begun {
+    guard mayHaveEnded(leasedAt, layer) else { return .isStored }
     let now = layer.configuration.now()
     do {
       let stored = try await configuration.storage.claim(
         begun.id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
       guard let stored else {
         await missed(begun.id, layer)
-        return false
+        return .isTakenOver
       }
-      if stored.bytes == begun.bytes { return true }
+      if stored.bytes == begun.bytes { return .isStored }
       await takeOver(begun.id, layer)
+      return .isTakenOver
     } catch {
       postpone(begun.id, after: .persistence(error), layer)
+      return .isUnknown
     }
-    return false
   }
 
   private func mayHaveEnded(_ leasedAt: Date, _ layer: LayerContext) -> Bool {

@@ -83,25 +83,20 @@ extension Outbox {
     let elapsed = elapsed()
     // A date has no room for the last microsecond, which would be waited for again and again.
     let wait = min(max(0.001, date.timeIntervalSince(layer.configuration.now())), 86_400)
-    after(elapsed + .seconds(wait), at: date, layer) { $0.pump() }
+    after(elapsed + .seconds(wait), layer) { $0.pump() }
   }
 
   /// Reads the store again after a while.
   private func rereadLater(_ layer: LayerContext) {
-    let elapsed = elapsed()
-    after(elapsed + Self.storePause, at: layer.configuration.now() + Self.storePause.inSeconds, layer) { $0.read() }
+    after(elapsed() + Self.storePause, layer) { $0.read() }
   }
 
-  /// Sets the timer, unless it is set to an earlier date.
-  ///
-  /// - Parameter time: the same moment on the configuration's clock.
-  private func after(
-    _ time: Duration, at date: Date, _ layer: LayerContext, _ body: @escaping @Sendable (Outbox) -> Void
-  ) {
+  /// Sets the timer to a time of the configuration's clock, unless it is set to an earlier one.
+  private func after(_ time: Duration, _ layer: LayerContext, _ body: @escaping @Sendable (Outbox) -> Void) {
     let task = TaskHandle(priority: nil)
     let (isSet, old) = withState { state -> (Bool, TaskHandle?) in
-      guard state.needsTimer, state.timer.map({ date < $0.date }) ?? true else { return (false, nil) }
-      defer { state.timer = (date, task) }
+      guard state.needsTimer, state.timer.map({ time < $0.time }) ?? true else { return (false, nil) }
+      defer { state.timer = (time, task) }
       return (true, state.timer?.task)
     }
     guard isSet else { return }

@@ -62,8 +62,11 @@ extension Outbox {
       return await refuse(
         &entry, from: stored, .invalidResource("the saved request is not valid; discard the entry"), layer)
     }
-    // It has taken a while. The entry stays as it is stored.
-    guard withState({ !$0.queue.isPaused }) else { return }
+    // It has taken a while. The entry stays as it is stored, and other processes may send it.
+    guard withState({ !$0.queue.isPaused }) else {
+      try? await configuration.storage.release(entry.id, in: scope, by: process)
+      return
+    }
     let prepared = entry
     entry.begin(at: layer.configuration.now())
     guard let begun = await save(entry, from: stored, layer) else { return }
@@ -72,7 +75,12 @@ extension Outbox {
     await layer.beginSending(entry.id, keys)
     defer { layer.endSending(entry.id, keys) }
     // That may have waited for a fetch.
-    guard await isStillSaved(stored, leasedAt: leasedAt, layer) else { return }
+    switch await lookUp(begun: stored, leasedAt: leasedAt, layer) {
+    case .isStored: break
+    case .isTakenOver: return
+    // As it was before: nothing was sent, and the next attempt must not take it for one in doubt.
+    case .isUnknown: return await settle(Ended(entry: prepared, begun: stored, consequence: .again), layer)
+    }
     let attempt = await send(message, request.body, of: entry, epoch: epoch, layer)
     switch attempt {
     case .unwanted: await takenBack(stored, layer)

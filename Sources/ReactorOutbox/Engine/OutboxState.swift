@@ -73,7 +73,9 @@ struct OutboxState: Sendable {
   var starved: [String] = []
   /// The entries whose turn comes in the lanes that send, as the layer knows them.
   var turns: LaneTurns
-  var timer: (date: Date, task: TaskHandle)?
+  /// The next wake-up, at this time of the configuration's clock. Times of that clock are compared,
+  /// and no dates: the wall clock may be set meanwhile.
+  var timer: (time: Duration, task: TaskHandle)?
   var watcher: TaskHandle?
   /// The count of removals of everything. Work that began under an earlier count is dropped.
   var epoch = 0

@@ -15,6 +15,8 @@ final class MemoryStore: OutboxStorage {
   let failsToRemove = Atomic<Bool>(false)
   /// Each entry is read twice.
   let repeatsEntries = Atomic<Bool>(false)
+  /// The number of leases that are granted or renewed; after that, one fails.
+  let claimsLeft = Atomic<Int>(.max)
   /// The point at which a lease waits before it is given back.
   let releases = Gate(isOpen: true)
   /// The point at which a lease waits before it is taken.
@@ -55,6 +57,7 @@ final class MemoryStore: OutboxStorage {
 
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
     try check()
+    if claimsLeft.wrappingSubtract(1, ordering: .relaxed).oldValue == 0 { throw CocoaError(.fileReadUnknown) }
     await claims.waitIgnoringCancellation()
     return try await store.claim(id, in: scope, by: process, now: now, until: until)
   }

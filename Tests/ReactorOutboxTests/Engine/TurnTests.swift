@@ -90,6 +90,115 @@ struct TurnTests {
     _ = try await submission.answer()
     try await writer.end()
   }
+
+  /// The wall clock is not the clock of the timers.
+  @Test func `a wait that begins after the clock was set forward is not lost behind a longer one`() async throws {
+    let writer = Writer()
+    writer.transport.answer("/v1/a", with: .response(.tooManyRequests, fields: [.retryAfter: "86400"]), accepted)
+    writer.transport.answer("/v1/b", with: .response(.serviceUnavailable), accepted)
+    let a = try await writer.layer.submit(Add(name: "a", lane: "a"))
+    try await writer.transport.waitForRequests(count: 1)
+    try await writer.clock.waitForSleepers()
+    writer.clock.setWallClock(forward: .seconds(2 * 86_400))
+    let b = try await writer.layer.submit(Add(name: "b", lane: "b"))
+    async let answers = (a.answer(), b.answer())
+    let hasEnded = Shared(false)
+    let time = Task {
+      // The backoff of b is seconds; the day of a is over by the wall clock.
+      while !hasEnded.value {
+        await Task.yield()
+        if writer.transport.inFlight == 0, writer.clock.now.elapsed < .seconds(600) {
+          writer.clock.advance(by: .seconds(1))
+        }
+      }
+    }
+    _ = try? await answers
+    hasEnded.change { $0 = true }
+    await time.value
+    #expect(writer.states.isEmpty)
+  }
+
+  @Test func `a drain that is over adds no waiter`() {
+    var state = OutboxState(isRead: false)
+    let conditions = OutboxQueue.Conditions(now: .distantPast, isReachable: true)
+    let drain = UUID()
+    // The store is read again after a while, for which a drain waits.
+    state.reading = .failed(.timedOut)
+    state.drains[drain] = .some(nil)
+    #expect(state.waiter(of: drain, until: nil, before: .distantFuture, conditions) != nil)
+    state.drains[drain] = nil
+    #expect(state.waiter(of: drain, until: nil, before: .distantFuture, conditions) == nil)
+  }
+
+  @Test func `a store that fails before a request is sent leaves no doubt about it`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store) { configuration in
+      configuration.mutations.append(Slow.self)
+      // What is in doubt is not sent again.
+      configuration.idempotencyWindow = .zero
+    }
+    let submission = try await writer.layer.submit(Slow())
+    try await Slow.gate.waitForArrival()
+    // The lease may have ended, so that it is looked at, which fails once.
+    writer.clock.setWallClock(forward: .seconds(20))
+    store.claimsLeft.store(0, ordering: .relaxed)
+    writer.transport.answer("/v1/slow", with: accepted)
+    Slow.gate.open()
+    for await entries in writer.outbox.states where entries.contains(where: { Writer.word($0.state) != "sending" }) {
+      break
+    }
+    #expect(writer.states.first?.hasPrefix("waiting") == true, "\(writer.states)")
+    #expect(writer.sent.isEmpty)
+    writer.clock.setWallClock(forward: .seconds(20))
+    writer.clock.advance(by: .seconds(20))
+    _ = try await submission.answer()
+    #expect(writer.sent == ["POST /v1/slow "])
+  }
+
+  @Test func `a pause while a request is made gives the lease back`() async throws {
+    let store = MemoryStore()
+    let one = Writer(storage: store) { $0.mutations.append(Paused.self) }
+    _ = try await one.layer.submit(Paused())
+    try await Paused.gate.waitForArrival()
+    one.outbox.pause()
+    one.transport.answer("/v1/paused", with: accepted)
+    let other = Writer(storage: store.reopened(), on: one.bench) { configuration in
+      configuration.mutations.append(Paused.self)
+      configuration.sendsByItself = false
+    }
+    Paused.gate.open()
+    for await entries in one.outbox.states where entries.allSatisfy({ Writer.word($0.state) == "waiting, paused" }) {
+      break
+    }
+    async let left = other.outbox.drain(within: .seconds(10))
+    // Five seconds, in which a lease of thirty does not end.
+    for turn in 1...5_000 {
+      await Task.yield()
+      if turn.isMultiple(of: 1_000) { one.clock.advance(by: .seconds(1)) }
+    }
+    #expect(one.sent == ["POST /v1/paused "])
+    one.clock.advance(by: .seconds(10))
+    #expect(await left == 0)
+  }
+}
+
+/// A mutation whose request is made when a gate opens.
+private struct Slow: Mutation {
+  static let gate = Gate()
+
+  func request(_ known: Known) async throws -> Resource {
+    try await Self.gate.wait()
+    return Resource("slow", method: .post)
+  }
+}
+
+private struct Paused: Mutation {
+  static let gate = Gate()
+
+  func request(_ known: Known) async throws -> Resource {
+    try await Self.gate.wait()
+    return Resource("paused", method: .post)
+  }
 }
 
 /// A switch of the program, whose changes end at once.
