@@ -1,5 +1,5 @@
-# make demo     the whole flow on a real server; it builds for about a minute, once
-# make test     every test
+# make demo     the whole flow on a real server; the first build takes about a minute
+# make test     every test of the library
 # make help     the rest
 
 SHELL := bash

@@ -53,6 +53,29 @@ struct DraftMeetingTests {
     #expect(try await desk.notes.fetch(desk.list) == (isAskedAnew ? ["new"] : ["a"]))
   }
 
+  /// Ada signs out while her write is under way, and Grace uses the same layer.
+  @Test func `nothing of a write that was under way is shown after everything was removed`() async throws {
+    let desk = try await NotesDesk()
+    let (task, gate) = try await desk.begin("b", .accepted, count: 2)
+    let (notes, list) = (desk.notes, desk.list)
+    let seen = Shared<[[String]]>([])
+    let stream = Task {
+      for await state in notes.states(for: list, policy: .cacheOnly) {
+        if let value = state.value { seen.change { $0.append(value) } }
+        if state.value == ["of grace"] { return }
+      }
+    }
+    while seen.value.isEmpty { await Task.yield() }
+    try await desk.bench.layer.removeAll()
+    try await notes.save(["of grace"], for: list)
+    await stream.value
+    #expect(desk.shown == ["of grace"])
+    #expect(seen.value == [["a", "b"], ["of grace"]])
+    gate.open()
+    _ = await task.result
+    #expect(desk.shown == ["of grace"])
+  }
+
   /// It is entered before the task that takes it out again.
   @Test func `a caller that is cancelled while its draft is computed leaves nothing, and sends nothing`() async throws {
     let desk = try await NotesDesk()

@@ -289,6 +289,21 @@ struct EntityStreamTests {
     #expect(await states.next()?.value?.map(\.title) == ["other"])
   }
 
+  @Test func `the answer to a write that was under way is not shown after everything was removed`() async throws {
+    let desk = EntityDesk()
+    try await desk.fetch("a", Article(7, "of ada"))
+    let gate = Gate()
+    desk.bench.transport.answer("/v1/7", with: .json(Article(7, "secret of ada").json).held(at: gate))
+    let articles = desk.articles
+    let write = Task { try await articles.send(Resource("7", method: .patch)) }
+    try await gate.waitForArrival()
+    try await desk.bench.layer.removeAll()
+    try await desk.fetch("a", Article(7, "of grace"))
+    gate.open()
+    _ = try await write.value
+    #expect(desk.lists.cached("a")?.map(\.title) == ["of grace"])
+  }
+
   @Test func `a stream follows the members of each new list`() async throws {
     let desk = EntityDesk()
     try await desk.fetch("a", Article(7, "one"))

@@ -275,6 +275,8 @@ extension EngineState {
       if entry.flight != nil { append(entry.key, .cancelled) }
       endFlight(of: entry)
       setCopy(nil, of: entry)
+      // Drafts were removed with everything else. Those of one removed resource stay.
+      if key == nil { entry.redraw { $0.removeUnlisted(over: nil) } }
       entry.error = nil
       entry.invalidatedBefore = nil
       entry.isForgotten = true

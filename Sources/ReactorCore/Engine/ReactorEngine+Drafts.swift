@@ -10,6 +10,8 @@ extension ReactorEngine {
     let answer: ReactorFlow<AnyModel>
     /// The name of the answer's type, for events.
     let model: String
+    /// ``EntityTable/epoch`` when the program asked for it.
+    let epoch: Int
 
     /// The keys whose requests wait while the write is sent.
     var keys: Set<RecordKey> { [draft.key, .get(requestKey)] }
@@ -29,7 +31,8 @@ extension ReactorEngine {
     }
     let draft = Draft(id: UUID(), key: key, of: Model.self, body)
     let write = DraftedWrite(
-      draft: draft, request: request, requestKey: try answer.key(request), answer: answer, model: model)
+      draft: draft, request: request, requestKey: try answer.key(request), answer: answer, model: model,
+      epoch: layer.entities.epoch)
     guard flow.isReachable else { throw .noConnectivity }
     guard !Task.isCancelled else { throw .cancelled }
     // Taken out again by `perform`, which runs in any case.
@@ -73,7 +76,7 @@ extension ReactorEngine {
     var sent = await exchange(write.request, write.requestKey, through: write.answer, answering: write.model)
     if sent.isAccepted {
       layer.accept([write.draft])
-      noteEntities(of: sent, write.answer.entities)
+      noteEntities(of: sent, write.answer.entities, askedIn: write.epoch)
     } else {
       layer.withdraw([write.draft])
     }

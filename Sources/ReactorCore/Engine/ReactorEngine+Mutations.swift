@@ -15,6 +15,7 @@ extension ReactorEngine {
     }
     let key = try flow.key(resource)
     guard flow.isReachable else { throw .noConnectivity }
+    let epoch = layer.entities.epoch
     let wait = LockOwner.wait()
     defer { wait?.end() }
     let outcome = await OneShot<Sent.Outcome>.value(
@@ -22,7 +23,7 @@ extension ReactorEngine {
     ) {
       guard !Task.isCancelled else { return .failure(.cancelled) }
       let sent = await self.exchange(resource, key, through: self.flow, answering: self.name)
-      self.noteEntities(of: sent, self.flow.entities)
+      self.noteEntities(of: sent, self.flow.entities, askedIn: epoch)
       await self.invalidate(sent)
       return sent.outcome
     }
@@ -84,9 +85,9 @@ extension ReactorEngine {
   }
 
   /// Notes the entities of an answer: it is newer than everything that was requested before.
-  func noteEntities(of sent: Sent, _ access: EntityAccess?) {
+  func noteEntities(of sent: Sent, _ access: EntityAccess?, askedIn epoch: Int) {
     guard let access, case .success(let copy) = sent.outcome else { return }
-    layer.note(copy.model, through: access)
+    layer.note(copy.model, through: access, askedIn: epoch)
   }
 
   private func changed(

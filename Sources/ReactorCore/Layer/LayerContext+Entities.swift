@@ -9,10 +9,13 @@ extension LayerContext {
     note(AnyModel(value), through: access)
   }
 
-  func note(_ model: AnyModel, through access: EntityAccess) {
+  /// - Parameter epoch: ``EntityTable/epoch`` when the value was asked for. What arrives after a
+  ///   sign-out of the user who asked is not noted.
+  func note(_ model: AnyModel, through access: EntityAccess, askedIn epoch: Int? = nil) {
     let members = access.members(of: model, at: configuration.now())
-    guard !members.handles.isEmpty else { return }
-    announce(entities.note(members, members.begin(EntityStamp(number: generations.next()))).keys)
+    guard !members.handles.isEmpty, epoch ?? entities.epoch == entities.epoch else { return }
+    let stamp = members.begin(EntityStamp(number: generations.next()))
+    announce(entities.note(members, stamp, askedIn: epoch).keys)
     entities.keep(members)
   }
 

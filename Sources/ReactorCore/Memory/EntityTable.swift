@@ -31,6 +31,8 @@ package final class EntityTable: Sendable {
   }
 
   private struct State {
+    /// The number of removals of everything.
+    var epoch = 0
     var slots: [Slot?] = []
     var free: [Int] = []
     var places: [EntityID: Int] = [:]
@@ -49,6 +51,9 @@ package final class EntityTable: Sendable {
 
   /// A number that increases with each change.
   var version: UInt64 { latest.load(ordering: .acquiring) }
+
+  /// The number of removals of everything.
+  var epoch: Int { state.withLock(\.epoch) }
 
   private func nextVersion() -> UInt64 { latest.add(1, ordering: .acquiringAndReleasing).newValue }
 
@@ -97,9 +102,13 @@ package final class EntityTable: Sendable {
 
   /// Notes the values of a model that is in memory by now. Each is the newest one of its entity,
   /// unless a request or a write that began later has brought another.
-  func note(_ members: EntityMembers, _ stamp: EntityStamp) -> Change {
+  ///
+  /// - Parameter epoch: The epoch in which the values were asked for. If everything was removed
+  ///   since, nothing is noted; `nil` notes in any case.
+  func note(_ members: EntityMembers, _ stamp: EntityStamp, askedIn epoch: Int? = nil) -> Change {
     state.withLock { state in
       var change = Change()
+      guard epoch ?? state.epoch == state.epoch else { return change }
       let version = nextVersion()
       for (index, handle) in members.handles.enumerated() {
         guard var slot = state.slots[handle], slot.stamp.map({ stamp.isNewer(than: $0) }) ?? true else { continue }
@@ -199,6 +208,7 @@ package final class EntityTable: Sendable {
         state.slots[handle]?.changed = version
       }
       state.said = []
+      state.epoch += 1
       for type in state.kinds.keys { state.kinds[type]?.drafts = [:] }
       return dropped
     }

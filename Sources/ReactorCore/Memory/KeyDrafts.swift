@@ -166,6 +166,17 @@ final class KeyDrafts {
     return true
   }
 
+  /// Removes the drafts that the layer has removed with everything else.
+  func removeUnlisted(over base: CachedModel?) -> Bool {
+    let old = all.filter { !$0.isListed }
+    guard !old.isEmpty else { return false }
+    accepted.removeAll { !$0.isListed }
+    pending.removeAll { !$0.isListed }
+    dropped += old
+    redraw(over: base)
+    return true
+  }
+
   /// Puts the drafts over a new base, without the accepted ones that the base has: it was requested
   /// or written after their acceptance.
   ///

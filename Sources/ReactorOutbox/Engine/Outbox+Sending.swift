@@ -127,7 +127,9 @@ extension Outbox {
         })
       return begun
     } catch let error as ReactorError {
+      // An end without the request fits, as the entry did when it was submitted.
       var entry = entry
+      entry.request = nil
       await refuse(&entry, from: stored, error, layer)
     } catch OutboxStorageError.changedEntry, OutboxStorageError.unknownEntry {
       await takeOver(entry.id, layer)

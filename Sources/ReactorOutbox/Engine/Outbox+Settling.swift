@@ -111,10 +111,15 @@ extension Outbox {
       + updates(of: entries, layer) + removed.map(OutboxChange.remove)
   }
 
-  /// Returns the changes that save entries. Those that cannot be encoded are left out.
+  /// Returns the changes that save entries. One that cannot be encoded is left out and reported.
   func updates(of entries: [OutboxEntry], _ layer: LayerContext) -> [OutboxChange] {
     entries.compactMap { entry in
-      (try? encoded(entry, layer)).map { .update(StoredEntry(id: entry.id, lane: entry.lane, bytes: $0)) }
+      do throws(ReactorError) {
+        return .update(StoredEntry(id: entry.id, lane: entry.lane, bytes: try encoded(entry, layer)))
+      } catch {
+        emit(entry, .storeFailed(error), layer)
+        return nil
+      }
     }
   }
 

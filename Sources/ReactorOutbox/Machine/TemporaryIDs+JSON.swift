@@ -7,24 +7,42 @@ extension TemporaryIDs {
   /// Returns `arguments` with each string or number that is a temporary id replaced by the given
   /// one; `nil` if there is none.
   ///
-  /// A string stays a string, for a member of type `String`. A number that stands for two of the
-  /// ids is left as it is, so that nothing is written to the wrong place.
+  /// Only the bytes of the ids change, so that every number keeps its digits. A string stays a
+  /// string, for a member of type `String`. A number that stands for two of the ids is left as it
+  /// is, so that nothing is written to the wrong place.
   static func rewritten(_ arguments: Data, _ identities: [String: Data]) -> Data? {
     guard !identities.isEmpty else { return nil }
     let found = Occurrences(in: arguments)
     guard !found.isEmpty else { return nil }
     let held = found.held(of: identities)
-    guard !held.isEmpty, let value = try? JSONValue(parsing: arguments) else { return nil }
-    var rewriting = Rewriting(held)
-    let rewritten = rewriting.rewrite(value)
-    return rewriting.isChanged ? try? rewritten.data() : nil
+    guard !held.isEmpty else { return nil }
+    let replacements = Replacements(held)
+    var rewritten = Data()
+    var copied = 0
+    var hasNewName = false
+    Occurrences.scan(arguments) { occurrence in
+      guard let json = replacements.json(for: occurrence) else { return }
+      rewritten += arguments.dropFirst(copied).prefix(occurrence.range.lowerBound - copied)
+      rewritten += json
+      copied = occurrence.range.upperBound
+      hasNewName = hasNewName || occurrence.isName
+    }
+    guard copied > 0 else { return nil }
+    rewritten += arguments.dropFirst(copied)
+    return hasNewName ? withoutRepeatedNames(rewritten, arguments, replacements) : rewritten
   }
 
-  /// The replacement of temporary ids in a value.
-  private struct Rewriting {
+  /// Returns `rewritten` if no object has a name twice. A member whose name became that of another
+  /// is dropped otherwise, since the other has the server's id already.
+  private static func withoutRepeatedNames(_ rewritten: Data, _ original: Data, _ replacements: Replacements) -> Data? {
+    guard let new = try? JSONValue(parsing: rewritten), let old = try? JSONValue(parsing: original) else { return nil }
+    return new.memberCount == old.memberCount ? rewritten : try? replacements.rewrite(old).data()
+  }
+
+  /// The server's ids by the temporary ones, as strings and as numbers.
+  private struct Replacements {
     private var ids: [String: JSONValue] = [:]
     private var numbers: [Int64: JSONValue] = [:]
-    var isChanged = false
 
     init(_ identities: [String: Data]) {
       var ambiguous: Set<Int64> = []
@@ -39,35 +57,41 @@ extension TemporaryIDs {
       for number in ambiguous { numbers[number] = nil }
     }
 
-    mutating func rewrite(_ value: JSONValue) -> JSONValue {
+    /// Returns the JSON that takes the place of an id; `nil` if it stays.
+    func json(for occurrence: Occurrence) -> Data? {
+      let value: JSONValue? =
+        switch occurrence.id {
+        case .string(let string): ids[string]?.idText.map(JSONValue.string)
+        case .number(let number) where occurrence.isName: numbers[number]?.idText.map(JSONValue.string)
+        case .number(let number): self.number(number)
+        }
+      return value.flatMap { try? $0.data() }
+    }
+
+    /// A string of digits fits a member of type Int, too.
+    private func number(_ number: Int64) -> JSONValue? {
+      guard let id = numbers[number], let text = id.idText else { return nil }
+      return Int64(text).map(JSONValue.integer) ?? id
+    }
+
+    func rewrite(_ value: JSONValue) -> JSONValue {
       switch value {
-      case .string(let string):
-        guard let text = ids[string]?.idText else { return value }
-        isChanged = true
-        return .string(text)
-      case .integer(let number):
-        guard let id = numbers[number], let text = id.idText else { return value }
-        isChanged = true
-        // A string of digits fits a member of type Int, too.
-        return Int64(text).map(JSONValue.integer) ?? id
-      case .array(let elements): return .array(elements.map { rewrite($0) })
-      case .object(let members): return .object(rewrite(members))
-      default: return value
+      case .string(let string): ids[string]?.idText.map(JSONValue.string) ?? value
+      case .integer(let integer): number(integer) ?? value
+      case .array(let elements): .array(elements.map { rewrite($0) })
+      case .object(let members): .object(rewrite(members))
+      default: value
       }
     }
 
-    /// A member whose name becomes that of another is dropped: the other has the server's id
-    /// already.
-    private mutating func rewrite(_ members: [String: JSONValue]) -> [String: JSONValue] {
+    private func rewrite(_ members: [String: JSONValue]) -> [String: JSONValue] {
       var rewritten: [String: JSONValue] = [:]
       var renamed: [(name: String, value: JSONValue)] = []
       for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-        let value = rewrite(value)
-        if let id = ids[name] ?? Int64(name).flatMap({ numbers[$0] }), let text = id.idText {
-          isChanged = true
-          renamed.append((text, value))
+        if let text = (ids[name] ?? Int64(name).flatMap({ numbers[$0] }))?.idText {
+          renamed.append((text, rewrite(value)))
         } else {
-          rewritten[name] = value
+          rewritten[name] = rewrite(value)
         }
       }
       for (name, value) in renamed where rewritten[name] == nil { rewritten[name] = value }
@@ -86,9 +110,32 @@ extension JSONValue {
     default: nil
     }
   }
+
+  /// The number of members of all objects in the value.
+  fileprivate var memberCount: Int {
+    switch self {
+    case .object(let members): members.values.reduce(members.count) { $0 + $1.memberCount }
+    case .array(let elements): elements.reduce(0) { $0 + $1.memberCount }
+    default: 0
+    }
+  }
 }
 
 extension TemporaryIDs {
+  /// A temporary id in a JSON text.
+  struct Occurrence: Sendable {
+    enum ID: Sendable {
+      case string(String)
+      case number(Int64)
+    }
+
+    let id: ID
+    /// The offsets of its bytes, with the quotes of a string.
+    let range: Range<Int>
+    /// A Boolean value that indicates whether it is the name of a member.
+    let isName: Bool
+  }
+
   /// The temporary ids in a JSON text.
   struct Occurrences: Sendable, Equatable {
     private(set) var strings: Set<String> = []
@@ -107,15 +154,28 @@ extension TemporaryIDs {
       return strings.reduce(into: [:]) { $0[$1] = identities[$1] }
     }
 
-    /// Scans the bytes. Most texts have no id, so nothing is parsed.
     init(in json: Data) {
+      var (strings, numbers) = (strings, numbers)
+      Self.scan(json) { occurrence in
+        switch occurrence.id {
+        case .string(let string): strings.insert(string)
+        case .number(let number): numbers.insert(number)
+        }
+      }
+      (self.strings, self.numbers) = (strings, numbers)
+    }
+
+    /// Calls `body` with each temporary id, in order. Most texts have no id, so nothing is parsed.
+    static func scan(_ json: Data, _ body: (Occurrence) -> Void) {
       json.withUnsafeBytes { bytes in
         var index = 0
         while index < bytes.count {
           switch bytes[index] {
-          case UInt8(ascii: "\""): index = noteString(bytes, after: index)
+          case UInt8(ascii: "\""): index = scanString(bytes, from: index, body)
           case UInt8(ascii: "-"):
-            noteNumber(bytes, at: index)
+            if let (number, range) = number(bytes, at: index) {
+              body(Occurrence(id: .number(number), range: range, isName: false))
+            }
             index += 1
           default: index += 1
           }
@@ -124,7 +184,9 @@ extension TemporaryIDs {
     }
 
     /// Reads a string, and returns the index behind it.
-    private mutating func noteString(_ bytes: UnsafeRawBufferPointer, after quote: Int) -> Int {
+    private static func scanString(
+      _ bytes: UnsafeRawBufferPointer, from quote: Int, _ body: (Occurrence) -> Void
+    ) -> Int {
       var end = quote + 1
       var isEscaped = false
       while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
@@ -137,21 +199,28 @@ extension TemporaryIDs {
       // The text ends in a string.
       guard end < bytes.count else { return bytes.count }
       let raw = bytes[(quote + 1)..<end]
-      if raw.count == TemporaryID.length, !isEscaped {
-        note(String(decoding: raw, as: UTF8.self))
-      } else if isEscaped, raw.count <= 6 * TemporaryID.length {
-        // Each character may be written as `\u0000`.
-        let quoted = Data(bytes[quote...end])
-        if case .string(let string)? = try? JSONValue(parsing: quoted) { note(string) }
-      } else if raw.first == UInt8(ascii: "-"), Self.isName(bytes, endingAt: end) {
+      let isName = isName(bytes, endingAt: end)
+      if let string = string(raw, isEscaped: isEscaped), TemporaryID.isTemporary(string) {
+        body(Occurrence(id: .string(string), range: quote..<end + 1, isName: isName))
+      } else if isName, raw.first == UInt8(ascii: "-"), let (number, range) = number(bytes, at: quote + 1),
+        range.upperBound == end
+      {
         // The name of a member of `[Int: Value]`.
-        noteNumber(bytes, at: quote + 1)
+        body(Occurrence(id: .number(number), range: quote..<end + 1, isName: true))
       }
       return end + 1
     }
 
-    private mutating func note(_ string: String) {
-      if TemporaryID.isTemporary(string) { strings.insert(string) }
+    /// Returns the string of the bytes between quotes, if it may be an id.
+    private static func string(_ raw: Slice<UnsafeRawBufferPointer>, isEscaped: Bool) -> String? {
+      guard isEscaped else {
+        return raw.count == TemporaryID.length ? String(decoding: raw, as: UTF8.self) : nil
+      }
+      // Each character may be written as `\u0000`.
+      guard raw.count <= 6 * TemporaryID.length else { return nil }
+      let quoted = Data("\"".utf8) + Data(raw) + Data("\"".utf8)
+      guard case .string(let string)? = try? JSONValue(parsing: quoted) else { return nil }
+      return string
     }
 
     private static func isName(_ bytes: UnsafeRawBufferPointer, endingAt quote: Int) -> Bool {
@@ -159,14 +228,15 @@ extension TemporaryIDs {
       return bytes[(quote + 1)...].first { !blanks.contains($0) } == UInt8(ascii: ":")
     }
 
-    private mutating func noteNumber(_ bytes: UnsafeRawBufferPointer, at sign: Int) {
+    /// Returns the temporary id that begins with a sign, and its range.
+    private static func number(_ bytes: UnsafeRawBufferPointer, at sign: Int) -> (Int64, Range<Int>)? {
       let digits = bytes[(sign + 1)...].prefix(17).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
       let next = digits.endIndex < bytes.count ? bytes[digits.endIndex] : 0
       guard digits.count == 16, ![UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E")].contains(next),
         let number = Int64(String(decoding: bytes[sign..<digits.endIndex], as: UTF8.self)),
         TemporaryID.isTemporary(number)
-      else { return }
-      numbers.insert(number)
+      else { return nil }
+      return (number, sign..<digits.endIndex)
     }
   }
 }

@@ -155,6 +155,25 @@ struct TurnTests {
     #expect(writer.sent == ["POST /v1/slow "])
   }
 
+  @Test func `the end of an entry whose request is too large is saved, and the entry can be discarded`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store) { $0.mutations.append(Large.self) }
+    try await writer.fetch("a")
+    let submission = try await writer.layer.submit(Large())
+    guard case .invalidResource = await TestSupport.error({ try await submission.answer() }) else {
+      return #expect(Bool(false), "it was not refused")
+    }
+    #expect(writer.shown == ["a"])
+    // It is refused in the next launch too, and not prepared again.
+    let next = writer.relaunched { $0.mutations.append(Large.self) }
+    try await next.outbox.reload()
+    #expect(next.states == ["refused"])
+    #expect(next.shown == ["a"] || next.shown == nil)
+    #expect(await next.outbox.discard(submission.id))
+    try await writer.relaunched { $0.mutations.append(Large.self) }.outbox.reload()
+    #expect(try await store.reopened().contents(of: .shared).entries.isEmpty)
+  }
+
   @Test func `a pause while a request is made gives the lease back`() async throws {
     let store = MemoryStore()
     let one = Writer(storage: store) { $0.mutations.append(Paused.self) }
@@ -190,6 +209,13 @@ private struct Slow: Mutation {
     try await Self.gate.wait()
     return Resource("slow", method: .post)
   }
+}
+
+/// A mutation that fits, and whose request does not.
+private struct Large: Mutation {
+  func request(_ known: Known) -> Resource { Resource("large", method: .post, body: Data(count: 1 << 21)) }
+
+  func draft(_ drafts: inout Drafts) { drafts.change([String].self, at: "list") { $0.append("large") } }
 }
 
 private struct Paused: Mutation {

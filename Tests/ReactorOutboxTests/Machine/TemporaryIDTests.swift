@@ -131,6 +131,16 @@ import Testing
     #expect(TemporaryIDs.rewritten(Data(#"["\#(id)"]"#.utf8), [:]) == nil)
   }
 
+  /// An amount of money, and what no double has.
+  @Test(arguments: [
+    "1234567890123456.789012345", "0.1000", "1e400", "-0", "18446744073709551616", "123456789012345678901234567890",
+    #""\u00e9""#, "[ 1 , 2 ]",
+  ])
+  func `leave every digit of the rest, and its spelling`(value: String) {
+    #expect(rewritten(#"{"amount": \#(value), "id":"\#(id)"}"#, as: "7") == #"{"amount": \#(value), "id":"7"}"#)
+    #expect(rewritten(#"[\#(id.int),\#(value)]"#, as: "7") == #"[7,\#(value)]"#)
+  }
+
   @Test func `keep the member that has the server's id already`() {
     #expect(rewritten(#"{"\#(id)":1,"7":2}"#, as: "7") == #"{"7":2}"#)
   }
