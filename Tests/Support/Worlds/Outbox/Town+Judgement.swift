@@ -96,8 +96,27 @@ extension Town {
     }
   }
 
+  /// The streams ask again by themselves. A caller's request is not fetched before: it would pass a
+  /// key at which streams wait for a write that is over.
+  private func judgeWatchers(_ offices: [Office]) async throws {
+    for office in offices {
+      for path in BoardServer.paths { await office.boards.invalidate(Resource(path)) }
+    }
+    try await world.clock.sleep(for: .seconds(60))
+    for office in offices {
+      for path in BoardServer.paths {
+        guard let state = office.latest.value[path] else { continue }
+        world.check(
+          state.value == server.board(path) && state.drafts.isEmpty,
+          "a watcher of \(path) in office \(office.number) shows \(String(describing: state.value)), \(state.drafts.count) drafts, a minute after an invalidation"
+        )
+      }
+    }
+  }
+
   func judgeEnd() async throws {
     let offices = running
+    try await judgeWatchers(offices)
     for office in offices {
       world.check(
         book.waiting(in: office.number) == 0,
