@@ -13,7 +13,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [.executable(name: "reactor-bench", targets: ["reactor-bench"])],
   dependencies: [
-    .package(name: "Reactor", path: "..", traits: ["SQLite", "Valkey", "Observability"]),
+    .package(name: "Reactor", path: "..", traits: ["Server"]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
