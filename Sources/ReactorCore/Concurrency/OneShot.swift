@@ -64,7 +64,12 @@ extension OneShot {
     let shot = OneShot()
     let task = TaskHandle(priority: Task.currentPriority)
     return await withTaskCancellationHandler {
-      task.attach(spawn(on: executor, priority: task.priority, for: owner) { shot.settle(await operation()) })
+      task.attach(
+        spawn(on: executor, priority: task.priority, for: owner) {
+          // It may run before it is attached.
+          if endsTask, shot.isSettled { withUnsafeCurrentTask { $0?.cancel() } }
+          shot.settle(await operation())
+        })
       return await shot.value
     } onCancel: {
       if shot.settle(cancelled), endsTask { task.cancel() }

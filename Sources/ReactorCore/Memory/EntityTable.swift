@@ -141,8 +141,9 @@ package final class EntityTable: Sendable {
   }
 
   /// Keeps the places of values that a write has brought, for requests that are under way.
-  func keep(_ members: EntityMembers) {
-    let old = state.withLock { state in
+  func keep(_ members: EntityMembers, askedIn epoch: Int? = nil) {
+    let old = state.withLock { state -> EntityMembers? in
+      guard epoch ?? state.epoch == state.epoch else { return members }
       state.said.append(members)
       return state.said.count > Self.saidLimit ? state.said.removeFirst() : nil
     }

@@ -200,8 +200,9 @@ extension Outbox: LayerAttachment {
   }
 
   package func didRemoveAll() {
-    withState { $0.removals -= 1 }
+    // Before any lane goes on, and ends one of them.
     showAgain()
+    withState { $0.removals -= 1 }
     changed()
     pump()
   }

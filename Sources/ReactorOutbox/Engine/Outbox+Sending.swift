@@ -72,23 +72,28 @@ extension Outbox {
     guard let begun = await save(entry, from: stored, layer) else { return }
     stored = begun
     let keys = item.keys.union([request.key(in: layer)])
+    let entityEpoch = layer.entityEpoch
     await layer.beginSending(entry.id, keys)
-    defer { layer.endSending(entry.id, keys) }
     // That may have waited for a fetch.
-    switch await lookUp(begun: stored, leasedAt: leasedAt, layer) {
-    case .isStored: break
-    case .isTakenOver: return
-    // As it was before: nothing was sent, and the next attempt must not take it for one in doubt.
-    case .isUnknown: return await settle(Ended(entry: prepared, begun: stored, consequence: .again), layer)
+    let isSent = switch await lookUp(begun: stored, leasedAt: leasedAt, layer) {
+    case .isStored: await send(message, request.body, of: entry, epoch: epoch, layer)
+    case .isTakenOver: Attempt?.none
+    case .isUnknown: Attempt.stopped
     }
-    let attempt = await send(message, request.body, of: entry, epoch: epoch, layer)
-    switch attempt {
+    if case .sent(let sent) = isSent {
+      // The requests of its keys wait until its end is shown.
+      if withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) {
+        await end(&entry, from: stored, sent, limits, askedIn: entityEpoch, layer)
+      }
+      return layer.endSending(entry.id, keys)
+    }
+    // Nothing was sent, so no request waits for what is saved now, however long the store takes.
+    layer.endSending(entry.id, keys)
+    switch isSent {
     case .unwanted: await takenBack(stored, layer)
-    // As it was before: nothing was sent.
+    // As it was before, so that the next attempt does not take it for one in doubt.
     case .stopped: await settle(Ended(entry: prepared, begun: stored, consequence: .again), layer)
-    case .sent(let sent):
-      guard withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) else { return }
-      await end(&entry, from: stored, sent, limits, layer)
+    case .sent, nil: break
     }
   }
 
