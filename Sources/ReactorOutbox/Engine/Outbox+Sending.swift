@@ -75,11 +75,12 @@ extension Outbox {
     let entityEpoch = layer.entityEpoch
     await layer.beginSending(entry.id, keys)
     // That may have waited for a fetch.
-    let isSent = switch await lookUp(begun: stored, leasedAt: leasedAt, layer) {
-    case .isStored: await send(message, request.body, of: entry, epoch: epoch, layer)
-    case .isTakenOver: Attempt?.none
-    case .isUnknown: Attempt.stopped
-    }
+    let isSent =
+      switch await lookUp(begun: stored, leasedAt: leasedAt, layer) {
+      case .isStored: await send(message, request.body, of: entry, epoch: epoch, layer)
+      case .isTakenOver: Attempt?.none
+      case .isUnknown: Attempt.stopped
+      }
     if case .sent(let sent) = isSent {
       // The requests of its keys wait until its end is shown.
       if withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) {
