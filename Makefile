@@ -26,6 +26,8 @@ QUICK = $(QUICKLY) --traits SQLite --scratch-path '$(SCRATCH)/quick'
 # What needs SwiftNIO and BoringSSL: the tests behind the other traits, and the nested packages. One directory serves all of them.
 SERVER = $(QUICKLY) --scratch-path '$(SCRATCH)/server'
 nested = --package-path $(1) $(SERVER)
+# Not with --skip-build, which in a directory of several packages runs the tests of the one that was planned last.
+TEST := SWIFT_DETERMINISTIC_HASHING=1 swift test
 # The target Destructive runs by itself: its suites kill processes, fail disks, damage files, measure memory or simulate, and need both processors.
 # Some run programs: on Linux, Foundation's Process ends the process of the tests where over a thousand files are open, as they are beside the other tests.
 DESTRUCTIVE := ^Destructive\.
@@ -84,14 +86,14 @@ ADAPTERS := ReactorAsyncHTTPClientTests,ReactorObservabilityTests,ReactorOperato
 test-adapters: system ## the tests of what is behind the traits AsyncHTTPClient, Valkey and Observability
 	$(if $(SKIP_BUILD),,REACTOR_TESTS=$(ADAPTERS) $(BUILD) --product ReactorPackageTests $(SERVER) --traits Server)
 	@command -v redis-server >/dev/null || { echo "skipped: the tests of ReactorValkey, which need redis-server; run: sudo make install-redis"; [ -z "$${CI:-}" ]; }
-	REACTOR_TESTS=$(ADAPTERS) swift test $(SERVER) --traits Server --skip-build
+	REACTOR_TESTS=$(ADAPTERS) $(TEST) $(SERVER) --traits Server
 
 # The proxy's in a process of their own, and the kill trials of the outbox: beside them, Foundation takes an interrupted read of a program's output (EINTR) for fatal.
 test-tools: system ## the tests of the command reactor
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,Tools))
-	swift test $(call nested,Tools) --skip-build --skip '^(ProxyTests|OutboxKillTests)\.'
-	swift test $(call nested,Tools) --skip-build --filter '^ProxyTests\.'
-	swift test $(call nested,Tools) --skip-build --filter '^OutboxKillTests\.'
+	$(TEST) $(call nested,Tools) --skip '^(ProxyTests|OutboxKillTests)\.'
+	$(TEST) $(call nested,Tools) --filter '^ProxyTests\.'
+	$(TEST) $(call nested,Tools) --filter '^OutboxKillTests\.'
 
 # Optimized, as what is shipped is, and beside the program that is weighed, which shares its modules.
 OPTIMIZED = -c release --scratch-path '$(SCRATCH)/optimized'
@@ -115,11 +117,11 @@ test-release: system ## the tests of this package, optimized as what is shipped 
 
 test-newsroom: system ## the tests of the newsroom's parts
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,$(NEWSROOM)))
-	swift test $(call nested,$(NEWSROOM)) --skip-build
+	$(TEST) $(call nested,$(NEWSROOM))
 
 test-gateway: system ## the tests of the gateway
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(call nested,$(GATEWAY)))
-	swift test $(call nested,$(GATEWAY)) --skip-build
+	$(TEST) $(call nested,$(GATEWAY))
 
 # Debian's Python, which is the one that has Debian's packages.
 PYTHON ?= /usr/bin/python3
