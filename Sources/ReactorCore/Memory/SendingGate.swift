@@ -86,8 +86,8 @@ package final class SendingGate: Sendable {
   var isIdle: Bool { count.load(ordering: .acquiring) == 0 }
 
   /// Announces that the write `id` goes as soon as its turn comes, and changes `keys`, in place of
-  /// those that it was announced for; with none, takes the announcement back. It resumes nobody, so
-  /// the lock of whoever knows the turn may be held.
+  /// those that it was announced for; with none, takes the announcement back. It resumes no
+  /// task, so the caller may hold its lock.
   ///
   /// - Returns: The keys whose last announcement was taken back.
   package func expect(_ id: UUID, _ keys: Set<RecordKey>) -> Set<RecordKey> {

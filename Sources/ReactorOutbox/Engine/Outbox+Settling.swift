@@ -114,7 +114,7 @@ extension Outbox {
       + updates(of: entries, layer) + removed.map(OutboxChange.remove)
   }
 
-  /// Returns the changes that save entries. One that cannot be encoded is left out and reported.
+  /// Returns the changes that save entries. It skips and reports an entry that cannot be encoded.
   func updates(of entries: [OutboxEntry], _ layer: LayerContext) -> [OutboxChange] {
     entries.compactMap { entry in
       do throws(ReactorError) {
