@@ -108,6 +108,13 @@ extension Outbox {
   /// of its reader.
   public var states: some AsyncSequence<[Entry], Never> & Sendable { OutboxStates(outbox: self, layer: layer) }
 
+  /// The parts of the store that were damaged and set aside, in the words of
+  /// ``OutboxContents/setAside``, which name the file; none before the store is read.
+  ///
+  /// An event reports each of them once. An observer that is added to a new layer may come after
+  /// the store was read, and miss it.
+  public var setAside: [String] { withState(\.setAside) }
+
   /// Takes an entry back that was not sent.
   ///
   /// - Returns: `true` if the entry is gone, and the server never saw it; `false` if a part of it

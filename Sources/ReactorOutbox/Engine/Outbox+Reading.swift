@@ -71,9 +71,11 @@ extension Outbox: LayerAttachment {
   ///
   /// - Parameter start: The beginning of the reading. What was removed here since is not added.
   func restore(_ contents: OutboxContents, since start: RecentRemovals.Start, _ layer: LayerContext) async {
-    for reason in contents.setAside where withState({ $0.setAside.insert(reason).inserted }) {
-      emit(nil, .unreadable(reason), layer)
+    let reported = withState { state in
+      defer { state.setAside = contents.setAside }
+      return Set(state.setAside)
     }
+    for reason in contents.setAside where !reported.contains(reason) { emit(nil, .unreadable(reason), layer) }
     learn(contents.identities, layer)
     withState { $0.reserve(contents.entries.count) }
     let types = mutationTypes

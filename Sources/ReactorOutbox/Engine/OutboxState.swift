@@ -59,8 +59,8 @@ struct OutboxState: Sendable {
   var submitting: [UUID: Submitted] = [:]
   /// The entries that others have ended while they were being withdrawn here.
   var lostWithdrawals: Set<UUID> = []
-  /// The parts of the store that were set aside, and reported.
-  var setAside: Set<String> = []
+  /// The parts of the store that were set aside, as it was read last.
+  var setAside: [String] = []
   /// The accepted entries that are kept for their drafts, the oldest first.
   var accepted: [UUID] = []
   /// The ids that the server has given, as JSON.

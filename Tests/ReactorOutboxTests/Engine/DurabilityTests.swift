@@ -122,6 +122,30 @@ struct DurabilityTests {
     try await next.end()
   }
 
+  @Test func `what was set aside is named after the store was read, also if nobody observed it, and while it is there`()
+    async throws
+  {
+    let store = MemoryStore()
+    store.setAside.withLock { $0 = ["one"] }
+    let writer = Writer(storage: store)
+    try await writer.outbox.reload()
+    #expect(writer.outbox.setAside == ["one"])
+    store.setAside.withLock { $0 = ["one", "two"] }
+    let added = Mutex<[String]>([])
+    let observation = writer.layer.observeEvents { event in
+      if case .outbox(_, .unreadable(let reason)) = event.kind { added.withLock { $0.append(reason) } }
+    }
+    try await writer.outbox.reload()
+    #expect(writer.outbox.setAside == ["one", "two"])
+    await writer.layer.flushEvents()
+    #expect(added.withLock(\.self) == ["two"])
+    store.setAside.withLock { $0 = [] }
+    try await writer.outbox.reload()
+    #expect(writer.outbox.setAside.isEmpty)
+    observation.cancel()
+    try await writer.end()
+  }
+
   @Test func `row F: what a program cannot read is kept, listed, not sent, and read by the next one`() async throws {
     let writer = Writer(storage: MemoryStore())
     writer.bench.reachability.set(false)

@@ -15,6 +15,8 @@ final class MemoryStore: OutboxStorage {
   let failsToRemove = Atomic<Bool>(false)
   /// Each entry is read twice.
   let repeatsEntries = Atomic<Bool>(false)
+  /// The parts of the store that were set aside.
+  let setAside = Mutex<[String]>([])
   /// The number of leases that are granted or renewed; after that, one fails.
   let claimsLeft = Atomic<Int>(.max)
   /// The point at which a lease waits before it is given back.
@@ -45,6 +47,7 @@ final class MemoryStore: OutboxStorage {
     if readsLeft.wrappingSubtract(1, ordering: .relaxed).oldValue <= 0 { throw CocoaError(.fileReadUnknown) }
     var contents = try await store.contents(of: scope)
     if repeatsEntries.load(ordering: .relaxed) { contents.entries += contents.entries }
+    contents.setAside = setAside.withLock(\.self)
     await reads.waitIgnoringCancellation()
     return contents
   }

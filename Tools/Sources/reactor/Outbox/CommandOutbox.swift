@@ -43,20 +43,15 @@ struct CommandOutbox: Sendable {
     return failures.latest
   }
 
-  /// Reads the store, and writes a line to standard error for each part of it that was damaged and
-  /// set aside. A process gets each line once.
+  /// Reads the store, and takes over what other processes have done.
   ///
   /// - Throws: The error of a store that cannot be read.
-  func reload() async throws(ReactorError) {
-    try await outbox.reload()
-    await layer.flushEvents()
-    for reason in failures.takeSetAside(besides: Set(outbox.entries.map(\.id))) {
-      StandardStream.error.writeLine("reactor: \(TraceLine.oneLine(reason))")
-    }
-  }
+  func reload() async throws(ReactorError) { try await outbox.reload() }
 
-  /// A Boolean value that indicates whether ``reload()`` has found a part that was set aside.
-  var isDamaged: Bool { failures.isDamaged }
+  /// Writes a line to standard error for each part of the store that was damaged and set aside.
+  func reportSetAside() {
+    for reason in outbox.setAside { StandardStream.error.writeLine("reactor: \(TraceLine.oneLine(reason))") }
+  }
 }
 
 extension Outbox.Entry.State {
@@ -70,36 +65,14 @@ extension Outbox.Entry.State {
   }
 }
 
-/// The events that say that a store has failed, or has something that cannot be read.
+/// The latest event that says that the store has failed.
 private final class StoreFailures: Sendable {
-  private struct State {
-    var latest: ReactorError?
-    /// The entries and parts that could not be read, and were not reported yet.
-    var unreadable: [(id: UUID, reason: String)] = []
-    var isDamaged = false
-  }
+  private let state = Mutex(ReactorError?.none)
 
-  private let state = Mutex(State())
-
-  var latest: ReactorError? { state.withLock(\.latest) }
-  var isDamaged: Bool { state.withLock(\.isDamaged) }
-
-  /// Takes out the parts of the store that were set aside, which are no entries.
-  func takeSetAside(besides entries: Set<UUID>) -> [String] {
-    state.withLock { state in
-      defer { state.unreadable = [] }
-      let setAside = state.unreadable.filter { !entries.contains($0.id) }.map(\.reason)
-      if !setAside.isEmpty { state.isDamaged = true }
-      return setAside
-    }
-  }
+  var latest: ReactorError? { state.withLock(\.self) }
 
   func note(_ event: ReactorEvent) {
-    guard case .outbox(let id, let step) = event.kind else { return }
-    switch step {
-    case .storeFailed(let error): state.withLock { $0.latest = error }
-    case .unreadable(let reason): state.withLock { $0.unreadable.append((id, reason)) }
-    default: break
-    }
+    guard case .outbox(_, .storeFailed(let error)) = event.kind else { return }
+    state.withLock { $0 = error }
   }
 }

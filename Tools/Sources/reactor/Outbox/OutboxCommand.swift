@@ -34,7 +34,7 @@ struct OutboxOptions: ParsableArguments {
     throw ExitCode(await status(timeout: .seconds(60), body))
   }
 
-  /// Opens the outbox, reads it, reports what was set aside, and runs `body`.
+  /// Opens the outbox, reads it, runs `body`, and reports what was set aside.
   ///
   /// - Returns: The exit code of `body`, or that of an outbox that cannot be read. If a part of the
   ///   outbox was set aside, 65 instead of 0.
@@ -43,8 +43,9 @@ struct OutboxOptions: ParsableArguments {
       guard outbox.exists else { return try await body(nil) }
       let opened = try CommandOutbox(outbox, timeout: timeout)
       try await opened.reload()
+      defer { opened.reportSetAside() }
       let code = try await body(opened)
-      return code == ExitCode.success.rawValue && opened.isDamaged ? ExitStatus.unparsable : code
+      return code == ExitCode.success.rawValue && !opened.outbox.setAside.isEmpty ? ExitStatus.unparsable : code
     } catch {
       let status = ExitStatus(ofOutbox: error)
       status.report()

@@ -34,6 +34,7 @@ struct Send: Sendable {
       _ = try await submit(to: CommandOutbox(MemoryOutboxStorage()))
       let outbox = try CommandOutbox(path, timeout: timeout)
       if wait != nil { try await outbox.reload() }
+      defer { if wait != nil { outbox.reportSetAside() } }
       let submission = try await submit(to: outbox)
       try print(Data("\(submission.id)\n".utf8))
       guard let wait else { return ExitCode.success.rawValue }
