@@ -175,5 +175,8 @@ final class EntityTags: Sendable {
     }
   }
 
+  /// Forgets the tag of a URL, which the server has refused.
+  func forget(_ url: String) { state.withLock { $0[url] = nil } }
+
   func removeAll() { state.withLock { $0 = [:] } }
 }

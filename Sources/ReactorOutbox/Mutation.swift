@@ -131,6 +131,11 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
   case expired
   /// The mutation conflicted with newer values as often as the outbox tries.
   case tooManyConflicts(Int)
+  /// The answer was a redirect that asks for another request, or a page for a person, as of a
+  /// sign-in. The target is that of the redirect; `nil` for a page without one.
+  case diverted(to: String?)
+  /// The request of a mutation awaits a later one of this lane, which is not sent before it.
+  case awaitsItsLane(String)
   /// Another process has ended the entry, and its answer is not known here.
   case endedElsewhere
 
@@ -147,6 +152,12 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
     case .expired: "the write was never sent, and is older than OutboxConfiguration.maximumAge; submit it again"
     case .tooManyConflicts(let count):
       "the write conflicted with newer values \(count) times; compare both values, then retry or discard it"
+    case .diverted(let target?):
+      "the server has redirected the write to \(target), which is no answer to it; if the resource has moved, change its URL, or sign in, then retry the write"
+    case .diverted(nil):
+      "a web page has answered the write, as of a sign-in or of a network's gate; sign in, then retry the write"
+    case .awaitsItsLane(let lane):
+      "the request of a write awaits a later write of the lane \(lane), which waits for it; await it elsewhere, or give it another lane"
     case .endedElsewhere: "another process has ended the write; fetch the resource to see the result"
     }
   }

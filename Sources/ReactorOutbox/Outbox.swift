@@ -143,19 +143,22 @@ extension Outbox {
     changed()
   }
 
-  /// Continues after ``pause()``, or after the server has answered 401. A sign-in through an
-  /// `AuthenticationMiddleware` continues after a 401 too.
+  /// Continues after ``pause()``, or after the server has answered 401, and tries at once what
+  /// could not reach the server. A sign-in through an `AuthenticationMiddleware` continues after a
+  /// 401 too.
   public func resume() {
     withState { state in
       state.queue.isPaused = false
       state.queue.needsSignIn = false
       state.signIns += 1
+      state.queue.forgetUnsentBackoff()
     }
     changed()
     pump()
   }
 
-  /// Sends until nothing is left that can go, or the time is over. What is being sent then goes on;
+  /// Sends until nothing is left that can go, or the time is over. What could not reach the server
+  /// before is tried at once. What is being sent in the end goes on;
   /// ``stop()`` ends it.
   ///
   /// Call it in a background task, or before signing out. Cancelling the call ends the wait.
@@ -247,9 +250,9 @@ extension Outbox {
     @nonexhaustive public enum Reason: Sendable, Hashable {
       /// Earlier entries of its lane have not ended, or its lane begins at any moment.
       case turn
-      /// There is no connectivity, or the server could not be reached.
+      /// There is no connectivity.
       case connectivity
-      /// An attempt has failed, and the next one is made at this time.
+      /// An attempt has failed, or could not reach the server. The next one is made at this time.
       case backoff(until: Date)
       /// ``Outbox/pause()`` was called.
       case paused
@@ -257,6 +260,8 @@ extension Outbox {
       case signIn
       /// Another entry will give an id that this one holds.
       case identity(of: UUID)
+      /// ``Outbox/stop()`` was called. The next process sends it.
+      case stopped
     }
 
     /// The server's answer to a write whose base has changed.

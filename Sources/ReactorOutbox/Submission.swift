@@ -17,12 +17,25 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   /// - Throws: The error of the refusal; `ReactorError.parser` if the server has accepted the
   ///   mutation, and only its response cannot be read; `ReactorError.cancelled` if the mutation
   ///   was withdrawn, discarded or removed, or if its layer was released. In the last case the
-  ///   mutation is kept, and sent by the next layer of its scope.
+  ///   mutation is kept, and sent by the next layer of its scope. `ReactorError.network` with
+  ///   ``MutationError/awaitsItsLane(_:)`` in the request of another mutation that this one comes
+  ///   after.
   public func answer() async throws(ReactorError) -> Answer {
-    let answer = try await result.value().get()
+    let end = await KeyedAsyncLock.awaiting(result.turn.owner) { await result.value() }
+    guard let end else { throw .network(MutationError.awaitsItsLane(result.turn.lane)) }
+    let answer = try end.get()
     guard let answer = answer as? Answer else { throw .network(MutationError.endedElsewhere) }
     return answer
   }
+}
+
+/// The lane of a mutation, whose entries go one after the other, and the owner of its work.
+///
+/// A step that awaits a mutation shares its keys with the lane. The lane awaits the step in
+/// `Mutation.request(_:)`, which therefore cannot await a later mutation of the lane.
+struct LaneTurn: Sendable {
+  let lane: String
+  let owner = LockOwner()
 }
 
 /// The end of a mutation, for any number of waiters.
@@ -35,7 +48,10 @@ final class SubmissionResult: Sendable {
     var last: UInt64 = 0
   }
 
+  let turn: LaneTurn
   private let state = Mutex(State())
+
+  init(_ turn: LaneTurn) { self.turn = turn }
 
   /// Sets the end, unless it is set already.
   func settle(_ value: Value) {

@@ -62,6 +62,28 @@ struct OutageTests {
     try await bench.waitUntilNothingWaits()
   }
 
+  @Test func `streams that were refused meanwhile ask by themselves once the server is back`() async throws {
+    let bench = try await bench()
+    let notes = bench.notes
+    let seen = Shared<[String]>([])
+    let stream = Task {
+      for await state in notes.states(for: "other") {
+        if let text = state.value?.text { seen.change { $0.append(text) } }
+        if state.value?.text == "back" { return }
+      }
+    }
+    // The first request begins the outage, so that an invalidation of the other is refused.
+    _ = try await notes.fetch("note")
+    await notes.invalidate("other")
+    try await bench.log.wait(for: .failedInOutage)
+    bench.transport.answer("/v1/note", with: .json(Note(1, "note").json))
+    bench.transport.answer("/v1/other", with: .json(Note(1, "back").json))
+    _ = try await notes.fetch("note", policy: .networkOnly)
+    await stream.value
+    #expect(seen.value.last == "back")
+    try await bench.waitUntilNothingWaits()
+  }
+
   @Test func `who has no value gets the error for a second, and then makes one request without retries`() async throws {
     let bench = try await bench(retry: RetryPolicy(attempts: 3, firstDelay: .zero))
     _ = try await bench.notes.fetch("note")

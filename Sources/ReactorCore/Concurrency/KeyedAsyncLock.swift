@@ -6,7 +6,7 @@ import Synchronization
 /// Re-entrant for each key: an owner with access admits the work that it awaits, in tasks of the
 /// library too (``LockOwner``), and no other. That work goes ahead of tasks that hold nothing. A
 /// wait that could never end throws ``ReactorError/deadlock(keys:)``, which names the keys.
-final class KeyedAsyncLock: Sendable {
+package final class KeyedAsyncLock: Sendable {
   /// One table for all locks: a step of one layer may await the work of another, which may await
   /// the first.
   private static let table = Mutex(KeyedAsyncLockTable())
@@ -79,6 +79,18 @@ final class KeyedAsyncLock: Sendable {
     resume(table.withLock { $0.gained(owner) })
   }
 
+  /// Runs `body`, which awaits work of `owner`. That work shares the access of the current task's
+  /// owner meanwhile.
+  ///
+  /// - Returns: `nil` if the work of `owner` awaits the current task, so that neither would end.
+  package static func awaiting<Result>(_ owner: LockOwner, _ body: () async -> Result) async -> Result? {
+    guard let wait = LockOwner.wait() else { return await body() }
+    guard begin(wait, for: owner) else { return nil }
+    defer { wait.end() }
+    add(wait, to: owner)
+    return await body()
+  }
+
   private static func resume(_ ends: [LockWaiter.End]) {
     for end in ends { end.waiter.result.settle(end.result) }
   }
@@ -128,7 +140,9 @@ package final class LockOwner: Sendable {
   /// The waits of other owners for the end of this one.
   private let waits: Mutex<[Wait]>
 
-  init(_ waits: [Wait] = []) { self.waits = Mutex(waits) }
+  init(_ waits: [Wait]) { self.waits = Mutex(waits) }
+
+  package convenience init() { self.init([]) }
 
   convenience init(_ wait: Wait?) { self.init(wait.map { [$0] } ?? []) }
 

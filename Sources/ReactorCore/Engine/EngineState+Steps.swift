@@ -59,6 +59,7 @@ extension EngineState {
   mutating func failed(_ step: FlightStep, _ error: ReactorError, wasSent: Bool, at now: Date) {
     guard let entry = entry(of: step) else { return }
     entry.error = error
+    entry.wasRefused = !wasSent
     entry.attemptedAt = time
     append(step.key, wasSent ? .failed(error) : .failedInOutage(error))
     let wasStoredMeanwhile = entry.flight?.wasStoredMeanwhile == true

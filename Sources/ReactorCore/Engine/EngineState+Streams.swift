@@ -138,6 +138,17 @@ extension EngineState {
     }
   }
 
+  /// Requests the observed keys whose latest request was not sent because of an outage, which has
+  /// ended.
+  mutating func serverReturned(at now: Date) {
+    for entry in memory.entriesInOrder where entry.wasRefused {
+      entry.wasRefused = false
+      guard !entry.subscribers.isEmpty, !entry.isForgotten else { continue }
+      refresh(entry, retriesFailures: true, at: now)
+      publishChanges(of: entry)
+    }
+  }
+
   /// Requests the observed keys that are stale, were fetched before `limit`, or whose latest
   /// attempt failed. Those that wait for connectivity, or were removed, are skipped.
   mutating func refreshStreams(fetchedBefore limit: Date, at now: Date) {

@@ -16,6 +16,8 @@ final class KeyState: MemoryEntry {
   /// A Boolean value that indicates whether the key was removed, and neither requested nor saved
   /// since.
   var isForgotten = false
+  /// A Boolean value that indicates whether the latest request was not sent because of an outage.
+  var wasRefused = false
   /// A Boolean value that indicates whether a flight was under way when ``wakeup`` was computed
   /// last.
   var hadFlight = false

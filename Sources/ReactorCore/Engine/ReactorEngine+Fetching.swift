@@ -248,6 +248,11 @@ extension ReactorEngine {
     append(key, kind)
     layer.events.deliver()
     flow.configuration.instrument?.stateChanged(ReactorEvent(key: key, model: name, kind: kind))
+    guard case .ended = change else { return }
+    // Nobody else asks for what was refused meanwhile.
+    for member in layer.livingMembers { member.serverReturned() }
+    // The writes that could not be sent need not wait for their backoff.
+    layer.attachment?.wentOnline()
   }
 
   private func fail(_ step: FlightStep, _ error: ReactorError, wasSent: Bool = true) {

@@ -134,6 +134,11 @@ extension ReactorEngine {
 
   func wentOnline() { reconnected(refreshes: true) }
 
+  func serverReturned() {
+    let now = now
+    update { $0.serverReturned(at: now) }
+  }
+
   /// Resumes paused flights. With `refreshes`, also requests observed keys that are stale or whose
   /// latest attempt failed.
   func reconnected(refreshes: Bool) {

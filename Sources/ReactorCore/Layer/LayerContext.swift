@@ -161,7 +161,7 @@ package final class LayerContext: Sendable {
     let removal = generations.beginRemoval(of: nil)
     let number = generations.fenceAll()
     let attachment = attachment
-    attachment?.willRemoveAll()
+    let place = attachment?.willRemoveAll() ?? 0
     // Also where the body never runs, or fails before the attachment's part.
     let ending = AtEnd { attachment?.didRemoveAll() }
     drafts.removeAll()
@@ -176,7 +176,7 @@ package final class LayerContext: Sendable {
       try await upstream?.removeAll(in: scope)
       // If one of them fails, the other still removes its part.
       var failure: (any Error)?
-      do { try await attachment?.removeAll() } catch { failure = error }
+      do { try await attachment?.removeAll(from: place) } catch { failure = error }
       try await cache.removeAll(in: scope)
       generations.didPersistAll(number)
       if let failure { throw failure }
@@ -242,10 +242,13 @@ package protocol LayerAttachment: AnyObject, Sendable {
   func ready() async
   /// Stops what is under way. Called before memory is cleared, and followed by one call of
   /// ``didRemoveAll()``, whether anything was removed or not.
-  func willRemoveAll()
+  ///
+  /// - Returns: the place of the removal, for ``removeAll(from:)``.
+  func willRemoveAll() -> Int
   func didRemoveAll()
-  /// Removes everything of the layer's scope, with exclusive access to every key.
-  func removeAll() async throws
+  /// Removes everything of the layer's scope that came before the place, with exclusive access to
+  /// every key.
+  func removeAll(from place: Int) async throws
   /// Continues what waits for connectivity.
   func wentOnline()
   /// The writes that no server has accepted, in the order of submission, for an inspector.
@@ -297,6 +300,8 @@ protocol LayerReactor: AnyObject, Sendable {
   func refetch(_ key: RecordKey) -> Bool
   /// Resumes paused requests, and refreshes stale observed keys: connectivity has returned.
   func wentOnline()
+  /// Requests the observed keys whose request was not sent because of an outage, which has ended.
+  func serverReturned()
   /// Requests the observed keys that are stale, were fetched longer than `age` ago, or whose latest
   /// attempt failed.
   func refreshStreams(olderThan age: Duration)

@@ -67,9 +67,12 @@ public struct Backend: Sendable {
       let observed = RedirectTrail.observed
       // A hop that was answered counts, whatever became of the next.
       defer { for trail in [trail, observed] { trail?.leave(own.hops) } }
-      return try await RedirectTrail.$current.withValue(own) {
+      trail?.note(.failed)
+      let answer = try await RedirectTrail.$current.withValue(own) {
         try await transport.send(request, body: body, progress: progress)
       }
+      trail?.note(.answered(answer.0))
+      return answer
     }
     for middleware in chain.reversed() {
       next = { [next] in try await middleware.intercept($0, body: $1, next: next) }

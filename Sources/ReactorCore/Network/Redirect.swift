@@ -121,9 +121,12 @@ final class RedirectTrail: Sendable {
 
     /// A Boolean value that indicates whether the response redirected a change to a `GET` of its
     /// result, which was followed. A 301 says only that the target has moved.
-    var leadsToResult: Bool {
-      let status = response.status.code
-      return isFollowed && status != 301 && Redirect(request: request, body: nil).becomesGet(status)
+    var leadsToResult: Bool { becameGet && response.status.code != 301 }
+
+    /// A Boolean value that indicates whether the response has turned a change into a `GET`, which
+    /// was sent.
+    var becameGet: Bool {
+      isFollowed && Redirect(request: request, body: nil).becomesGet(response.status.code)
     }
   }
 
@@ -133,11 +136,14 @@ final class RedirectTrail: Sendable {
   /// The trail of a middleware around the transport, which gets the same hops.
   @TaskLocal static var observed: RedirectTrail?
 
-  private let state = Mutex<[Hop]>([])
+  private let state = Mutex<(hops: [Hop], latest: LatestExchange)>(([], .none))
 
   /// The hops in the order of their responses, over all calls of a transport: a middleware may call
   /// it several times.
-  var hops: [Hop] { state.withLock { $0 } }
+  var hops: [Hop] { state.withLock(\.hops) }
+
+  /// The latest call of the transport.
+  var latest: LatestExchange { state.withLock(\.latest) }
 
   /// The redirects that were followed.
   var redirects: [HTTPResponse] { hops.filter(\.isFollowed).map(\.response) }
@@ -152,5 +158,18 @@ final class RedirectTrail: Sendable {
 
   func leave(_ hops: Hop...) { leave(hops) }
 
-  func leave(_ hops: [Hop]) { state.withLock { $0 += hops } }
+  func leave(_ hops: [Hop]) { state.withLock { $0.hops += hops } }
+
+  func note(_ exchange: LatestExchange) { state.withLock { $0.latest = exchange } }
+}
+
+/// The latest call of a transport for a request, which may have ended otherwise: middlewares are
+/// around it.
+package enum LatestExchange: Sendable {
+  /// The transport was not called. A middleware has failed before.
+  case none
+  /// The transport has returned a response. A middleware may have thrown an error since.
+  case answered(HTTPResponse)
+  /// The transport has thrown an error, or was cancelled.
+  case failed
 }

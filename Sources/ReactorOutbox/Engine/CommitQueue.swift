@@ -20,7 +20,8 @@ final class CommitQueue: Sendable {
 
   fileprivate enum Work: Sendable {
     case commit([OutboxChange])
-    case removeAll
+    /// Removes everything but these entries.
+    case removeAll(keeping: @Sendable () -> Set<UUID>)
   }
 
   private struct State {
@@ -48,8 +49,12 @@ final class CommitQueue: Sendable {
   }
 
   /// Gives the removal of everything its place.
-  func enqueueRemoval(didSave: @escaping @Sendable () -> Void) -> Ticket {
-    enqueue(Ticket(work: .removeAll, didSave: { _ in didSave() }))
+  ///
+  /// - Parameter keeping: Returns the entries that stay. Called when it is the removal's turn.
+  func enqueueRemoval(
+    keeping: @escaping @Sendable () -> Set<UUID>, didSave: @escaping @Sendable () -> Void
+  ) -> Ticket {
+    enqueue(Ticket(work: .removeAll(keeping: keeping), didSave: { _ in didSave() }))
   }
 
   private func enqueue(_ ticket: Ticket) -> Ticket {
@@ -85,6 +90,9 @@ final class CommitQueue: Sendable {
     }
   }
 
+  /// The largest size of the changes that are saved together, in bytes.
+  private static let limit = 4 << 20
+
   /// Removes the tickets from the front that are saved together; none if the first is held, whose
   /// owner saves it and those behind it.
   private static func batch(_ tickets: inout [Ticket]) -> [Ticket] {
@@ -93,7 +101,14 @@ final class CommitQueue: Sendable {
       defer { tickets = Array(tickets.dropFirst()) }
       return Array(tickets.prefix(1))
     }
-    let batch = tickets.prefix { if case .commit = $0.work { $0.isReady } else { false } }
+    var size = 0
+    let batch = tickets.prefix { ticket in
+      guard case .commit(let changes) = ticket.work, ticket.isReady else { return false }
+      // The first goes in any case.
+      guard size == 0 || size + changes.size <= limit else { return false }
+      size += changes.size
+      return true
+    }
     tickets.removeFirst(batch.count)
     return Array(batch)
   }
@@ -116,15 +131,35 @@ final class CommitQueue: Sendable {
   private func perform(_ work: Work) async throws -> [UInt64] {
     switch work {
     case .commit(let changes): return try await storage.commit(changes, in: scope)
-    case .removeAll:
-      try await storage.removeAll(in: scope)
+    case .removeAll(let keeping):
+      let kept = keeping()
+      if kept.isEmpty { try await storage.removeAll(in: scope) } else { try await removeAll(but: kept) }
       return []
     }
+  }
+
+  /// Removes all other entries in one commit. The ids that servers gave stay, and so does what was
+  /// set aside.
+  private func removeAll(but kept: Set<UUID>) async throws {
+    let entries = try await storage.contents(of: scope).entries.map(\.id).filter { !kept.contains($0) }
+    _ = try await storage.commit(entries.map(OutboxChange.remove), in: scope)
   }
 
   private func settle(_ ticket: Ticket, _ outcome: Outcome) {
     if case .success(let numbers) = outcome { ticket.didSave(numbers) }
     ticket.shot.settle(outcome)
+  }
+}
+
+extension [OutboxChange] {
+  /// The approximate size in bytes.
+  fileprivate var size: Int {
+    reduce(0) { size, change in
+      switch change {
+      case .add(let entry), .update(let entry), .move(let entry): size + entry.bytes.count + 100
+      default: size + 100
+      }
+    }
   }
 }
 

@@ -20,7 +20,9 @@ extension Outbox {
     }
     switch decision {
     case .no: return false
-    case .whenPrepared: return await waitUntilTakenBack(id)
+    case .whenPrepared:
+      withState { $0.items[id]?.making }?.interrupt()
+      return await waitUntilTakenBack(id)
     case .now: break
     }
     return await leased(id, layer) { stored in
@@ -158,11 +160,14 @@ extension Outbox {
     return await isDoneOrChanged(isDone)
   }
 
-  /// Waits for the attempt whose end is shown already, while its lease is given back.
+  /// Waits for the attempt whose end is shown already, while its lease is given back; not while the
+  /// store fails, which may take an hour.
   private func attemptToEnd(_ id: UUID) async {
     while true {
       let shot = withState { state -> OneShot<Void>? in
-        guard state.queue.active.contains(id), state.queue.entries[id]?.isDecidable == true else { return nil }
+        guard state.queue.active.contains(id), state.queue.entries[id]?.isDecidable == true,
+          !state.unsaved.contains(id)
+        else { return nil }
         return state.addWaiter()
       }
       guard let shot else { return }

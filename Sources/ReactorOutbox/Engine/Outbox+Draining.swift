@@ -39,6 +39,7 @@ extension Outbox {
       })
     await withTaskCancellationHandler {
       await ready()
+      withState { $0.queue.forgetUnsentBackoff() }
       pump()
       while !isOver.isSettled {
         if await waitForProgress(of: drain, until: id, before: end, layer) { continue }

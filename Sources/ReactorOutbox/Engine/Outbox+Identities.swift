@@ -69,6 +69,7 @@ extension Outbox {
       entry.arguments = new.arguments
       state.queue.put(entry)
       state.items[new.id]?.mutation = box
+      state.noteLane(of: entry, box)
       // The drafts of an entry that has ended are gone.
       guard entry.isInLane else { return nil }
       state.items[new.id]?.drafts = drafts

@@ -75,6 +75,7 @@ extension Outbox.Entry.Reason {
     case .backoff: "tries again"
     case .paused: "paused"
     case .signIn: "waits for a sign-in"
+    case .stopped: "stopped"
     case .identity(let owner): "waits for the id of \(owner.uuidString.prefix(8))"
     }
   }

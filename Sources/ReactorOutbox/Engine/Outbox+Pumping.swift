@@ -25,11 +25,12 @@ extension Outbox {
       where !state.running.contains(name) && state.maySend(name) {
         switch state.queue.turn(of: name, conditions) {
         case .send:
-          if state.running.count < limit {
+          // Those that have waited go first.
+          if state.running.count < limit, !state.isStarved || lane != nil {
             state.run(name)
             begun.append(name)
           } else {
-            state.starved.append(name)
+            state.starve(name)
           }
         case .wait(let until): wake = [wake, until].compactMap(\.self).min()
         case .busy, .empty: break
@@ -41,15 +42,29 @@ extension Outbox {
     if let wake { wakeUp(at: wake, layer) }
     watchReachability(layer, if: !conditions.isReachable)
     if begun.isEmpty { changed() }
+    if lane == nil { beginStarved() }
+  }
+
+  /// Begins the lanes that have waited longest, as many as there are turns free. Each round takes a
+  /// lane out, or begins one.
+  private func beginStarved() {
+    let limit = max(1, configuration.concurrentLanes)
+    while let name = withState({ $0.nextStarved(limit) }) { pump(name) }
   }
 
   private func begin(_ lane: String, _ layer: LayerContext) {
     _ = spawnApart(on: layer.configuration.taskExecutor) { await self.run(lane, layer) }
   }
 
-  /// Sends the entries of a lane, until it stands still.
+  /// Sends the entries of a lane, until it stands still, or other lanes wait for their turn.
   private func run(_ lane: String, _ layer: LayerContext) async {
-    while let id = next(in: lane, layer) { await process(id, layer) }
+    let owner = withState { $0.laneTurn(lane) }.owner
+    await LockOwner.$current.withValue(owner) {
+      while let id = next(in: lane, layer) {
+        await process(id, layer)
+        if withState(\.isStarved) { break }
+      }
+    }
     stop(lane)
   }
 
@@ -64,14 +79,19 @@ extension Outbox {
   }
 
   private func stop(_ lane: String) {
-    let starved = withState { state in
-      state.stop(lane)
-      defer { state.starved = [] }
-      return state.starved
-    }
+    withState { $0.stop(lane) }
     changed()
-    // Its own lane too: something may have changed after it was found to stand still.
-    for name in Set(starved + [lane]).sorted() { pump(name) }
+    // Its own lane too, behind the others: something may have changed after it was found to stand
+    // still.
+    let isWaited = withState(\.isStarved)
+    beginStarved()
+    if isWaited { endTurn(lane) } else { pump(lane) }
+  }
+
+  /// Puts a lane that may have more to send behind those that wait.
+  private func endTurn(_ lane: String) {
+    withState { $0.starve(lane) }
+    beginStarved()
   }
 }
 
@@ -125,7 +145,7 @@ extension Outbox {
     guard isNeeded, let reachability = layer.reachability else { return }
     let task = TaskHandle(priority: nil)
     let begins = withState { state in
-      guard state.watcher == nil, !state.queue.laneNames.isEmpty else { return false }
+      guard state.watcher == nil, state.queue.hasLanes else { return false }
       state.watcher = task
       return true
     }

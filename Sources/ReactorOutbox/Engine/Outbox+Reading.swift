@@ -42,12 +42,13 @@ extension Outbox: LayerAttachment {
     let start = withState { $0.removed.begin() }
     defer { withState { $0.removed.end() } }
     do {
-      var (contents, epoch) = (OutboxContents(), -1)
+      var (contents, epoch, gaps) = (OutboxContents(), -1, 0)
       // Once more if everything was removed meanwhile.
       while withState({ $0.epoch != epoch }) {
-        epoch = withState(\.epoch)
+        (epoch, gaps) = withState { ($0.epoch, $0.gaps.found) }
         contents = try await configuration.storage.contents(of: scope)
       }
+      withState { [gaps, contents] in $0.noteRead(contents.entries, since: gaps) }
       await restore(contents, since: start, layer)
       finishReading(.read)
     } catch {
@@ -80,6 +81,7 @@ extension Outbox: LayerAttachment {
     withState { $0.reserve(contents.entries.count) }
     let types = mutationTypes
     let now = layer.configuration.now()
+    let last = withState(\.lastInLanes)
     var old: [OutboxChange] = []
     // With those that are given and not yet saved.
     let identities = withState(\.identities)
@@ -104,7 +106,8 @@ extension Outbox: LayerAttachment {
       case .readable(let entry, let box):
         if entry.isOver(at: now) {
           old.append(.remove(entry.id))
-        } else if let next = restorable(entry, box, contents, since: start, layer) {
+        } else if var next = restorable(entry, box, contents, since: start, layer) {
+          next.isNewest = last.map { $0 < entry.number } ?? false
           if !next.goes(with: batch) {
             restore(batch, layer)
             batch = []
@@ -155,7 +158,7 @@ extension Outbox: LayerAttachment {
     // The layer would go on to show an accepted one after everything is removed.
     let isRemoved = first.isAccepted && withState { $0.removals > 0 }
     let drafts = isRemoved ? [] : batch.flatMap(\.item.drafts)
-    let place = layer.reserveDraftPlaces(drafts.count, isRestored: true)
+    let place = layer.reserveDraftPlaces(drafts.count, isRestored: !first.isNewest)
     if first.isAccepted { layer.showAccepted(drafts, at: place) } else { layer.show(drafts, at: place) }
     let now = layer.configuration.now()
     withState { state in
@@ -188,17 +191,27 @@ extension Outbox: LayerAttachment {
     pump()
   }
 
-  package func willRemoveAll() {
-    let tasks = withState { state in
+  package func willRemoveAll() -> Int {
+    let (tasks, makings, place) = withState { state in
       state.epoch += 1
       state.removals += 1
-      return state.items.values.compactMap(\.sending)
+      return (state.items.values.compactMap(\.sending), state.items.values.compactMap(\.making), state.epoch)
     }
     for task in tasks { task.cancel() }
+    for making in makings { making.interrupt() }
+    return place
   }
 
-  package func removeAll() async throws {
-    try await commits.save(commits.enqueueRemoval { self.forgetAll() })
+  /// Removes what was submitted before the place. A caller that was cancelled may have submitted
+  /// more since, which stays.
+  package func removeAll(from place: Int) async throws {
+    try await commits.save(
+      commits.enqueueRemoval(keeping: { self.ids(since: place) }) { self.forgetAll(before: place) })
+  }
+
+  /// The entries that were submitted after a removal was asked for.
+  private func ids(since place: Int) -> Set<UUID> {
+    withState { state in Set(state.items.filter { $0.value.epoch >= place }.keys) }
   }
 
   package func didRemoveAll() {
@@ -219,15 +232,16 @@ extension Outbox: LayerAttachment {
     layer?.showAgain(drafts)
   }
 
-  private func forgetAll() {
+  private func forgetAll(before place: Int) {
     let (items, ids) = withState { state in
       state.epoch += 1
-      let ids = state.idsInOrder
+      let ids = state.idsInOrder.filter { (state.items[$0]?.epoch ?? 0) < place }
       let items = ids.compactMap { state.remove($0) }
       state.unreadable = [:]
       state.accepted = []
       state.identities = [:]
       state.queue.identities = TemporaryIDs()
+      for id in state.idsInOrder { if let entry = state.queue.entries[id] { state.queue.identities.note(entry) } }
       state.queue.needsSignIn = false
       return (items, ids)
     }
@@ -249,6 +263,8 @@ private struct Restorable {
   var item: OutboxState.Item
   /// The lease that another process holds.
   var lease: OutboxLease?
+  /// A Boolean value that indicates whether it was submitted after all that were known before.
+  var isNewest = false
 
   var isAccepted: Bool { entry.state == .accepted }
 
@@ -258,7 +274,7 @@ private struct Restorable {
   /// once, each copies those before it.
   func goes(with batch: [Restorable]) -> Bool {
     guard let first = batch.first else { return true }
-    return batch.count < 64 && !isAccepted && !first.isAccepted
+    return batch.count < 64 && !isAccepted && !first.isAccepted && isNewest == first.isNewest
   }
 }
 

@@ -7,14 +7,19 @@ extension Outbox {
     guard let layer else { return }
     if try await waitedForReading() { return }
     // What changes here while the store is read is newer than what is read.
-    let (before, epoch, start) = withState { ($0.queue.entries, $0.epoch, $0.removed.begin()) }
+    let (before, epoch, start, gaps) = withState {
+      ($0.queue.entries, $0.epoch, $0.removed.begin(), $0.gaps.found)
+    }
     defer { withState { $0.removed.end() } }
     do {
       let contents = try await configuration.storage.contents(of: scope)
       // What is being removed with everything else has not ended elsewhere.
       guard withState({ $0.isCurrent(epoch) }) else { return }
       // Until the places of all entries are known, none is sent before one that was moved.
-      withState { $0.takeovers += 1 }
+      withState { state in
+        state.takeovers += 1
+        state.noteRead(contents.entries, since: gaps)
+      }
       // First of all, and in all entries at once. That alone is no change of an entry.
       learn(contents.identities, layer)
       let known = withState { state in
@@ -40,6 +45,21 @@ extension Outbox {
     withState { if case .failed = $0.reading { $0.reading = .read } }
     changed()
     pump()
+  }
+
+  /// Reads the entries that other processes have put before one of this process. Nothing is sent
+  /// before.
+  func reloadBeforeSending() {
+    guard let layer else { return }
+    let clock = layer.configuration.clock
+    _ = spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
+      while let self, withState({ $0.needsReload && !$0.isStopped }) {
+        do { try await reloading() } catch {
+          // It is reported already.
+          do { try await clock.sleep(for: Self.storePause) } catch { return }
+        }
+      }
+    }
   }
 
   /// Waits for the reading under way, if there is one.

@@ -31,8 +31,13 @@ extension Outbox {
   /// Continues to save an end that is shown already, for an hour. The lane stands still meanwhile:
   /// after a restart the entry is sent again, and must not come after one that was behind it.
   func keepSaving(_ changes: [OutboxChange], of ended: Ended, _ epoch: Int, _ layer: LayerContext) async {
+    guard !changes.isEmpty else { return }
     var rest = changes
     var waited = Duration.zero
+    withState { _ = $0.unsaved.insert(ended.entry.id) }
+    defer { withState { _ = $0.unsaved.remove(ended.entry.id) } }
+    // The program's decisions about it fail meanwhile, and wait for nothing.
+    changed()
     while !rest.isEmpty, waited < .seconds(3_600), !withState(\.isStopped) {
       do { try await layer.configuration.clock.sleep(for: Self.storePause) } catch { return }
       waited += Self.storePause

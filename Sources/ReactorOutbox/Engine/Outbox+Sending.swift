@@ -44,7 +44,11 @@ extension Outbox {
   /// Makes the request, saves it, and sends it.
   private func attempt(_ claimed: Claimed, leasedAt: Date, epoch: Int, _ layer: LayerContext) async {
     var (entry, stored) = (claimed.entry, claimed.stored)
-    guard let item = withState({ $0.items[entry.id] }) else { return }
+    let item = withState { state in
+      state.items[entry.id]?.signIns = state.signIns
+      return state.items[entry.id]
+    }
+    guard let item else { return }
     if let id = withState({ $0.queue.identities.missingID(in: entry.id) }) {
       return await refuse(&entry, from: stored, .network(MutationError.missingIdentity(id)), layer)
     }
@@ -56,8 +60,22 @@ extension Outbox {
       _ = entry.end(as: .unresolved, at: layer.configuration.now())
       return await settle(Ended(entry: entry, begun: stored, consequence: .ended), layer)
     }
-    let failure = await freeze(&entry, item, layer)
-    if let failure { return await unmade(&entry, from: stored, failure, limits, layer) }
+    if entry.request == nil {
+      switch await make(entry, item, layer) {
+      case .made(let made):
+        entry.request = made.request
+        if made.request.isKeyed {
+          entry.idempotencyKey = entry.idempotencyKey ?? made.key ?? configuration.makeID().uuidString
+        }
+        let id = entry.id
+        withState { state in
+          state.items[id]?.asked = made.asked
+          state.items[id]?.needsRefresh = false
+        }
+      case .failed(let error): return await unmade(&entry, from: stored, error, limits, layer)
+      case .interrupted: return await interrupted(stored, layer)
+      }
+    }
     guard let request = entry.request, let message = request.message(entry.idempotencyKey, configuration) else {
       return await refuse(
         &entry, from: stored, .invalidResource("the saved request is not valid; discard the entry"), layer)
@@ -170,11 +188,12 @@ extension Outbox {
 
   /// Cancels the requests that are being sent, and waits until their new state is saved.
   func stopping() async {
-    let tasks = withState { state in
-      state.isStopped = true
-      return state.items.values.compactMap(\.sending)
+    let (tasks, makings) = withState { state in
+      state.queue.isStopped = true
+      return (state.items.values.compactMap(\.sending), state.items.values.compactMap(\.making))
     }
     for task in tasks { task.cancel() }
+    for making in makings { making.interrupt() }
     endTimerIfUnneeded()
     // A drain waits for nothing more.
     changed()
@@ -188,37 +207,51 @@ extension Outbox {
 
 /// The request of an entry.
 extension Outbox {
-  /// Makes the request of an entry, unless it is made already.
-  ///
-  /// - Returns: The error for which there is none; `nil` if there is one.
-  private func freeze(
-    _ entry: inout OutboxEntry, _ item: OutboxState.Item, _ layer: LayerContext
-  ) async -> ReactorError? {
-    guard entry.request == nil else { return nil }
+  /// Makes the request of an entry, in a task that is left alone if the entry is withdrawn or
+  /// removed, or the outbox is stopped: the program's code may take as long as it likes.
+  private func make(_ entry: OutboxEntry, _ item: OutboxState.Item, _ layer: LayerContext) async
+    -> OutboxState.Making.End
+  {
+    let making = OutboxState.Making()
+    let begins = withState { state in
+      guard state.items[entry.id]?.isWithdrawn == false, !state.isStopped, state.removals == 0 else { return false }
+      state.items[entry.id]?.making = making
+      return true
+    }
+    guard begins else { return .interrupted }
+    making.task.attach(
+      spawn(on: layer.configuration.taskExecutor, for: LockOwner.current) { [self] in
+        do {
+          making.end.settle(.made(try await made(entry, item, layer)))
+        } catch {
+          making.end.settle(.failed(ReactorError(error, wrap: ReactorError.network)))
+        }
+      })
+    let end = await making.end.value
+    withState { $0.items[entry.id]?.making = nil }
+    return end
+  }
+
+  private func made(
+    _ entry: OutboxEntry, _ item: OutboxState.Item, _ layer: LayerContext
+  ) async throws -> OutboxState.Making.Made {
     var known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
-    do {
-      if item.needsRefresh { try await item.asked?.refresh(in: layer) }
-      var resource = try await item.mutation.value.request(known)
-      if known.asked.hasOutdatedTag {
-        // Once: a response that is requested now has what was accepted before, and its own tag.
-        try await known.asked.refresh(in: layer)
-        known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
-        resource = try await item.mutation.value.request(known)
-      }
-      let request = try frozen(resource, layer)
-      entry.request = request
-      if request.isKeyed {
-        entry.idempotencyKey = entry.idempotencyKey ?? resource.idempotencyKey ?? configuration.makeID().uuidString
-      }
-    } catch {
-      return ReactorError(error, wrap: ReactorError.network)
+    if item.needsRefresh { try await item.asked?.refresh(in: layer) }
+    var resource = try await item.mutation.value.request(known)
+    if known.asked.hasOutdatedTag {
+      // Once: a response that is requested now has what was accepted before, and its own tag.
+      try await known.asked.refresh(in: layer)
+      known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
+      resource = try await item.mutation.value.request(known)
     }
-    let id = entry.id
-    withState { state in
-      state.items[id]?.asked = known.asked
-      state.items[id]?.needsRefresh = false
-    }
-    return nil
+    return OutboxState.Making.Made(
+      request: try frozen(resource, layer), key: resource.idempotencyKey, asked: known.asked)
+  }
+
+  /// Leaves an entry as it is stored, for the next attempt or process, unless it was withdrawn.
+  private func interrupted(_ stored: StoredEntry, _ layer: LayerContext) async {
+    if withState({ $0.items[stored.id]?.isWithdrawn == true }) { return await takenBack(stored, layer) }
+    try? await configuration.storage.release(stored.id, in: scope, by: process)
   }
 
   /// - Throws: `ReactorError.invalidResource` for a request that only reads, or that holds a
@@ -249,10 +282,10 @@ extension Outbox {
     _ layer: LayerContext
   ) async {
     switch SendOutcome(preparing: error) {
-    case .unsent, .unknown, .signIn:
+    case .unsent, .signIn:
       entry.begin(at: layer.configuration.now())
       let consequence = entry.end(
-        .unsent, status: nil, reason: error.reason, at: layer.configuration.now(), limits,
+        SendOutcome(preparing: error), status: nil, reason: error.reason, at: layer.configuration.now(), limits,
         random: nextRandom())
       await settle(Ended(entry: entry, begun: stored, consequence: consequence, error: error), layer)
     default: await refuse(&entry, from: stored, error, layer)

@@ -31,7 +31,8 @@ extension Outbox {
     let now = layer.configuration.now()
     let attempt = SendOutcome.Attempt(
       number: entry.attempts, isKeyed: entry.request?.isKeyed == true, hasIfMatch: entry.request?.hasIfMatch == true,
-      isSeenElsewhere: sent.isSeenElsewhere)
+      redirect: sent.redirect?.status.code, isFromOtherOrigin: sent.isFromOtherOrigin, isWebPage: sent.isWebPage,
+      latest: sent.latest)
     let outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
     let error = sent.error(outcome)
     let consequence = entry.end(
@@ -42,6 +43,8 @@ extension Outbox {
     if entry.state == .accepted, let mutation = withState({ $0.items[entry.id]?.mutation }) {
       (ended.answer, ended.settlement) = mutation.settle(sent.result, layer.configuration)
     }
+    // The dates of a tag and of a newer response do not tell which is newer if the clock was set.
+    if case .conflict = outcome { tags.forget(sent.key.url) }
     if entry.state == .refused, entry.conflicts > OutboxEntry.Limits.conflicts {
       ended.error = .network(MutationError.tooManyConflicts(entry.conflicts))
     }
@@ -220,7 +223,10 @@ extension SentRequest {
 
   /// Returns the error of an answer that is no acceptance; `nil` if it is one.
   fileprivate func error(_ outcome: SendOutcome) -> ReactorError? {
-    switch result {
+    if outcome.kind == .diverted || outcome.kind == .refused && redirect != nil {
+      return .network(MutationError.diverted(to: redirect?.headerFields[.location]))
+    }
+    return switch result {
     case .success((let response, let body)):
       outcome.kind == .accepted ? nil : .server(response, body: body)
     case .failure(let error): error
@@ -244,7 +250,7 @@ extension OutboxState {
     let id = ended.entry.id
     switch ended.consequence {
     case .rebase: items[id]?.needsRefresh = true
-    case .signIn: if ended.sent == nil || items[id]?.signIns == signIns { queue.needsSignIn = true }
+    case .signIn: if items[id]?.signIns == signIns { queue.needsSignIn = true }
     case .asks:
       if let (response, body) = try? ended.sent?.result.get() {
         items[id]?.conflict = Outbox.Entry.Conflict(status: response.status.code, response: response, body: body)

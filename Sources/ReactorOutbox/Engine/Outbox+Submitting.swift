@@ -11,10 +11,10 @@ extension Outbox {
     let box = MutationBox(mutation)
     let drafts = try box.drafts.made(of: id, key: layer.key)
     let entry = OutboxEntry(
-      id: id, lane: mutation.lane.rawValue, name: M.name, version: M.version,
+      id: id, lane: withState { $0.lane(named: mutation.lane.rawValue) }, name: M.name, version: M.version,
       arguments: try MutationBox.encode(mutation),
       submittedAt: layer.configuration.now(), idempotencyWindow: configuration.idempotencyWindow.inSeconds)
-    let result = SubmissionResult()
+    let result = SubmissionResult(withState { $0.laneTurn(entry.lane) })
     try await submit(entry, OutboxState.Item(mutation: box, drafts: drafts, result: result), in: layer)
     return Submission(id: id, result: result)
   }
@@ -35,7 +35,7 @@ extension Outbox {
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
     entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.makeID().uuidString : nil
     entry.request = frozen
-    let result = SubmissionResult()
+    let result = SubmissionResult(withState { $0.laneTurn(entry.lane) })
     let item = OutboxState.Item(mutation: MutationBox(RequestMutation()), result: result)
     try await submit(entry, item, in: layer)
     return Submission(id: id, result: result)
@@ -52,6 +52,7 @@ extension Outbox {
     let (ticket, place) = withState { state in
       let place = layer.reserveDraftPlaces(item.drafts.count)
       state.submitting[entry.id] = OutboxState.Submitted(entry: entry, item: item)
+      state.submitting[entry.id]?.item.epoch = state.epoch
       state.queue.identities.expect(entry)
       // Held until the drafts are shown, or the server could accept the entry before that.
       let addition = OutboxChange.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))
@@ -64,10 +65,7 @@ extension Outbox {
     do {
       try await commits.save(ticket)
     } catch {
-      let submitted = withState { state in
-        state.queue.identities.forget(entry.id)
-        return state.submitting.removeValue(forKey: entry.id)
-      }
+      let submitted = withState { $0.forgetSubmitted(entry.id) }
       layer.withdraw(submitted?.item.drafts ?? item.drafts)
       throw .persistence(error)
     }
@@ -77,12 +75,14 @@ extension Outbox {
 
   /// Adds an entry that was saved, before any later one is.
   private func saved(_ id: UUID, _ numbers: [UInt64]) {
-    let added = withState { state -> OutboxEntry? in
-      guard var submitted = state.submitting.removeValue(forKey: id) else { return nil }
+    let isShared = !(configuration.storage is MemoryOutboxStorage)
+    let (added, hasGap) = withState { state -> (OutboxEntry?, Bool) in
+      guard var submitted = state.submitting.removeValue(forKey: id) else { return (nil, false) }
       submitted.entry.number = numbers.first ?? 0
       state.insert(submitted.entry, submitted.item)
-      return submitted.entry
+      return (submitted.entry, isShared && state.noteSaved(submitted.entry.number))
     }
+    if hasGap { reloadBeforeSending() }
     guard let layer, let entry = added else { return }
     // Here, since a removal of everything may be next.
     emit(entry, .submitted, layer)

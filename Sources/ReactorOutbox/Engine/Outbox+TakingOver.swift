@@ -36,13 +36,15 @@ extension Outbox {
   /// - Parameter identities: The ids of the store, with those that the entry has given.
   func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
     learn(identities, layer)
-    let item = withState { state in
+    let (item, isUnsent) = withState { state in
       defer { state.queue.identities.settle(id, state.identities) }
-      return state.loseToOthers(id)
+      let isUnsent = state.queue.entries[id]?.isUnsent == true
+      return (state.loseToOthers(id), isUnsent)
     }
     guard let item else { return }
-    // It may have been accepted.
-    layer.accept(item.drafts)
+    // An accepted entry with drafts is kept for a while. One that was never begun was withdrawn, or
+    // was accepted so long ago that the value of the server is fetched anyway.
+    if isUnsent { layer.withdraw(item.drafts) } else { layer.accept(item.drafts) }
     emit(id, key: nil, .endedElsewhere, layer)
     await layer.invalidate(item.drafts.keys, groups: [])
     item.result?.settle(.failure(.network(MutationError.endedElsewhere)))

@@ -10,6 +10,8 @@ struct OutboxState: Sendable {
     var mutation: MutationBox
     var drafts: [Draft] = []
     var result: SubmissionResult?
+    /// The count of removals that were asked for before it was submitted.
+    var epoch = 0
     /// The resources that the latest request was made from.
     var asked: Asked?
     /// A Boolean value that indicates whether they are fetched anew before the next request.
@@ -17,6 +19,8 @@ struct OutboxState: Sendable {
     /// The task that sends the request, until the attempt is over; `nil` while no byte of it may
     /// have left.
     var sending: TaskHandle?
+    /// The request that the program makes; `nil` if it makes none.
+    var making: Making?
     var isWithdrawn = false
     /// The count of sign-ins before the latest attempt was sent.
     var signIns = 0
@@ -26,6 +30,32 @@ struct OutboxState: Sendable {
 
     /// The keys whose requests wait while the entry is sent.
     var keys: Set<RecordKey> { Set(drafts.keys) }
+  }
+
+  /// A request that the program makes.
+  struct Making: Sendable {
+    struct Made: Sendable {
+      var request: FrozenRequest
+      /// The idempotency key of the program's own.
+      var key: String?
+      var asked: Asked
+    }
+
+    enum End: Sendable {
+      case made(Made)
+      case failed(ReactorError)
+      /// Nobody waits for it any more.
+      case interrupted
+    }
+
+    let task = TaskHandle(priority: nil)
+    let end = OneShot<End>()
+
+    /// Leaves the program's code, whether it heeds its cancellation or not.
+    func interrupt() {
+      end.settle(.interrupted)
+      task.cancel()
+    }
   }
 
   /// An entry that this program cannot read.
@@ -67,10 +97,14 @@ struct OutboxState: Sendable {
   var identities: [String: Data] = [:]
   var reading: Reading
   var readyWaiters: [CheckedContinuation<Void, Never>] = []
+  /// The lanes with entries, as the steps that await one of them see them.
+  private var laneTurns: [String: LaneTurn] = [:]
+  /// The lanes that were named by a temporary id, by the names that they would have now.
+  private var renamedLanes: [String: String] = [:]
   /// The lanes that send.
   private(set) var running: Set<String> = []
-  /// The lanes that could send, and wait for one that runs to stand still.
-  var starved: [String] = []
+  /// The lanes that could send, and wait for their turn; the longest wait is first.
+  private var starved = Starved()
   /// The entries whose turn comes in the lanes that send, as the layer knows them.
   var turns: LaneTurns
   /// The next wake-up, at this time of the configuration's clock. Times of that clock are compared,
@@ -84,10 +118,19 @@ struct OutboxState: Sendable {
   /// The count of readings of the store whose changes are being taken over. Nothing is sent
   /// meanwhile.
   var takeovers = 0
+  /// The largest number of an entry that was read or saved here.
+  private var highest: UInt64 = 0
+  /// The count of times that other processes may have added entries before one of this process, and
+  /// that count when the store was read last.
+  private(set) var gaps = (found: 0, read: 0)
+  /// A Boolean value that indicates whether the store is read before anything is sent.
+  var needsReload: Bool { gaps.found != gaps.read }
   /// The count of removals of everything that are under way. Nothing is sent meanwhile, and what is
   /// read of the store says nothing about its entries.
   var removals = 0
-  var isStopped = false
+  var isStopped: Bool { queue.isStopped }
+  /// The entries whose end is shown and not saved yet, since the store fails.
+  var unsaved: Set<UUID> = []
   /// The count of sign-ins. A 401 to a request from before the latest one does not count.
   var signIns = 0
   /// A Boolean value that indicates whether lanes send without a drain.
@@ -104,9 +147,69 @@ struct OutboxState: Sendable {
     self.turns = turns
   }
 
+  /// Notes the number that the store has given to an entry of this process.
+  ///
+  /// - Returns: `true` if other processes may have added entries since the latest one that is known
+  ///   here, so that the store is to be read.
+  mutating func noteSaved(_ number: UInt64) -> Bool {
+    let hasGap = number > highest &+ 1
+    highest = max(highest, number)
+    guard hasGap else { return false }
+    defer { gaps.found += 1 }
+    return !needsReload
+  }
+
+  /// Notes the entries of the store.
+  ///
+  /// - Parameter gaps: The count of ``gaps`` that were found before the store was read.
+  mutating func noteRead(_ entries: [StoredEntry], since gaps: Int) {
+    highest = max(highest, entries.lazy.map(\.number).max() ?? 0)
+    self.gaps.read = max(self.gaps.read, gaps)
+  }
+
+  /// Notes the lane of an entry whose mutation names another lane since it got an id.
+  mutating func noteLane(of entry: OutboxEntry, _ mutation: MutationBox) {
+    let lane = mutation.value.lane.rawValue
+    guard lane != entry.lane, entry.isInLane, !(mutation.value is RequestMutation) else { return }
+    renamedLanes[lane] = entry.lane
+  }
+
+  /// Returns the lane of a new entry: the one of the entries before it, which keep the name that
+  /// they were saved with.
+  mutating func lane(named lane: String) -> String {
+    guard let old = renamedLanes[lane] else { return lane }
+    if queue.hasEntries(in: old) { return old }
+    renamedLanes[lane] = nil
+    return lane
+  }
+
+  /// Returns the turn of a lane, which is the same for as long as it has entries.
+  mutating func laneTurn(_ lane: String) -> LaneTurn {
+    if let turn = laneTurns[lane] { return turn }
+    let turn = LaneTurn(lane: lane)
+    laneTurns[lane] = turn
+    return turn
+  }
+
+  /// Forgets the turn of a lane that has no entries any more.
+  private mutating func forgetTurn(of lane: String) {
+    guard !running.contains(lane), !queue.hasEntries(in: lane), laneTurns[lane] != nil,
+      !submitting.values.contains(where: { $0.entry.lane == lane })
+    else { return }
+    laneTurns[lane] = nil
+  }
+
+  /// Forgets an entry that could not be saved.
+  mutating func forgetSubmitted(_ id: UUID) -> Submitted? {
+    queue.identities.forget(id)
+    let submitted = submitting.removeValue(forKey: id)
+    if let submitted { forgetTurn(of: submitted.entry.lane) }
+    return submitted
+  }
+
   /// Returns a Boolean value that indicates whether the entries of a lane may be sent at present.
   func maySend(_ lane: String) -> Bool {
-    guard case .read = reading, !isStopped, removals == 0, takeovers == 0 else { return false }
+    guard case .read = reading, !isStopped, removals == 0, takeovers == 0, !needsReload else { return false }
     return sendsByItself
       || drains.values.contains { end in
         guard let end else { return true }
@@ -152,6 +255,7 @@ struct OutboxState: Sendable {
   /// Adds an entry that is saved.
   mutating func insert(_ entry: OutboxEntry, _ item: Item) {
     queue.put(entry)
+    noteLane(of: entry, item.mutation)
     items[entry.id] = item
     noteTurn(of: entry.id)
   }
@@ -162,10 +266,20 @@ struct OutboxState: Sendable {
     for id in queue.entries(in: lane) { noteTurn(of: id) }
   }
 
+  /// Puts a lane behind those that wait for their turn, if it does not wait yet.
+  mutating func starve(_ lane: String) { starved.add(lane) }
+
+  /// Takes out the lane that has waited longest; `nil` if none waits, or no turn is free.
+  mutating func nextStarved(_ limit: Int) -> String? { running.count < limit ? starved.takeFirst() : nil }
+
+  /// A Boolean value that indicates whether a lane waits for its turn.
+  var isStarved: Bool { !starved.isEmpty }
+
   /// Ends the turn of a lane, until it runs again.
   mutating func stop(_ lane: String) {
     running.remove(lane)
     for id in turns.ids { noteTurn(of: id) }
+    forgetTurn(of: lane)
   }
 
   /// Tells the layer which keys an entry is about to change. Call it after each change of an entry,
@@ -173,6 +287,12 @@ struct OutboxState: Sendable {
   mutating func noteTurn(of id: UUID) {
     let isDue = queue.entries[id].map { $0.isInLane && running.contains($0.lane) } ?? false
     turns.note(id, isDue ? items[id]?.keys ?? [] : [])
+  }
+
+  /// The largest number of an entry in a lane; `nil` if there is none, or if one has no number yet.
+  /// The drafts of later entries lie over those of the known ones, and the others beneath them.
+  var lastInLanes: UInt64? {
+    submitting.isEmpty ? queue.entries.values.lazy.filter(\.isInLane).map(\.number).max() : nil
   }
 
   /// Returns a Boolean value that indicates whether this process has submitted or read an entry:
@@ -204,8 +324,10 @@ struct OutboxState: Sendable {
   @discardableResult mutating func remove(_ id: UUID, keepsIDs: Bool = false) -> Item? {
     unreadable[id] = nil
     removed.note(id)
+    let lane = queue.entries[id]?.lane
     queue.remove(id, keepsIDs: keepsIDs)
     noteTurn(of: id)
+    if let lane { forgetTurn(of: lane) }
     return items.removeValue(forKey: id)
   }
 
@@ -245,6 +367,32 @@ struct OutboxState: Sendable {
       case .unreadable(let index): Outbox.Entry(unreadable.values[index], secretNames)
       }
     }
+  }
+}
+
+/// The lanes that wait for their turn.
+private struct Starved: Sendable {
+  private var lanes: [String] = []
+  private var first = 0
+  private var names: Set<String> = []
+
+  var isEmpty: Bool { names.isEmpty }
+
+  mutating func add(_ lane: String) {
+    if names.insert(lane).inserted { lanes.append(lane) }
+  }
+
+  mutating func takeFirst() -> String? {
+    guard first < lanes.count else { return nil }
+    defer {
+      first += 1
+      if first > lanes.count / 2 {
+        lanes.removeFirst(first)
+        first = 0
+      }
+    }
+    names.remove(lanes[first])
+    return lanes[first]
   }
 }
 

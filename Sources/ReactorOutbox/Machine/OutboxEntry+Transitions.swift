@@ -100,9 +100,14 @@ extension OutboxEntry {
       state = isInDoubt ? .unknown : .waiting
       guard case .unsent = outcome else { return .signIn }
       unsent.countUp()
-      notBefore = now + limits.retry.delay(after: unsent, random: random).inSeconds
+      // Nothing bounds these attempts, so they always have a wait between them.
+      let policy = limits.retry.firstDelay > .zero ? limits.retry : .outbox
+      notBefore = now + policy.delay(after: unsent, random: random).inSeconds
       return .again
     case .later(let asked): return later(asked, at: now, limits, random)
+    case .diverted:
+      isInDoubt = true
+      return end(as: .unresolved, at: now)
     case .unknown:
       isInDoubt = true
       guard attempts < limits.retry.attempts, isRepeatable(at: now) else { return end(as: .unresolved, at: now) }

@@ -41,10 +41,19 @@ struct OutboxQueue: Sendable {
   private var elsewhere: [UUID: Date] = [:]
   var identities = TemporaryIDs()
   var isPaused = false
+  var isStopped = false
   var needsSignIn = false
 
-  /// The lanes with entries that could be sent, in an order that is the same in each run.
-  var laneNames: [String] { lanes.keys.sorted() }
+  /// The lanes with entries that could be sent, by their first entries.
+  var laneNames: [String] {
+    let names = lanes.map { (number: $0.value.first.flatMap { entries[$0]?.number } ?? 0, name: $0.key) }
+    return names.sorted { ($0.number, $0.name) < ($1.number, $1.name) }.map(\.name)
+  }
+
+  /// A Boolean value that indicates whether a lane has entries that could be sent.
+  var hasLanes: Bool { !lanes.isEmpty }
+
+  func hasEntries(in lane: String) -> Bool { lanes[lane] != nil }
 
   func entries(in lane: String) -> [UUID] { lanes[lane]?.ids ?? [] }
 
@@ -108,10 +117,11 @@ struct OutboxQueue: Sendable {
   /// Notes that another process has a lease of an entry.
   mutating func deferLease(_ id: UUID, until date: Date) { elsewhere[id] = date }
 
-  /// Forgets the backoff of entries that could not be sent: connectivity has returned.
+  /// Forgets the backoff of entries that could not be sent: connectivity or the server has
+  /// returned, or the program wants another attempt.
   mutating func forgetUnsentBackoff() {
-    for lane in lanes.values {
-      guard let id = lane.first, let entry = entries[id], entry.outcome?.kind == .unsent else { continue }
+    for lane in lanes.keys {
+      guard let id = first(of: lane), let entry = entries[id], entry.outcome?.kind == .unsent else { continue }
       entries[id]?.notBefore = nil
       entries[id]?.unsent = 0
     }
@@ -124,7 +134,7 @@ struct OutboxQueue: Sendable {
     if needsSignIn { return .signIn }
     if let owner = identities.owner(awaitedBy: entry.id) { return .identity(of: owner) }
     guard first(of: entry.lane) == entry.id else { return .turn }
-    return block(entry, conditions)?.reason ?? entry.latestReason
+    return block(entry, conditions)?.reason ?? (isStopped ? .stopped : entry.latestReason)
   }
 
   private func block(
@@ -140,7 +150,7 @@ struct OutboxQueue: Sendable {
     // adjustment.
     let hasBegun = entry.outcome.map { $0.date.timeIntervalSince(conditions.now) < 60 } ?? true
     if let date = entry.notBefore, hasBegun, conditions.isBefore(date, atMost: Self.longestWait) {
-      return (entry.outcome?.kind == .unsent ? .connectivity : .backoff(until: date), date)
+      return (.backoff(until: date), date)
     }
     return nil
   }

@@ -23,10 +23,14 @@ package enum SendOutcome: Sendable {
   case signIn
   /// The server may or may not have carried out the request.
   case unknown
+  /// A page for a person or another origin has answered, as when a session or a network wants a
+  /// sign-in. The server may or may not have carried out the request, and another attempt would
+  /// have the same answer.
+  case diverted
 
   /// The case as it is saved.
   package enum Kind: String, Sendable, CaseIterable {
-    case accepted, refused, conflict, later, unsent, signIn, unknown
+    case accepted, refused, conflict, later, unsent, signIn, unknown, diverted
   }
 
   package var kind: Kind {
@@ -38,6 +42,7 @@ package enum SendOutcome: Sendable {
     case .unsent: .unsent
     case .signIn: .signIn
     case .unknown: .unknown
+    case .diverted: .diverted
     }
   }
 }
@@ -51,17 +56,28 @@ extension SendOutcome {
     package var isKeyed: Bool
     /// A Boolean value that indicates whether the request has `If-Match`.
     package var hasIfMatch: Bool
-    /// A Boolean value that indicates whether the server has redirected the request to a `GET` of
-    /// its result, which was followed (RFC 9110 §15.4.4).
-    package var isSeenElsewhere: Bool
+    /// The status of the redirect that has turned the request into a `GET`, or that nobody has
+    /// followed (RFC 9110 §15.4); `nil` if there was none.
+    package var redirect: Int?
+    /// A Boolean value that indicates whether another origin has answered, or the redirect leads to
+    /// one.
+    package var isFromOtherOrigin: Bool
+    /// A Boolean value that indicates whether the answer is a page for a person.
+    package var isWebPage: Bool
+    /// The latest exchange of the transport.
+    package var latest: LatestExchange
 
     package init(
-      number: Int = 1, isKeyed: Bool = false, hasIfMatch: Bool = false, isSeenElsewhere: Bool = false
+      number: Int = 1, isKeyed: Bool = false, hasIfMatch: Bool = false, redirect: Int? = nil,
+      isFromOtherOrigin: Bool = false, isWebPage: Bool = false, latest: LatestExchange = .failed
     ) {
       self.number = number
       self.isKeyed = isKeyed
       self.hasIfMatch = hasIfMatch
-      self.isSeenElsewhere = isSeenElsewhere
+      self.redirect = redirect
+      self.isFromOtherOrigin = isFromOtherOrigin
+      self.isWebPage = isWebPage
+      self.latest = latest
     }
   }
 
@@ -69,16 +85,31 @@ extension SendOutcome {
   ///
   /// - Parameter now: the wall clock's time, for a date in `Retry-After`.
   package init(_ result: Result<HTTPResponse, ReactorError>, of attempt: Attempt, now: Date) {
+    if let redirect = attempt.redirect {
+      self.init(redirect, to: result, of: attempt)
+      return
+    }
     switch result {
-    // The request itself was carried out, whatever became of the `GET`.
-    case _ where attempt.isSeenElsewhere: self = .accepted
-    case .success(let response): self.init(response, of: attempt, now: now)
+    case .success(let response):
+      self.init(response, of: attempt, now: now)
+      if attempt.isWebPage, case .accepted = self { self = .diverted }
     case .failure(let error): self.init(error, of: attempt, now: now)
     }
   }
 
-  /// The table of statuses. A redirect that arrives here was not followed, and counts as an
-  /// acceptance, unless the server asks for the same request elsewhere.
+  /// A 303 says that the request was carried out, whatever becomes of the `GET`. After a 302, the
+  /// result must look like one: it is also the way to a sign-in. A 301 says only that the target
+  /// has moved, and a `GET` is no write.
+  private init(_ redirect: Int, to result: Result<HTTPResponse, ReactorError>, of attempt: Attempt) {
+    let isSuccess = (try? result.get()).map { $0.status.kind == .successful } ?? false
+    switch redirect {
+    case 301: self = .refused
+    case 303: self = attempt.isFromOtherOrigin || attempt.isWebPage ? .diverted : .accepted
+    default: self = isSuccess && !attempt.isFromOtherOrigin && !attempt.isWebPage ? .accepted : .diverted
+    }
+  }
+
+  /// The table of statuses. A 307 or 308 that arrives here was not followed.
   private init(_ response: HTTPResponse, of attempt: Attempt, now: Date) {
     switch response.status.code {
     case 307, 308: self = .refused
@@ -98,7 +129,20 @@ extension SendOutcome {
     }
   }
 
+  /// An error of the transport tells less than one of a middleware, before the transport was called
+  /// or after it has answered.
   private init(_ error: ReactorError, of attempt: Attempt, now: Date) {
+    switch attempt.latest {
+    case .failed: self.init(ofTransport: error, of: attempt, now: now)
+    case .none: self.init(preparing: error)
+    case .answered(let response):
+      self.init(response, of: attempt, now: now)
+      // The refresh of the credential has failed, or waits for the network.
+      if case .signIn = self { self.init(preparing: error) }
+    }
+  }
+
+  private init(ofTransport error: ReactorError, of attempt: Attempt, now: Date) {
     switch error {
     case .noConnectivity: self = .unsent
     case .authentication: self = .signIn
@@ -106,7 +150,7 @@ extension SendOutcome {
     case .invalidResource, .notCached, .deadlock, .persistence: self = .refused
     // The server has answered, and only the answer is unreadable.
     case .parser: self = .accepted
-    case .network(let error as ReactorError): self.init(error, of: attempt, now: now)
+    case .network(let error as ReactorError): self.init(ofTransport: error, of: attempt, now: now)
     case .network(let error as URLError) where [.badURL, .unsupportedURL].contains(error.code): self = .refused
     case .network(let error): self = Self.neverConnected(error) ? .unsent : .unknown
     default: self = .unknown

@@ -31,6 +31,21 @@ struct CommitQueueTests {
     #expect(store.commits.arrivalCount == next + 1)
   }
 
+  @Test func `are saved in commits of a few megabytes`() async throws {
+    let next = store.commits.closed()
+    let first = queue.enqueue(addition(1))
+    async let saved = queue.save(first)
+    try await store.commits.waitForArrival(count: next)
+    let tickets = (2...33).map { number in
+      queue.enqueue([.add(StoredEntry(id: .numbered(number), lane: "main", bytes: Data(count: 1 << 20)))])
+    }
+    store.commits.open()
+    #expect(try await saved == [1])
+    for (ticket, number) in zip(tickets, UInt64(2)...) { #expect(try await queue.save(ticket) == [number]) }
+    // Three of them are with the framing less than four.
+    #expect(store.commits.arrivalCount == next + 11)
+  }
+
   @Test func `wait for one before them that is held`() async throws {
     let held = queue.enqueue(addition(1), isHeld: true)
     let other = queue.enqueue(addition(2))

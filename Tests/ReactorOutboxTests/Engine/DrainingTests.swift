@@ -122,7 +122,7 @@ struct DrainingTests {
     Gated.gate.open()
     await stopped
     #expect(writer.sent.isEmpty && writer.outbox.entries.map(\.attempts) == [0])
-    #expect(writer.states == ["waiting, turn"])
+    #expect(writer.states == ["waiting, stopped"])
     #expect(try await writer.storage.contents(of: .shared).leases.isEmpty)
     try await writer.end()
   }

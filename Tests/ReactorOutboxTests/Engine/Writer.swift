@@ -53,7 +53,8 @@ struct Writer: Sendable {
 
   init(
     storage: any OutboxStorage = MemoryOutboxStorage(), on bench: Bench = Bench(), scope: Scope = .shared,
-    authentication: (any TransportMiddleware)? = nil, _ configure: (inout OutboxConfiguration) -> Void = { _ in }
+    authentication: (any TransportMiddleware)? = nil, followsRedirects: Bool = false,
+    _ configure: (inout OutboxConfiguration) -> Void = { _ in }
   ) {
     self.bench = bench
     self.storage = storage
@@ -68,7 +69,8 @@ struct Writer: Sendable {
     configure(&outbox)
     layer = ModelLayer(
       backend: Backend(
-        baseURL: Bench.url, transport: bench.transport, authentication: authentication,
+        baseURL: Bench.url, transport: followsRedirects ? Following(transport: bench.transport) : bench.transport,
+        authentication: authentication,
         reachability: bench.reachability),
       persistence: bench.persistence, scope: scope, configuration: configuration, outbox: outbox)
     log = EventRecorder(layer, except: [.ownSteps])
@@ -119,6 +121,7 @@ struct Writer: Sendable {
     case .paused: "paused"
     case .signIn: "sign in"
     case .identity: "identity"
+    case .stopped: "stopped"
     @unknown default: "?"
     }
   }

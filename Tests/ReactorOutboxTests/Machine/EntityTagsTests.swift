@@ -8,7 +8,7 @@ import Testing
 @testable import ReactorOutbox
 
 /// Follows redirects as the transports do.
-private struct Following: Transport {
+struct Following: Transport {
   let transport: ScriptedTransport
 
   func send(

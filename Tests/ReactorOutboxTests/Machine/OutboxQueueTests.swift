@@ -180,7 +180,7 @@ import Testing
       $0.outcome = LastOutcome(.later, status: 503, reason: "", date: OutcomePage.now)
     }
     var queue = OutboxQueue(unsent, later)
-    #expect(queue.reason(1) == .connectivity)
+    #expect(queue.reason(1) == .backoff(until: OutcomePage.now + 5))
     queue.forgetUnsentBackoff()
     #expect(queue.turn() == "send 1")
     #expect(queue.entries[.numbered(1)]?.unsent == 0)

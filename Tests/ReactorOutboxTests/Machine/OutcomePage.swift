@@ -44,7 +44,11 @@ extension SendOutcome.Attempt {
       case "key": isKeyed = true
       case "If-Match": hasIfMatch = true
       case "attempt": number = Int(value) ?? 0
-      case "seen elsewhere": isSeenElsewhere = true
+      case "redirect": redirect = Int(value)
+      case "other origin": isFromOtherOrigin = true
+      case "web page": isWebPage = true
+      case "not sent": latest = .none
+      case "after": latest = .answered(HTTPResponse(status: .init(code: Int(value) ?? 0)))
       default: throw UnknownCell(text: cell)
       }
     }

@@ -16,7 +16,7 @@ import Testing
     #expect(rows.count > 60)
     #expect(rows.allSatisfy { !$0[0].isEmpty && !$0[1].isEmpty && $0.count == 5 })
     let outcomes = Set(rows.map { $0[4].split(separator: ":")[0] })
-    #expect(outcomes == ["accepted", "refused", "conflict", "later", "unsent", "sign in", "unknown"])
+    #expect(outcomes == ["accepted", "refused", "conflict", "later", "unsent", "sign in", "unknown", "diverted"])
     #expect(outcomes.count == SendOutcome.Kind.allCases.count)
   }
 

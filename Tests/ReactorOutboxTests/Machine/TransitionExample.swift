@@ -97,6 +97,7 @@ struct TransitionExample {
     case "unsent": return (.unsent, nil)
     case "sign in": return (.signIn, 401)
     case "unknown": return (.unknown, nil)
+    case "diverted": return (.diverted, nil)
     default:
       guard let status = Int(event) else { throw UnknownCell(text: event) }
       let attempt = SendOutcome.Attempt(

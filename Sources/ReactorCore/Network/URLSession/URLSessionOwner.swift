@@ -13,6 +13,11 @@ final class URLSessionOwner: Sendable {
   private let session: URLSession
   private let delegate = URLSessionTransfers()
 
+  /// Creates an owner without connections, whose session has the same cookies.
+  init(like other: URLSessionOwner) {
+    session = URLSession(configuration: other.session.configuration, delegate: delegate, delegateQueue: nil)
+  }
+
   init(usesCookies: Bool) {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil

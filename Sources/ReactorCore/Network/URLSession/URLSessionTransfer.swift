@@ -161,7 +161,9 @@ enum URLSessionFailure {
         return URLError(.badServerResponse, userInfo: cause)
       // A kept-alive connection was lost after the request was sent. libcurl then sends it again,
       // and reports only that it could not connect for that.
-      case (.cannotConnectToHost, nil) where hasSent:
+      // Foundation says the same of any failure after one of the host's addresses has refused. The
+      // text is libcurl's.
+      case (.cannotConnectToHost, nil) where hasSent || !error.localizedDescription.contains("connect to"):
         return URLError(.networkConnectionLost, userInfo: cause)
       default:
         return error

@@ -8,6 +8,7 @@ import Synchronization
 /// The outbox at a given path, through a layer that sends only while it drains.
 struct CommandOutbox: Sendable {
   let layer: ModelLayer
+  private let transport: OutboxTransport
   private let failures = StoreFailures()
 
   /// Opens the outbox. A database is created, a directory is not.
@@ -24,9 +25,10 @@ struct CommandOutbox: Sendable {
   init(_ storage: any OutboxStorage, timeout: Duration = .seconds(60)) {
     var outbox = OutboxConfiguration(storage: storage, mutations: [])
     outbox.sendsByItself = false
+    transport = OutboxTransport(timeout: timeout)
     // The requests have absolute URLs, so nothing is relative to the base.
     layer = ModelLayer(
-      baseURL: URL(filePath: "/"), transport: OutboxTransport(timeout: timeout), reachability: .always, outbox: outbox)
+      baseURL: URL(filePath: "/"), transport: transport, reachability: .always, outbox: outbox)
     layer.observeEvents(for: failures) { failures, event in failures.note(event) }
   }
 
@@ -41,6 +43,19 @@ struct CommandOutbox: Sendable {
   func failure() async -> ReactorError? {
     await layer.flushEvents()
     return failures.latest
+  }
+
+  /// Adds a credential to the requests from now on.
+  func use(_ credential: OutboxCredential?) { transport.use(credential) }
+
+  /// A Boolean value that indicates whether an entry waits for a sign-in.
+  var needsSignIn: Bool {
+    pending.contains { entry in
+      switch entry.state {
+      case .waiting(.signIn), .unknown(.signIn): true
+      default: false
+      }
+    }
   }
 
   /// Reads the store, and takes over what other processes have done.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPTypes
 import ReactorCore
 import ReactorOutbox
 
@@ -9,10 +10,16 @@ struct OutboxDrainCommand: AsyncParsableCommand {
     abstract: "Sends the waiting requests, and prints the count of entries that have not ended.",
     discussion: """
       It sends the requests of each lane in their order, until no entry is left that can be sent or the time is over. It exits \
-      with 0 if every entry has ended, else with 75. Refused entries have ended; list them with reactor outbox list.
+      with 0 if every entry has ended, and with 75 if some are left. Refused entries have ended; list them with reactor outbox \
+      list. Other codes are 64 for invalid arguments, 65 if a part of the outbox was damaged, 74 if the outbox cannot be read or \
+      written, and 130 and 143 for an interrupt.
 
       A request that is interrupted, also by the end of the time, has an unknown outcome. It is sent again under its \
       Idempotency-Key. After a 401, nothing more is sent; the next drain tries again. Two drains at the same time are safe.
+
+      An outbox saves no secrets. --header adds a field to each request when it is sent, such as 'Authorization: Bearer …'. The \
+      variable REACTOR_AUTHORIZATION has the value of Authorization, and does not show in the list of processes. Both are added to \
+      requests to one origin alone: that of --origin, or that of all entries.
       """)
 
   @OptionGroup var options: OutboxOptions
@@ -27,11 +34,24 @@ struct OutboxDrainCommand: AsyncParsableCommand {
     transform: DurationArgument.parsePositive)
   var timeout: Duration = .seconds(60)
 
+  @Option(
+    name: .customLong("header"), parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "A header field for each request, 'Name: value'; may be repeated, and is not saved.", valueName: "name: value"),
+    transform: HeaderArgument.parse)
+  var headers: [HTTPField] = []
+
+  @Option(
+    help: ArgumentHelp("The origin that gets the fields. (default: that of all entries)", valueName: "url"),
+    transform: OriginArgument.parse)
+  var origin: String?
+
   @Flag(help: "Print each event as one line on standard error.")
   var trace = false
 
   func run() async throws {
-    let (options, drain) = (options, Drain(within: within, isTraced: trace))
+    let drain = Drain(within: within, isTraced: trace, fields: headers, origin: origin)
+    let options = options
     throw ExitCode(
       await Interrupt.cancelling { [timeout] in
         await options.status(timeout: timeout) { try await drain.run(in: $0) }
@@ -43,6 +63,9 @@ struct OutboxDrainCommand: AsyncParsableCommand {
 struct Drain: Sendable {
   let within: Duration
   let isTraced: Bool
+  /// The fields that are added to each request.
+  let fields: [HTTPField]
+  let origin: String?
 
   /// Sends the entries, and prints the count of those that have not ended.
   ///
@@ -55,18 +78,22 @@ struct Drain: Sendable {
     guard let outbox else { return try printed(0, nil) }
     let token = isTraced ? outbox.layer.observeEvents { StandardStream.error.writeLine(TraceLine.text($0)) } : nil
     defer { token?.cancel() }
+    let authorization = try OutboxCredential.ofEnvironment(ProcessInfo.processInfo.environment)
+    let fields = fields.contains { $0.name == .authorization } ? fields : fields + [authorization].compactMap(\.self)
+    outbox.use(try OutboxCredential.for(outbox.pending, fields, origin: origin))
     if within > .zero { await outbox.outbox.drain(within: within) }
     await outbox.outbox.stop()
     // The count includes entries that other processes added to the store.
     try await outbox.reload()
-    return try printed(outbox.pending.count, await outbox.failure())
+    return try printed(outbox.pending.count, await outbox.failure(), needsSignIn: outbox.needsSignIn)
   }
 
-  private func printed(_ count: Int, _ failure: ReactorError?) throws -> Int32 {
+  private func printed(_ count: Int, _ failure: ReactorError?, needsSignIn: Bool = false) throws -> Int32 {
     do { try StandardStream.output.write(Data("\(count)\n".utf8)) } catch { throw ExitStatus.unwritableOutput }
     guard count > 0 else { return ExitCode.success.rawValue }
     if let failure { throw ExitStatus(failure) }
+    let text = count == 1 ? "1 entry has not ended" : "\(count) entries have not ended"
     throw ExitStatus(
-      code: ExitStatus.timedOut, text: count == 1 ? "1 entry has not ended" : "\(count) entries have not ended")
+      code: ExitStatus.timedOut, text: needsSignIn ? "\(text); \(OutboxCredential.missing)" : text)
   }
 }

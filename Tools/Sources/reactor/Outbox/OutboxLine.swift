@@ -89,7 +89,7 @@ extension Outbox.Entry.Reason {
   /// The name in `reactor outbox list`.
   var name: String {
     switch self {
-    case .turn: "turn"
+    case .turn, .stopped: "turn"
     case .connectivity: "connectivity"
     case .backoff: "backoff"
     case .paused: "paused"

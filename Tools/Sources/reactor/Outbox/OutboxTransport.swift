@@ -1,35 +1,25 @@
 import Foundation
 import HTTPTypes
 import ReactorCore
+import Synchronization
 
-/// The transport of an outbox, which follows no redirects.
-///
-/// If a kept-alive connection breaks before the answer, URLSession on Linux sends the request again
-/// by itself, whatever its method. A request that must not be repeated therefore gets a connection
-/// of its own.
-struct OutboxTransport: Transport {
-  private let shared: URLSessionTransport
-  private let timeout: Duration
+/// The transport of an outbox, which follows no redirects and adds a credential.
+final class OutboxTransport: Transport {
+  private let transport: URLSessionTransport
+  /// The credential is known once the entries are read, and nothing is sent before.
+  private let credential = Mutex(OutboxCredential?.none)
 
   init(timeout: Duration) {
-    self.timeout = timeout
-    shared = Self.transport(timeout)
+    transport = URLSessionTransport(timeout: timeout, maximumRedirects: 0)
   }
+
+  func use(_ new: OutboxCredential?) { credential.withLock { $0 = new } }
 
   func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {
-    let transport = Self.isRepeatable(request) ? shared : Self.transport(timeout)
+    var request = request
+    credential.withLock(\.self)?.sign(&request)
     return try await transport.send(request, body: body, progress: progress)
-  }
-
-  private static func transport(_ timeout: Duration) -> URLSessionTransport {
-    URLSessionTransport(timeout: timeout, maximumRedirects: 0)
-  }
-
-  /// Returns a Boolean value that indicates whether a repetition has no further effect.
-  static func isRepeatable(_ request: HTTPRequest) -> Bool {
-    let isIdempotent = [.put, .delete, .options, .trace].contains(request.method)
-    return isIdempotent || HTTPField.Name("Idempotency-Key").map { request.headerFields.contains($0) } == true
   }
 }

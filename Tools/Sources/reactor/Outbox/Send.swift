@@ -57,6 +57,9 @@ struct Send: Sendable {
   private func send(_ submission: Submission<Data>, within wait: Duration, _ outbox: CommandOutbox) async throws {
     // Other processes may have added entries to the lane before this one.
     try await outbox.reload()
+    let authorization = try OutboxCredential.ofEnvironment(ProcessInfo.processInfo.environment)
+    let origin = OutboxCredential.origin(request.url)
+    outbox.use(try OutboxCredential.for([], [authorization].compactMap(\.self), origin: origin))
     if wait > .zero { await outbox.outbox.drain(until: submission.id, within: wait) }
     await outbox.outbox.stop()
     guard !Task.isCancelled else {
@@ -69,6 +72,10 @@ struct Send: Sendable {
     guard let entry else { return try await printAnswer(of: submission) }
     if entry.state.isPending {
       if let failure = await outbox.failure() { throw ExitStatus(failure) }
+      if outbox.needsSignIn {
+        throw ExitStatus(
+          code: ExitStatus.timedOut, text: "the entry stays in the outbox; \(OutboxCredential.missing)")
+      }
       throw ExitStatus(
         code: ExitStatus.timedOut,
         text: "the entry is \(entry.state.text) and stays in the outbox; see reactor outbox list")

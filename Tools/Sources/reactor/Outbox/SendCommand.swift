@@ -19,7 +19,10 @@ struct SendCommand: AsyncParsableCommand {
       Every attempt sends the same bytes under the same Idempotency-Key; one that you give with --header is used. PUT, \
       DELETE and other idempotent methods need no key. Redirects are not followed. An outbox holds no secrets: \
       Authorization, Proxy-Authorization, Cookie, a user in the URL and secret query items such as access_token are \
-      refused, and nothing is saved. A body has at most 1 MiB.
+      refused, and nothing is saved. With --wait, the variable REACTOR_AUTHORIZATION has the value of Authorization, which is added \
+      to each request to the URL's origin and not saved. A body has at most 1 MiB.
+
+      Other exit codes are 64 for invalid arguments, 74 if the outbox cannot be read or written, and 130 and 143 for an interrupt.
       """)
 
   @Argument(help: "The URL: http or https.", transform: OutboxURLArgument.parse)
