@@ -68,16 +68,36 @@ import Testing
   }
 }
 
-@Suite struct `A request of the outbox` {
-  @Test(arguments: [HTTPRequest.Method.put, .delete, .options, .trace])
-  func `may share a connection where a repetition changes nothing`(method: HTTPRequest.Method) {
-    #expect(OutboxTransport.isRepeatable(HTTPRequest(method: method, scheme: "http", authority: "h", path: "/")))
+@Suite struct `A credential of the outbox` {
+  private func signed(_ url: String, _ credential: OutboxCredential?) throws -> [String] {
+    let url = try #require(URL(string: url))
+    var request = HTTPRequest(
+      method: .post, scheme: url.scheme, authority: url.port.map { "\(url.host() ?? ""):\($0)" } ?? url.host(),
+      path: "/", headerFields: [.authorization: "old"])
+    credential?.sign(&request)
+    return request.headerFields[values: .authorization]
   }
 
-  @Test func `may share a connection with a key, and may not without`() throws {
-    var request = HTTPRequest(method: .post, scheme: "http", authority: "h", path: "/")
-    #expect(!OutboxTransport.isRepeatable(request))
-    request.headerFields[try #require(HTTPField.Name("idempotency-key"))] = "1"
-    #expect(OutboxTransport.isRepeatable(request))
+  private let fields = [HTTPField(name: .authorization, value: "Bearer 1")]
+
+  @Test func `is added to requests to its origin, and to no other`() throws {
+    let credential = try OutboxCredential.for([], fields, origin: try OriginArgument.parse("https://a.example"))
+    #expect(try signed("https://a.example", credential) == ["Bearer 1"])
+    #expect(try signed("https://A.example:443", credential) == ["Bearer 1"])
+    for other in ["http://a.example", "https://a.example:8443", "https://b.example"] {
+      #expect(try signed(other, credential) == ["old"])
+    }
+  }
+
+  @Test func `is none without fields or entries`() throws {
+    #expect(try OutboxCredential.for([], [], origin: "https://a.example:443") == nil)
+    #expect(try OutboxCredential.for([], fields, origin: nil) == nil)
+  }
+
+  @Test func `is the variable of the environment`() throws {
+    #expect(try OutboxCredential.ofEnvironment([:]) == nil)
+    #expect(try OutboxCredential.ofEnvironment([OutboxCredential.variable: ""]) == nil)
+    #expect(try OutboxCredential.ofEnvironment([OutboxCredential.variable: "Bearer 1"])?.value == "Bearer 1")
+    #expect(throws: ExitStatus.self) { try OutboxCredential.ofEnvironment([OutboxCredential.variable: "a\nb"]) }
   }
 }

@@ -71,6 +71,58 @@ import Testing
   }
 
   @Test(arguments: OutboxBench.kinds)
+  func `says what a 401 wants, and adds a header that is not saved`(kind: String) async throws {
+    try await OutboxBench.run(kind) { bench async throws in
+      bench.server.answer("/a", with: .status(401), .status(204))
+      _ = try await bench.save("/a")
+      let missing = try await bench.outbox("drain")
+      #expect(missing.status == 75 && missing.error.contains("--header 'Authorization: …'"))
+      let signed = try await bench.outbox("drain", "--header", "Authorization: Bearer 1")
+      #expect(signed.status == 0 && signed.output == "0\n" && signed.error == "")
+      #expect(bench.server.requests.map { $0["Authorization"] } == [nil, "Bearer 1"])
+      for name in try FileManager.default.subpathsOfDirectory(atPath: bench.directory.path) {
+        let data = FileManager.default.contents(atPath: bench.directory.appending(path: name).path)
+        #expect(data?.range(of: Data("Bearer".utf8)) == nil, "\(name)")
+      }
+    }
+  }
+
+  @Test func `gives a header to one origin alone, which is named if requests to several wait`() async throws {
+    try await OutboxBench.run("outbox", ["/a": .status(204)]) { bench async throws in
+      let other = try MockServer.answering(["/a": .status(204)])
+      defer { other.stop() }
+      _ = try await bench.save("/a")
+      let saved = try await Command.run(["send", other.url("/a"), "--outbox", bench.path, "--lane", "other"])
+      #expect(saved.status == 0)
+      let refused = try await bench.outbox("drain", "--header", "Authorization: Bearer 1")
+      #expect(refused.status == 64 && refused.error.contains("--origin") && bench.received.isEmpty)
+      let drained = try await bench.outbox(
+        "drain", "--header", "Authorization: Bearer 1", "--origin", bench.server.url("/"))
+      #expect(drained.status == 0)
+      #expect(bench.server.requests.map { $0["Authorization"] } == ["Bearer 1"])
+      #expect(other.requests.map { $0["Authorization"] } == [nil])
+    }
+  }
+
+  @Test func `tries at once what could not be sent, however long its backoff`() async throws {
+    try await OutboxBench.run("outbox") { bench async throws in
+      let server = try MockServer.onOwnPort([:])
+      let url = server.url("/a")
+      let port = try #require(URL(string: url)?.port)
+      server.stop()
+      _ = try await Command.run(["send", url, "--outbox", bench.path])
+      // The waits grow.
+      for _ in 0..<4 {
+        #expect(try await bench.outbox("drain", "--within", "500ms").status == 75)
+      }
+      #expect(try await bench.list().first?.reason == "backoff")
+      let back = try MockServer.answering(["/a": .status(204)], port: port)
+      defer { back.stop() }
+      #expect(try await bench.outbox("drain", "--within", "5s").output == "0\n")
+    }
+  }
+
+  @Test(arguments: OutboxBench.kinds)
   func `leaves an unknown outcome where its time is over`(kind: String) async throws {
     try await OutboxBench.run(kind) { bench async throws in
       bench.server.answer("/a", with: .silence, .status(204))
@@ -115,7 +167,7 @@ import Testing
       let result = try await bench.outbox("drain", "--within", "3s")
       #expect(result.status == 75 && result.output == "1\n")
       let line = try #require(try await bench.list().first)
-      #expect(line.state == "waiting" && line.reason == "connectivity" && line.attempts == 0)
+      #expect(line.state == "waiting" && line.reason == "backoff" && line.attempts == 0)
       #expect(try await bench.outbox("withdraw", id).status == 0)
     }
   }

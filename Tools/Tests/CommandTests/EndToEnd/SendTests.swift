@@ -147,7 +147,18 @@ import Testing
     }
   }
 
-  @Test func `follows no redirect, which counts as accepted`() async throws {
+  @Test(arguments: [301, 302])
+  func `takes a redirect that is no result for no acceptance`(status: Int) async throws {
+    try await OutboxBench.run("outbox", ["/a": .redirect(status, to: "/login"), "/login": .text("b")]) {
+      bench async throws in
+      let result = try await bench.send("/a", "--wait", "30s")
+      #expect(result.status == 76)
+      #expect(bench.received == ["POST /a"])
+      #expect(try await bench.list().map(\.state) == [status == 301 ? "refused" : "unresolved"])
+    }
+  }
+
+  @Test func `follows no redirect, and a 303 counts as accepted`() async throws {
     try await OutboxBench.run("outbox", ["/a": .redirect(303, to: "/b"), "/b": .text("b")]) { bench async throws in
       #expect(try await bench.send("/a", "--wait", "30s").status == 0)
       #expect(bench.received == ["POST /a"])
