@@ -31,8 +31,6 @@ public struct ModelResponse<Model: Sendable>: Sendable {
   /// A Boolean value that indicates whether the model was stale when the fetch returned it.
   public let isStale: Bool
 
-  /// The instance that holds the model. A 304 keeps it.
-  package let instance: any AnyObject & Sendable
   private let resource: Resource
   /// The URL that relative references are resolved against; `nil` without a backend.
   private let url: String?
@@ -47,7 +45,6 @@ public struct ModelResponse<Model: Sendable>: Sendable {
     fetchedAt = answer.copy.fetchedAt
     age = Duration(saturatingSeconds: max(0, answer.date.timeIntervalSince(answer.copy.freshness.since)))
     isStale = !answer.isFresh
-    instance = answer.copy.model.box
     resource = answer.resource
     url = answer.url
     secretQueryItems = answer.secretQueryItems

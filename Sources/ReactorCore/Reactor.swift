@@ -93,12 +93,23 @@ public final class Reactor<Model: Sendable>: Sendable {
     ModelResponse(try await engine.response(to: resource, policy))
   }
 
-  /// Returns a page of the list that begins with `first`. Its links have the secret query items of
-  /// `first`, of which the stored fields have digests alone.
-  package func fetchPage(
-    _ resource: Resource, of first: Resource, policy: FetchPolicy
-  ) async throws(ReactorError) -> ModelResponse<Model> {
-    ModelResponse(try await engine.response(toPage: resource, of: first, policy))
+  /// Fetches a model, and returns the state in which a stream shows it.
+  ///
+  /// A state of a stream with a smaller `LoadState.revision` is older.
+  package func fetchState(
+    _ resource: Resource, policy: FetchPolicy
+  ) async throws(ReactorError) -> LoadState<Model> {
+    try await engine.fetchState(resource, policy).typed(as: Model.self)
+  }
+
+  /// Returns the response that a state shows, without drafts, as a page of the list that begins
+  /// with `first`; `nil` if the state has none. The links have the secret query items of `first`,
+  /// of which the stored fields have digests alone.
+  package func page(
+    in state: LoadState<Model>, of resource: Resource, _ first: Resource
+  ) throws(ReactorError) -> ModelResponse<Model>? {
+    guard let copy = state.copy else { return nil }
+    return ModelResponse(try engine.response(copy, origin: state.origin ?? copy.origin, toPage: resource, of: first))
   }
 
   /// Returns the key of a resource.

@@ -4,7 +4,7 @@ import ReactorCore
 extension PageChain {
   /// Asks for an operation; joins it if it is under way or queued.
   mutating func request(_ wanted: Operation, _ waiter: (UInt64, Waiter)? = nil) -> [Action] {
-    let operation = slots.isEmpty && wanted != .refresh ? .load : wanted
+    let operation = window.isEmpty && (wanted == .next || wanted == .previous) ? .load : wanted
     func join(_ work: inout Work) {
       if let (id, waiter) = waiter { work.waiters.append((id, waiter)) } else { work.isAutomatic = true }
     }
@@ -64,13 +64,8 @@ extension PageChain {
   mutating func finish(_ task: TaskHandle, _ result: Result<Change, ReactorError>) -> [Action] {
     guard let work = running, work.task === task else { return [] }
     running = nil
-    let outcome = apply(result, of: work.operation)
-    var actions = work.waiters.map { Action.resume($0.waiter, outcome) }
-    for index in slots.indices {
-      if let latest = followed[slots[index].resource]?.latest { _ = adopt(latest, at: index) }
-    }
-    actions += follow()
-    if error == nil { actions += followUp() }
+    let (outcome, changes) = apply(result, of: work.operation)
+    let actions = work.waiters.map { Action.resume($0.waiter, outcome) } + changes + followUp()
     return actions + publish(hasNewValue: hasNewValue(result, of: work.operation)) + startNext()
   }
 
@@ -82,34 +77,53 @@ extension PageChain {
 
   private mutating func apply(
     _ result: Result<Change, ReactorError>, of operation: Operation
-  ) -> Result<Bool, ReactorError> {
+  ) -> (Result<Bool, ReactorError>, [Action]) {
     isConfirmed = false
     switch (result, operation) {
     case (.success(.next(let slot)), _):
-      append(slot)
+      window.append(slot)
       nextError = nil
+      return (.success(true), drop(window.dropFirst(beyond: limit)) + follow([0, window.count - 1]))
     case (.success(.previous(let slot)), _):
-      prepend(slot)
+      window.prepend(slot)
       previousError = nil
+      // The last page left leads to those dropped.
+      return (.success(true), drop(window.removeSlots(from: limit)) + follow([0, 1]))
     case (.success(.window(let new, let startsAnew, let failure)), _):
-      isConfirmed = slots.count == new.count && zip(slots, new).allSatisfy { $0.instance === $1.instance }
-      slots = new
-      if startsAnew { earlier = [] }
-      if let index = earlier.firstIndex(where: { link in new.contains { $0.key == link.key } }) {
-        earlier.removeSubrange(index...)
-      }
+      let actions = replace(with: new, startsAnew: startsAnew)
       (error, isRemoved) = (failure, false)
-      if let failure { return .failure(failure) }
+      return (failure.map { .failure($0) } ?? .success(true), actions)
     case (.success(.end), .previous):
       previousError = nil
-      return .success(false)
+      return (.success(false), [])
     case (.success(.end), _):
       nextError = nil
-      return .success(false)
+      return (.success(false), [])
     case (.failure(let failure), .next): nextError = failure
     case (.failure(let failure), .previous): previousError = failure
     case (.failure(let failure), _): error = failure
     }
-    return result.map { _ in true }
+    return (result.map { _ in true }, [])
+  }
+
+  /// Replaces the pages that are held. Those that stay keep their streams.
+  private mutating func replace(with new: Window, startsAnew: Bool) -> [Action] {
+    var new = new
+    isConfirmed = new.count == window.count && zip(new.slots, window.slots).allSatisfy { $0.instance === $1.instance }
+    for index in window.indices {
+      if let place = new.index(of: window[index].key) { new[place].stream = window[index].stream.take() }
+    }
+    var ended: [Action] = []
+    if let head = head.take() {
+      if let place = firstKey.flatMap(new.index) { new[place].stream = head } else { ended = end(head) }
+    }
+    let actions = ended + drop(window.replace(with: new, startsAnew: startsAnew)) + follow(window.indices)
+    for index in window.indices {
+      guard let latest = window[index].stream?.latest else { continue }
+      _ = adopt(latest, at: index)
+      // The list may have been given another answer since the operation took the one it has.
+      news.insert(window[index].key)
+    }
+    return actions
   }
 }

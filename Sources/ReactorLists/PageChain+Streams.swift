@@ -5,16 +5,18 @@ import ReactorCore
 extension PageChain {
   mutating func subscribe(_ id: UInt64) -> [Action] {
     streams[id] = Stream()
-    var actions = follow()
-    if slots.isEmpty { actions += request(.load) }
-    return actions
+    guard window.isEmpty else { return streams.count == 1 ? follow(window.indices) : [] }
+    return followHead() + request(.load)
   }
 
   mutating func unsubscribe(_ id: UInt64) -> [Action] {
     guard let stream = streams.removeValue(forKey: id) else { return [] }
-    var actions = follow()
+    var actions: [Action] = []
     if let reader = stream.reader { actions.append(.deliver(reader, nil)) }
     guard streams.isEmpty else { return actions }
+    for index in window.indices { actions += end(window[index].stream.take()) }
+    actions += end(head.take())
+    news = []
     running?.isAutomatic = false
     queue = queue.filter { !$0.waiters.isEmpty }
     for index in queue.indices { queue[index].isAutomatic = false }
@@ -30,109 +32,128 @@ extension PageChain {
     return actions + deliver(to: id)
   }
 
-  /// A Boolean value that indicates whether the pages were removed, and none was loaded since.
-  private var isWithoutPages: Bool { isRemoved && slots.isEmpty }
-
-  /// Follows the pages that are held, or the first one until there is one.
-  mutating func follow() -> [Action] {
-    let held = slots.isEmpty ? [first] : slots.map(\.resource)
-    let wanted = streams.isEmpty ? [] : held
+  /// Follows the pages at these indices that are not followed as they should be: the first one with
+  /// the policy of the list, and the others from the cache.
+  mutating func follow(_ indices: some Sequence<Int>) -> [Action] {
+    guard !streams.isEmpty else { return [] }
     var actions: [Action] = []
-    for (resource, old) in followed.sorted(by: { $0.key.description < $1.key.description }) {
-      guard let index = wanted.firstIndex(of: resource), (index == 0) == old.isFirst || isWithoutPages else {
-        actions.append(.cancel(old.task))
-        followed[resource] = nil
-        continue
-      }
-    }
-    for (index, resource) in wanted.enumerated() where followed[resource] == nil {
-      // After a removal nothing is asked for, until somebody fetches the list.
-      let new = Followed(isFirst: index == 0 && !isWithoutPages, task: TaskHandle(priority: nil))
-      followed[resource] = new
-      actions.append(.follow(resource, isFirst: new.isFirst, new.task))
+    for index in indices where window[index].stream?.isFirst != (index == 0) {
+      actions += end(window[index].stream.take())
+      let new = Followed(isFirst: index == 0, task: TaskHandle(priority: nil))
+      window[index].stream = new
+      actions.append(.follow(window[index].resource, window[index].key, isFirst: new.isFirst, new.task))
     }
     return actions
   }
 
+  /// Follows the first page while none is held. After a removal, nothing is asked for until
+  /// somebody fetches the list.
+  private mutating func followHead() -> [Action] {
+    guard !streams.isEmpty, head == nil else { return [] }
+    let new = Followed(isFirst: !isRemoved, task: TaskHandle(priority: nil))
+    head = new
+    return [.follow(first, firstKey, isFirst: new.isFirst, new.task)]
+  }
+
+  mutating func end(_ stream: Followed?) -> [Action] {
+    guard let stream else { return [] }
+    release(stream.latest)
+    return [.cancel(stream.task)]
+  }
+
+  /// Lets pages go that are held no longer, and ends their streams.
+  mutating func drop(_ slots: [Slot]) -> [Action] {
+    guard !slots.isEmpty else { return [] }
+    release(slots)
+    return slots.flatMap { end($0.stream) }
+  }
+
   /// Takes a state of a page that is followed: a draft, a local value, a removal, or a new answer.
-  mutating func receive(_ state: LoadState<Page>, of resource: Resource, from task: TaskHandle) -> [Action] {
-    guard let old = followed[resource], old.task === task else { return [] }
-    followed[resource]?.latest = state
-    // A failed attempt is no news: asking again at once would fail again, without end.
-    let isNews =
-      old.latest?.fetchedAt != state.fetchedAt || old.latest?.base != state.base
-      || old.latest?.isInvalidated != state.isInvalidated
-    guard let index = slots.firstIndex(where: { $0.resource == resource }) else {
-      if state.isRemoved { isRemoved = true }
-      // The page came another way than by the list, as after a removal.
-      let isNew = state.value != nil && error == nil && running == nil && queue.isEmpty
-      return publish(hasNewValue: false) + (isNew ? request(.followUp) : [])
+  mutating func receive(_ state: LoadState<Page>, of key: RecordKey?, from task: TaskHandle) -> [Action] {
+    if let head, head.task === task { return receiveHead(state, after: head.latest) }
+    guard let key, let index = window.index(of: key), let stream = window[index].stream, stream.task === task else {
+      return []
     }
+    release(stream.latest)
+    window[index].stream?.latest = state
     if state.isRemoved { return remove(from: index) }
-    let isOther = state.value != nil && state.origin != .local && !slots[index].isAnswer(of: state)
-    if isOther, isNews, running == nil, queue.isEmpty {
-      renewed(at: index)
-      return publish(hasNewValue: false) + request(.followUp)
-    }
+    // A failed attempt is no news: asking again at once would fail again, without end.
+    let isNews = stream.latest?.isSame(as: state) != true
+    if isNews { news.insert(key) }
     let isChanged = adopt(state, at: index)
-    return (isChanged || old.isFirst ? publish(hasNewValue: isChanged) : []) + (isNews ? followUp() : [])
+    return (isChanged || stream.isFirst ? publish(hasNewValue: isChanged) : []) + followUp()
+  }
+
+  private mutating func receiveHead(_ state: LoadState<Page>, after old: LoadState<Page>?) -> [Action] {
+    release(old)
+    head?.latest = state
+    if state.isRemoved { isRemoved = true }
+    // The page came another way than by the list, as after a removal.
+    let isNew = state.value != nil && error == nil && running == nil
+    return publish(hasNewValue: false) + (isNew ? request(.followUp) : [])
+  }
+
+  /// Returns the latest state of the stream of a page that is held; `nil` if there is none.
+  func latest(of key: RecordKey) -> LoadState<Page>? {
+    window.index(of: key).flatMap { window[$0].stream?.latest }
   }
 
   /// Shows the value of a stream, if it is of the same answer.
   ///
   /// - Returns: `true` if the page has changed.
   mutating func adopt(_ state: LoadState<Page>, at index: Int) -> Bool {
-    guard let value = state.value, let fetchedAt = state.fetchedAt,
-      slots[index].isAnswer(of: state) || state.origin == .local
-    else { return false }
-    slots[index].value = value
-    slots[index].fetchedAt = fetchedAt
-    slots[index].drafts = state.drafts
-    slots[index].origin = state.origin ?? slots[index].origin
+    guard let old = window.show(state, at: index) else { return false }
+    release(old)
     return true
-  }
-
-  /// Takes note of a newer answer for a page. That of the first page makes those behind it due. If
-  /// that of another did, two lists would make each other ask without end.
-  private mutating func renewed(at index: Int) {
-    guard index == 0 else { return }
-    for other in slots.indices.dropFirst() where slots[other].due == nil { slots[other].due = .renewal }
   }
 
   /// Starts a follow-up if a page was invalidated, or has a newer answer than the one that the list
   /// shows.
+  ///
+  /// Follow-ups end, since none causes the next one. A follow-up takes the answers of the streams,
+  /// and requests only pages behind the first one. If it succeeds, the list shows the answers to
+  /// these requests, so they are no newer ones. If it fails, the list has an error, and then looks
+  /// at the answers for the first page alone. What it requests may be newer for another list of the
+  /// same resources. That list takes it, and requests nothing for it: only the first page makes
+  /// those behind it due.
   mutating func followUp() -> [Action] {
-    guard running.map({ [.next, .previous].contains($0.operation) }) ?? true else { return [] }
+    guard running == nil, !news.isEmpty else { return [] }
     var isDue = false
-    for index in slots.indices {
-      guard let latest = followed[slots[index].resource]?.latest, latest.value != nil else { continue }
-      if let fetchedAt = latest.fetchedAt, fetchedAt > slots[index].fetchedAt {
-        renewed(at: index)
+    for key in news {
+      guard let index = window.index(of: key), let latest = window[index].stream?.latest else { continue }
+      if window[index].isOvertaken(by: latest), index == 0 || error == nil {
+        if index == 0 { renewed() }
         isDue = true
       }
       // A page that is due already failed.
-      if latest.isInvalidated, latest.fetchedAt == slots[index].fetchedAt, slots[index].due != .invalidation {
-        slots[index].isStale = true
+      if latest.isInvalidated, window[index].shows(latest), window[index].due != .invalidation {
+        window.markStale(at: index)
         // The stream of the first page asks by itself.
         guard index > 0 else { continue }
-        slots[index].due = .invalidation
+        window[index].due = .invalidation
         isDue = true
       }
     }
+    news = []
     return isDue ? request(.followUp) : []
   }
 
+  /// Makes the pages behind the first one due, which has a newer answer.
+  private mutating func renewed() {
+    for index in window.indices.dropFirst() where window[index].due == nil { window[index].due = .renewal }
+  }
+
   mutating func remove(from index: Int) -> [Action] {
-    slots.removeLast(slots.count - index)
     isRemoved = index == 0
+    if index == 0, let firstKey, let place = window.index(of: firstKey) { head = window[place].stream.take() }
+    let actions = drop(window.removeSlots(from: index))
     // What is under way continues from the pages that are left.
-    guard index == 0 else { return restart() + publish(hasNewValue: true) + follow() }
-    earlier = []
+    guard index == 0 else { return actions + restart() + publish(hasNewValue: true) }
     (error, nextError, previousError) = (nil, nil, nil)
     let ended = [running].compactMap(\.self) + queue
-    (running, queue) = (nil, [])
+    (running, queue, news) = (nil, [], [])
     let waiters = ended.flatMap(\.waiters).map { Action.resume($0.waiter, .failure(.cancelled)) }
-    return ended.map { .cancel($0.task) } + waiters + follow() + publish(hasNewValue: true)
+    return actions + ended.map { .cancel($0.task) } + waiters + followHead() + publish(hasNewValue: true)
   }
 
   /// Forgets the pages that were loaded before everything was removed, if it was since the last
@@ -140,14 +161,13 @@ extension PageChain {
   mutating func forget(removals: UInt64) -> [Action] {
     guard removals > self.removals else { return [] }
     self.removals = removals
-    return slots.isEmpty ? [] : remove(from: 0)
+    return window.isEmpty ? [] : remove(from: 0)
   }
 }
 
-extension PageChain.Slot {
-  /// Returns whether a state shows the answer that the list has. Another date is another answer: it
-  /// is earlier if the clock was set back. Two answers may also have come at one time.
-  fileprivate func isAnswer(of state: LoadState<Page>) -> Bool {
-    state.fetchedAt == fetchedAt && state.base == ObjectIdentifier(instance)
+extension LoadState {
+  /// Returns `true` if both show the same answer, or none.
+  fileprivate func isSame(as other: LoadState) -> Bool {
+    fetchedAt == other.fetchedAt && instance === other.instance && isInvalidated == other.isInvalidated
   }
 }

@@ -13,27 +13,6 @@ struct PageChain<Page: Sendable>: Sendable {
     let key: RecordKey
   }
 
-  /// A page that is held.
-  struct Slot: Sendable {
-    let link: Link
-    var resource: Resource { link.resource }
-    var key: RecordKey { link.key }
-    var value: Page
-    /// The instance that holds the answer's model, which a 304 keeps.
-    let instance: any AnyObject & Sendable
-    /// The pages that this one leads to, or the error of a link that cannot be followed.
-    let next: Result<Link?, ReactorError>
-    let previous: Result<Link?, ReactorError>
-    /// The number of the request for the page; a page that was asked for later has a higher one.
-    var asked: UInt64
-    var fetchedAt: Date
-    var isStale: Bool
-    var origin: Origin
-    var drafts: [UUID] = []
-    /// The reason why the next follow-up asks for the page; `nil` if there is none.
-    var due: Due?
-  }
-
   enum Due: Sendable {
     /// The first page has a newer answer.
     case renewal
@@ -57,7 +36,7 @@ struct PageChain<Page: Sendable>: Sendable {
     case next(Slot)
     case previous(Slot)
     /// The window has these pages now. Without an error, all of them are new or confirmed.
-    case window([Slot], startsAnew: Bool = false, error: ReactorError? = nil)
+    case window(Window, startsAnew: Bool = false, error: ReactorError? = nil)
     /// No page follows or precedes.
     case end
   }
@@ -68,7 +47,8 @@ struct PageChain<Page: Sendable>: Sendable {
   enum Action: Sendable {
     /// Run the operation in a task, and call ``finish(_:_:)`` with its outcome.
     case start(Operation, TaskHandle)
-    case follow(Resource, isFirst: Bool, TaskHandle)
+    /// Read the states of a resource in a task, and call ``receive(_:of:from:)`` with each.
+    case follow(Resource, RecordKey?, isFirst: Bool, TaskHandle)
     case cancel(TaskHandle)
     case resume(Waiter, Result<Bool, ReactorError>)
     case deliver(Reader, LoadState<PageList<Page>>?)
@@ -83,6 +63,7 @@ struct PageChain<Page: Sendable>: Sendable {
   }
 
   struct Followed: Sendable {
+    /// A Boolean value that indicates whether it has the policy and the polling of the list.
     let isFirst: Bool
     let task: TaskHandle
     var latest: LoadState<Page>?
@@ -94,18 +75,21 @@ struct PageChain<Page: Sendable>: Sendable {
   }
 
   let first: Resource
+  /// The key of ``first``; `nil` if it cannot be requested.
+  let firstKey: RecordKey?
   /// The number of pages that are held at most; at least two, so that a page can be turned.
   let limit: Int
-  var slots: [Slot] = []
-  /// The pages before the first one held that the limit has dropped, oldest first.
-  var earlier: [Link] = []
+  var window = Window()
   var running: Work?
   var queue: [Work] = []
-  var followed: [Resource: Followed] = [:]
+  /// The stream of ``first`` while no page is held.
+  var head: Followed?
+  /// The pages whose streams have an answer or an invalidation that the list has yet to look at.
+  var news: Set<RecordKey> = []
   var streams: [UInt64: Stream] = [:]
-  var error: ReactorError?
-  var nextError: ReactorError?
-  var previousError: ReactorError?
+  var error: ReactorError? { didSet { release(oldValue) } }
+  var nextError: ReactorError? { didSet { release(oldValue) } }
+  var previousError: ReactorError? { didSet { release(oldValue) } }
   var isRemoved = false
   /// A Boolean value that indicates whether the latest operation found every page as it was.
   var isConfirmed = false
@@ -114,77 +98,61 @@ struct PageChain<Page: Sendable>: Sendable {
   private var lastAsked: UInt64 = 0
   /// The number of times that everything was removed, as far as the list knows.
   var removals: UInt64
+  private var released: [any Sendable] = []
 
-  init(first: Resource, limit: Int?, removals: UInt64) {
+  init(first: Resource, key: RecordKey?, limit: Int?, removals: UInt64) {
     self.first = first
+    firstKey = key
     self.limit = max(2, limit ?? .max)
     self.removals = removals
   }
 }
 
-// Pages and their neighbours.
 extension PageChain {
   mutating func nextAsked() -> UInt64 {
     lastAsked += 1
     return lastAsked
   }
 
-  /// Returns the resource of the page after the last one held; `nil` at the end of the list, and
-  /// where a link leads back to a page that is held or that the limit has dropped.
-  func following() throws(ReactorError) -> Link? {
-    let link = outside(try slots.last?.next.get() ?? nil)
-    return earlier.contains { $0.key == link?.key } ? nil : link
+  /// Keeps a value that the list holds no longer until ``Pages`` has unlocked: its `deinit` is the
+  /// user's code, which may call the list.
+  mutating func release<Value: Sendable>(_ value: Value?) {
+    if let value { released.append(value) }
   }
 
-  /// Returns the resource of the page before the first one held. A page that the limit has dropped
-  /// comes before the link of the page, since the disk has it under that name.
-  func preceding() throws(ReactorError) -> Link? {
-    if let dropped = earlier.last { return dropped }
-    return outside(try slots.first?.previous.get() ?? nil)
-  }
-
-  /// A Boolean value that indicates whether the page before the window was dropped from it.
-  var hasDropped: Bool { !earlier.isEmpty }
-
-  private func outside(_ link: Link?) -> Link? { slots.contains { $0.key == link?.key } ? nil : link }
-
-  private func leads(_ link: () throws(ReactorError) -> Link?) -> Bool {
-    // A link that cannot be followed is there: loading it tells why.
-    do { return try link() != nil } catch { return true }
-  }
-
-  mutating func append(_ slot: Slot) {
-    slots.append(slot)
-    while slots.count > limit { earlier.append(slots.removeFirst().link) }
-  }
-
-  mutating func prepend(_ slot: Slot) {
-    if earlier.last?.key == slot.key { earlier.removeLast() }
-    slots.insert(slot, at: 0)
-    // The last page left leads to those dropped.
-    if slots.count > limit { slots.removeLast(slots.count - limit) }
+  mutating func takeReleased() -> [any Sendable] {
+    defer { released = [] }
+    return released
   }
 }
 
 // States.
 extension PageChain {
   var state: LoadState<PageList<Page>> {
-    var list = PageList(slots.map(\.value), asked: slots.map(\.asked))
-    list.hasNext = leads(following)
-    list.hasPrevious = leads(preceding)
+    var list = PageList(window.pages, asked: window.asked)
+    list.hasNext = leads(window.following)
+    list.hasPrevious = leads(window.preceding)
     list.isLoadingNext = running?.operation == .next
     list.isLoadingPrevious = running?.operation == .previous
     (list.nextError, list.previousError) = (nextError, previousError)
-    let latest = followed[slots.first?.resource ?? first].flatMap { $0.isFirst ? $0.latest : nil }
+    let first = window.slots.first
+    let stream = first == nil ? head : first?.stream
+    let latest = stream?.isFirst == true ? stream?.latest : nil
+    let summary = window.summary
     var state = LoadState(
-      value: slots.isEmpty ? nil : list, error: error ?? latest?.error, fetchStatus: status(latest),
-      origin: slots.first?.origin, fetchedAt: slots.map(\.fetchedAt).min(), isStale: slots.contains(where: \.isStale),
-      progress: slots.isEmpty ? latest?.progress : nil, revision: revision,
-      valueRevision: slots.isEmpty ? 0 : valueRevision)
+      value: first == nil ? nil : list, error: error ?? latest?.error, fetchStatus: status(latest),
+      origin: first?.origin, fetchedAt: summary.fetchedAt, isStale: summary.isStale,
+      progress: first == nil ? latest?.progress : nil, revision: revision,
+      valueRevision: first == nil ? 0 : valueRevision)
     if state.fetchStatus == .paused, case .noConnectivity? = error { state.error = latest?.error }
-    for draft in slots.flatMap(\.drafts) where !state.drafts.contains(draft) { state.drafts.append(draft) }
-    state.isRemoved = isRemoved && slots.isEmpty
+    state.drafts = summary.drafts
+    state.isRemoved = isRemoved && first == nil
     return state
+  }
+
+  private func leads(_ link: () throws(ReactorError) -> Link?) -> Bool {
+    // A link that cannot be followed is there: loading it tells why.
+    do { return try link() != nil } catch { return true }
   }
 
   private func status(_ latest: LoadState<Page>?) -> FetchStatus {

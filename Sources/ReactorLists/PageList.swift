@@ -36,9 +36,13 @@ public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
     self.previousError = previousError
   }
 
+  /// - Parameters:
+  ///   - pages: the pages, which are shared and not copied.
+  ///   - asked: for each of them, the number of its request.
   init(_ pages: [Page], asked: [UInt64]) {
-    self.init(pages)
+    self.pages = pages
     self.asked = asked
+    (hasNext, hasPrevious, isLoadingNext, isLoadingPrevious) = (false, false, false, false)
   }
 
   public var startIndex: Int { pages.startIndex }

@@ -52,6 +52,8 @@ public struct PageTurning<Page: Sendable>: Sendable {
 
   /// Creates a way by closures, for lists that count pages or offsets.
   ///
+  /// A closure gets the page as the server has sent it, without drafts.
+  ///
   /// - Parameters:
   ///   - next: Returns the resource of the next page from a page, the header fields of its response
   ///     and its resource; `nil` ends the list.

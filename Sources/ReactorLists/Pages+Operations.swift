@@ -11,12 +11,14 @@ extension ReactorError {
 
 // The operations.
 extension Pages {
-  func result(of operation: PageChain<Page>.Operation) async -> Result<PageChain<Page>.Change, ReactorError> {
+  typealias Chain = PageChain<Page>
+
+  func result(of operation: Chain.Operation) async -> Result<Chain.Change, ReactorError> {
     do {
       switch operation {
-      case .load: return .success(.window([try await load(link(to: first), policy)]))
+      case .load: return .success(.window(Chain.Window([try await load(link(to: first), policy)])))
       case .next:
-        guard let link = try chain.withLock({ chain throws(ReactorError) in try chain.following() }) else {
+        guard let link = try chain.withLock({ chain throws(ReactorError) in try chain.window.following() }) else {
           return .success(.end)
         }
         return .success(.next(try await load(link, turningPolicy)))
@@ -36,19 +38,30 @@ extension Pages {
   private var followUpPolicy: FetchPolicy { policy == .cacheOnly ? .cacheOnly : .networkOnly }
 
   private func load(
-    _ link: PageChain<Page>.Link, _ policy: FetchPolicy
-  ) async throws(ReactorError) -> PageChain<Page>.Slot {
+    _ link: Chain.Link, _ policy: FetchPolicy
+  ) async throws(ReactorError) -> Chain.Slot {
     let asked = chain.withLock { $0.nextAsked() }
-    let page = try await reactor.fetchPage(link.resource, of: first, policy: policy)
-    return PageChain<Page>.Slot(
-      link: link, value: page.model, instance: page.instance, next: turn(turning.next, from: page, at: link.resource),
-      previous: turn(turning.previous, from: page, at: link.resource), asked: asked, fetchedAt: page.fetchedAt,
-      isStale: page.isStale, origin: page.origin)
+    let state = try await reactor.fetchState(link.resource, policy: policy)
+    guard let slot = try slot(of: state, at: link, asked: asked) else { throw .notCached }
+    return slot
+  }
+
+  /// Returns the page that a state shows; `nil` if it shows no answer.
+  private func slot(
+    of state: LoadState<Page>, at link: Chain.Link, asked: UInt64
+  ) throws(ReactorError) -> Chain.Slot? {
+    guard let value = state.value, let instance = state.instance, let fetchedAt = state.fetchedAt,
+      let page = try reactor.page(in: state, of: link.resource, first)
+    else { return nil }
+    return Chain.Slot(
+      link: link, value: value, instance: instance, next: turn(turning.next, from: page, at: link.resource),
+      previous: turn(turning.previous, from: page, at: link.resource), asked: asked, fetchedAt: fetchedAt,
+      isStale: state.isStale, origin: page.origin, drafts: state.drafts, revision: state.revision)
   }
 
   private func turn(
     _ turn: PageTurning<Page>.Turn, from page: ModelResponse<Page>, at resource: Resource
-  ) -> Result<PageChain<Page>.Link?, ReactorError> {
+  ) -> Result<Chain.Link?, ReactorError> {
     do {
       guard let resource = try turn(page, resource, first) else { return .success(nil) }
       return .success(try link(to: resource))
@@ -57,30 +70,29 @@ extension Pages {
     }
   }
 
-  private func link(to resource: Resource) throws(ReactorError) -> PageChain<Page>.Link {
-    PageChain<Page>.Link(resource: resource, key: try reactor.key(of: resource))
+  private func link(to resource: Resource) throws(ReactorError) -> Chain.Link {
+    Chain.Link(resource: resource, key: try reactor.key(of: resource))
   }
 
-  private func turnBack() async throws(ReactorError) -> PageChain<Page>.Change {
-    let (link, hasDropped, slots) = try chain.withLock { chain throws(ReactorError) in
-      (try chain.preceding(), chain.hasDropped, chain.slots)
+  private func turnBack() async throws(ReactorError) -> Chain.Change {
+    let (link, hasDropped, count, head) = try chain.withLock { chain throws(ReactorError) in
+      let window = chain.window
+      return (try window.preceding(), !window.earlier.isEmpty, window.count, window.slots.first?.key)
     }
     guard let link else { return .end }
     let slot = try await load(link, turningPolicy)
     guard hasDropped else { return .previous(slot) }
-    if case .success(let next?) = slot.next, next.key == slots.first?.key { return .previous(slot) }
+    if case .success(let next?) = slot.next, next.key == head { return .previous(slot) }
     // The page leads elsewhere since the limit dropped it: what is held is of another chain.
-    return .window(try await fill(from: slot, count: slots.count))
+    return .window(try await fill(from: slot, count: count))
   }
 
   /// Asks for the pages that are held: in a refresh for all, else for those that are due or of
   /// another chain.
-  private func window(isRefresh: Bool) async throws(ReactorError) -> PageChain<Page>.Change {
-    let old = chain.withLock(\.slots)
-    guard let head = old.first else {
-      return .window([try await load(link(to: first), isRefresh ? .networkOnly : .cacheOnly)])
-    }
-    var new: [PageChain<Page>.Slot] = []
+  private func window(isRefresh: Bool) async throws(ReactorError) -> Chain.Change {
+    let (old, firstKey) = chain.withLock { ($0.window, $0.firstKey) }
+    guard let head = old.slots.first else { return try await firstPage(isRefresh: isRefresh) }
+    var new = Chain.Window()
     var isSame = true
     var link = head.link
     do {
@@ -94,51 +106,60 @@ extension Pages {
         if next.key != old[index + 1].key { isSame = false }
         link = next
       }
-      return .window(new)
     } catch {
-      if error.isGone, new.isEmpty, head.resource != first {
-        // The window begins at a page that is gone, so the chain is another one.
-        let slots = try await fill(from: try await load(self.link(to: first), .networkOnly), count: old.count)
-        return .window(slots, startsAnew: true)
-      }
+      if isRefresh, error.isGone, new.isEmpty, head.key != firstKey { return try await anew(count: old.count) }
       if case .cancelled = error { throw error }
       guard isSame, !new.isEmpty else { throw error }
-      return .window(new + old[new.count...], error: error)
+      for slot in old.slots[new.count...] { new.append(slot) }
+      return .window(new, error: error)
     }
+    return .window(new)
   }
 
-  /// Returns the latest answer for a page that is held, and asks for one if the page is due and
+  private func firstPage(isRefresh: Bool) async throws(ReactorError) -> Chain.Change {
+    let link = try link(to: first)
+    if isRefresh { return .window(Chain.Window([try await load(link, .networkOnly)])) }
+    let (latest, asked) = chain.withLock { ($0.head?.latest, $0.nextAsked()) }
+    guard let latest, let slot = try slot(of: latest, at: link, asked: asked) else { return .end }
+    return .window(Chain.Window([slot]))
+  }
+
+  /// Asks for as many pages as were held, from the first one on: the window begins at a page that
+  /// is gone, so the chain is another one.
+  private func anew(count: Int) async throws(ReactorError) -> Chain.Change {
+    let slot = try await load(link(to: first), .networkOnly)
+    return .window(try await fill(from: slot, count: count), startsAnew: true)
+  }
+
+  /// Returns the newest answer for a page that is held, and asks for one if the page is due and
   /// nobody has asked since.
-  private func followUp(_ old: PageChain<Page>.Slot) async throws(ReactorError) -> PageChain<Page>.Slot {
-    do {
-      var cached = try await load(old.link, .cacheOnly)
-      let isNewer = cached.fetchedAt != old.fetchedAt
-      if !isNewer { cached.asked = old.asked }
-      switch old.due {
-      case nil: return cached
-      case .renewal where isNewer: return cached
-      case .invalidation where isNewer && !cached.isStale: return cached
-      case .renewal, .invalidation: break
-      }
-    } catch {
-      // A response that may not be stored: memory does not show it to others.
-      guard case .notCached = error else { throw error }
+  ///
+  /// The answer is that of the page's stream. A response that may not be stored is there alone:
+  /// memory shows it to nobody else.
+  private func followUp(_ old: Chain.Slot) async throws(ReactorError) -> Chain.Slot {
+    let (latest, asked) = chain.withLock { ($0.latest(of: old.key), $0.nextAsked()) }
+    if let latest, old.isOvertaken(by: latest), old.due != .invalidation || !latest.isInvalidated,
+      let newer = try slot(of: latest, at: old.link, asked: asked)
+    {
+      return newer
     }
-    return try await load(old.link, followUpPolicy)
+    return old.due == nil || policy == .cacheOnly ? old : try await load(old.link, followUpPolicy)
   }
 
   /// Returns the pages that follow `slot`, up to `count` with it.
-  private func fill(from slot: PageChain<Page>.Slot, count: Int) async throws(ReactorError) -> [PageChain<Page>.Slot] {
-    var new = [slot]
-    while new.count < count, let next = Self.next(in: new) { new.append(try await load(next, .networkOnly)) }
+  private func fill(
+    from slot: Chain.Slot, count: Int
+  ) async throws(ReactorError) -> Chain.Window {
+    var new = Chain.Window([slot])
+    while new.count < count, let next = Self.next(in: new) {
+      new.append(try await load(next, .networkOnly))
+    }
     return new
   }
 
-  /// Returns the page after the last one; `nil` at the end, and where a link leads back.
-  private static func next(in slots: [PageChain<Page>.Slot]) -> PageChain<Page>.Link? {
-    guard case .success(let next?)? = slots.last?.next, !slots.contains(where: { $0.key == next.key }) else {
-      return nil
-    }
-    return next
+  /// Returns the way to the page after the last one; `nil` at the end, and where a link leads back
+  /// or cannot be followed.
+  private static func next(in window: Chain.Window) -> Chain.Link? {
+    do { return try window.following() } catch { return nil }
   }
 }

@@ -57,7 +57,8 @@ public final class Pages<Page: Sendable>: Sendable {
     self.turning = turning
     self.policy = policy
     self.interval = interval
-    chain = Mutex(PageChain(first: first, limit: limit, removals: reactor.removals))
+    let key = try? reactor.key(of: first)
+    chain = Mutex(PageChain(first: first, key: key, limit: limit, removals: reactor.removals))
   }
 
   /// The states of the list: the current one, and each later change.
@@ -110,7 +111,7 @@ public final class Pages<Page: Sendable>: Sendable {
   /// Marks every page that is held stale, in memory and on disk. A list whose states are read
   /// refreshes.
   public func invalidate() async {
-    let resources = chain.withLock { $0.slots.map(\.resource) }
+    let resources = chain.withLock { $0.window.slots.map(\.resource) }
     for resource in resources.isEmpty ? [first] : resources { await reactor.invalidate(resource) }
   }
 }
@@ -160,13 +161,11 @@ extension Pages {
 
   private func change(_ body: (inout PageChain<Page>) -> [PageChain<Page>.Action]) {
     let removals = reactor.removals
-    let (actions, old) = chain.withLock { chain in
-      let old = chain
-      return (chain.forget(removals: removals) + body(&chain), old)
+    let (actions, released) = chain.withLock { chain in
+      (chain.forget(removals: removals) + body(&chain), chain.takeReleased())
     }
-    // Pages that the change replaced are released after the unlock, since that may run a user's
-    // code.
-    withExtendedLifetime(old) {
+    // Released after the unlock, since that may run a user's code.
+    withExtendedLifetime(released) {
       for action in actions { run(action) }
     }
   }
@@ -182,11 +181,11 @@ extension Pages {
           let result = await self.result(of: operation)
           self.change { $0.finish(task, result) }
         })
-    case .follow(let resource, let isFirst, let task): follow(resource, isFirst: isFirst, task)
+    case .follow(let resource, let key, let isFirst, let task): follow(resource, key, isFirst: isFirst, task)
     }
   }
 
-  private func follow(_ resource: Resource, isFirst: Bool, _ task: TaskHandle) {
+  private func follow(_ resource: Resource, _ key: RecordKey?, isFirst: Bool, _ task: TaskHandle) {
     let states =
       isFirst
       ? reactor.states(for: resource, policy: policy, polling: interval)
@@ -197,7 +196,7 @@ extension Pages {
       spawn(on: reactor.taskExecutor, for: LockOwner.current) {
         guard var iterator = iterator.take() else { return }
         while let state = await iterator.next(isolation: nil), !Task.isCancelled {
-          self.change { $0.receive(state, of: resource, from: task) }
+          self.change { $0.receive(state, of: key, from: task) }
         }
       })
   }

@@ -19,6 +19,11 @@ final class Shelf: Sendable {
     var failures: [String: HTTPResponse.Status] = [:]
     var gates: [String: Gate] = [:]
     var links: [String: String] = [:]
+    /// The `Cache-Control` fields of pages that have another one than the rest.
+    var cacheControl: [String: String] = [:]
+    /// The number of answers after which the server says no more, so that an endless loop ends.
+    var lastAnswer = Int.max
+    var answers = 0
     var confirmed = 0
     /// The time that passes with each answer.
     var answerTime = Duration.zero
@@ -60,6 +65,8 @@ final class Shelf: Sendable {
   ) -> ScriptedTransport.Answer {
     let path = String((request.path ?? "").dropFirst("/v1/".count))
     return box.value.withLock { state in
+      state.answers += 1
+      if state.answers > state.lastAnswer { return ScriptedTransport.Answer.response(.ok).held(at: Gate()) }
       if let status = state.failures[path] { return gated(.response(status), path, state) }
       let cursor = path.split(separator: "=").last.flatMap { Int($0) }
       var rest = state.items[...]
@@ -74,10 +81,11 @@ final class Shelf: Sendable {
       }
       if linksBack, let first = page.first { links.append("<items?before=\(first.id)>; rel=prev") }
       let body = (try? JSONEncoder().encode(page)) ?? Data()
+      let cacheControl = state.cacheControl[path] ?? cacheControl
       let tag = "\"\(page.map { "\($0.id)\($0.text)" }.joined(separator: "-"))|\(links.joined())\""
         .replacing(" ", with: "")
       var fields: HTTPFields = [.cacheControl: cacheControl, .eTag: tag, .contentType: "application/json"]
-      if !links.isEmpty, let link = HTTPField.Name("Link") { fields[link] = links.joined(separator: ", ") }
+      if let link = HTTPField.Name("Link"), !links.isEmpty { fields[link] = links.joined(separator: ", ") }
       if request.headerFields[.ifNoneMatch] == tag {
         state.confirmed += 1
         return gated(.response(.notModified, headers: fields), path, state)

@@ -344,7 +344,9 @@ extension KeyState {
     return copy === self.copy ? drafts.shown : drafts.drawn(over: copy)
   }
 
-  func shown(_ copy: CachedModel) -> ShownModel { ShownModel(copy: copy, drafted: drafted(over: copy)) }
+  func shown(_ copy: CachedModel) -> ShownModel {
+    ShownModel(copy: copy, drafted: drafted(over: copy), revision: hasNews ? revision + 1 : revision)
+  }
 
   /// Returns the copy without pending drafts; `nil` if there can be no others.
   func confirmed(_ entities: EntityAccess?) -> DraftedModel? {
@@ -377,6 +379,9 @@ extension KeyState {
 struct ShownModel: Sendable {
   let copy: CachedModel
   var drafted: DraftedModel?
+  /// The smallest revision of the states that show this copy or a newer one. A caller gets the copy
+  /// before the change that brought it is published.
+  var revision: UInt64 = 0
 
   /// A Boolean value that indicates whether the value is an entity that was removed since.
   var isRemovedEntity: Bool { copy.entities != nil && copy.entities?.shown.model == nil }

@@ -73,10 +73,18 @@ extension ReactorEngine {
       revision: snapshot.revision, valueRevision: snapshot.valueRevision)
     state.isRemoved = snapshot.isRemoved
     state.isInvalidated = snapshot.copy?.freshness.invalidatedAt != nil
-    state.base = snapshot.copy.map { ObjectIdentifier($0.model.box) }
+    state.base = snapshot.copy
     if let output = snapshot.drafted?.output { state.show(output.model, drafts: snapshot.pending, output.pending) }
     return state
   }
+}
+
+extension LoadState {
+  /// The answer or the local value below the drafts; `nil` without one.
+  var copy: CachedModel? { base as? CachedModel }
+
+  /// The instance that holds the model below the drafts. A 304 keeps it.
+  package var instance: (any AnyObject & Sendable)? { copy?.model.box }
 }
 
 extension LoadState<AnyModel> {

@@ -200,12 +200,28 @@ extension ReactorEngine {
     return try response(shown.resolved(), origin: origin, to: resource)
   }
 
-  /// Fetches a page of a list. Its links get the secrets of `first`, where the stored fields have
-  /// digests of them.
+  /// Fetches a model, and returns the state in which a stream shows it.
+  func fetchState(
+    _ resource: Resource, _ policy: FetchPolicy
+  ) async throws(ReactorError) -> LoadState<AnyModel> {
+    let key = try flow.key(resource)
+    let known = state.withLock { $0.memory.entries[key]?.copy }
+    let shown = try await read(resource, policy)
+    let origin = shown.copy === known ? .memory : shown.copy.origin
+    let snapshot = KeySnapshot(
+      key, resource, copy: shown.copy, drafted: shown.drafted, error: nil, origin: origin, revision: shown.revision)
+    let shownState = loadState(snapshot)
+    // A draft has removed the value.
+    guard shownState.value != nil else { throw .notCached }
+    return shownState
+  }
+
+  /// Returns a page of a list with its exchange. Its links get the secrets of `first`, where the
+  /// stored fields have digests of them.
   func response(
-    toPage resource: Resource, of first: Resource, _ policy: FetchPolicy
-  ) async throws(ReactorError) -> EngineResponse {
-    var answer = try await response(to: resource, policy)
+    _ copy: CachedModel, origin: Origin, toPage resource: Resource, of first: Resource
+  ) throws(ReactorError) -> EngineResponse {
+    var answer = try response(copy, origin: origin, to: resource)
     guard let fields = answer.copy.head?.fields, let url = try layer.backend?.request(for: first).absoluteURL,
       let restored = SecretQuery.restore(
         fields, from: url, names: answer.secretQueryItems, digests: layer.cache.digests)

@@ -53,9 +53,8 @@ public struct LoadState<Value> {
   /// nor written since. A value that is stale for its age is not.
   package var isInvalidated = false
 
-  /// The identity of the answer or the local value below the drafts, as
-  /// `ModelResponse.instance` has it; `nil` without one. A 304 keeps it.
-  package var base: ObjectIdentifier?
+  /// The copy in memory below the drafts, which the engine reads; `nil` without one.
+  var base: (any AnyObject & Sendable)?
 
   /// Creates a state, for example in a preview or a test. By default it is idle and has no value.
   public init(
