@@ -96,10 +96,13 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// Fetches a model, and returns the state in which a stream shows it.
   ///
   /// A state of a stream with a smaller `LoadState.revision` is older.
+  ///
+  /// - Parameter isUnconditional: `true` to ask without the validators of the stored copy, so that
+  ///   the server cannot answer with a 304.
   package func fetchState(
-    _ resource: Resource, policy: FetchPolicy
+    _ resource: Resource, policy: FetchPolicy, isUnconditional: Bool = false
   ) async throws(ReactorError) -> LoadState<Model> {
-    try await engine.fetchState(resource, policy).typed(as: Model.self)
+    try await engine.fetchState(resource, policy, isUnconditional: isUnconditional).typed(as: Model.self)
   }
 
   /// Returns the response that a state shows, without drafts, as a page of the list that begins

@@ -110,6 +110,8 @@ extension PageChain {
   private mutating func replace(with new: Window, startsAnew: Bool) -> [Action] {
     var new = new
     isConfirmed = new.count == window.count && zip(new.slots, window.slots).allSatisfy { $0.instance === $1.instance }
+    // The error of the way that the list had says nothing about another one.
+    if !new.leadsToSame(as: window) { nextError = nil }
     for index in window.indices {
       if let place = new.index(of: window[index].key) { new[place].stream = window[index].stream.take() }
     }

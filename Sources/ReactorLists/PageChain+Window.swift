@@ -146,6 +146,15 @@ extension PageChain.Window {
     return unknown(try slots.first?.previous.get() ?? nil)
   }
 
+  /// Returns `true` if the last pages of both lead to the same page, or to none.
+  func leadsToSame(as other: PageChain.Window) -> Bool {
+    switch (slots.last?.next, other.slots.last?.next) {
+    case (.success(let link), .success(let other)): link?.key == other?.key
+    case (.failure, .failure): true
+    default: false
+    }
+  }
+
   private func unknown(_ link: PageChain.Link?) -> PageChain.Link? {
     guard let link, places[link.key] == nil else { return nil }
     return link

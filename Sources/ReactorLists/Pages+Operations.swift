@@ -2,11 +2,16 @@ import ReactorCore
 import Synchronization
 
 extension ReactorError {
-  /// A Boolean value that indicates whether the server does not have the page any more.
-  fileprivate var isGone: Bool {
-    if case .server(let response, _) = self { return response.status == .notFound || response.status == .gone }
-    return false
+  private var status: HTTPResponse.Status? {
+    if case .server(let response, _) = self { response.status } else { nil }
   }
+
+  /// A Boolean value that indicates whether the server does not have the page any more.
+  fileprivate var isGone: Bool { status == .notFound || isCursorGone }
+
+  /// A Boolean value that indicates whether the link to the page has expired. Many servers answer
+  /// with 404 behind the last page.
+  fileprivate var isCursorGone: Bool { status == .gone }
 }
 
 // The operations.
@@ -38,10 +43,10 @@ extension Pages {
   private var followUpPolicy: FetchPolicy { policy == .cacheOnly ? .cacheOnly : .networkOnly }
 
   private func load(
-    _ link: Chain.Link, _ policy: FetchPolicy
+    _ link: Chain.Link, _ policy: FetchPolicy, isUnconditional: Bool = false
   ) async throws(ReactorError) -> Chain.Slot {
     let asked = chain.withLock { $0.nextAsked() }
-    let state = try await reactor.fetchState(link.resource, policy: policy)
+    let state = try await reactor.fetchState(link.resource, policy: policy, isUnconditional: isUnconditional)
     guard let slot = try slot(of: state, at: link, asked: asked) else { throw .notCached }
     return slot
   }
@@ -90,7 +95,7 @@ extension Pages {
   /// Asks for the pages that are held: in a refresh for all, else for those that are due or of
   /// another chain.
   private func window(isRefresh: Bool) async throws(ReactorError) -> Chain.Change {
-    let (old, firstKey) = chain.withLock { ($0.window, $0.firstKey) }
+    let (old, nextError, firstKey) = chain.withLock { ($0.window, $0.nextError, $0.firstKey) }
     guard let head = old.slots.first else { return try await firstPage(isRefresh: isRefresh) }
     var new = Chain.Window()
     var isSame = true
@@ -107,12 +112,14 @@ extension Pages {
         link = next
       }
     } catch {
-      if isRefresh, error.isGone, new.isEmpty, head.key != firstKey { return try await anew(count: old.count) }
+      if isRefresh, error.isGone, !new.isEmpty || head.key != firstKey { return try await anew(count: old.count) }
       if case .cancelled = error { throw error }
       guard isSame, !new.isEmpty else { throw error }
       for slot in old.slots[new.count...] { new.append(slot) }
       return .window(new, error: error)
     }
+    // The last page was confirmed, with the link that is of the past.
+    if isRefresh, nextError?.isCursorGone == true, new.leadsToSame(as: old) { return try await anew(count: old.count) }
     return .window(new)
   }
 
@@ -124,11 +131,11 @@ extension Pages {
     return .window(Chain.Window([slot]))
   }
 
-  /// Asks for as many pages as were held, from the first one on: the window begins at a page that
-  /// is gone, so the chain is another one.
+  /// Asks for as many pages as were held, from the first one on. No request has validators: a 304
+  /// would keep the link to a page that is gone.
   private func anew(count: Int) async throws(ReactorError) -> Chain.Change {
-    let slot = try await load(link(to: first), .networkOnly)
-    return .window(try await fill(from: slot, count: count), startsAnew: true)
+    let slot = try await load(link(to: first), .networkOnly, isUnconditional: true)
+    return .window(try await fill(from: slot, count: count, isUnconditional: true), startsAnew: true)
   }
 
   /// Returns the newest answer for a page that is held, and asks for one if the page is due and
@@ -148,11 +155,11 @@ extension Pages {
 
   /// Returns the pages that follow `slot`, up to `count` with it.
   private func fill(
-    from slot: Chain.Slot, count: Int
+    from slot: Chain.Slot, count: Int, isUnconditional: Bool = false
   ) async throws(ReactorError) -> Chain.Window {
     var new = Chain.Window([slot])
     while new.count < count, let next = Self.next(in: new) {
-      new.append(try await load(next, .networkOnly))
+      new.append(try await load(next, .networkOnly, isUnconditional: isUnconditional))
     }
     return new
   }

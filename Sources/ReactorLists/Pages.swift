@@ -104,6 +104,9 @@ public final class Pages<Page: Sendable>: Sendable {
   /// each. Where a link has changed, the pages behind it are of another chain. They are replaced by
   /// those of the new chain, as many as there were. The list changes at the end, at once.
   ///
+  /// If the server does not have a page any more, the list begins anew with its first page. It asks
+  /// for every page without validators, since a 304 keeps the link of its stored response.
+  ///
   /// - Throws: The errors of ``fetch()``. If a page fails before a link has changed, the pages
   ///   before it are new, and the others as they were; after it, all are as they were.
   public func refresh() async throws(ReactorError) { _ = try await perform(.refresh) }

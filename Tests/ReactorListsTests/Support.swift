@@ -21,6 +21,8 @@ final class Shelf: Sendable {
     var links: [String: String] = [:]
     /// The `Cache-Control` fields of pages that have another one than the rest.
     var cacheControl: [String: String] = [:]
+    /// Links of which a 304 says nothing, as of a cursor that has expired meanwhile.
+    var newLinks: [String: String] = [:]
     /// The number of answers after which the server says no more, so that an endless loop ends.
     var lastAnswer = Int.max
     var answers = 0
@@ -88,8 +90,10 @@ final class Shelf: Sendable {
       if let link = HTTPField.Name("Link"), !links.isEmpty { fields[link] = links.joined(separator: ", ") }
       if request.headerFields[.ifNoneMatch] == tag {
         state.confirmed += 1
+        if let link = HTTPField.Name("Link"), state.newLinks[path] != nil { fields[link] = nil }
         return gated(.response(.notModified, headers: fields), path, state)
       }
+      if let link = HTTPField.Name("Link"), let new = state.newLinks[path] { fields[link] = "<\(new)>; rel=next" }
       return gated(.response(headers: fields, body: body), path, state)
     }
   }

@@ -4,7 +4,12 @@ import Synchronization
 extension ReactorEngine {
   /// Fetches through the key's flight. A cancelled caller leaves at once; the flight goes on for
   /// the other waiters.
-  func fetch(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> ShownModel {
+  ///
+  /// - Parameter isUnconditional: `true` to ask without the validators of the stored copy. The
+  ///   request of a flight that is under way may have them.
+  func fetch(
+    _ resource: Resource, _ policy: FetchPolicy, isUnconditional: Bool = false
+  ) async throws(ReactorError) -> ShownModel {
     let key = try flow.key(resource)
     guard !Task.isCancelled else { throw .cancelled }
     if policy != .cacheOnly, Refreshing.isUnderWay { return try await fetchAlone(resource, key, policy) }
@@ -12,7 +17,8 @@ extension ReactorEngine {
     let priority = resource.priority ?? Task.currentPriority
     let wait = LockOwner.wait()
     defer { wait?.end() }
-    let waiter = FlightMachine.Waiter(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
+    var waiter = FlightMachine.Waiter(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
+    waiter.isUnconditional = isUnconditional
     guard let instrument = flow.configuration.instrument, !isInMemory(waiter, key) else {
       return try await join(waiter, key, priority).outcome.get()
     }
@@ -146,9 +152,15 @@ extension ReactorEngine {
     // Reading the wall clock updates its lead.
     _ = now
     let lead = reader.rule.steps.lead
-    let known = loaded?.snapshot ?? state.withLock { $0.entry(of: step)?.copy(answering: step.resource)?.snapshot }
+    let (held, isUnconditional) = state.withLock { state -> (Snapshot<AnyModel>?, Bool) in
+      let entry = state.entry(of: step)
+      let held = loaded?.snapshot ?? entry?.copy(answering: step.resource)?.snapshot
+      return (held, entry?.flight?.machine.waiters.areUnconditional == true)
+    }
+    let known = isUnconditional ? nil : held
     var context = FetchContext(stale: known?.isSelected(by: step.resource) == true ? known : nil)
-    context.hasAskedPersistence = loaded != nil
+    // Without a stored copy there are no validators.
+    context.hasAskedPersistence = isUnconditional || loaded != nil
     if layer.upstream != nil {
       context.asksServer = state.withLock { state in
         state.entry(of: step)?.flight?.machine.waiters.inOrder.contains { !$0.policy.asksStoreFirst } ?? false

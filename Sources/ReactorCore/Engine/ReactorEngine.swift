@@ -202,11 +202,11 @@ extension ReactorEngine {
 
   /// Fetches a model, and returns the state in which a stream shows it.
   func fetchState(
-    _ resource: Resource, _ policy: FetchPolicy
+    _ resource: Resource, _ policy: FetchPolicy, isUnconditional: Bool
   ) async throws(ReactorError) -> LoadState<AnyModel> {
     let key = try flow.key(resource)
     let known = state.withLock { $0.memory.entries[key]?.copy }
-    let shown = try await read(resource, policy)
+    let shown = try await read(resource, policy, isUnconditional: isUnconditional)
     let origin = shown.copy === known ? .memory : shown.copy.origin
     let snapshot = KeySnapshot(
       key, resource, copy: shown.copy, drafted: shown.drafted, error: nil, origin: origin, revision: shown.revision)
@@ -236,12 +236,14 @@ extension ReactorEngine {
     try response(try await send(resource), origin: .network, to: resource)
   }
 
-  private func read(_ resource: Resource, _ policy: FetchPolicy) async throws(ReactorError) -> ShownModel {
+  private func read(
+    _ resource: Resource, _ policy: FetchPolicy, isUnconditional: Bool = false
+  ) async throws(ReactorError) -> ShownModel {
     guard resource.readsOnly else {
       throw .invalidResource(
         "\(resource.method.rawValue) may change something; use send(_:), or set isReadOnly if it only reads")
     }
-    let shown = try await fetch(resource, policy)
+    let shown = try await fetch(resource, policy, isUnconditional: isUnconditional)
     // The entity was removed, and the server may have it again.
     guard flow.entities != nil, policy != .cacheOnly, shown.isRemovedEntity else { return shown }
     return try await fetch(resource, .networkOnly)

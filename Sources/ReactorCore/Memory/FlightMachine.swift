@@ -18,6 +18,8 @@ struct FlightMachine: Sendable {
     var policy: FetchPolicy
     /// The wait of the task that awaits the flight, if that task works for an owner.
     var wait: LockOwner.Wait?
+    /// A Boolean value that indicates whether the request must have no validators.
+    var isUnconditional = false
     fileprivate var waitsFor: Stage = .persistence
     /// A Boolean value that indicates whether the caller has waited for
     /// ``ReactorConfiguration/staleAfter``, or the server has failed.
@@ -359,6 +361,9 @@ struct FlightWaiters: Sendable {
   var waits: [LockOwner.Wait] { places.values.compactMap(\.waiter.wait) }
 
   var hasCaller: Bool { places.values.contains { $0.waiter.kind == .caller } }
+
+  /// A Boolean value that indicates whether the request must have no validators.
+  var areUnconditional: Bool { places.values.contains { $0.waiter.isUnconditional } }
 
   func contains(_ id: FlightMachine.WaiterID) -> Bool { places[id] != nil }
 
