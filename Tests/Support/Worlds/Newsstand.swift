@@ -37,6 +37,8 @@ final class Newsstand: Sendable {
   private let world: SimulatedWorld
   private let server: Mutex<Server>
   private let lists: [Pages<NewsPage>]
+  private let isPolled: Bool
+  private let requests = Atomic<Int>(0)
   private let reactor: Reactor<NewsPage>
   private let layer: ModelLayer
 
@@ -49,19 +51,22 @@ final class Newsstand: Sendable {
       configuration: world.configuration)
     reactor = layer.reactor()
     let draws = world.draws
+    let isPolled = draws.chance(0.5)
+    self.isPolled = isPolled
     lists = (0..<2).map { [reactor] _ in
       reactor.pages(
         from: "news", limit: draws.chance(0.5) ? draws.number(in: 2...3) : nil,
         policy: draws.chance(0.5) ? .staleWhileRevalidate : .networkFirst,
-        polling: draws.chance(0.3) ? .seconds(5) : .never)
+        polling: isPolled && draws.chance(0.6) ? .seconds(5) : .never)
     }
-    let lifetime = draws.number(below: 3) * 5
+    let cacheControl = draws.chance(0.25) ? "no-store" : "max-age=\(draws.number(below: 3) * 5)"
     world.network.serve { [weak self] request, _ in
-      self?.answer(request, lifetime: lifetime) ?? (HTTPResponse(status: .notFound), Data())
+      self?.answer(request, cacheControl) ?? (HTTPResponse(status: .notFound), Data())
     }
   }
 
-  private func answer(_ request: HTTPRequest, lifetime: Int) -> (HTTPResponse, Data) {
+  private func answer(_ request: HTTPRequest, _ cacheControl: String) -> (HTTPResponse, Data) {
+    requests.add(1, ordering: .relaxed)
     let path = String((request.path ?? "").dropFirst())
     let cursor = path.split(separator: "=").last.flatMap { Int($0) } ?? .max
     let rest = server.withLock { server in
@@ -71,7 +76,7 @@ final class Newsstand: Sendable {
     let next = rest.count > Self.size ? headlines.last?.rank ?? 0 : 0
     let page = NewsPage(headlines: headlines, after: cursor, next: next)
     let tag = "\"\(headlines.map { "\($0.id)-\($0.rank)" }.joined(separator: "."))|\(next)\""
-    var fields: HTTPFields = [.cacheControl: "max-age=\(lifetime)", .eTag: tag]
+    var fields: HTTPFields = [.cacheControl: cacheControl, .eTag: tag]
     if next > 0, let link = HTTPField.Name("Link") { fields[link] = "<news?after=\(next)>; rel=next" }
     if request.headerFields[.ifNoneMatch] == tag {
       return (HTTPResponse(status: .notModified, headerFields: fields), Data())
@@ -144,6 +149,15 @@ extension Newsstand {
     for id in Self.permanent where id * 100 < top && id * 100 >= bottom {
       world.check(shown.contains(id), "list \(number) misses headline \(id): \(text)")
     }
+  }
+
+  /// Once everything works and nobody does anything, lists that are read are quiet.
+  func judgeQuiet() async {
+    try? await world.clock.sleep(for: .seconds(300))
+    let before = requests.load(ordering: .relaxed)
+    try? await world.clock.sleep(for: .seconds(60))
+    let made = requests.load(ordering: .relaxed) - before
+    world.check(isPolled || made == 0, "\(made) requests, though nobody has asked for anything")
   }
 
   /// Once everything works, a list that is refreshed and turned to both ends has what the server

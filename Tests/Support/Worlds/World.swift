@@ -114,10 +114,10 @@ public enum World: String, CaseIterable, Sendable {
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<2 where world.draws.chance(0.8) { group.addTask { await newsstand.watch(number) } }
       await world.users(3, steps: 2...12) { try await newsstand.step($0) }
+      world.currentFaults = .none
+      await newsstand.judgeQuiet()
       group.cancelAll()
     }
-    world.currentFaults = .none
-    try? await world.clock.sleep(for: .seconds(300))
     await newsstand.judgeEnd()
     world.check(world.network.inFlight == 0, "\(world.network.inFlight) requests are under way, and nobody is there")
   }
