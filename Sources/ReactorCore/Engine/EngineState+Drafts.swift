@@ -50,27 +50,37 @@ extension EngineState {
     publishChanges(of: entry)
   }
 
-  /// Begins the request that a write has held, or gives it a pass if it is yet to come.
+  /// Begins the request that a write has held.
   mutating func sendingEnded(_ key: RecordKey) {
-    guard let entry = memory.entries[key], let flight = entry.flight else { return }
-    if flight.isOwed, flight.pass == nil, flight.machine.hasCaller { flight.pass = layer.sendings.pass(for: key) }
+    guard let entry = memory.entries[key], entry.flight != nil else { return }
     release(entry)
     publishChanges(of: entry)
   }
 
   /// Begins the held request of `entry` if it may begin by now.
   mutating func release(_ entry: Entry) {
-    guard let flight = entry.flight, let held = flight.held else { return }
-    let hasCaller = flight.machine.hasCaller
-    guard layer.sendings.admits(entry.key, hasCaller: hasCaller) else { return }
-    if hasCaller, flight.pass == nil { flight.pass = layer.sendings.pass(for: entry.key) }
+    guard let flight = entry.flight, let held = flight.held,
+      layer.sendings.admits(entry.key, hasCaller: flight.machine.hasCaller)
+    else { return }
     flight.held = nil
     effects.append(.start(held))
   }
 
+  /// Gives the flight a pass if a caller waits for it and it has met a write. Without a caller, a
+  /// request that has not begun gives it back, and so does one that waits for connectivity.
+  mutating func updatePass(of entry: Entry) {
+    guard let flight = entry.flight, flight.isOwed else { return }
+    let isPaused = flight.machine.isPaused
+    if flight.machine.hasCaller, !isPaused {
+      if flight.pass == nil { flight.pass = layer.sendings.pass(for: entry.key) }
+    } else if flight.held != nil || isPaused, let pass = flight.pass.take() {
+      effects.append(.release([pass]))
+    }
+  }
+
   /// Returns `true` if `step` must wait for a write of its key.
   func holds(_ step: FlightStep, _ flight: Flight) -> Bool {
-    guard case .request = step.step, flight.pass == nil else { return false }
+    guard case .request = step.step else { return false }
     return !layer.sendings.admits(step.key, hasCaller: flight.machine.hasCaller)
   }
 }

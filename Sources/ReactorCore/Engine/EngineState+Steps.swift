@@ -39,8 +39,6 @@ extension EngineState {
     guard let entry = entry(of: step) else { return false }
     let actions = entry.flight?.machine.unreachable { status(of: entry, for: $0, at: now) } ?? []
     if entry.flight?.machine.isPaused == true {
-      // Writes need not wait for connectivity to return.
-      if let pass = entry.flight?.pass.take() { effects.append(.release([pass])) }
       append(step.key, .paused)
     } else {
       entry.error = .noConnectivity

@@ -150,6 +150,7 @@ extension EngineState {
       entry.needsPublishing = false
       memory.publish(entry)
     }
+    updatePass(of: entry)
     if entry.hasNews {
       revision += 1
       let offers = entry.publish(revision: revision)

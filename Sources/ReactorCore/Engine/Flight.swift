@@ -19,9 +19,10 @@ final class Flight {
   var isBeforeWrite = false
   /// The request that waits for a write of the key to be sent; `nil` if none waits.
   var held: FlightStep?
-  /// A Boolean value that indicates whether the flight has waited for a write. The next write then
-  /// waits for the flight, if a caller does.
+  /// A Boolean value that indicates whether the flight has met a write. The next write then waits
+  /// for the flight, if a caller does.
   var isOwed = false
+  /// The claim that stops the next write, as ``EngineState/updatePass(of:)`` maintains it.
   var pass: SendingGate.Pass?
   /// The flight as the instrument sees it; `nil` without one.
   var record: InstrumentedFlight?

@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// HTTP does not say whether the response to a `GET` that overlaps a write has the effect of that
 /// write. So no request for the key begins while a write of it is being sent. A request under way
-/// begins again after it. A caller waits for one write at most: its request has a *pass*, and the
-/// next write waits for that. A request that only streams wait for goes after the last of the
-/// writes that are due.
+/// begins again after it. A caller waits for the writes under way at most: its request has a *pass*
+/// from the moment at which it meets them, and no other write of the key begins until the request
+/// is over. A request that only streams wait for goes after the last of the writes that are due.
 ///
 /// Writes are known by an id, and the gate keeps the keys of each. So a write that is announced
 /// twice is announced once, and taking it back leaves nothing, in whatever order both happen.
@@ -46,26 +46,29 @@ package final class SendingGate: Sendable {
       }
     }
 
-    /// Begins the writes whose keys have no passes any more.
+    /// Begins the writes whose keys have no passes any more. Of two writes that share a key, the
+    /// later one waits for the earlier, or a write of many keys might never find all of them free.
     mutating func admit() -> [OneShot<Void>] {
       var admitted: [OneShot<Void>] = []
+      var awaited: Set<RecordKey> = []
       let arrived = waiting
       waiting = []
       for write in arrived {
-        if write.keys.allSatisfy({ keys[$0]?.passes ?? 0 == 0 }) {
+        if write.keys.allSatisfy({ keys[$0]?.passes ?? 0 == 0 && !awaited.contains($0) }) {
           sending[write.id] = write.keys
           change(write.keys) { $0.sending.insert(write.id) }
           admitted.append(write.turn)
         } else {
           waiting.append(write)
+          awaited.formUnion(write.keys)
         }
       }
       return admitted
     }
   }
 
-  /// A request that the next write of its key waits for. The pass ends when it is released, which
-  /// must not happen under a lock.
+  /// The claim of a request: no other write of its key begins before it. The pass ends when it is
+  /// released, which must not happen under a lock.
   final class Pass: Sendable {
     private let key: RecordKey
     private let gate: SendingGate
@@ -129,15 +132,14 @@ package final class SendingGate: Sendable {
     }
   }
 
-  /// Returns a pass for a request for `key`, unless a write of it is being sent.
-  func pass(for key: RecordKey) -> Pass? {
-    let isGranted = state.withLock { state in
-      guard state.keys[key]?.sending.isEmpty ?? true else { return false }
+  /// Returns a pass for a request for `key`. Writes that are being sent go on, and the request
+  /// waits for them.
+  func pass(for key: RecordKey) -> Pass {
+    state.withLock { state in
       state.change([key]) { $0.passes += 1 }
       count.store(state.keys.count + state.waiting.count, ordering: .releasing)
-      return true
     }
-    return isGranted ? Pass(key, self) : nil
+    return Pass(key, self)
   }
 
   private func update(_ body: (inout State) -> Void) {

@@ -1,0 +1,74 @@
+import Foundation
+import HTTPTypes
+import ReactorTesting
+import TestSupport
+import Testing
+
+@testable import ReactorCore
+
+@Suite(.timeLimit(.minutes(5))) struct `The gate between requests and writes` {
+  private let gate = SendingGate()
+  private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
+  private let other = RecordKey(method: .get, url: "https://api.example.com/others")
+  private let executor = SteppedExecutor()
+  private let begun = Shared<[Int]>([])
+  private let ids = (0..<8).map { _ in UUID() }
+
+  /// Begins the write `index`, as far as it comes.
+  private func begin(_ index: Int, _ keys: Set<RecordKey>) {
+    Task(executorPreference: executor) { [gate, begun, ids] in
+      await gate.begin(ids[index], keys)
+      begun.change { $0.append(index) }
+    }
+    executor.run()
+  }
+
+  private func end(_ index: Int) {
+    gate.end(ids[index])
+    executor.run()
+  }
+
+  private func release(_ pass: inout SendingGate.Pass?) {
+    pass = nil
+    executor.run()
+  }
+
+  @Test func `lets the writes under way go on before a caller's request, and none that begins later`() {
+    for index in 0..<4 { begin(index, [key]) }
+    #expect(begun.value == [0, 1, 2, 3])
+    var pass: SendingGate.Pass? = gate.pass(for: key)
+    for index in 4..<8 { begin(index, [key]) }
+    #expect(begun.value == [0, 1, 2, 3])
+    for index in 0..<4 {
+      #expect(!gate.admits(key, hasCaller: true))
+      end(index)
+    }
+    #expect(gate.admits(key, hasCaller: true))
+    release(&pass)
+    #expect(begun.value == Array(0..<8))
+    for index in 4..<8 { end(index) }
+    #expect(gate.isIdle)
+  }
+
+  @Test func `lets the next write begin once a request has given up`() {
+    begin(0, [key])
+    var pass: SendingGate.Pass? = gate.pass(for: key)
+    begin(1, [key])
+    #expect(begun.value == [0])
+    release(&pass)
+    #expect(begun.value == [0, 1])
+    for index in 0..<2 { end(index) }
+    #expect(gate.isIdle)
+  }
+
+  @Test func `lets no later write overtake one that waits for a key of both`() {
+    var pass: SendingGate.Pass? = gate.pass(for: other)
+    begin(0, [key, other])
+    begin(1, [key])
+    #expect(begun.value.isEmpty)
+    release(&pass)
+    #expect(begun.value == [0, 1])
+    for index in 0..<2 { end(index) }
+    #expect(gate.isIdle)
+  }
+}
