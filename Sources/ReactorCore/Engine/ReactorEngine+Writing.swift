@@ -49,21 +49,25 @@ extension ReactorEngine {
     guard ticket.commit() else { return .outrun }
     do {
       try await flow.saveToPersistence(snapshot, resource)
-      // A 304 without a record has changed nothing on disk.
+      // A 304 without a record has changed nothing on disk, which may have an older record.
       let isConfirmed = snapshot.record == nil && snapshot.head != nil && snapshot.head?.localModel == nil
-      if isConfirmed { return .notStored }
-      ticket.didPersist()
-      guard flow.isPersistent, !snapshot.freshness.isNoStore else { return .notStored }
-      // A local value is on disk for its own type alone.
-      let model = isLocal ? state.withLock { $0.model } : nil
-      layer.drafts.didPersist(ticket.key, ticket.number, of: model)
-      return .saved
+      if !isConfirmed { ticket.didPersist() }
+      let isStored = !isConfirmed && flow.isPersistent && !snapshot.freshness.isNoStore
+      if !isConfirmed || !flow.isPersistent { replaceDrafts(ticket, isLocal: isLocal, isOnDisk: isStored) }
+      return isStored ? .saved : .notStored
     } catch let error as NotEncoded {
+      if !flow.isPersistent { replaceDrafts(ticket, isLocal: isLocal, isOnDisk: false) }
       append(ticket.key, .notEncoded(error.reason))
       return .notEncoded
     } catch {
       return .failed(ReactorError(error, wrap: ReactorError.persistence))
     }
+  }
+
+  private func replaceDrafts(_ ticket: Generations.Ticket, isLocal: Bool, isOnDisk: Bool) {
+    // A local value is for its own type alone.
+    let model = isLocal ? state.withLock { $0.model } : nil
+    layer.drafts.didReplace(ticket.key, ticket.number, of: model, isOnDisk: isOnDisk)
   }
 
   private func report(_ result: SaveResult, _ snapshot: Snapshot<AnyModel>, _ key: RecordKey) -> SaveResult {

@@ -44,17 +44,19 @@ extension LayerContext {
     guard !drafts.isEmpty else { return }
     let number = generations.next()
     // While everything is removed, the keys hide their drafts, and show them again if that fails.
+    let time = elapsed()
     announce(
-      drafts.map { self.drafts.accept($0, under: number) ? .accepted($0) : .removed($0) }, to: livingMembers)
+      drafts.map { self.drafts.accept($0, under: number, at: time) ? .accepted($0) : .removed($0) },
+      to: livingMembers)
   }
 
   /// Shows drafts that the server has accepted already. No stream shows them as pending before.
   package func showAccepted(_ drafts: [Draft], at place: UInt64) {
     guard !drafts.isEmpty else { return }
     self.drafts.add(drafts, at: place)
-    let number = generations.next()
+    let (number, time) = (generations.next(), elapsed())
     // Whoever has read the table in between has them as pending.
-    let accepted = drafts.filter { self.drafts.accept($0, under: number) }
+    let accepted = drafts.filter { self.drafts.accept($0, under: number, at: time) }
     announce(accepted.flatMap { [.added($0), .accepted($0)] }, to: livingMembers)
     for member in livingMembers { for draft in drafts { member.computeDrafts(of: draft.key) } }
   }

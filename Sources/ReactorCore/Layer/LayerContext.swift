@@ -27,6 +27,9 @@ package final class LayerContext: Sendable {
   package let entities = EntityTable()
   package let sendings = SendingGate()
   let groupMarks = GroupMarks()
+  /// The time on the configuration's clock since the layer was created. Read it without a lock: the
+  /// clock is user code.
+  let elapsed: @Sendable () -> Duration
   /// The turns of writes of one resource.
   let writeTurns = KeyedAsyncLock()
   let gate = KeyedAsyncLock()
@@ -50,6 +53,7 @@ package final class LayerContext: Sendable {
     upstream = tier.map { [cache] in HTTPCache(limit: Self.upstreamLimit, tier: $0, like: cache) }
     self.scope = scope
     self.configuration = configuration
+    elapsed = configuration.clock.stopwatch()
     events = EventHub(executor: configuration.taskExecutor)
     keys = RecordKeys(
       backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)

@@ -88,7 +88,7 @@ final class DraftTable: Sendable {
     var drafts: [RecordKey: [Draft]] = [:]
     /// The accepted drafts in the order of their acceptance, with the times at which the table
     /// forgets them.
-    var accepted: [(draft: Draft, until: ContinuousClock.Instant)] = []
+    var accepted: [(draft: Draft, until: Duration)] = []
   }
 
   private let state = Mutex(State())
@@ -144,17 +144,16 @@ final class DraftTable: Sendable {
 
   /// Turns a pending draft into an accepted one.
   ///
+  /// - Parameter time: the time on the layer's clock.
   /// - Returns: `false` if the draft was removed meanwhile.
-  func accept(_ draft: Draft, under number: Generation) -> Bool {
-    let now = ContinuousClock.now
+  func accept(_ draft: Draft, under number: Generation, at time: Duration) -> Bool {
     let (isAccepted, forgotten) = state.withLock { state -> (Bool, [Draft]) in
-      let forgotten = state.accepted.prefix { $0.until <= now }.map(\.draft)
-      state.accepted.removeFirst(forgotten.count)
-      for draft in forgotten { Self.remove(draft, from: &state) }
+      let forgotten = state.accepted.prefix { $0.until <= time }.map(\.draft)
+      Self.remove(forgotten, from: &state)
       let isHere = draft.isListed
       if isHere {
         draft.accept(under: number)
-        state.accepted.append((draft, now + Self.keepsAccepted))
+        state.accepted.append((draft, time + Self.keepsAccepted))
       }
       count.store(state.drafts.count, ordering: .releasing)
       return (isHere, forgotten)
@@ -164,22 +163,22 @@ final class DraftTable: Sendable {
     return isAccepted
   }
 
-  /// Forgets the accepted drafts of `key` that a value on disk has: whoever loads the value must
-  /// not apply them again. Reactors keep those over older values in memory until they load it.
+  /// Forgets the accepted drafts of `key` that a newer value has replaced, for good: whoever begins
+  /// with the key must not apply them again. Reactors keep those over older values in memory until
+  /// they get it.
   ///
   /// - Parameters:
   ///   - number: the number of the request or the write that produced the value.
   ///   - model: the only type that the value is for; `nil` for every type.
-  func didPersist(_ key: RecordKey, _ number: Generation, of model: ObjectIdentifier?) {
+  ///   - isOnDisk: `true` if the value is the latest record.
+  func didReplace(_ key: RecordKey, _ number: Generation, of model: ObjectIdentifier?, isOnDisk: Bool) {
     guard !isEmpty else { return }
     let forgotten = state.withLock { state -> [Draft] in
       let forgotten = (state.drafts[key] ?? []).filter { draft in
         model ?? draft.model == draft.model && draft.acceptedUnder.map { $0 < number } ?? false
       }
-      for draft in forgotten {
-        draft.didPersist()
-        Self.remove(draft, from: &state)
-      }
+      if isOnDisk { for draft in forgotten { draft.didPersist() } }
+      Self.remove(forgotten, from: &state)
       count.store(state.drafts.count, ordering: .releasing)
       return forgotten
     }
@@ -194,7 +193,7 @@ final class DraftTable: Sendable {
     state.withLock { state in
       let areHere = writes.map { $0.old.isEmpty || $0.old.contains(where: \.isListed) }
       for (write, isHere) in zip(writes, areHere) {
-        for draft in write.old { Self.remove(draft, from: &state) }
+        Self.remove(write.old, from: &state)
         for (draft, place) in write.new {
           draft.add(at: place)
           if isHere { state.drafts[draft.key, default: []].append(draft) } else { draft.remove() }
@@ -207,8 +206,9 @@ final class DraftTable: Sendable {
 
   /// Removes drafts, which the caller retains.
   func remove(_ drafts: [Draft]) {
+    guard !drafts.isEmpty else { return }
     state.withLock { state in
-      for draft in drafts { Self.remove(draft, from: &state) }
+      Self.remove(drafts, from: &state)
       count.store(state.drafts.count, ordering: .releasing)
     }
   }
@@ -226,11 +226,14 @@ final class DraftTable: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  private static func remove(_ draft: Draft, from state: inout State) {
-    guard draft.isListed, let index = state.drafts[draft.key]?.firstIndex(where: { $0 === draft }) else { return }
-    draft.remove()
-    state.drafts[draft.key]?.remove(at: index)
-    if state.drafts[draft.key]?.isEmpty == true { state.drafts[draft.key] = nil }
+  private static func remove(_ drafts: [Draft], from state: inout State) {
+    for draft in drafts {
+      guard draft.isListed, let index = state.drafts[draft.key]?.firstIndex(where: { $0 === draft }) else { continue }
+      draft.remove()
+      state.drafts[draft.key]?.remove(at: index)
+      if state.drafts[draft.key]?.isEmpty == true { state.drafts[draft.key] = nil }
+    }
+    if drafts.contains(where: { $0.acceptedUnder != nil }) { state.accepted.removeAll { !$0.draft.isListed } }
   }
 }
 
