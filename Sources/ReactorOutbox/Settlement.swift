@@ -9,8 +9,8 @@ public struct Settlement: Sendable {
   private(set) var invalidated: [ResourceSet] = []
   private(set) var keepsDraft: Duration?
   /// The values and removals of entities, in the order in which they were set.
-  /// Each gets the epoch of the layer's entities in which the request began.
-  private(set) var entities: [@Sendable (LayerContext, Int) -> Void] = []
+  /// Each gets the beginning of the request.
+  private(set) var entities: [@Sendable (LayerContext, WriteStart?) -> Void] = []
   /// The reason why an id could not be encoded.
   private(set) var failure: String?
 
@@ -49,10 +49,10 @@ public struct Settlement: Sendable {
 
   /// Removes an entity from every cached value of the layer that holds it.
   public mutating func remove<E: Entity>(_ type: E.Type, id: E.ID) {
-    entities.append { $0.remove(type, id: id, askedIn: $1) }
+    entities.append { $0.remove(type, id: id, of: $1) }
   }
 
-  mutating func note<Value: Sendable>(_ value: Value) { entities.append { $0.note(value, askedIn: $1) } }
+  mutating func note<Value: Sendable>(_ value: Value) { entities.append { $0.note(value, of: $1) } }
 
   /// Shows the draft for a while longer, whatever arrives meanwhile: for a server that answers 202
   /// and applies the change later.

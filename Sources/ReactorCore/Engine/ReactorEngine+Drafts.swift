@@ -72,11 +72,11 @@ extension ReactorEngine {
   }
 
   private func send(_ write: DraftedWrite) async -> Sent.Outcome {
-    await layer.beginSending(write.draft.id, write.keys)
+    let start = await layer.beginSending(write.draft.id, write.keys, askedIn: write.epoch)
     var sent = await exchange(write.request, write.requestKey, through: write.answer, answering: write.model)
     if sent.isAccepted {
       layer.accept([write.draft])
-      noteEntities(of: sent, write.answer.entities, askedIn: write.epoch)
+      noteEntities(of: sent, write.answer.entities, start)
     } else {
       layer.withdraw([write.draft])
     }

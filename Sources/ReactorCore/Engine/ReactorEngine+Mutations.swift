@@ -22,8 +22,9 @@ extension ReactorEngine {
       on: flow.configuration.taskExecutor, for: LockOwner(wait), orIfCancelled: .failure(.cancelled), endsTask: true
     ) {
       guard !Task.isCancelled else { return .failure(.cancelled) }
+      let start = self.layer.writeStart(askedIn: epoch)
       let sent = await self.exchange(resource, key, through: self.flow, answering: self.name)
-      self.noteEntities(of: sent, self.flow.entities, askedIn: epoch)
+      self.noteEntities(of: sent, self.flow.entities, start)
       await self.invalidate(sent)
       return sent.outcome
     }
@@ -84,10 +85,11 @@ extension ReactorEngine {
     }
   }
 
-  /// Notes the entities of an answer: it is newer than everything that was requested before.
-  func noteEntities(of sent: Sent, _ access: EntityAccess?, askedIn epoch: Int) {
+  /// Notes the entities of an answer: it is newer than everything that was requested before the
+  /// write began.
+  func noteEntities(of sent: Sent, _ access: EntityAccess?, _ start: WriteStart) {
     guard let access, case .success(let copy) = sent.outcome else { return }
-    layer.note(copy.model, through: access, askedIn: epoch)
+    layer.note(copy.model, through: access, of: start)
   }
 
   private func changed(

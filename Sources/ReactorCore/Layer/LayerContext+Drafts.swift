@@ -42,6 +42,7 @@ extension LayerContext {
   /// acceptance is on its way.
   package func accept(_ drafts: [Draft]) {
     guard !drafts.isEmpty else { return }
+    entities.keepPlaces(of: drafts)
     let number = generations.next()
     // While everything is removed, the keys hide their drafts, and show them again if that fails.
     let time = elapsed()
@@ -54,6 +55,7 @@ extension LayerContext {
   package func showAccepted(_ drafts: [Draft], at place: UInt64) {
     guard !drafts.isEmpty else { return }
     self.drafts.add(drafts, at: place)
+    entities.keepPlaces(of: drafts)
     let (number, time) = (generations.next(), elapsed())
     // Whoever has read the table in between has them as pending.
     let accepted = drafts.filter { self.drafts.accept($0, under: number, at: time) }
@@ -101,9 +103,16 @@ extension LayerContext {
   }
 
   /// Begins to send the write `id`. Requests for `keys` wait until ``endSending(_:_:)``.
-  package func beginSending(_ id: UUID, _ keys: Set<RecordKey>) async {
+  ///
+  /// - Parameter epoch: ``entityEpoch`` when the program asked for the write; `nil` for the present
+  ///   one.
+  @discardableResult
+  package func beginSending(_ id: UUID, _ keys: Set<RecordKey>, askedIn epoch: Int? = nil) async -> WriteStart {
+    let epoch = epoch ?? entityEpoch
     await sendings.begin(id, keys)
+    let start = writeStart(askedIn: epoch)
     for key in keys.inOrder { announce(.sendingBegan(key)) }
+    return start
   }
 
   package func endSending(_ id: UUID, _ keys: Set<RecordKey>) {

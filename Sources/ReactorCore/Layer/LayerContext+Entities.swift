@@ -2,35 +2,42 @@ import Foundation
 
 /// Values and removals of entities that the program, or the answer to a write, reports.
 extension LayerContext {
-  /// Makes `value` the newest value of its entity, or of each that it holds. A value without
-  /// entities changes nothing.
+  /// The number of removals of everything, by which an answer is known that comes after one.
+  var entityEpoch: Int { entities.epoch }
+
+  /// Returns the beginning of a write that is sent now.
   ///
-  /// - Parameter epoch: ``entityEpoch`` when the value was asked for; `nil` for one of the program.
-  package func note<Model: Sendable>(_ value: Model, askedIn epoch: Int? = nil) {
-    guard let access = EntityAccess.find(in: Model.self, entities) else { return }
-    note(AnyModel(value), through: access, askedIn: epoch)
+  /// - Parameter epoch: ``entityEpoch`` when the program asked for the write.
+  func writeStart(askedIn epoch: Int) -> WriteStart {
+    WriteStart(number: generations.next(), date: configuration.now(), epoch: epoch)
   }
 
-  /// The number of removals of everything, by which an answer is known that comes after one.
-  package var entityEpoch: Int { entities.epoch }
+  /// Makes `value` the newest value of its entity, or of each that it holds, unless a request or a
+  /// write that began later has brought another. A value without entities changes nothing.
+  ///
+  /// - Parameter write: The write that has brought it; `nil` for a value of the program.
+  package func note<Model: Sendable>(_ value: Model, of write: WriteStart? = nil) {
+    guard let access = EntityAccess.find(in: Model.self, entities) else { return }
+    note(AnyModel(value), through: access, of: write)
+  }
 
-  /// - Parameter epoch: ``EntityTable/epoch`` when the value was asked for. What arrives after a
-  ///   sign-out of the user who asked is not noted.
-  func note(_ model: AnyModel, through access: EntityAccess, askedIn epoch: Int? = nil) {
-    let members = access.members(of: model, at: configuration.now())
-    guard !members.handles.isEmpty else { return }
-    let stamp = members.begin(EntityStamp(number: generations.next()))
-    announce(entities.note(members, stamp, askedIn: epoch).keys)
-    entities.keep(members, askedIn: epoch)
+  /// What arrives after a sign-out of the user who asked is not noted.
+  func note(_ model: AnyModel, through access: EntityAccess, of write: WriteStart?) {
+    note(access.members(of: model, at: configuration.now()), of: write)
   }
 
   /// Notes that an entity is gone.
-  package func remove<E: Entity>(_ type: E.Type, id: E.ID, askedIn epoch: Int? = nil) {
-    guard epoch ?? entities.epoch == entities.epoch else { return }
+  package func remove<E: Entity>(_ type: E.Type, id: E.ID, of write: WriteStart? = nil) {
     let (handles, _) = entities.retain([EntityID(id, of: type)])
-    let members = EntityMembers(handles, [], in: entities, arrivedAt: .distantPast)
-    announce(entities.remove(members, members.begin(EntityStamp(number: generations.next()))).keys)
-    entities.keep(members)
+    note(EntityMembers(handles, [], in: entities, arrivedAt: .distantPast), of: write)
+  }
+
+  private func note(_ members: EntityMembers, of write: WriteStart?) {
+    guard !members.handles.isEmpty else { return }
+    let write = write ?? writeStart(askedIn: entityEpoch)
+    let stamp = EntityStamp(number: write.number, ended: generations.next(), askedAt: write.date)
+    announce(entities.note(members, members.begin(stamp), askedIn: write.epoch).keys)
+    entities.keep(members, askedIn: write.epoch)
   }
 
   /// Shows newer values and drafts of entities to the streams of `keys`.

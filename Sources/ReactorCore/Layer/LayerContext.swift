@@ -22,9 +22,9 @@ package final class LayerContext: Sendable {
   /// The outages of the backend's server; `nil` if they are not remembered.
   let outages: LayerOutages?
   /// The changes that the server has yet to confirm.
-  let drafts = DraftTable()
+  let drafts: DraftTable
   /// The newest values of the entities that copies of the reactors hold.
-  package let entities = EntityTable()
+  package let entities: EntityTable
   package let sendings = SendingGate()
   let groupMarks = GroupMarks()
   /// The time on the configuration's clock since the layer was created. Read it without a lock: the
@@ -53,6 +53,8 @@ package final class LayerContext: Sendable {
     upstream = tier.map { [cache] in HTTPCache(limit: Self.upstreamLimit, tier: $0, like: cache) }
     self.scope = scope
     self.configuration = configuration
+    drafts = DraftTable()
+    entities = EntityTable(drafts)
     elapsed = configuration.clock.stopwatch()
     events = EventHub(executor: configuration.taskExecutor)
     keys = RecordKeys(

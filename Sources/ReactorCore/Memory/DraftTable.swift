@@ -86,8 +86,8 @@ final class DraftTable: Sendable {
     var lastRestored: UInt64 = 0
     var lastOrder: UInt64 = 1 << 32
     var drafts: [RecordKey: [Draft]] = [:]
-    /// The accepted drafts in the order of their acceptance, with the times at which the table
-    /// forgets them.
+    /// The accepted drafts of resources in the order of their acceptance, with the times at which
+    /// the table forgets them. ``EntityTable`` ends those of entities.
     var accepted: [(draft: Draft, until: Duration)] = []
   }
 
@@ -153,7 +153,7 @@ final class DraftTable: Sendable {
       let isHere = draft.isListed
       if isHere {
         draft.accept(under: number)
-        state.accepted.append((draft, time + Self.keepsAccepted))
+        if draft.entity == nil { state.accepted.append((draft, time + Self.keepsAccepted)) }
       }
       count.store(state.drafts.count, ordering: .releasing)
       return (isHere, forgotten)

@@ -109,7 +109,7 @@ extension EntityAccess {
     var output = DraftedOutput(model: base, version: view.version)
     var rest = view.values
     func lay(before number: Generation) {
-      let due = rest.filter { $0.value.number < number }
+      let due = rest.filter { $0.value.ended < number }
       guard !due.isEmpty, let model = output.model else { return }
       for id in due.keys { rest[id] = nil }
       output.model = update(model) { id, _ in
@@ -126,7 +126,17 @@ extension EntityAccess {
         return draft.apply(member()).map { .replace($0) } ?? .remove
       }
     }
-    let own = members?.stamp?.number ?? 0
+    /// An element that a draft has inserted is no member of the base.
+    func layInserted(after number: Generation, _ accepted: [(Generation, Draft)]) {
+      guard let model = output.model else { return }
+      output.model = update(model) { id, _ in
+        guard view.values[id] == nil, let newest = table.newest(of: id), newest.ended > number,
+          !accepted.contains(where: { $0.1.entity == id && $0.0 > newest.ended })
+        else { return .keep }
+        return newest.model.map { .replace($0) } ?? .remove
+      }
+    }
+    let own = members?.stamp?.ended ?? 0
     var (accepted, pending): ([(Generation, Draft)], [Draft]) = ([], [])
     for draft in drafts + view.drafts {
       guard let number = draft.acceptedUnder else {
@@ -134,7 +144,7 @@ extension EntityAccess {
         continue
       }
       // What was requested after the acceptance has the change.
-      let known = draft.entity.flatMap { view.values[$0]?.number } ?? own
+      let known = draft.entity.flatMap { view.values[$0]?.ended } ?? own
       if draft.entity == nil || number > max(own, known) { accepted.append((number, draft)) }
     }
     if !view.drafts.isEmpty {
@@ -146,6 +156,7 @@ extension EntityAccess {
       apply(draft, isPending: false)
     }
     lay(before: .max)
+    if let number = accepted.last(where: { $0.1.entity == nil })?.0 { layInserted(after: number, accepted) }
     for draft in pending { apply(draft, isPending: true) }
     output.lastOrder = pending.last?.order ?? 0
     return output

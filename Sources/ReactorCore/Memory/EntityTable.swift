@@ -6,7 +6,10 @@ import Synchronization
 ///
 /// The table is not a store: it holds no entity that no copy holds, and nothing of it is on disk.
 /// Copies keep the values that they arrived with, and what they show is computed from both. The
-/// order of locks is engine, table; no user code runs under it.
+/// order of locks is engine, table, draft; no user code runs under it.
+///
+/// An accepted draft of an entity lives here until a newer value has its change, or until the table
+/// forgets the id.
 package final class EntityTable: Sendable {
   private struct Slot {
     let id: EntityID
@@ -37,17 +40,40 @@ package final class EntityTable: Sendable {
     var free: [Int] = []
     var places: [EntityID: Int] = [:]
     var kinds: [ObjectIdentifier: Kind] = [:]
-    /// The latest values and removals that no copy has brought, oldest first.
+    /// The latest values, removals and accepted drafts that no copy has brought, oldest first.
     var said: [EntityMembers] = []
+    /// The stamp with the latest date of those with numbers.
+    var latest: EntityStamp?
+
+    /// Takes out the accepted drafts of an entity that were accepted before `number`.
+    mutating func takeAccepted(of id: EntityID, before number: Generation) -> [Draft] {
+      guard let drafts = kinds[id.type]?.drafts[id] else { return [] }
+      let isOver = { (draft: Draft) in draft.acceptedUnder.map { $0 < number } ?? false }
+      let rest = drafts.filter { !isOver($0) }
+      kinds[id.type]?.drafts[id] = rest.isEmpty ? nil : rest
+      return drafts.filter(isOver)
+    }
+
+    /// Returns `stamp` with a date that is not before those of earlier numbers.
+    mutating func ordered(_ stamp: EntityStamp) -> EntityStamp {
+      guard stamp.number > 0 else { return stamp }
+      let stamp = stamp.after(latest)
+      if latest.map({ stamp.askedAt > $0.askedAt }) ?? true { latest = stamp }
+      return stamp
+    }
   }
 
   private let state = Mutex(State())
+  /// The drafts of the layer.
+  private let drafts: DraftTable
   private let latest = Atomic<UInt64>(0)
-  /// The values and removals of writes that are kept for requests that are under way, although no
-  /// copy holds the id.
-  private static let saidLimit = 256
+  /// The number of values, removals and accepted drafts that are kept for requests that are under
+  /// way and records that are yet to be loaded, although no copy holds the id.
+  static let saidLimit = 256
 
-  package init() {}
+  package convenience init() { self.init(DraftTable()) }
+
+  init(_ drafts: DraftTable) { self.drafts = drafts }
 
   /// A number that increases with each change.
   var version: UInt64 { latest.load(ordering: .acquiring) }
@@ -78,66 +104,67 @@ package final class EntityTable: Sendable {
   }
 
   func release(_ handles: [Int]) {
-    let released = state.withLock { state in
-      var released: [AnyModel?] = []
+    let (released, over) = state.withLock { state in
+      var (released, over): ([AnyModel?], [Draft]) = ([], [])
       for handle in handles {
         state.slots[handle]?.holders -= 1
         guard let slot = state.slots[handle], slot.holders == 0 else { continue }
         released.append(slot.newest)
+        over += state.takeAccepted(of: slot.id, before: .max)
         state.places[slot.id] = nil
         state.slots[handle] = nil
         state.free.append(handle)
       }
-      return released
+      return (released, over)
     }
-    withExtendedLifetime(released) {}
+    withExtendedLifetime(released) { drafts.remove(over) }
   }
 
   /// The keys with streams that a change concerns, and the values that it has replaced, to be
   /// released without any lock.
   struct Change {
     var keys: Set<RecordKey> = []
-    var released: [AnyModel] = []
+    var released: [any Sendable] = []
   }
 
-  /// Notes the values of a model that is in memory by now. Each is the newest one of its entity,
-  /// unless a request or a write that began later has brought another.
+  /// Notes the values of a model that is in memory by now; without values, that the entities are
+  /// gone. Each is the newest one of its entity, unless a request or a write that began later has
+  /// brought another.
   ///
   /// - Parameter epoch: The epoch in which the values were asked for. If everything was removed
   ///   since, nothing is noted; `nil` notes in any case.
   func note(_ members: EntityMembers, _ stamp: EntityStamp, askedIn epoch: Int? = nil) -> Change {
-    state.withLock { state in
-      var change = Change()
-      guard epoch ?? state.epoch == state.epoch else { return change }
+    let (noted, over) = state.withLock { state in
+      var (change, over): (Change, [Draft]) = (Change(), [])
+      guard epoch ?? state.epoch == state.epoch else { return (change, over) }
       let version = nextVersion()
+      let stamp = state.ordered(stamp)
       for (index, handle) in members.handles.enumerated() {
-        guard var slot = state.slots[handle], slot.stamp.map({ stamp.isNewer(than: $0) }) ?? true else { continue }
-        let value = members.values[index]
-        let isSame = slot.newest.map { $0.isSame(as: value) } ?? (slot.stamp == nil)
+        guard var slot = state.slots[handle] else { continue }
+        guard slot.stamp.map({ stamp.isNewer(than: $0) }) ?? true else {
+          state.slots[handle]?.stamp = slot.stamp?.after(stamp)
+          continue
+        }
+        let value = members.values.isEmpty ? nil : members.values[index]
+        let isSame = value.map { value in slot.newest.map { $0.isSame(as: value) } ?? (slot.stamp == nil) } ?? false
         let hasDrafts = state.kinds[slot.id.type]?.drafts[slot.id] != nil
+        over += state.takeAccepted(of: slot.id, before: stamp.ended)
         if let old = slot.newest { change.released.append(old) }
         if !isSame || hasDrafts { change.keys.formUnion(slot.watchers.keys) }
+        if hasDrafts {
+          // A draft of a list may have inserted it.
+          change.keys.formUnion(state.kinds[slot.id.type]?.watchers.keys ?? [:].keys)
+          state.kinds[slot.id.type]?.changed = version
+        }
         (slot.newest, slot.stamp, slot.changed) = (value, stamp, version)
         state.slots[handle] = slot
       }
-      return change
+      return (change, over)
     }
-  }
-
-  /// Notes that entities are gone. A value that is requested or written later brings them back.
-  func remove(_ members: EntityMembers, _ stamp: EntityStamp) -> Change {
-    state.withLock { state in
-      var change = Change()
-      let version = nextVersion()
-      for handle in members.handles {
-        guard var slot = state.slots[handle], slot.stamp.map({ stamp.isNewer(than: $0) }) ?? true else { continue }
-        if let old = slot.newest { change.released.append(old) }
-        change.keys.formUnion(slot.watchers.keys)
-        (slot.newest, slot.stamp, slot.changed) = (nil, stamp, version)
-        state.slots[handle] = slot
-      }
-      return change
-    }
+    drafts.remove(over)
+    var change = noted
+    change.released += over
+    return change
   }
 
   /// Keeps the places of values that a write has brought, for requests that are under way.
@@ -148,6 +175,15 @@ package final class EntityTable: Sendable {
       return state.said.count > Self.saidLimit ? state.said.removeFirst() : nil
     }
     withExtendedLifetime(old) {}
+  }
+
+  /// Keeps the places of drafts of entities that are accepted next: an accepted draft goes with its
+  /// place.
+  func keepPlaces(of drafts: [Draft]) {
+    for draft in drafts where draft.isListed {
+      guard let id = draft.entity else { continue }
+      keep(EntityMembers(retain([id]).handles, [], in: self, arrivedAt: .distantPast))
+    }
   }
 
   /// Adds or removes the interest of a key with streams.
@@ -175,13 +211,16 @@ package final class EntityTable: Sendable {
       let version = nextVersion()
       var kind = state.kinds[id.type] ?? Kind()
       let old = kind.drafts[id] ?? []
-      // Those that the layer has forgotten go, too.
+      // Those that were removed with everything else go, too.
       var drafts = old.filter { $0.isListed && $0 !== change.draft }
+      let isListed = change.draft.isListed
       switch change {
-      case .added, .accepted: drafts.append(change.draft)
+      case .added(let draft): if isListed { drafts.append(draft) }
+      // A newer value may have ended it by now.
+      case .accepted(let draft): if isListed, old.contains(where: { $0 === draft }) { drafts.append(draft) }
       case .replaced(let old, let new):
         drafts.removeAll { $0 === old }
-        drafts.append(new)
+        if isListed { drafts.append(new) }
       case .removed: break
       }
       kind.drafts[id] = drafts.isEmpty ? nil : drafts
@@ -216,6 +255,14 @@ package final class EntityTable: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
+  /// The newest value of an entity; `nil` if nothing is known.
+  func newest(of id: EntityID) -> View.Newest? {
+    state.withLock { state in
+      guard let handle = state.places[id], let slot = state.slots[handle], let stamp = slot.stamp else { return nil }
+      return View.Newest(model: slot.newest, ended: stamp.ended)
+    }
+  }
+
   /// The number of entities that a copy holds.
   package var count: Int { state.withLock { $0.places.count } }
 }
@@ -226,7 +273,8 @@ extension EntityTable {
     struct Newest: Sendable {
       /// The value; `nil` if the entity is gone.
       var model: AnyModel?
-      var number: Generation
+      /// ``EntityStamp/ended``
+      var ended: Generation
     }
 
     var version: UInt64
@@ -268,7 +316,7 @@ extension EntityTable {
           let value = members?.values[index],
           !isPlain || slot.newest.map({ !$0.isSame(as: value) }) ?? true
         else { continue }
-        view.values[slot.id] = View.Newest(model: slot.newest, number: stamp.number)
+        view.values[slot.id] = View.Newest(model: slot.newest, ended: stamp.ended)
       }
       return (now, view)
     }

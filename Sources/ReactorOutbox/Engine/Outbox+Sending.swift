@@ -90,8 +90,7 @@ extension Outbox {
     guard let begun = await save(entry, from: stored, layer) else { return }
     stored = begun
     let keys = item.keys.union([request.key(in: layer)])
-    let entityEpoch = layer.entityEpoch
-    await layer.beginSending(entry.id, keys)
+    let start = await layer.beginSending(entry.id, keys)
     // That may have waited for a fetch.
     let isSent =
       switch await lookUp(begun: stored, leasedAt: leasedAt, layer) {
@@ -102,7 +101,7 @@ extension Outbox {
     if case .sent(let sent) = isSent {
       // The requests of its keys wait until its end is shown.
       if withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) {
-        await end(&entry, from: stored, sent, limits, askedIn: entityEpoch, layer)
+        await end(&entry, from: stored, sent, limits, start, layer)
       }
       return layer.endSending(entry.id, keys)
     }

@@ -16,8 +16,8 @@ struct Ended: Sendable {
   var error: ReactorError?
   var answer: Result<any Sendable, ReactorError> = .success(())
   var settlement = Settlement()
-  /// The epoch of the layer's entities in which the request began.
-  var entityEpoch = 0
+  /// The beginning of the request; `nil` if nothing was sent.
+  var start: WriteStart?
 }
 
 extension Outbox {
@@ -26,7 +26,7 @@ extension Outbox {
   /// - Parameter stored: The entry as it was stored before.
   func end(
     _ entry: inout OutboxEntry, from stored: StoredEntry, _ sent: SentRequest, _ limits: OutboxEntry.Limits,
-    askedIn entityEpoch: Int, _ layer: LayerContext
+    _ start: WriteStart, _ layer: LayerContext
   ) async {
     let now = layer.configuration.now()
     let attempt = SendOutcome.Attempt(
@@ -39,7 +39,7 @@ extension Outbox {
       outcome, status: sent.response?.status.code, reason: error?.reason ?? "accepted", at: now, limits,
       random: nextRandom())
     var ended = Ended(entry: entry, begun: stored, consequence: consequence, sent: sent, error: error)
-    ended.entityEpoch = entityEpoch
+    ended.start = start
     if entry.state == .accepted, let mutation = withState({ $0.items[entry.id]?.mutation }) {
       (ended.answer, ended.settlement) = mutation.settle(sent.result, layer.configuration)
     }
@@ -155,7 +155,7 @@ extension Outbox {
     switch entry.state {
     case .accepted:
       accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
-      for note in ended.settlement.entities { note(layer, ended.entityEpoch) }
+      for note in ended.settlement.entities { note(layer, ended.start) }
       // Not before: the tag would be newer than the value that is read.
       if let sent = ended.sent {
         tags.note(sent, of: entry.id, madeFrom: item.asked, at: entry.endedAt ?? layer.configuration.now())

@@ -51,6 +51,27 @@ struct DeleteStory: Mutation {
   func settle(_ answer: Void, _ settlement: inout Settlement) { settlement.remove(Story.self, id: id) }
 }
 
+/// Renames a story by a draft that is counted for as long as it is alive.
+private struct CountedRename: Mutation {
+  typealias Answer = Story
+
+  static let living = Shared(0)
+
+  private final class Token: Sendable {
+    init() { CountedRename.living.change { $0 += 1 } }
+    deinit { CountedRename.living.change { $0 -= 1 } }
+  }
+
+  var id: Int
+
+  func request(_ known: Known) throws -> Resource { Resource("stories/\(id)", method: .patch) }
+
+  func draft(_ drafts: inout Drafts) {
+    let token = Token()
+    drafts.change(Story.self, id: id) { story in withExtendedLifetime(token) { story.title = "mine" } }
+  }
+}
+
 @Suite("Mutations of entities", .timeLimit(.minutes(5)))
 struct EntityMutationTests {
   private static func list(_ stories: [Story]) -> ScriptedTransport.Answer {
@@ -119,6 +140,36 @@ struct EntityMutationTests {
     #expect(desk.lists.confirmed("top")?.map(\.title) == ["New, by the server"])
     try await desk.fetch("top", Story(id: 7, title: "later"))
     #expect(desk.titles("top") == ["later"])
+  }
+
+  @Test func `the answer to a write does not replace a list that was asked for after it began`() async throws {
+    let desk = Desk()
+    try await desk.fetch("top", Story(id: 7, title: "a"))
+    let gate = Gate()
+    let answer = ScriptedTransport.Answer.json(Story(id: 7, title: "mine, by the server").json).held(at: gate)
+    desk.writer.transport.answer("/v1/stories/7", with: answer)
+    let submission = try await desk.writer.layer.submit(RenameStory(id: 7, title: "mine"))
+    try await gate.waitForArrival()
+    try await desk.fetch("top", Story(id: 7, title: "of others"))
+    #expect(desk.lists.confirmed("top")?.map(\.title) == ["of others"])
+    gate.open()
+    _ = try await submission.answer()
+    // The list may be from before the write, so its draft stays.
+    #expect(desk.titles("top") == ["mine"])
+    try await desk.fetch("top", Story(id: 7, title: "later"))
+    #expect(desk.titles("top") == ["later"])
+  }
+
+  /// The outbox keeps a hundred accepted entries with their drafts, for ten minutes.
+  @Test func `the drafts of accepted writes are released, however many there are`() async throws {
+    for count in [120, 240, 480] {
+      let desk = Desk(Writer { $0.mutations.append(CountedRename.self) })
+      for id in 0..<count {
+        desk.writer.transport.answer("/v1/stories/\(id)", with: .json(Story(id: id, title: "mine").json))
+        _ = try await desk.writer.layer.submit(CountedRename(id: id)).answer()
+      }
+      #expect(CountedRename.living.value <= 105, "after \(count) writes")
+    }
   }
 
   @Test func `a refusal removes the draft of an entity from every copy`() async throws {
