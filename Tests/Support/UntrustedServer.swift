@@ -87,7 +87,8 @@ public final class UntrustedServer {
   }
 
   private func end() {
-    server.terminate()
+    // SIGTERM is blocked in a child that a thread of the concurrency pool has started.
+    kill(server.processIdentifier, SIGKILL)
     try? FileManager.default.removeItem(at: directory)
   }
 }

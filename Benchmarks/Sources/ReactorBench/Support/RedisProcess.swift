@@ -29,7 +29,9 @@ final class RedisProcess {
   }
 
   deinit {
-    process.terminate()
+    // On Linux, the child has the signal mask of the thread that started it, and a thread of the
+    // concurrency pool blocks SIGTERM.
+    kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
