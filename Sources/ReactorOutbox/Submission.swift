@@ -18,10 +18,11 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   ///   mutation, and only its response cannot be read; `ReactorError.cancelled` if the mutation
   ///   was withdrawn, discarded or removed, or if its layer was released. In the last case the
   ///   mutation is kept, and sent by the next layer of its scope. `ReactorError.network` with
-  ///   ``MutationError/awaitsItsLane(_:)`` in the request of another mutation that this one comes
-  ///   after.
+  ///   ``MutationError/awaitsItsLane(_:)`` in the request of another mutation of its lane, and in
+  ///   tasks that this request has created. Detached tasks may await it.
   public func answer() async throws(ReactorError) -> Answer {
-    let end = await KeyedAsyncLock.awaiting(result.turn.owner) { await result.value() }
+    var end = result.known
+    if end == nil { end = await KeyedAsyncLock.awaiting(result.turn.owner) { await result.value() } }
     guard let end else { throw .network(MutationError.awaitsItsLane(result.turn.lane)) }
     let answer = try end.get()
     guard let answer = answer as? Answer else { throw .network(MutationError.endedElsewhere) }
@@ -63,6 +64,9 @@ final class SubmissionResult: Sendable {
     }
     for waiter in waiters { waiter.resume(returning: value) }
   }
+
+  /// The end; `nil` before it is reached.
+  var known: Value? { state.withLock(\.value) }
 
   /// Waits for the end. A cancelled wait ends at once.
   func value() async -> Value {

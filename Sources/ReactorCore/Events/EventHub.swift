@@ -187,6 +187,11 @@ final class EventHub: Sendable {
   }
 
   private static func call(_ observers: [Observer], _ event: ReactorEvent) {
+    // An observer's tasks work for nobody, and must not share the keys of the work that has emitted
+    // the event.
+    guard LockOwner.current == nil else {
+      return LockOwner.$current.withValue(nil) { call(observers, event) }
+    }
     for index in observers.indices { observers[index].notify(event) }
   }
 

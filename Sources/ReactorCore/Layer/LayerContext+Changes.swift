@@ -27,7 +27,9 @@ extension LayerContext {
     let response = try? sent.result.get().0
     sent.isAccepted = response.map(Invalidation.isAcceptance) ?? false
     sent.latest = trail.latest
-    sent.redirect = trail.hops.last(where: \.becameGet)?.response ?? response.flatMap(Self.redirect)
+    sent.failures = trail.failures
+    // A middleware may have called the transport before, and have done something about the answer.
+    sent.redirect = trail.latestHops.last(where: \.becameGet)?.response ?? response.flatMap(Self.redirect)
     sent.isSeenElsewhere = trail.hops.contains(where: \.leadsToResult)
     sent.isFromOtherOrigin = trail.hasChangedOrigin || sent.redirect.map { leadsAway($0, from: key.url) } == true
     if !(request.headerFields[.accept] ?? "").lowercased().contains("html") {
@@ -55,7 +57,7 @@ extension LayerContext {
   /// sign-in or of a network's gate. The type alone tells nothing: some frameworks send it with
   /// anything.
   private static func isWebPage(_ response: HTTPResponse, _ body: Data) -> Bool {
-    guard response.status.kind == .successful,
+    guard [200, 203].contains(response.status.code),
       let type = response.headerFields[.contentType]?.lowercased(), type.contains("html")
     else { return false }
     let start = String(decoding: body.prefix(512), as: UTF8.self).drop { $0.isWhitespace || $0 == "\u{FEFF}" }
@@ -129,6 +131,8 @@ package struct SentRequest: Sendable {
   package fileprivate(set) var isSeenElsewhere = false
   /// The latest exchange of the transport, which tells whose error ``result`` has.
   package fileprivate(set) var latest = LatestExchange.none
+  /// The errors of the calls of the transport that have failed.
+  package fileprivate(set) var failures: [any Error] = []
   /// The redirect that has turned the request into a `GET`, or that nobody has followed.
   package fileprivate(set) var redirect: HTTPResponse?
   /// A Boolean value that indicates whether ``result`` is of another origin, or the redirect that

@@ -135,6 +135,13 @@ extension AuthenticationMiddleware {
   /// Waits for the refresh under way, or begins one if the server has refused the current
   /// credential.
   private func credential(_ look: Machine.Look) async throws -> Held {
+    do { return try await awaitedCredential(look) } catch {
+      RedirectTrail.sender?.noteUnsigned()
+      throw error
+    }
+  }
+
+  private func awaitedCredential(_ look: Machine.Look) async throws -> Held {
     try Task.checkCancellation()
     let id = state.withLock { state in
       state.lastID += 1

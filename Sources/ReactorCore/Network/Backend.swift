@@ -67,18 +67,25 @@ public struct Backend: Sendable {
       let observed = RedirectTrail.observed
       // A hop that was answered counts, whatever became of the next.
       defer { for trail in [trail, observed] { trail?.leave(own.hops) } }
-      trail?.note(.failed)
-      let answer = try await RedirectTrail.$current.withValue(own) {
-        try await transport.send(request, body: body, progress: progress)
+      trail?.begin()
+      do {
+        let answer = try await RedirectTrail.$current.withValue(own) {
+          try await transport.send(request, body: body, progress: progress)
+        }
+        trail?.end(.success(answer.0))
+        return answer
+      } catch {
+        trail?.end(.failure(error))
+        throw error
       }
-      trail?.note(.answered(answer.0))
-      return answer
     }
     for middleware in chain.reversed() {
       next = { [next] in try await middleware.intercept($0, body: $1, next: next) }
     }
     // Requests that a middleware sends through another backend leave no hops in this one's trail.
-    return try await RedirectTrail.$observed.withValue(nil) { [next] in try await next(request, body) }
+    return try await RedirectTrail.$observed.withValue(nil) { [next] in
+      try await RedirectTrail.$sender.withValue(trail) { try await next(request, body) }
+    }
   }
 
   /// Makes every middleware forget its user.

@@ -136,14 +136,31 @@ final class RedirectTrail: Sendable {
   /// The trail of a middleware around the transport, which gets the same hops.
   @TaskLocal static var observed: RedirectTrail?
 
-  private let state = Mutex<(hops: [Hop], latest: LatestExchange)>(([], .none))
+  /// The trail of the request that the middlewares of the library work for.
+  @TaskLocal static var sender: RedirectTrail?
+
+  private struct State {
+    var hops: [Hop] = []
+    var latest = LatestExchange.none
+    /// The count of hops before the latest call.
+    var start = 0
+    var failures: [any Error] = []
+  }
+
+  private let state = Mutex(State())
 
   /// The hops in the order of their responses, over all calls of a transport: a middleware may call
   /// it several times.
   var hops: [Hop] { state.withLock(\.hops) }
 
+  /// The hops of the latest call.
+  var latestHops: ArraySlice<Hop> { state.withLock { $0.hops[$0.start...] } }
+
   /// The latest call of the transport.
   var latest: LatestExchange { state.withLock(\.latest) }
+
+  /// The errors of the calls that have failed, in their order.
+  var failures: [any Error] { state.withLock(\.failures) }
 
   /// The redirects that were followed.
   var redirects: [HTTPResponse] { hops.filter(\.isFollowed).map(\.response) }
@@ -160,14 +177,36 @@ final class RedirectTrail: Sendable {
 
   func leave(_ hops: [Hop]) { state.withLock { $0.hops += hops } }
 
-  func note(_ exchange: LatestExchange) { state.withLock { $0.latest = exchange } }
+  /// Begins a call of the transport.
+  func begin() {
+    state.withLock { state in
+      state.start = state.hops.count
+      state.latest = .failed
+    }
+  }
+
+  func end(_ result: Result<HTTPResponse, any Error>) {
+    state.withLock { state in
+      switch result {
+      case .success(let response): state.latest = .answered(response)
+      case .failure(let error): state.failures.append(error)
+      }
+    }
+  }
+
+  /// Notes that the request will not be sent, since there is no credential for it.
+  func noteUnsigned() { state.withLock { $0.latest = .unsigned } }
 }
 
 /// The latest call of a transport for a request, which may have ended otherwise: middlewares are
 /// around it.
 package enum LatestExchange: Sendable {
-  /// The transport was not called. A middleware has failed before.
+  /// The transport was not called. A middleware has answered or failed, and may have sent the
+  /// request by itself.
   case none
+  /// The transport was not called, or has answered 401, and the library's middleware has no
+  /// credential for another call. Nothing was carried out.
+  case unsigned
   /// The transport has returned a response. A middleware may have thrown an error since.
   case answered(HTTPResponse)
   /// The transport has thrown an error, or was cancelled.

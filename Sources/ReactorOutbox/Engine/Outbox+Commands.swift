@@ -110,13 +110,19 @@ extension Outbox {
     _ stored: StoredEntry, _ step: ReactorEvent.OutboxStep, _ layer: LayerContext
   ) async -> Decided {
     let id = stored.id
-    let orphans = withState { $0.orphans(of: id, at: layer.configuration.now()) }
+    let (orphans, isDrafted) = withState { state in
+      (state.orphans(of: id, at: layer.configuration.now()), state.items[id]?.drafts.isEmpty == false)
+    }
+    var changes: [OutboxChange] = [.require(stored), .remove(id)]
+    if isDrafted, !(configuration.storage is MemoryOutboxStorage) {
+      changes.append(.identify(Self.takenBackMark(id), Self.lostIdentity))
+    }
     do {
       do {
-        try await commits.save(commits.enqueue([.require(stored), .remove(id)] + updates(of: orphans, layer)))
+        try await commits.save(commits.enqueue(changes + updates(of: orphans, layer)))
       } catch OutboxStorageError.unknownEntry(let other) where other != id {
         // One of the others was taken back as well.
-        try await commits.save(commits.enqueue([.require(stored), .remove(id)]))
+        try await commits.save(commits.enqueue(changes))
       }
     } catch OutboxStorageError.changedEntry {
       return .isOutrun
@@ -256,6 +262,7 @@ extension Outbox {
         let isActive = state.queue.active.contains(entry.id)
         state.remove(entry.id, keepsIDs: true)
         state.insert(entry, item)
+        state.noteSaved(number)
         if isActive { state.queue.begin(entry.id) }
       }
       layer.replace(old.drafts, by: drafts, at: place)

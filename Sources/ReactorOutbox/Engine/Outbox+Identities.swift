@@ -7,6 +7,10 @@ extension Outbox {
   /// accepted, and the answer had none.
   static let lostIdentity = Data("null".utf8)
 
+  /// The name under which the store notes that an entry was withdrawn or discarded, so that no
+  /// other process takes it for accepted. It has the JSON of an id that nobody gives.
+  static func takenBackMark(_ id: UUID) -> String { "taken back: \(id.uuidString)" }
+
   /// Takes over ids that the server has given to this process or to another one.
   func learn(_ identities: [String: Data], _ layer: LayerContext) {
     let given = identities.filter { $0.value != Self.lostIdentity }

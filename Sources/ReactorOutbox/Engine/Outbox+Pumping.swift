@@ -60,21 +60,32 @@ extension Outbox {
   private func run(_ lane: String, _ layer: LayerContext) async {
     let owner = withState { $0.laneTurn(lane) }.owner
     await LockOwner.$current.withValue(owner) {
-      while let id = next(in: lane, layer) {
-        await process(id, layer)
+      while let next = next(in: lane, layer) {
+        switch next {
+        case .send(let id): await process(id, layer)
+        case .readFirst(let id): await readOthers(before: id, layer)
+        }
         if withState(\.isStarved) { break }
       }
     }
     stop(lane)
   }
 
+  private enum Next {
+    case send(UUID)
+    /// Other processes may have added entries before this one.
+    case readFirst(UUID)
+  }
+
   /// Returns the next entry of a lane to send, which is active from then on.
-  private func next(in lane: String, _ layer: LayerContext) -> UUID? {
+  private func next(in lane: String, _ layer: LayerContext) -> Next? {
     let conditions = conditions(layer)
+    let isShared = !(configuration.storage is MemoryOutboxStorage)
     return withState { state in
       guard state.maySend(lane), case .send(let id) = state.queue.turn(of: lane, conditions) else { return nil }
+      if isShared, state.mayFollowOthers(id) { return .readFirst(id) }
       state.queue.begin(id)
-      return id
+      return .send(id)
     }
   }
 
@@ -83,13 +94,6 @@ extension Outbox {
     changed()
     // Its own lane too, behind the others: something may have changed after it was found to stand
     // still.
-    let isWaited = withState(\.isStarved)
-    beginStarved()
-    if isWaited { endTurn(lane) } else { pump(lane) }
-  }
-
-  /// Puts a lane that may have more to send behind those that wait.
-  private func endTurn(_ lane: String) {
     withState { $0.starve(lane) }
     beginStarved()
   }

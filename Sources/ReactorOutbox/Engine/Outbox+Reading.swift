@@ -42,13 +42,13 @@ extension Outbox: LayerAttachment {
     let start = withState { $0.removed.begin() }
     defer { withState { $0.removed.end() } }
     do {
-      var (contents, epoch, gaps) = (OutboxContents(), -1, 0)
+      var (contents, epoch, mark) = (OutboxContents(), -1, UInt64(0))
       // Once more if everything was removed meanwhile.
       while withState({ $0.epoch != epoch }) {
-        (epoch, gaps) = withState { ($0.epoch, $0.gaps.found) }
+        (epoch, mark) = withState { ($0.epoch, $0.savedBefore) }
         contents = try await configuration.storage.contents(of: scope)
       }
-      withState { [gaps, contents] in $0.noteRead(contents.entries, since: gaps) }
+      withState { [mark, contents] in $0.noteRead(contents.entries, since: mark) }
       await restore(contents, since: start, layer)
       finishReading(.read)
     } catch {
@@ -170,6 +170,7 @@ extension Outbox: LayerAttachment {
           next.item.drafts = []
         }
         state.insert(next.entry, next.item)
+        state.noteLane(of: next.entry, next.item.mutation)
         if let lease = next.lease { state.queue.deferLease(next.entry.id, until: lease.look(after: now)) }
       }
     }

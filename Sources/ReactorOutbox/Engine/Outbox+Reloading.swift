@@ -7,8 +7,8 @@ extension Outbox {
     guard let layer else { return }
     if try await waitedForReading() { return }
     // What changes here while the store is read is newer than what is read.
-    let (before, epoch, start, gaps) = withState {
-      ($0.queue.entries, $0.epoch, $0.removed.begin(), $0.gaps.found)
+    let (before, epoch, start, mark) = withState {
+      ($0.queue.entries, $0.epoch, $0.removed.begin(), $0.savedBefore)
     }
     defer { withState { $0.removed.end() } }
     do {
@@ -18,7 +18,7 @@ extension Outbox {
       // Until the places of all entries are known, none is sent before one that was moved.
       withState { state in
         state.takeovers += 1
-        state.noteRead(contents.entries, since: gaps)
+        state.noteRead(contents.entries, since: mark)
       }
       // First of all, and in all entries at once. That alone is no change of an entry.
       learn(contents.identities, layer)
@@ -47,18 +47,13 @@ extension Outbox {
     pump()
   }
 
-  /// Reads the entries that other processes have put before one of this process. Nothing is sent
-  /// before.
-  func reloadBeforeSending() {
-    guard let layer else { return }
-    let clock = layer.configuration.clock
-    _ = spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
-      while let self, withState({ $0.needsReload && !$0.isStopped }) {
-        do { try await reloading() } catch {
-          // It is reported already.
-          do { try await clock.sleep(for: Self.storePause) } catch { return }
-        }
-      }
+  /// Reads the entries that other processes may have added before one of this process, whose turn
+  /// it is. It is decided anew then which entry goes. A store that fails is read again after a
+  /// while.
+  func readOthers(before id: UUID, _ layer: LayerContext) async {
+    do { try await reloading() } catch {
+      let now = layer.configuration.now()
+      withState { $0.queue.deferLease(id, until: now + Self.storePause.inSeconds) }
     }
   }
 

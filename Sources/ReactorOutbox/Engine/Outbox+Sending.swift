@@ -181,7 +181,9 @@ extension Outbox {
     changed()
     let shot = OneShot<SentRequest>()
     task.attach(
-      spawn(on: layer.configuration.taskExecutor) { shot.settle(await layer.send(request, body: body)) })
+      spawn(on: layer.configuration.taskExecutor, for: LockOwner.current) {
+        shot.settle(await layer.send(request, body: body))
+      })
     return .sent(await shot.value)
   }
 

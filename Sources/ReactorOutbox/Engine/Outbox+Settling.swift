@@ -32,7 +32,7 @@ extension Outbox {
     let attempt = SendOutcome.Attempt(
       number: entry.attempts, isKeyed: entry.request?.isKeyed == true, hasIfMatch: entry.request?.hasIfMatch == true,
       redirect: sent.redirect?.status.code, isFromOtherOrigin: sent.isFromOtherOrigin, isWebPage: sent.isWebPage,
-      latest: sent.latest)
+      latest: sent.latest, failures: sent.failures)
     let outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
     let error = sent.error(outcome)
     let consequence = entry.end(

@@ -14,8 +14,7 @@ extension Outbox {
       id: id, lane: withState { $0.lane(named: mutation.lane.rawValue) }, name: M.name, version: M.version,
       arguments: try MutationBox.encode(mutation),
       submittedAt: layer.configuration.now(), idempotencyWindow: configuration.idempotencyWindow.inSeconds)
-    let result = SubmissionResult(withState { $0.laneTurn(entry.lane) })
-    try await submit(entry, OutboxState.Item(mutation: box, drafts: drafts, result: result), in: layer)
+    let result = try await submit(entry, OutboxState.Item(mutation: box, drafts: drafts), in: layer)
     return Submission(id: id, result: result)
   }
 
@@ -35,29 +34,31 @@ extension Outbox {
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
     entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.makeID().uuidString : nil
     entry.request = frozen
-    let result = SubmissionResult(withState { $0.laneTurn(entry.lane) })
-    let item = OutboxState.Item(mutation: MutationBox(RequestMutation()), result: result)
-    try await submit(entry, item, in: layer)
+    let result = try await submit(entry, OutboxState.Item(mutation: MutationBox(RequestMutation())), in: layer)
     return Submission(id: id, result: result)
   }
 
   /// Shows the drafts, and returns once the entry is saved.
   private func submit(
     _ entry: OutboxEntry, _ item: OutboxState.Item, in layer: LayerContext
-  ) async throws(ReactorError) {
+  ) async throws(ReactorError) -> SubmissionResult {
     let awaited = withState { $0.queue.identities.awaited(byNew: entry) }
     let entry = entry.awaiting(awaited)
     let bytes = try encoded(entry, layer)
     // The place of the drafts and that of the entry are drawn together, so that both orders agree.
-    let (ticket, place) = withState { state in
+    let (ticket, place, result) = withState { state in
       let place = layer.reserveDraftPlaces(item.drafts.count)
+      var item = item
+      item.epoch = state.epoch
+      // The turn is the lane's for as long as the lane has entries, so it is drawn with the place.
+      let result = SubmissionResult(state.laneTurn(entry.lane))
+      item.result = result
       state.submitting[entry.id] = OutboxState.Submitted(entry: entry, item: item)
-      state.submitting[entry.id]?.item.epoch = state.epoch
       state.queue.identities.expect(entry)
       // Held until the drafts are shown, or the server could accept the entry before that.
       let addition = OutboxChange.add(StoredEntry(id: entry.id, lane: entry.lane, bytes: bytes))
       let ticket = commits.enqueue([addition], isHeld: true) { numbers in self.saved(entry.id, numbers) }
-      return (ticket, place)
+      return (ticket, place, result)
     }
     layer.show(item.drafts, at: place)
     withState { $0.submitting[entry.id]?.isShown = true }
@@ -71,18 +72,18 @@ extension Outbox {
     }
     changed()
     pump(entry.lane)
+    return result
   }
 
   /// Adds an entry that was saved, before any later one is.
   private func saved(_ id: UUID, _ numbers: [UInt64]) {
-    let isShared = !(configuration.storage is MemoryOutboxStorage)
-    let (added, hasGap) = withState { state -> (OutboxEntry?, Bool) in
-      guard var submitted = state.submitting.removeValue(forKey: id) else { return (nil, false) }
+    let added = withState { state -> OutboxEntry? in
+      guard var submitted = state.submitting.removeValue(forKey: id) else { return nil }
       submitted.entry.number = numbers.first ?? 0
       state.insert(submitted.entry, submitted.item)
-      return (submitted.entry, isShared && state.noteSaved(submitted.entry.number))
+      state.noteSaved(submitted.entry.number)
+      return submitted.entry
     }
-    if hasGap { reloadBeforeSending() }
     guard let layer, let entry = added else { return }
     // Here, since a removal of everything may be next.
     emit(entry, .submitted, layer)

@@ -36,15 +36,13 @@ extension Outbox {
   /// - Parameter identities: The ids of the store, with those that the entry has given.
   func goneElsewhere(_ id: UUID, _ identities: [String: Data], _ layer: LayerContext) async {
     learn(identities, layer)
-    let (item, isUnsent) = withState { state in
+    let item = withState { state in
       defer { state.queue.identities.settle(id, state.identities) }
-      let isUnsent = state.queue.entries[id]?.isUnsent == true
-      return (state.loseToOthers(id), isUnsent)
+      return state.loseToOthers(id)
     }
     guard let item else { return }
-    // An accepted entry with drafts is kept for a while. One that was never begun was withdrawn, or
-    // was accepted so long ago that the value of the server is fetched anyway.
-    if isUnsent { layer.withdraw(item.drafts) } else { layer.accept(item.drafts) }
+    // It may have been accepted, unless the program has taken it back there.
+    if identities[Self.takenBackMark(id)] != nil { layer.withdraw(item.drafts) } else { layer.accept(item.drafts) }
     emit(id, key: nil, .endedElsewhere, layer)
     await layer.invalidate(item.drafts.keys, groups: [])
     item.result?.settle(.failure(.network(MutationError.endedElsewhere)))

@@ -118,13 +118,11 @@ struct OutboxState: Sendable {
   /// The count of readings of the store whose changes are being taken over. Nothing is sent
   /// meanwhile.
   var takeovers = 0
-  /// The largest number of an entry that was read or saved here.
-  private var highest: UInt64 = 0
-  /// The count of times that other processes may have added entries before one of this process, and
-  /// that count when the store was read last.
-  private(set) var gaps = (found: 0, read: 0)
-  /// A Boolean value that indicates whether the store is read before anything is sent.
-  var needsReload: Bool { gaps.found != gaps.read }
+  /// The number up to which every entry of the store is known here. Other processes may have added
+  /// entries between it and a later one, which is not sent before the store is read.
+  private var complete: UInt64 = 0
+  /// The largest number of an entry that was saved here since the store was read.
+  private var saved: UInt64 = 0
   /// The count of removals of everything that are under way. Nothing is sent meanwhile, and what is
   /// read of the store says nothing about its entries.
   var removals = 0
@@ -148,24 +146,27 @@ struct OutboxState: Sendable {
   }
 
   /// Notes the number that the store has given to an entry of this process.
-  ///
-  /// - Returns: `true` if other processes may have added entries since the latest one that is known
-  ///   here, so that the store is to be read.
-  mutating func noteSaved(_ number: UInt64) -> Bool {
-    let hasGap = number > highest &+ 1
-    highest = max(highest, number)
-    guard hasGap else { return false }
-    defer { gaps.found += 1 }
-    return !needsReload
+  mutating func noteSaved(_ number: UInt64) {
+    // The store counts anew: everything was removed.
+    if number <= complete { (complete, saved) = (0, 0) }
+    if number == complete + 1 { complete = number }
+    saved = max(saved, number)
   }
+
+  /// The mark of a reading that begins, for ``noteRead(_:since:)``.
+  var savedBefore: UInt64 { saved }
 
   /// Notes the entries of the store.
   ///
-  /// - Parameter gaps: The count of ``gaps`` that were found before the store was read.
-  mutating func noteRead(_ entries: [StoredEntry], since gaps: Int) {
-    highest = max(highest, entries.lazy.map(\.number).max() ?? 0)
-    self.gaps.read = max(self.gaps.read, gaps)
+  /// - Parameter mark: ``savedBefore`` when the reading began.
+  mutating func noteRead(_ entries: [StoredEntry], since mark: UInt64) {
+    complete = max(entries.lazy.map(\.number).max() ?? 0, min(mark, saved))
+    saved = max(saved, complete)
   }
+
+  /// Returns a Boolean value that indicates whether other processes may have added entries before
+  /// one of this process.
+  func mayFollowOthers(_ id: UUID) -> Bool { queue.entries[id].map { $0.number > complete } ?? false }
 
   /// Notes the lane of an entry whose mutation names another lane since it got an id.
   mutating func noteLane(of entry: OutboxEntry, _ mutation: MutationBox) {
@@ -197,6 +198,7 @@ struct OutboxState: Sendable {
       !submitting.values.contains(where: { $0.entry.lane == lane })
     else { return }
     laneTurns[lane] = nil
+    if !renamedLanes.isEmpty { renamedLanes = renamedLanes.filter { $0.value != lane } }
   }
 
   /// Forgets an entry that could not be saved.
@@ -209,7 +211,7 @@ struct OutboxState: Sendable {
 
   /// Returns a Boolean value that indicates whether the entries of a lane may be sent at present.
   func maySend(_ lane: String) -> Bool {
-    guard case .read = reading, !isStopped, removals == 0, takeovers == 0, !needsReload else { return false }
+    guard case .read = reading, !isStopped, removals == 0, takeovers == 0 else { return false }
     return sendsByItself
       || drains.values.contains { end in
         guard let end else { return true }
@@ -255,7 +257,6 @@ struct OutboxState: Sendable {
   /// Adds an entry that is saved.
   mutating func insert(_ entry: OutboxEntry, _ item: Item) {
     queue.put(entry)
-    noteLane(of: entry, item.mutation)
     items[entry.id] = item
     noteTurn(of: entry.id)
   }

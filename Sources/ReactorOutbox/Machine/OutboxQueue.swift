@@ -122,8 +122,8 @@ struct OutboxQueue: Sendable {
   mutating func forgetUnsentBackoff() {
     for lane in lanes.keys {
       guard let id = first(of: lane), let entry = entries[id], entry.outcome?.kind == .unsent else { continue }
+      // The next waits go on growing, in case that it comes and goes.
       entries[id]?.notBefore = nil
-      entries[id]?.unsent = 0
     }
   }
 
@@ -161,7 +161,6 @@ extension OutboxEntry {
   /// drains the outbox.
   fileprivate var latestReason: Outbox.Entry.Reason {
     switch outcome?.kind {
-    case .unsent: .connectivity
     case .signIn: .signIn
     default: .turn
     }

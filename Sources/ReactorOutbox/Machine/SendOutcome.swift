@@ -66,10 +66,13 @@ extension SendOutcome {
     package var isWebPage: Bool
     /// The latest exchange of the transport.
     package var latest: LatestExchange
+    /// The errors of the calls of the transport, of which a middleware may make several.
+    package var failures: [any Error]
 
     package init(
       number: Int = 1, isKeyed: Bool = false, hasIfMatch: Bool = false, redirect: Int? = nil,
-      isFromOtherOrigin: Bool = false, isWebPage: Bool = false, latest: LatestExchange = .failed
+      isFromOtherOrigin: Bool = false, isWebPage: Bool = false, latest: LatestExchange = .failed,
+      failures: [any Error] = []
     ) {
       self.number = number
       self.isKeyed = isKeyed
@@ -78,6 +81,16 @@ extension SendOutcome {
       self.isFromOtherOrigin = isFromOtherOrigin
       self.isWebPage = isWebPage
       self.latest = latest
+      self.failures = failures
+    }
+
+    /// A Boolean value that indicates whether a call of the transport may have carried the request
+    /// out, although it has failed.
+    fileprivate var isInDoubt: Bool {
+      failures.contains { error in
+        let error = ReactorError(error, wrap: ReactorError.network)
+        return SendOutcome(ofTransport: error, of: self, now: .distantPast).kind == .unknown
+      }
     }
   }
 
@@ -129,17 +142,19 @@ extension SendOutcome {
     }
   }
 
-  /// An error of the transport tells less than one of a middleware, before the transport was called
-  /// or after it has answered.
+  /// An error after an answer is that of a middleware, which has a reason not to take the answer
+  /// for an acceptance. It does not undo what the answer says of a refusal.
   private init(_ error: ReactorError, of attempt: Attempt, now: Date) {
-    switch attempt.latest {
-    case .failed: self.init(ofTransport: error, of: attempt, now: now)
-    case .none: self.init(preparing: error)
-    case .answered(let response):
+    switch (attempt.latest, error) {
+    case (.unsigned, _): self.init(preparing: error)
+    case (.none, _), (.failed, _), (.answered, .server), (.answered, .authentication), (.answered, .invalidResource):
+      self.init(ofTransport: error, of: attempt, now: now)
+    case (.answered(let response), _):
       self.init(response, of: attempt, now: now)
-      // The refresh of the credential has failed, or waits for the network.
-      if case .signIn = self { self.init(preparing: error) }
+      if case .accepted = self { self = .unknown }
     }
+    // An earlier call in the same attempt may have reached the server.
+    if case .unsent = self, attempt.isInDoubt { self = .unknown }
   }
 
   private init(ofTransport error: ReactorError, of attempt: Attempt, now: Date) {

@@ -47,7 +47,9 @@ extension SendOutcome.Attempt {
       case "redirect": redirect = Int(value)
       case "other origin": isFromOtherOrigin = true
       case "web page": isWebPage = true
-      case "not sent": latest = .none
+      case "unsigned": latest = .unsigned
+      case "before": latest = .none
+      case "lost": failures = [URLError(.timedOut), URLError(.cannotConnectToHost)]
       case "after": latest = .answered(HTTPResponse(status: .init(code: Int(value) ?? 0)))
       default: throw UnknownCell(text: cell)
       }

@@ -63,7 +63,7 @@ public struct URLSessionTransport: Transport {
       try await withDeadline(timeout, clock) {
         try await Redirect.following(request, body: body, limit: maximumRedirects) { request, body in
           let transfer = URLSessionTransfer(method: request.method, maximumSize: maximumResponseSize, report: report)
-          return try await owner(for: request, body).perform(request, body: body, transfer: transfer)
+          return try await owner(for: request).perform(request, body: body, transfer: transfer)
         }
       }
     }
@@ -71,12 +71,12 @@ public struct URLSessionTransport: Transport {
 
   /// Returns the session for one exchange.
   ///
-  /// On Linux, libcurl sends a request without a body again by itself if a kept-alive connection
-  /// breaks before the answer. A request that must not be repeated gets a connection of its own.
-  private func owner(for request: HTTPRequest, _ body: Data?) -> URLSessionOwner {
+  /// On Linux, libcurl sends a request again by itself if a kept-alive connection breaks before the
+  /// answer. A request that must not be repeated gets a connection of its own.
+  private func owner(for request: HTTPRequest) -> URLSessionOwner {
     #if canImport(FoundationNetworking)
       let isRepeatable = [.get, .head, .options, .trace, .put, .delete].contains(request.method)
-      return isRepeatable || body?.isEmpty == false ? session : URLSessionOwner(like: session)
+      return isRepeatable ? session : URLSessionOwner(like: session)
     #else
       return session
     #endif

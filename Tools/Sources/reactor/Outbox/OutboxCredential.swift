@@ -62,6 +62,22 @@ struct OutboxCredential: Sendable {
   }
 }
 
+/// The value of `drain --header`.
+enum CredentialArgument {
+  /// The fields that belong to one request.
+  private static let own: Set<String> = [
+    "idempotency-key", "if-match", "if-none-match", "content-type", "content-length", "transfer-encoding", "host",
+  ]
+
+  static func parse(_ text: String) throws -> HTTPField {
+    let field = try HeaderArgument.parse(text)
+    guard !own.contains(field.name.canonicalName) else {
+      throw ValidationError("\(field.name) belongs to one request; give it to reactor send")
+    }
+    return field
+  }
+}
+
 /// The value of `--origin`.
 enum OriginArgument {
   static func parse(_ text: String) throws -> String {

@@ -38,7 +38,7 @@ struct OutboxDrainCommand: AsyncParsableCommand {
     name: .customLong("header"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
       "A header field for each request, 'Name: value'; may be repeated, and is not saved.", valueName: "name: value"),
-    transform: HeaderArgument.parse)
+    transform: CredentialArgument.parse)
   var headers: [HTTPField] = []
 
   @Option(
