@@ -47,6 +47,7 @@
             try copy("scope, temporary, id", of: "outbox_identity", "rowid \(order)", damaged, db)
           }
           try continueNumbers(damaged, db)
+          try continueIdentity(damaged, db)
         }
       }
     }
@@ -72,6 +73,13 @@
       guard try last > Int64.fetchOne(db, sql: query) ?? 0 else { return }
       try db.execute(sql: "DELETE FROM sqlite_sequence WHERE name = 'outbox_entry'")
       try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES ('outbox_entry', ?)", arguments: [last])
+    }
+
+    /// Takes over the identity. The entries that are not there were removed before.
+    private func continueIdentity(_ damaged: Database, _ db: Database) throws {
+      let query = "SELECT identity FROM outbox_store"
+      guard let identity = try unlessDamaged({ try DatabaseValue.fetchOne(damaged, sql: query) }) else { return }
+      try db.execute(sql: "UPDATE outbox_store SET identity = ?", arguments: [identity])
     }
 
     /// Returns the result of a reading, or `nil` if it fails because of the damage.

@@ -34,6 +34,9 @@
         guard let temporary = row.data(0), let id = row.data(1) else { return }
         contents.identities[String(decoding: temporary, as: UTF8.self)] = id
       }
+      contents.identity =
+        try SQLiteStatement(db, "SELECT identity FROM outbox_store")
+        .first([]) { $0.data(0).flatMap(UUID.init(bytes:)) } ?? nil
       return contents
     }
 

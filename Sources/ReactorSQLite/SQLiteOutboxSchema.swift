@@ -12,6 +12,7 @@
       var migrator = DatabaseMigrator()
       migrator.registerMigration("outbox-1") { try $0.execute(sql: first) }
       migrator.registerMigration("outbox-2") { try $0.execute(sql: second) }
+      migrator.registerMigration("outbox-3") { try $0.execute(sql: third) }
       return migrator
     }
 
@@ -34,6 +35,7 @@
         for query in [
           "SELECT number, scope, id, lane, length(bytes), process, until FROM outbox_entry LIMIT 1",
           "SELECT scope, temporary, length(id) FROM outbox_identity LIMIT 1",
+          "SELECT identity FROM outbox_store LIMIT 1",
           // EXPLAIN compiles a change and its triggers without making the change.
           "EXPLAIN INSERT INTO outbox_entry DEFAULT VALUES", "EXPLAIN UPDATE outbox_entry SET until = 1",
           "EXPLAIN DELETE FROM outbox_entry", "EXPLAIN INSERT INTO outbox_identity DEFAULT VALUES",
@@ -72,5 +74,11 @@
     /// An addition changes a page of each index, and each page is written and synchronized. What
     /// this index found is found by the other one, or in the order of the table.
     private static let second = "DROP INDEX IF EXISTS outbox_entry_by_scope"
+
+    /// The identity of the database. A file that takes the place of a deleted one has another.
+    private static let third = """
+      CREATE TABLE outbox_store (identity BLOB NOT NULL);
+      INSERT INTO outbox_store (identity) VALUES (randomblob(16));
+      """
   }
 #endif

@@ -163,7 +163,7 @@ extension OutboxStorageConformance.Check {
           "scope \(index): claim returned \(claimed.map(Samples.name) ?? "nil")")
         try await subject.storage.removeAll(in: scope)
         let left = try await subject.storage.contents(of: scope)
-        subject.expect(left == OutboxContents(), "scope \(index) still has, after its removal, \(left)")
+        subject.expect(left.withoutIdentity == OutboxContents(), "scope \(index) still has, after its removal, \(left)")
       }
     },
     Self("removeAll(in: nil) empties the store, which stays usable") { subject in
@@ -175,7 +175,7 @@ extension OutboxStorageConformance.Check {
       try await subject.storage.removeAll(in: nil)
       for scope in scopes {
         let left = try await subject.storage.contents(of: scope)
-        subject.expect(left == OutboxContents(), "after removeAll(in: nil), \(scope) has \(left)")
+        subject.expect(left.withoutIdentity == OutboxContents(), "after removeAll(in: nil), \(scope) has \(left)")
       }
       let entry = Samples.entry()
       try await subject.commit(.add(entry))
@@ -226,6 +226,18 @@ extension OutboxStorageConformance.Check {
       try await subject.commit(.add(entries[0]))
       try await subject.expect(holds: [entries[0]], in: other)
     },
+    Self("a store keeps its identity, if it has one") { subject in
+      let identity = try await subject.storage.contents(of: .shared).identity
+      let entry = Samples.entry()
+      try await subject.commit(.add(entry))
+      try await subject.expect(identity: identity, "after the first commit: ")
+      try await subject.commit(.move(entry), .identify("a", Data("1".utf8)))
+      try await subject.storage.removeAll(in: .shared)
+      try await subject.expect(identity: identity, "after the removal of the scope: ")
+      _ = try await (try await subject.open()).commit([.add(entry)], in: .shared)
+      try await subject.storage.removeAll(in: nil)
+      try await subject.expect(identity: identity, "after the removal of everything: ")
+    },
     Self("concurrent commits of several instances lose nothing") { subject in
       let entries = Samples.entries(24)
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -270,6 +282,14 @@ extension OutboxStorageConformance.Subject {
     expect(
       claimed?.number == stored?.number,
       "\(what)claim returned the number \(claimed?.number ?? 0), contents(of:) another")
+  }
+
+  /// Expects the identity of the store, in this instance and in another.
+  fileprivate func expect(identity: UUID?, _ what: String) async throws {
+    for storage in [storage, try await open()] {
+      let other = try await storage.contents(of: .shared).identity
+      expect(other == identity, "\(what)contents(of:) returned another identity than before")
+    }
   }
 
   /// Expects the leases of the shared scope, in this instance and in another.

@@ -115,3 +115,12 @@ extension OutboxStorageConformance {
     }
   }
 }
+
+extension OutboxContents {
+  /// The contents without the identity of the store.
+  package var withoutIdentity: OutboxContents {
+    var contents = self
+    contents.identity = nil
+    return contents
+  }
+}

@@ -103,7 +103,8 @@
           path,
           """
           CREATE INDEX outbox_entry_by_scope ON outbox_entry (scope);
-          DELETE FROM grdb_migrations WHERE identifier = 'outbox-2';
+          DROP TABLE outbox_store;
+          DELETE FROM grdb_migrations WHERE identifier IN ('outbox-2', 'outbox-3');
           """)
         let storage = try SQLiteOutboxStorage(path: path)
         #expect(try await storage.commit([.add(entry("new"))], in: .shared) == [2])
@@ -221,7 +222,7 @@
     @Test func `one of a newer release is refused and left as it is`() async throws {
       try await withOutbox { path in
         _ = try await fill(path)
-        try change(path, "INSERT INTO grdb_migrations (identifier) VALUES ('outbox-3')")
+        try change(path, "INSERT INTO grdb_migrations (identifier) VALUES ('outbox-4')")
         try checkpoint(path)
         let bytes = try Data(contentsOf: URL(filePath: path))
         #expect(throws: OutboxStorageError.newerFormat(path: path)) { try open(path) }

@@ -63,7 +63,10 @@ extension Outbox {
         let now = layer.configuration.now()
         let stored = try await configuration.storage.claim(
           id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
-        guard let stored else { break }
+        guard let stored else {
+          if await isSavedAgain(id, layer) { continue }
+          break
+        }
         let decided = await body(stored)
         isDone = decided == .isDone
         if decided != .isOutrun { break }

@@ -13,6 +13,7 @@ extension Outbox {
 
   /// Takes over ids that the server has given to this process or to another one.
   func learn(_ identities: [String: Data], _ layer: LayerContext) {
+    let identities = identities.filter { !Self.isMarker($0.key) }
     let given = identities.filter { $0.value != Self.lostIdentity }
     withState { state in
       state.identities.merge(given) { $1 }

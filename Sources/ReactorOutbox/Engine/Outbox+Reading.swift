@@ -48,7 +48,7 @@ extension Outbox: LayerAttachment {
         (epoch, mark) = withState { ($0.epoch, $0.savedBefore) }
         contents = try await configuration.storage.contents(of: scope)
       }
-      withState { [mark, contents] in $0.noteRead(contents.entries, since: mark) }
+      withState { [mark, contents] in $0.noteRead(contents, since: mark) }
       await restore(contents, since: start, layer)
       finishReading(.read)
     } catch {
@@ -236,6 +236,7 @@ extension Outbox: LayerAttachment {
   private func forgetAll(before place: Int) {
     let (items, ids) = withState { state in
       state.epoch += 1
+      state.forgetNumbers()
       let ids = state.idsInOrder.filter { (state.items[$0]?.epoch ?? 0) < place }
       let items = ids.compactMap { state.remove($0) }
       state.unreadable = [:]

@@ -15,10 +15,11 @@ extension Outbox {
       let contents = try await configuration.storage.contents(of: scope)
       // What is being removed with everything else has not ended elsewhere.
       guard withState({ $0.isCurrent(epoch) }) else { return }
+      if try await savedAgain(in: contents, layer) { return try await reloading() }
       // Until the places of all entries are known, none is sent before one that was moved.
       withState { state in
         state.takeovers += 1
-        state.noteRead(contents.entries, since: mark)
+        state.noteRead(contents, since: mark)
       }
       // First of all, and in all entries at once. That alone is no change of an entry.
       learn(contents.identities, layer)
@@ -38,6 +39,9 @@ extension Outbox {
       }
       if withState({ $0.epoch == epoch }) { await restore(contents, since: start, layer) }
       withState { $0.takeovers -= 1 }
+    } catch let error as ReactorError {
+      // It is reported already.
+      throw error
     } catch {
       emit(nil, .storeFailed(.persistence(error)), layer)
       throw .persistence(error)

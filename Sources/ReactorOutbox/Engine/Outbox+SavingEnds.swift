@@ -52,12 +52,16 @@ extension Outbox {
   private func save(
     _ changes: [OutboxChange], of ended: Ended, _ epoch: Int, _ layer: LayerContext
   ) async -> [OutboxChange]? {
-    var rest = changes
+    var (rest, mayBeSavedAgain) = (changes, true)
     while !rest.isEmpty, withState({ $0.epoch == epoch }) {
       do {
         try await commits.save(commits.enqueue(rest))
         return []
       } catch OutboxStorageError.unknownEntry(let id) {
+        if id == ended.entry.id, mayBeSavedAgain {
+          mayBeSavedAgain = false
+          if await isSavedAgain(id, layer) { continue }
+        }
         // The program has taken it back, or another process has ended it.
         let count = rest.count
         rest.removeAll { $0.entry == id }

@@ -14,7 +14,14 @@ extension Outbox {
     let now = layer.configuration.now()
     withState { $0.queue.deferLease(id, until: now + Self.poll.inSeconds) }
     let epoch = withState(\.epoch)
-    guard let contents = try? await configuration.storage.contents(of: scope) else { return }
+    guard var contents = try? await configuration.storage.contents(of: scope) else { return }
+    if withState({ $0.isOther(contents.identity) }) {
+      // It is not absent because somebody has ended it. A failure is reported, and the next turn of
+      // the entry tries again.
+      guard (try? await reloading()) != nil, let again = try? await configuration.storage.contents(of: scope)
+      else { return }
+      contents = again
+    }
     // What is being removed with everything else has not ended elsewhere.
     guard withState({ $0.isCurrent(epoch) }) else { return }
     guard let stored = contents.entries.first(where: { $0.id == id }) else {
@@ -28,7 +35,9 @@ extension Outbox {
     if let entry = try? OutboxEntry(decoding: stored), !entry.isInLane {
       return await endedElsewhere(entry, contents.identities, layer)
     }
-    if let lease = contents.leases[id] { withState { $0.queue.deferLease(id, until: lease.look(after: now)) } }
+    if let lease = contents.leases[id], lease.process != process {
+      withState { $0.queue.deferLease(id, until: lease.look(after: now)) }
+    }
   }
 
   /// Forgets an entry that another process has ended and removed.

@@ -1,6 +1,4 @@
 import Foundation
-import HTTPCaching
-import HTTPTypes
 import ReactorCore
 
 /// Everything of an outbox that its lock guards.
@@ -118,6 +116,8 @@ struct OutboxState: Sendable {
   /// The count of readings of the store whose changes are being taken over. Nothing is sent
   /// meanwhile.
   var takeovers = 0
+  /// The identity of the store, as it was read last; `nil` if it has none.
+  private(set) var identity: UUID?
   /// The number up to which every entry of the store is known here. Other processes may have added
   /// entries between it and a later one, which is not sent before the store is read.
   private var complete: UInt64 = 0
@@ -147,26 +147,53 @@ struct OutboxState: Sendable {
 
   /// Notes the number that the store has given to an entry of this process.
   mutating func noteSaved(_ number: UInt64) {
-    // The store counts anew: everything was removed.
-    if number <= complete { (complete, saved) = (0, 0) }
-    if number == complete + 1 { complete = number }
     saved = max(saved, number)
+    if number == complete + 1 { complete = number }
+    // The store counts anew: everything was removed elsewhere, or it is another one. It is read.
+    if number < complete { (complete, saved) = (0, number) }
   }
 
   /// The mark of a reading that begins, for ``noteRead(_:since:)``.
   var savedBefore: UInt64 { saved }
 
-  /// Notes the entries of the store.
+  /// Notes the contents of the store.
   ///
   /// - Parameter mark: ``savedBefore`` when the reading began.
-  mutating func noteRead(_ entries: [StoredEntry], since mark: UInt64) {
-    complete = max(entries.lazy.map(\.number).max() ?? 0, min(mark, saved))
+  mutating func noteRead(_ contents: OutboxContents, since mark: UInt64) {
+    identity = contents.identity ?? identity
+    complete = max(contents.entries.lazy.map(\.number).max() ?? 0, min(mark, saved))
     saved = max(saved, complete)
   }
 
   /// Returns a Boolean value that indicates whether other processes may have added entries before
   /// one of this process.
   func mayFollowOthers(_ id: UUID) -> Bool { queue.entries[id].map { $0.number > complete } ?? false }
+
+  /// Returns a Boolean value that indicates whether a store is another one than the one that was
+  /// read last.
+  func isOther(_ identity: UUID?) -> Bool {
+    guard let identity, let known = self.identity else { return false }
+    return identity != known
+  }
+
+  /// Goes on with a store that has taken the place of another one.
+  mutating func goOn(with contents: OutboxContents) {
+    identity = contents.identity
+    complete = contents.entries.lazy.map(\.number).max() ?? 0
+    saved = complete
+  }
+
+  /// Notes that the numbers of the store may begin anew.
+  mutating func forgetNumbers() { (complete, saved) = (0, 0) }
+
+  /// Gives an entry that was saved again its number, so that it is sent soon.
+  mutating func renumber(_ id: UUID, _ number: UInt64) {
+    unreadable[id]?.stored.number = number
+    guard var entry = queue.entries[id] else { return }
+    entry.number = number
+    update(entry)
+    queue.deferLease(id, until: .distantPast)
+  }
 
   /// Notes the lane of an entry whose mutation names another lane since it got an id.
   mutating func noteLane(of entry: OutboxEntry, _ mutation: MutationBox) {
@@ -455,58 +482,5 @@ struct LaneTurns: Sendable {
     guard !freed.isEmpty else { return [] }
     defer { freed = [] }
     return freed
-  }
-}
-
-extension Outbox.Entry {
-  init(
-    _ entry: OutboxEntry, _ items: [UUID: OutboxState.Item], _ queue: OutboxQueue,
-    _ conditions: OutboxQueue.Conditions, _ secretNames: Set<String>
-  ) {
-    id = entry.id
-    name = entry.name
-    lane = Lane(rawValue: entry.lane)
-    mutation = items[entry.id]?.mutation.program
-    submittedAt = entry.submittedAt
-    attempts = entry.attempts
-    method = entry.request.flatMap { HTTPRequest.Method($0.method) }
-    url = entry.request.map { Self.redacted($0.url, secretNames) }
-    status = entry.outcome?.status
-    let reason = queue.reason(of: entry, conditions)
-    state =
-      switch entry.state {
-      case .conflicted:
-        .conflicted(
-          items[entry.id]?.conflict ?? Conflict(status: entry.outcome?.status ?? 412, response: nil, body: nil))
-      case .refused: .refused(items[entry.id]?.error ?? Self.error(of: entry))
-      case .unresolved: .unresolved
-      case .unknown: reason.map(State.unknown) ?? .sending
-      case .waiting, .accepted: reason.map(State.waiting) ?? .sending
-      case .sending: .sending
-      }
-  }
-
-  init(_ unreadable: OutboxState.Unreadable, _ secretNames: Set<String>) {
-    id = unreadable.stored.id
-    name = unreadable.entry?.name ?? ""
-    lane = Lane(rawValue: unreadable.stored.lane)
-    mutation = nil
-    submittedAt = unreadable.entry?.submittedAt ?? .distantPast
-    attempts = unreadable.entry?.attempts ?? 0
-    method = unreadable.entry?.request.flatMap { HTTPRequest.Method($0.method) }
-    url = unreadable.entry?.request.map { Self.redacted($0.url, secretNames) }
-    status = unreadable.entry?.outcome?.status
-    state = .unreadable(unreadable.reason)
-  }
-
-  private static func redacted(_ url: String, _ secretNames: Set<String>) -> String {
-    SecretQuery.redact(text: url, isURL: true, names: secretNames.union(SecretQuery.defaultNames), with: "…")
-  }
-
-  /// Returns the error of a refusal of which only the saved part is known.
-  private static func error(of entry: OutboxEntry) -> ReactorError {
-    guard let outcome = entry.outcome else { return .network(MutationError.expired) }
-    guard let status = outcome.status else { return .invalidResource(outcome.reason) }
-    return .server(HTTPResponse(status: HTTPResponse.Status(code: status)), body: Data())
   }
 }

@@ -37,7 +37,7 @@ public final class FileOutboxStorage: OutboxStorage {
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
   /// Guards the files too: of one object, one call at a time is at work.
-  private let journals = Mutex<[Scope: JournalFile]>([:])
+  private let state = Mutex(State())
   /// The time between two attempts to lock. No system call waits for a limited time.
   static let lockInterval: Duration = .milliseconds(5)
 
@@ -61,25 +61,31 @@ public final class FileOutboxStorage: OutboxStorage {
     self.now = now
   }
 
+  private struct State {
+    var journals: [Scope: JournalFile] = [:]
+    var identity = DirectoryIdentity()
+  }
+
   /// Returns the entries of `scope` in the order of their numbers, their leases, and the given ids.
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
   @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
-    let contents = try await withJournal(of: scope, creates: false) { journal, directory in
+    let contents = try await withJournal(of: scope, creates: false) { journal, directory, identity in
       var contents = journal.table.contents
+      contents.identity = identity
       contents.setAside = try directory.setAside(of: scope).map {
         "the journal was damaged; everything that could be read was kept, and the damaged file is \($0)"
       }
       return contents
     }
-    return contents ?? OutboxContents()
+    return contents ?? OutboxContents(identity: state.withLock { $0.identity.next() })
   }
 
   /// Applies `changes` in order, all or none.
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
   @concurrent public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
-    let numbers = try await withJournal(of: scope, creates: !changes.isEmpty) { journal, _ in
+    let numbers = try await withJournal(of: scope, creates: !changes.isEmpty) { journal, _, _ in
       let (steps, numbers) = try journal.table.steps(for: changes)
       try journal.append(steps)
       return numbers
@@ -94,7 +100,7 @@ public final class FileOutboxStorage: OutboxStorage {
   @concurrent public func claim(
     _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
   ) async throws -> StoredEntry? {
-    let entry = try await withJournal(of: scope, creates: false) { journal, _ -> StoredEntry? in
+    let entry = try await withJournal(of: scope, creates: false) { journal, _, _ -> StoredEntry? in
       guard let claim = journal.table.claim(id, by: process, now: now, until: until) else { return nil }
       try journal.append([claim.step])
       return claim.entry
@@ -106,7 +112,7 @@ public final class FileOutboxStorage: OutboxStorage {
   ///
   /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
   @concurrent public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
-    _ = try await withJournal(of: scope, creates: false) { journal, _ in
+    _ = try await withJournal(of: scope, creates: false) { journal, _, _ in
       if let step = journal.table.release(id, by: process) { try journal.append([step]) }
     }
   }
@@ -117,38 +123,39 @@ public final class FileOutboxStorage: OutboxStorage {
   /// - Throws: ``OutboxStorageError/locked(path:)``; the first `FilePersistenceError`, after
   ///   removing everything that can be removed.
   @concurrent public func removeAll(in scope: Scope?) async throws {
-    _ = try await whileLocked(creates: false) { journals, directory in
-      if let scope { journals[scope] = nil } else { journals.removeAll() }
+    _ = try await whileLocked(creates: false) { state, directory, _ in
+      if let scope { state.journals[scope] = nil } else { state.journals.removeAll() }
       try directory.removeAll(in: scope)
     }
   }
 }
 
 extension FileOutboxStorage {
-  /// Runs `body` with the journal of a scope, as it is on the disk.
+  /// Runs `body` with the journal of a scope, as it is on the disk, and the store's identity.
   ///
   /// - Returns: `nil` if there is no directory.
   private func withJournal<Value: Sendable>(
-    of scope: Scope, creates: Bool, _ body: @Sendable (inout JournalFile, OutboxDirectory) throws -> Value
+    of scope: Scope, creates: Bool, _ body: @Sendable (inout JournalFile, OutboxDirectory, UUID) throws -> Value
   ) async throws -> Value? {
-    try await whileLocked(creates: creates) { [now] journals, directory in
-      var journal = journals[scope] ?? JournalFile(directory, of: scope, now: now)
+    try await whileLocked(creates: creates) { [now] state, directory, lock in
+      var journal = state.journals[scope] ?? JournalFile(directory, of: scope, now: now)
       // Taken out, so that its table is not copied when it changes.
-      journals[scope] = nil
-      defer { journals[scope] = journal }
+      state.journals[scope] = nil
+      defer { state.journals[scope] = journal }
       try journal.load()
-      return try body(&journal, directory)
+      // A reading writes none, since it works on a full disk.
+      return try body(&journal, directory, try state.identity.find(in: lock, journal, writes: creates))
     }
   }
 
   private func whileLocked<Value: Sendable>(
-    creates: Bool, _ body: @Sendable (inout [Scope: JournalFile], OutboxDirectory) throws -> Value
+    creates: Bool, _ body: @Sendable (inout State, OutboxDirectory, borrowing OpenFile) throws -> Value
   ) async throws -> Value? {
     let directory = try OutboxDirectory(url, system)
     var waited: Duration = .zero
     while true {
-      let attempt = try journals.withLock { journals in
-        try directory.whileLocked(creates: creates) { try body(&journals, directory) }
+      let attempt = try state.withLock { state in
+        try directory.whileLocked(creates: creates) { try body(&state, directory, $0) }
       }
       switch attempt {
       case .done(let value): return value

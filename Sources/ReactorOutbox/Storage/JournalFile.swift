@@ -15,6 +15,9 @@ struct JournalFile {
   /// A Boolean value that indicates whether a failed commit could not be cut off. A later frame
   /// might be lost with it, so the journal is written anew first.
   private var isSuspect = false
+  /// A Boolean value that indicates whether the latest reading has found the journal that was read
+  /// or written before.
+  private(set) var isContinued = false
   /// The count of bytes up to which a journal is not compacted.
   static let compactionSize = 64 << 10
   /// About the greatest count of bytes in a frame of a new journal.
@@ -30,18 +33,24 @@ struct JournalFile {
   }
 
   var table: OutboxTable { scan?.table ?? OutboxTable() }
+  /// The generation of the journal; `nil` if there is none.
+  var generation: UUID? { scan?.generation }
 
   /// Reads everything that other processes have written. A damaged journal is set aside, and
   /// replaced by one with all that can be read.
   ///
   /// - Throws: ``OutboxStorageError/newerFormat(path:)``, `FilePersistenceError`.
   mutating func load() throws {
+    isContinued = false
     guard let file = try system.open(path) else {
       scan = nil
       return
     }
     let size = try file.status().size
-    if try isRead(on: file, to: size) { return }
+    if try isRead(on: file, to: size) {
+      isContinued = true
+      return
+    }
     let bytes = try file.read(size, at: 0)
     do throws(JournalScan.NewerFormat) {
       let read = try JournalScan(bytes, of: scope)
@@ -89,7 +98,7 @@ struct JournalFile {
     }
     let frame = Journal.frame(steps, at: end, of: scope)
     do {
-      try Self.write(frame, to: file)
+      try file.write(frame)
       try file.synchronize()
       try system.synchronizeDirectory(directory.path)
     } catch {
@@ -153,7 +162,7 @@ extension JournalFile {
   private func create(_ path: String, _ generation: UUID, _ table: OutboxTable) throws(FilePersistenceError) -> Int {
     var file = try system.create(path)
     let header = Journal.header(generation: generation, scope: scope)
-    try Self.write(header, to: file)
+    try file.write(header)
     var end = header.count
     var (steps, size) = ([OutboxTable.Step](), 0)
     let all = table.allSteps
@@ -162,7 +171,7 @@ extension JournalFile {
       size += step.size
       guard size >= Self.frameSize || index == all.count - 1 else { continue }
       let frame = Journal.frame(steps, at: end, of: scope)
-      try Self.write(frame, to: file)
+      try file.write(frame)
       end += frame.count
       (steps, size) = ([], 0)
     }
@@ -173,16 +182,20 @@ extension JournalFile {
 
   private func create(_ path: String, _ bytes: [UInt8]) throws(FilePersistenceError) {
     var file = try system.create(path)
-    try Self.write(bytes, to: file)
+    try file.write(bytes)
     try file.synchronize()
     try file.close()
   }
 
-  private static func write(_ bytes: [UInt8], to file: borrowing OpenFile) throws(FilePersistenceError) {
+}
+
+extension OpenFile {
+  /// Writes bytes at the current position.
+  func write(_ bytes: [UInt8]) throws(FilePersistenceError) {
     var result: Result<Void, FilePersistenceError> = .success(())
     bytes.withUnsafeBytes { buffer in
       do throws(FilePersistenceError) {
-        try file.write(buffer)
+        try write(buffer)
       } catch {
         result = .failure(error)
       }

@@ -5,7 +5,8 @@ import HTTPCaching
 ///
 /// A scope's journal is `<scope>.journal`, where `<scope>` is the SHA-256 of the scope's name. A
 /// journal that is being written is `<scope>.journal.new`. A damaged one that was set aside is
-/// `<scope>.journal.damaged-<time>`. Every process locks `lock` while it reads or writes.
+/// `<scope>.journal.damaged-<time>`. Every process locks `lock` while it reads or writes. That file
+/// has the store's identity, and stays when everything is removed.
 struct OutboxDirectory: Sendable {
   let path: String
   let system: FileSystem
@@ -34,8 +35,12 @@ struct OutboxDirectory: Sendable {
 
   /// Runs `body` while no other process or instance does, if that needs no waiting.
   ///
-  /// - Parameter creates: A Boolean value that indicates whether to create the directory.
-  func whileLocked<Value>(creates: Bool, _ body: () throws -> Value) throws -> Attempt<Value> {
+  /// - Parameters:
+  ///   - creates: A Boolean value that indicates whether to create the directory.
+  ///   - body: Gets the file of the lock.
+  func whileLocked<Value>(
+    creates: Bool, _ body: (borrowing OpenFile) throws -> Value
+  ) throws -> Attempt<Value> {
     // Somebody may remove the file while another process creates and locks a new one, but not
     // repeatedly.
     for _ in 0..<8 {
@@ -46,7 +51,7 @@ struct OutboxDirectory: Sendable {
       guard try file.lock() else { return .taken }
       guard try system.inspect(lockPath)?.identity == file.status().identity else { continue }
       // Closing the file releases the lock.
-      return .done(try withExtendedLifetime(file) { try body() })
+      return .done(try body(file))
     }
     throw FilePersistenceError(operation: .lock, path: lockPath, code: FileSystem.isAbsent)
   }

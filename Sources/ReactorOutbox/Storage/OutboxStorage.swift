@@ -82,16 +82,26 @@ public struct OutboxContents: Sendable, Hashable {
   /// A description of each part that could not be read, and was set aside and kept. They are
   /// returned until ``OutboxStorage/removeAll(in:)``.
   public var setAside: [String]
+  /// The identity of the store; `nil` if the storage has none.
+  ///
+  /// A store keeps its identity over commits and ``OutboxStorage/removeAll(in:)``, in each process.
+  /// A store that somebody deletes from outside, and that is created anew, gets another one. Before
+  /// it is created, it has the identity that it will get.
+  ///
+  /// If the identity has changed, the outbox saves the entries that it has in memory again. Without
+  /// an identity, it takes an entry that is absent for one that another process has ended.
+  public var identity: UUID?
 
   /// Creates contents from their parts.
   public init(
     entries: [StoredEntry] = [], identities: [String: Data] = [:], leases: [UUID: OutboxLease] = [:],
-    setAside: [String] = []
+    setAside: [String] = [], identity: UUID? = nil
   ) {
     self.entries = entries
     self.identities = identities
     self.leases = leases
     self.setAside = setAside
+    self.identity = identity
   }
 }
 

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An error of an ``OutboxStorage``. Nothing of the commit was applied.
+/// An error of an ``OutboxStorage``. Nothing of a commit that throws it was applied.
 @nonexhaustive public enum OutboxStorageError: Error, Sendable, Hashable {
   /// The scope has as many entries as a store takes.
   case full(limit: Int)
@@ -16,6 +16,9 @@ public import Foundation
   case locked(path: String)
   /// A newer release wrote the store. It is left unchanged.
   case newerFormat(path: String)
+  /// Somebody has removed the store while the program ran. The outbox has saved this many entries
+  /// again, which it had in memory. It is reported in an event, and never thrown.
+  case replaced(restored: Int)
 }
 
 extension OutboxStorageError: CustomStringConvertible, LocalizedError {
@@ -30,6 +33,8 @@ extension OutboxStorageError: CustomStringConvertible, LocalizedError {
     case .duplicateEntry(let id): "the outbox has an entry \(id) already"
     case .locked(let path): "another process holds \(path); try again, or end that process"
     case .newerFormat(let path): "a newer release wrote \(path); update this program"
+    case .replaced(let count):
+      "the outbox's store was removed while the program ran; the \(count) entries in memory were saved again; keep the store where nothing cleans up"
     }
   }
 

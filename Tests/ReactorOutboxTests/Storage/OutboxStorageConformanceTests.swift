@@ -56,6 +56,7 @@ enum OutboxDefect: String, CaseIterable, Sendable {
   case hasNoLimit = "a scope has at most 10,000 entries"
   case takesLargeEntries = "an entry larger than a mebibyte is refused"
   case forgetsIdentities = "server ids are stored and replaced"
+  case changesIdentity = "a store keeps its identity, if it has one"
 }
 
 /// Keeps the contract but for one thing.
@@ -82,6 +83,7 @@ private final class DefectiveOutboxStorage: OutboxStorage {
       }
     case .forgetsIdentities: contents.identities = [:]
     case .hidesLeases: contents.leases = [:]
+    case .changesIdentity: contents.identity = UUID()
     case .usesNumbersAgain:
       for index in contents.entries.indices { contents.entries[index].number = UInt64(index) + 1 }
     default: break
