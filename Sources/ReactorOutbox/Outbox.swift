@@ -197,7 +197,8 @@ extension Outbox {
   /// Returns the other name of a thing: the id that the server has given for a temporary one, as
   /// JSON text, so that a view keeps its identity.
   ///
-  /// - Returns: `nil` if the server has not given one, or it was given before the latest start.
+  /// - Returns: `nil` if the server has not given one, or has given more than 1,000 since that no
+  ///   entry holds.
   public func identity(of temporary: TemporaryID) -> JSONValue? {
     withState { $0.identities[temporary.string] }.flatMap { try? JSONValue(parsing: $0) }
   }

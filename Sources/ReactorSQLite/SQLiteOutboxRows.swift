@@ -81,9 +81,33 @@
             INSERT INTO outbox_identity (scope, temporary, id) VALUES (?, ?, ?)
             ON CONFLICT (scope, temporary) DO UPDATE SET id = excluded.id
             """, .blob(scope), .blob(Data(temporary.utf8)), .blob(id))
+          try removeOldIDs()
         }
       }
       return numbers
+    }
+
+    /// Removes the old ids that no entry holds, once so many are new. The rows are in the order in
+    /// which the ids were given.
+    private func removeOldIDs() throws {
+      let count = try integer("SELECT count(*) FROM outbox_identity WHERE scope = ?", .blob(scope)) ?? 0
+      guard count > GivenIDs.limit, count.isMultiple(of: GivenIDs.slack) else { return }
+      var held = HeldIDs()
+      try SQLiteStatement(db, "SELECT bytes FROM outbox_entry WHERE +scope = ?").each(.blob(scope)) { row in
+        if let bytes = row.data(0) { held.note(bytes) }
+      }
+      var old: [Data] = []
+      try SQLiteStatement(
+        db,
+        "SELECT temporary FROM outbox_identity WHERE scope = ? ORDER BY rowid DESC LIMIT -1 OFFSET \(GivenIDs.limit)"
+      ).each(.blob(scope)) { row in
+        if let temporary = row.data(0), !held.contains(String(decoding: temporary, as: UTF8.self)) {
+          old.append(temporary)
+        }
+      }
+      for temporary in old {
+        try run("DELETE FROM outbox_identity WHERE scope = ? AND temporary = ?", .blob(scope), .blob(temporary))
+      }
     }
 
     /// Returns the count of entries, or a greater number if that leaves room for `new` more. The

@@ -130,6 +130,25 @@
       }
     }
 
+    @Test func `of the ids that servers gave, the latest thousand stay, and those that entries hold`() async throws {
+      try await withOutbox { path in
+        let storage = try SQLiteOutboxStorage(path: path)
+        let held = TemporaryID()
+        _ = try await storage.commit(
+          [.add(entry(#"{"id":\#(held.int)}"#)), .identify(held.string, Data("7".utf8))], in: .shared)
+        for count in [500, 1_500, 3_000] {
+          var last = ""
+          for _ in 0..<count / 50 {
+            let new = (0..<50).map { _ in TemporaryID().string }
+            _ = try await storage.commit(new.map { .identify($0, Data("1".utf8)) }, in: .shared)
+            last = new.last ?? ""
+          }
+          let ids = try await storage.contents(of: .shared).identities
+          #expect(ids.count <= 1_251 && ids[held.string] == Data("7".utf8) && ids[last] != nil)
+        }
+      }
+    }
+
     @Test func `a row that is no entry is described, and stays`() async throws {
       try await withOutbox { path in
         let storage = try SQLiteOutboxStorage(path: path)

@@ -16,7 +16,7 @@ extension Outbox {
     let identities = identities.filter { !Self.isMarker($0.key) }
     let given = identities.filter { $0.value != Self.lostIdentity }
     withState { state in
-      state.identities.merge(given) { $1 }
+      state.keepIdentities(given)
       if given.count < identities.count {
         state.queue.identities.lose(identities.keys.filter { given[$0] == nil && state.identities[$0] == nil })
       }

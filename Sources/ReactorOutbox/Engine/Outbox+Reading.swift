@@ -241,7 +241,7 @@ extension Outbox: LayerAttachment {
       let items = ids.compactMap { state.remove($0) }
       state.unreadable = [:]
       state.accepted = []
-      state.identities = [:]
+      state.forgetIdentities()
       state.queue.identities = TemporaryIDs()
       for id in state.idsInOrder { if let entry = state.queue.entries[id] { state.queue.identities.note(entry) } }
       state.queue.needsSignIn = false

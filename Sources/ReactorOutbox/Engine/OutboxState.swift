@@ -91,8 +91,12 @@ struct OutboxState: Sendable {
   var setAside: [String] = []
   /// The accepted entries that are kept for their drafts, the oldest first.
   var accepted: [UUID] = []
-  /// The ids that the server has given, as JSON.
-  var identities: [String: Data] = [:]
+  /// The ids that the server has given, as JSON: those that entries hold, and the latest others.
+  private(set) var identities: [String: Data] = [:]
+  /// The temporary ids of ``identities``, in the order in which they became known.
+  private var identityOrder: [String] = []
+  /// The count of ids that the latest look at old ones has left.
+  private var keptIdentities = 0
   var reading: Reading
   var readyWaiters: [CheckedContinuation<Void, Never>] = []
   /// The lanes with entries, as the steps that await one of them see them.
@@ -326,6 +330,22 @@ struct OutboxState: Sendable {
   /// Returns a Boolean value that indicates whether this process has submitted or read an entry:
   /// one that is being saved may be on disk already.
   func isKnown(_ id: UUID) -> Bool { queue.entries[id] != nil || submitting[id] != nil }
+
+  /// Keeps ids that the server has given, and forgets old ones that no entry holds.
+  mutating func keepIdentities(_ given: [String: Data]) {
+    identityOrder += given.keys.filter { identities[$0] == nil }.sorted()
+    identities.merge(given) { $1 }
+    // A store has as many, so that reading it brings back none that was forgotten.
+    let limit = GivenIDs.limit + GivenIDs.slack
+    guard identityOrder.count > max(keptIdentities, limit) + GivenIDs.slack else { return }
+    let old = identityOrder.dropLast(limit)
+    let held = old.filter { !queue.identities.holders(of: $0).isEmpty }
+    for temporary in Set(old).subtracting(held) { identities[temporary] = nil }
+    identityOrder = identityOrder.suffix(limit) + held
+    keptIdentities = identityOrder.count
+  }
+
+  mutating func forgetIdentities() { (identities, identityOrder, keptIdentities) = ([:], [], 0) }
 
   /// Returns a Boolean value that indicates whether an entry that was read is one to add.
   ///

@@ -113,11 +113,14 @@ struct JournalFile {
     scan?.append(steps, count: frame.count)
   }
 
-  /// Writes the journal anew if most of it is no longer needed. The old one is as good, so a
-  /// failure is not thrown.
+  /// Writes the journal anew if most of it is no longer needed, or without old ids. The old one is
+  /// as good, so a failure is not thrown.
   private mutating func compact() {
-    guard let scan, scan.end > Self.compactionSize, scan.end / 2 > scan.table.size else { return }
-    try? write(scan.table)
+    guard let scan else { return }
+    guard scan.table.hasOldIDs || scan.end > Self.compactionSize && scan.end / 2 > scan.table.size else { return }
+    var table = scan.table
+    if table.hasOldIDs { table.removeOldIDs() }
+    try? write(table)
   }
 }
 

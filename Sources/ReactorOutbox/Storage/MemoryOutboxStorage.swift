@@ -21,6 +21,7 @@ public final class MemoryOutboxStorage: OutboxStorage {
     try tables.withLock { tables throws(OutboxStorageError) in
       let (steps, numbers) = try tables[scope, default: OutboxTable()].steps(for: changes)
       for step in steps { tables[scope, default: OutboxTable()].apply(step) }
+      if tables[scope]?.hasOldIDs == true { tables[scope]?.removeOldIDs() }
       return numbers
     }
   }

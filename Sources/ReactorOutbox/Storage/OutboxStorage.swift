@@ -74,7 +74,8 @@ public enum OutboxChange: Sendable, Hashable {
 public struct OutboxContents: Sendable, Hashable {
   /// The entries in the order of their numbers.
   public var entries: [StoredEntry]
-  /// The JSON of the ids that servers have given, by the temporary id.
+  /// The JSON of the ids that servers have given, by the temporary id. A store may forget old ones
+  /// that no entry holds. Those of this package keep the latest 1,000 of them or more.
   public var identities: [String: Data]
   /// The leases of the entries, by the id of the entry. A lease that was released is not among
   /// them. One that has expired may be.

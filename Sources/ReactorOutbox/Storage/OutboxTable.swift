@@ -30,7 +30,7 @@ struct OutboxTable: Sendable, Equatable {
   }
 
   private var rows: [UUID: Row] = [:]
-  private var identities: [String: Data] = [:]
+  private var identities = GivenIDs()
   private var next: UInt64 = 1
   /// About the count of bytes that ``allSteps`` takes in a journal.
   private(set) var size = 0
@@ -39,7 +39,7 @@ struct OutboxTable: Sendable, Equatable {
 
   var contents: OutboxContents {
     OutboxContents(
-      entries: rows.values.map(\.entry).sorted { $0.number < $1.number }, identities: identities,
+      entries: rows.values.map(\.entry).sorted { $0.number < $1.number }, identities: identities.contents,
       leases: rows.compactMapValues(\.lease))
   }
 
@@ -89,17 +89,26 @@ struct OutboxTable: Sendable, Equatable {
       size -= rows.removeValue(forKey: id).map { Step.put($0.entry).size } ?? 0
     case .identify(let temporary, let id):
       size += step.size - (identities[temporary].map { Step.identify(temporary, $0).size } ?? 0)
-      identities[temporary] = id
+      identities.give(temporary, id)
     case .lease(let id, let lease): rows[id]?.lease = lease
     case .release(let id): rows[id]?.lease = nil
     case .next(let number): next = max(next, number)
     }
   }
 
+  /// A Boolean value that indicates whether old ids are to be removed.
+  var hasOldIDs: Bool { identities.isDue }
+
+  /// Removes the old ids that no entry holds.
+  mutating func removeOldIDs() {
+    let old = identities.removeOld(unlessIn: rows.values.lazy.map(\.entry.bytes))
+    size -= old.reduce(0) { $0 + Step.identify($1.temporary, $1.json).size }
+  }
+
   /// The steps that make this table of an empty one.
   var allSteps: [Step] {
     var steps: [Step] = [.next(next)]
-    for (temporary, id) in identities.sorted(by: { $0.key < $1.key }) { steps.append(.identify(temporary, id)) }
+    for (temporary, id) in identities.inOrder { steps.append(.identify(temporary, id)) }
     for row in rows.values.sorted(by: { $0.entry.number < $1.entry.number }) {
       steps.append(.put(row.entry))
       if let lease = row.lease { steps.append(.lease(row.entry.id, lease)) }
