@@ -162,6 +162,8 @@ extension OutboxEntry {
   fileprivate var latestReason: Outbox.Entry.Reason {
     switch outcome?.kind {
     case .signIn: .signIn
+    // The time is over, and nothing drains the outbox.
+    case .unsent: notBefore.map { .backoff(until: $0) } ?? .turn
     default: .turn
     }
   }
