@@ -57,7 +57,8 @@ extension ModelLayer {
   /// - Throws: `ReactorError.persistence` if the request could not be saved; it will not be
   ///   sent. `ReactorError.invalidResource` if it only reads, cannot be sent, is larger than
   ///   an entry may be, or holds a secret: `Authorization`, `Proxy-Authorization`, `Cookie`, a
-  ///   secret query item, or a user in the URL. Nothing of it is saved.
+  ///   secret query item, or a user in the URL. So is an ``OutboxRequest/idempotencyKey`` that
+  ///   another entry has with another method, URL or body. Nothing of it is saved.
   @discardableResult
   public func submit(
     _ request: OutboxRequest, lane: Lane = .main, idempotencyWindow: Duration? = nil

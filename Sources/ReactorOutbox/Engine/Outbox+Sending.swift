@@ -64,8 +64,14 @@ extension Outbox {
       switch await make(entry, item, layer) {
       case .made(let made):
         entry.request = made.request
+        let hasOwnKey = made.request.isKeyed && entry.idempotencyKey == nil && made.key != nil
         if made.request.isKeyed {
           entry.idempotencyKey = entry.idempotencyKey ?? made.key ?? configuration.makeID().uuidString
+        }
+        let keyed = entry
+        if hasOwnKey, withState({ $0.usesKeyForOtherBytes(keyed) }) {
+          (entry.request, entry.idempotencyKey) = (nil, nil)
+          return await refuse(&entry, from: stored, .usedKey, layer)
         }
         let id = entry.id
         withState { state in

@@ -34,19 +34,27 @@ extension Outbox {
       arguments: Data("{}".utf8), submittedAt: layer.configuration.now(), idempotencyWindow: window.inSeconds)
     entry.idempotencyKey = frozen.isKeyed ? key ?? configuration.makeID().uuidString : nil
     entry.request = frozen
-    let result = try await submit(entry, OutboxState.Item(mutation: MutationBox(RequestMutation())), in: layer)
+    // An earlier process may have used the program's key.
+    if key != nil { await ready() }
+    let item = OutboxState.Item(mutation: MutationBox(RequestMutation()))
+    let result = try await submit(entry, item, hasOwnKey: key != nil, in: layer)
     return Submission(id: id, result: result)
   }
 
   /// Shows the drafts, and returns once the entry is saved.
+  ///
+  /// - Parameter hasOwnKey: A Boolean value that indicates whether the program has made the
+  ///   idempotency key.
+  /// - Throws: `ReactorError.invalidResource` if another entry has this key for other bytes.
   private func submit(
-    _ entry: OutboxEntry, _ item: OutboxState.Item, in layer: LayerContext
+    _ entry: OutboxEntry, _ item: OutboxState.Item, hasOwnKey: Bool = false, in layer: LayerContext
   ) async throws(ReactorError) -> SubmissionResult {
     let awaited = withState { $0.queue.identities.awaited(byNew: entry) }
     let entry = entry.awaiting(awaited)
     let bytes = try encoded(entry, layer)
     // The place of the drafts and that of the entry are drawn together, so that both orders agree.
-    let (ticket, place, result) = withState { state in
+    let reserved = withState { state -> (CommitQueue.Ticket, UInt64, SubmissionResult)? in
+      if hasOwnKey, state.usesKeyForOtherBytes(entry) { return nil }
       let place = layer.reserveDraftPlaces(item.drafts.count)
       var item = item
       item.epoch = state.epoch
@@ -60,6 +68,7 @@ extension Outbox {
       let ticket = commits.enqueue([addition], isHeld: true) { numbers in self.saved(entry.id, numbers) }
       return (ticket, place, result)
     }
+    guard let (ticket, place, result) = reserved else { throw .usedKey }
     layer.show(item.drafts, at: place)
     withState { $0.submitting[entry.id]?.isShown = true }
     layer.replace(replacedSubmitted(layer))

@@ -6,6 +6,20 @@ import ReactorTesting
 import TestSupport
 import Testing
 
+/// Its request has the same key whatever its name is.
+private struct Keyed: Mutation {
+  var name: String
+  var lane: Lane
+
+  func request(_ known: Known) throws -> Resource {
+    var resource = Resource(name, method: .post)
+    resource.idempotencyKey = "k1"
+    return resource
+  }
+
+  func draft(_ drafts: inout Drafts) {}
+}
+
 @Suite("A request without a mutation", .timeLimit(.minutes(5)))
 struct OutboxRequestTests {
   private static let target = "https://other.example.com/a%2Fb?q=1"
@@ -63,6 +77,65 @@ struct OutboxRequestTests {
     #expect(error.map { !"\($0)".contains("s3cret") } == true)
     #expect(try await writer.storage.contents(of: .shared).entries.isEmpty)
     try await writer.end()
+  }
+
+  private func keyed(_ key: String, _ body: String, url: String = target, method: HTTPRequest.Method = .post) throws
+    -> OutboxRequest
+  {
+    var request = try request(url, method: method)
+    request.headerFields[try #require(HTTPField.Name("Idempotency-Key"))] = key
+    request.body = Data(body.utf8)
+    return request
+  }
+
+  @Test func `a key that another entry has for other bytes is refused, and nothing is saved`() async throws {
+    let writer = Writer(storage: MemoryStore())
+    writer.outbox.pause()
+    try await writer.layer.submit(try keyed("k1", "one"))
+    let others = [
+      try keyed("k1", "two"), try keyed("k1", "one", url: Self.target + "0"), try keyed("k1", "one", method: .patch),
+    ]
+    // The second process has read the key from the store.
+    for program in [writer, writer.relaunched { $0.sendsByItself = false }] {
+      for other in others {
+        let error = await TestSupport.error { try await program.layer.submit(other, lane: "another") }
+        guard case .invalidResource(let reason) = error else {
+          return #expect(Bool(false), "\(String(describing: error))")
+        }
+        #expect(reason.contains("idempotency key") && !reason.contains("k1"))
+      }
+      try await program.layer.submit(try keyed("k1", "one"))
+      try await program.layer.submit(try keyed("k\(program.outbox.entries.count)", "two"))
+    }
+    #expect(try await writer.storage.contents(of: .shared).entries.count == 5)
+  }
+
+  @Test func `of two requests at once under one key, one is refused`() async throws {
+    let store = MemoryStore()
+    let writer = Writer(storage: store)
+    writer.outbox.pause()
+    try await writer.outbox.reload()
+    store.commits.close()
+    async let first = TestSupport.error { try await writer.layer.submit(try keyed("k1", "one")) }
+    try await store.commits.waitForArrival()
+    let second = try keyed("k1", "two")
+    #expect(await TestSupport.error { try await writer.layer.submit(second) } != nil)
+    store.commits.open()
+    #expect(await first == nil)
+    #expect(try await store.contents(of: .shared).entries.count == 1)
+  }
+
+  @Test func `a mutation whose request has the key of another is refused`() async throws {
+    let writer = Writer(storage: MemoryStore()) { $0.mutations = [Keyed.self] }
+    writer.transport.answer("/v1/a", with: .response(.serviceUnavailable))
+    let first = try await writer.layer.submit(Keyed(name: "a", lane: "1"))
+    await writer.wait(for: "waiting, backoff")
+    let second = try await writer.layer.submit(Keyed(name: "b", lane: "2"))
+    let error = await TestSupport.error { try await second.answer() }
+    guard case .invalidResource = error else { return #expect(Bool(false), "\(String(describing: error))") }
+    #expect(writer.sent == ["POST /v1/a "])
+    #expect(await writer.outbox.withdraw(first.id) == false)
+    await writer.outbox.stop()
   }
 
   @Test(arguments: [HTTPRequest.Method.get, .head])
