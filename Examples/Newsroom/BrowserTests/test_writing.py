@@ -310,7 +310,7 @@ class Surviving(WritingTest):
         window = self.open_signed_in("/articles/1", "main h1")
         self.news.server.stop(signal.SIGKILL)
         window.write("Wait for me")
-        window.see(".comment .pending", "Waiting for a connection")
+        window.see(".comment .pending", "The news is out of order")
         # A server that has forgotten everybody.
         shutil.rmtree(self.news.directory / "api")
         self.news.start_server()

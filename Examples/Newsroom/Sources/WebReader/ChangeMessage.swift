@@ -80,7 +80,7 @@ struct ChangeMessage: Encodable {
       case .backoff: "The news is out of order. Trying again soon"
       case .signIn: "Waiting for you to sign in"
       case .identity: "Waiting for the comment to be sent"
-      case .paused: "Paused"
+      case .paused, .stopped: "Paused"
       case .turn: "Waiting for its turn"
       @unknown default: "Waiting"
       }
