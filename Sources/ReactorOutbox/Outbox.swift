@@ -251,7 +251,7 @@ extension Outbox {
     @nonexhaustive public enum Reason: Sendable, Hashable {
       /// Earlier entries of its lane have not ended, or its lane begins at any moment.
       case turn
-      /// There is no connectivity.
+      /// There is no connectivity, as `Reachability` or the transport says.
       case connectivity
       /// An attempt has failed, or could not reach the server. The next one is made at this time.
       case backoff(until: Date)

@@ -150,7 +150,7 @@ struct OutboxQueue: Sendable {
     // adjustment.
     let hasBegun = entry.outcome.map { $0.date.timeIntervalSince(conditions.now) < 60 } ?? true
     if let date = entry.notBefore, hasBegun, conditions.isBefore(date, atMost: Self.longestWait) {
-      return (.backoff(until: date), date)
+      return (entry.isOffline ? .connectivity : .backoff(until: date), date)
     }
     return nil
   }
@@ -163,9 +163,16 @@ extension OutboxEntry {
     switch outcome?.kind {
     case .signIn: .signIn
     // The time is over, and nothing drains the outbox.
+    case .unsent where isOffline: .connectivity
     case .unsent: notBefore.map { .backoff(until: $0) } ?? .turn
     default: .turn
     }
+  }
+
+  /// A Boolean value that indicates whether the latest attempt has found no connectivity, whatever
+  /// `Reachability` says: the transport of a program may have a switch of its own.
+  fileprivate var isOffline: Bool {
+    outcome?.kind == .unsent && outcome?.reason == ReactorError.noConnectivity.reason
   }
 
   /// A place among the entries that can be sent.

@@ -262,6 +262,16 @@ struct UnsentTests {
     await writer.wait()
   }
 
+  @Test func `waits for connectivity if the transport says that there is none`() async throws {
+    let writer = Writer()
+    writer.transport.answer("/v1/b", with: .failure(ReactorError.noConnectivity), accepted)
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    await writer.wait(for: "waiting, connectivity")
+    writer.outbox.resume()
+    _ = await TestSupport.error { try await submission.answer() }
+    #expect(writer.states.isEmpty)
+  }
+
   @Test func `holds its own lane alone`() async throws {
     let (writer, _) = try await writer()
     writer.transport.answer("/v1/c", with: accepted)
