@@ -21,7 +21,7 @@ extension LayerContext {
     note(AnyModel(value), through: access, of: write)
   }
 
-  /// What arrives after a sign-out of the user who asked is not noted.
+  /// Notes the entities of a model, unless the user who asked has signed out since.
   func note(_ model: AnyModel, through access: EntityAccess, of write: WriteStart?) {
     note(access.members(of: model, at: configuration.now()), of: write)
   }
