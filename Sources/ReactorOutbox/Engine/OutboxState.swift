@@ -106,7 +106,7 @@ struct OutboxState: Sendable {
   /// The lanes that send.
   private(set) var running: Set<String> = []
   /// The lanes that could send, and wait for their turn; the longest wait is first.
-  private var starved = Starved()
+  private var starved = WaitingLanes()
   /// The entries whose turn comes in the lanes that send, as the layer knows them.
   var turns: LaneTurns
   /// The next wake-up, at this time of the configuration's clock. Times of that clock are compared,
@@ -122,11 +122,8 @@ struct OutboxState: Sendable {
   var takeovers = 0
   /// The identity of the store, as it was read last; `nil` if it has none.
   private(set) var identity: UUID?
-  /// The number up to which every entry of the store is known here. Other processes may have added
-  /// entries between it and a later one, which is not sent before the store is read.
-  private var complete: UInt64 = 0
-  /// The largest number of an entry that was saved here since the store was read.
-  private var saved: UInt64 = 0
+  /// The numbers of the entries that are known here.
+  private var numbers = StoreNumbers()
   /// The count of removals of everything that are under way. Nothing is sent meanwhile, and what is
   /// read of the store says nothing about its entries.
   var removals = 0
@@ -150,28 +147,22 @@ struct OutboxState: Sendable {
   }
 
   /// Notes the number that the store has given to an entry of this process.
-  mutating func noteSaved(_ number: UInt64) {
-    saved = max(saved, number)
-    if number == complete + 1 { complete = number }
-    // The store counts anew: everything was removed elsewhere, or it is another one. It is read.
-    if number < complete { (complete, saved) = (0, number) }
-  }
+  mutating func noteSaved(_ number: UInt64) { numbers.noteSaved(number) }
 
   /// The mark of a reading that begins, for ``noteRead(_:since:)``.
-  var savedBefore: UInt64 { saved }
+  var savedBefore: UInt64 { numbers.saved }
 
   /// Notes the contents of the store.
   ///
   /// - Parameter mark: ``savedBefore`` when the reading began.
   mutating func noteRead(_ contents: OutboxContents, since mark: UInt64) {
     identity = contents.identity ?? identity
-    complete = max(contents.entries.lazy.map(\.number).max() ?? 0, min(mark, saved))
-    saved = max(saved, complete)
+    numbers.noteRead(upTo: contents.lastNumber, since: mark)
   }
 
   /// Returns a Boolean value that indicates whether other processes may have added entries before
   /// one of this process.
-  func mayFollowOthers(_ id: UUID) -> Bool { queue.entries[id].map { $0.number > complete } ?? false }
+  func mayFollowOthers(_ id: UUID) -> Bool { queue.entries[id].map { $0.number > numbers.complete } ?? false }
 
   /// Returns a Boolean value that indicates whether a store is another one than the one that was
   /// read last.
@@ -183,12 +174,11 @@ struct OutboxState: Sendable {
   /// Goes on with a store that has taken the place of another one.
   mutating func goOn(with contents: OutboxContents) {
     identity = contents.identity
-    complete = contents.entries.lazy.map(\.number).max() ?? 0
-    saved = complete
+    numbers = StoreNumbers(complete: contents.lastNumber)
   }
 
   /// Notes that the numbers of the store may begin anew.
-  mutating func forgetNumbers() { (complete, saved) = (0, 0) }
+  mutating func forgetNumbers() { numbers = StoreNumbers() }
 
   /// Gives an entry that was saved again its number, so that it is sent soon.
   mutating func renumber(_ id: UUID, _ number: UInt64) {
@@ -392,115 +382,5 @@ struct OutboxState: Sendable {
     // An id is written out only where two numbers are equal, since that takes a microsecond.
     places.sort { $0.number == $1.number ? $0.id.uuidString < $1.id.uuidString : $0.number < $1.number }
     return places.map(\.id)
-  }
-
-  /// Returns the entries for the program.
-  func list(_ conditions: OutboxQueue.Conditions, secretNames: Set<String>) -> [Outbox.Entry] {
-    // Entries are large, so their places are sorted, by numbers that lie beside them.
-    enum Place {
-      case readable(Dictionary<UUID, OutboxEntry>.Index)
-      case unreadable(Dictionary<UUID, Unreadable>.Index)
-    }
-    let entries = queue.entries
-    var places: [(number: UInt64, place: Place)] = []
-    places.reserveCapacity(entries.count + unreadable.count)
-    for index in entries.indices where entries.values[index].state != .accepted {
-      places.append((entries.values[index].number, .readable(index)))
-    }
-    for index in unreadable.indices { places.append((unreadable.values[index].stored.number, .unreadable(index))) }
-    places.sort { $0.number < $1.number }
-    return places.map { _, place in
-      switch place {
-      case .readable(let index): Outbox.Entry(entries.values[index], items, queue, conditions, secretNames)
-      case .unreadable(let index): Outbox.Entry(unreadable.values[index], secretNames)
-      }
-    }
-  }
-}
-
-/// The lanes that wait for their turn.
-private struct Starved: Sendable {
-  private var lanes: [String] = []
-  private var first = 0
-  private var names: Set<String> = []
-
-  var isEmpty: Bool { names.isEmpty }
-
-  mutating func add(_ lane: String) {
-    if names.insert(lane).inserted { lanes.append(lane) }
-  }
-
-  mutating func takeFirst() -> String? {
-    guard first < lanes.count else { return nil }
-    defer {
-      first += 1
-      if first > lanes.count / 2 {
-        lanes.removeFirst(first)
-        first = 0
-      }
-    }
-    names.remove(lanes[first])
-    return lanes[first]
-  }
-}
-
-/// The entries that a process has removed while it reads its store, so that the reading does not
-/// bring them back.
-struct RecentRemovals: Sendable {
-  /// The beginning of a reading.
-  struct Start: Sendable {
-    fileprivate let count: Int
-  }
-
-  private var numbers: [UUID: Int] = [:]
-  private var count = 0
-  private var readings = 0
-
-  /// Begins a reading. Call ``end()`` after it.
-  mutating func begin() -> Start {
-    readings += 1
-    return Start(count: count)
-  }
-
-  mutating func end() {
-    readings -= 1
-    if readings == 0 { numbers = [:] }
-  }
-
-  mutating func note(_ id: UUID) {
-    guard readings > 0 else { return }
-    count += 1
-    numbers[id] = count
-  }
-
-  /// Forgets the removal of an entry that a reading is to bring back.
-  mutating func forget(_ id: UUID) { numbers[id] = nil }
-
-  func contains(_ id: UUID, since start: Start) -> Bool { numbers[id].map { $0 > start.count } ?? false }
-}
-
-/// The entries that the layer expects to be sent as soon as their turn comes: requests that only
-/// streams wait for go after the last of them.
-struct LaneTurns: Sendable {
-  private let gate: SendingGate?
-  private var keys: [UUID: Set<RecordKey>] = [:]
-  private var freed: Set<RecordKey> = []
-
-  init(_ gate: SendingGate?) { self.gate = gate }
-
-  var ids: [UUID] { Array(keys.keys) }
-
-  /// Notes the keys that an entry is about to change; none if its turn does not come now.
-  mutating func note(_ id: UUID, _ new: Set<RecordKey>) {
-    guard let gate, keys[id] ?? [] != new else { return }
-    keys[id] = new.isEmpty ? nil : new
-    freed.formUnion(gate.expect(id, new))
-  }
-
-  /// Takes out the keys for which no entry is due any more.
-  mutating func takeFreed() -> Set<RecordKey> {
-    guard !freed.isEmpty else { return [] }
-    defer { freed = [] }
-    return freed
   }
 }

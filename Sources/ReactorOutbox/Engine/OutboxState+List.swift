@@ -1,0 +1,29 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// The entries as the program sees them.
+extension OutboxState {
+  /// Returns the entries for the program.
+  func list(_ conditions: OutboxQueue.Conditions, secretNames: Set<String>) -> [Outbox.Entry] {
+    // Entries are large, so their places are sorted, by numbers that lie beside them.
+    enum Place {
+      case readable(Dictionary<UUID, OutboxEntry>.Index)
+      case unreadable(Dictionary<UUID, Unreadable>.Index)
+    }
+    let entries = queue.entries
+    var places: [(number: UInt64, place: Place)] = []
+    places.reserveCapacity(entries.count + unreadable.count)
+    for index in entries.indices where entries.values[index].state != .accepted {
+      places.append((entries.values[index].number, .readable(index)))
+    }
+    for index in unreadable.indices { places.append((unreadable.values[index].stored.number, .unreadable(index))) }
+    places.sort { $0.number < $1.number }
+    return places.map { _, place in
+      switch place {
+      case .readable(let index): Outbox.Entry(entries.values[index], items, queue, conditions, secretNames)
+      case .unreadable(let index): Outbox.Entry(unreadable.values[index], secretNames)
+      }
+    }
+  }
+}

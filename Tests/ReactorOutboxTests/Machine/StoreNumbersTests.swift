@@ -1,0 +1,37 @@
+import Testing
+
+@testable import ReactorOutbox
+
+@Suite struct `The numbers of a store that are known` {
+  private var numbers = StoreNumbers()
+
+  @Test mutating func `are complete while this process alone adds entries`() {
+    for number in UInt64(1)...5 { numbers.noteSaved(number) }
+    #expect(numbers.complete == 5)
+  }
+
+  @Test mutating func `end before a gap, until the store is read`() {
+    numbers.noteSaved(1)
+    numbers.noteSaved(3)
+    #expect(numbers.complete == 1)
+    // The entry has ended and is no longer in the store.
+    numbers.noteRead(upTo: 2, since: numbers.saved)
+    #expect(numbers.complete == 3)
+  }
+
+  @Test mutating func `do not grow by a reading that began before an entry was saved`() {
+    numbers.noteSaved(1)
+    let mark = numbers.saved
+    numbers.noteSaved(3)
+    numbers.noteRead(upTo: 1, since: mark)
+    #expect(numbers.complete == 1)
+  }
+
+  @Test(arguments: [UInt64(1), 4, 5]) mutating func `are none once the store counts anew`(number: UInt64) {
+    for number in UInt64(1)...5 { numbers.noteSaved(number) }
+    numbers.noteSaved(number)
+    #expect(numbers.complete == 0 && numbers.saved == number)
+    numbers.noteRead(upTo: number, since: numbers.saved)
+    #expect(numbers.complete == number)
+  }
+}
