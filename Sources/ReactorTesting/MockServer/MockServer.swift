@@ -162,6 +162,18 @@ extension MockServer {
       return count
     }
 
+    /// Reads until the head of a request has arrived, and perhaps a part of its body.
+    ///
+    /// - Returns: The text that has arrived; `nil` if the client has disconnected before.
+    package func head() -> String? {
+      var data = Data()
+      while data.range(of: Data("\r\n\r\n".utf8)) == nil {
+        guard let next = socket.receive() else { return nil }
+        data += next
+      }
+      return String(decoding: data, as: UTF8.self)
+    }
+
     package func send(_ text: String) { socket.send(Data(text.utf8)) }
 
     /// Blocks without reading until `latch` is open or the client has disconnected.

@@ -61,6 +61,27 @@ struct `URLSession's errors` {
     }
   }
 
+  /// See findings/foundation-post-arrives-twice.sh.
+  @Test(arguments: [HTTPRequest.Method.post, .patch], [nil, "a", String(repeating: "a", count: 60_000)])
+  func `a change is sent once, though the server closes a kept connection before it reads the body`(
+    method: HTTPRequest.Method, body: String?
+  ) async throws {
+    let count = Shared(0)
+    let server = try MockServer.withoutHTTP { connection in
+      while let head = connection.head() {
+        guard head.hasPrefix("GET ") else { return count.change { $0 += 1 } }
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      }
+    }
+    defer { server.stop() }
+    let transport = URLSessionTransport()
+    _ = try await transport.send(server.request())
+    await #expect(throws: (any Error).self) {
+      try await transport.send(server.request(method: method), body: body.map { Data($0.utf8) })
+    }
+    #expect(count.value == 1)
+  }
+
   @Test func `nobody listening is a connection that cannot be made`() async throws {
     let port = MockServer.unusedPort
     let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(port)", path: "/")

@@ -204,18 +204,12 @@ struct UnendingTests {
     let layer = writer.layer
     let before = try await layer.submit(Add(name: "before"))
     let gate = Gate()
-    var flow = layer.flow([String].self)
-    flow.saveToPersistence = { _, _ in try await gate.wait() }
-    let reactor = Reactor(flow: flow)
-    let save = Task { try await reactor.save([], for: "other") }
-    try await gate.waitForArrival()
-    let removal = Task { try await layer.removeAll() }
-    try await writer.log.wait(for: .removed)
+    let (step, removal) = try await writer.removalThatWaits(at: gate)
     removal.cancel()
     _ = await removal.result
     let after = try await layer.submit(Add(name: "after"))
     gate.open()
-    _ = await save.result
+    _ = await step.result
     #expect(await TestSupport.error { try await before.answer() }?.isCancelled == true)
     for await entries in writer.outbox.states where entries.map(\.id) == [after.id] { break }
     #expect(try await store.reopened().contents(of: .shared).entries.map(\.id) == [after.id])

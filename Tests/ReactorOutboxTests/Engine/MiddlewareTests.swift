@@ -248,17 +248,11 @@ struct StoreNumberTests {
     _ = await TestSupport.error { try await writer.layer.submit(Add(name: "1")).answer() }
     let layer = writer.layer
     let gate = Gate()
-    var flow = layer.flow([String].self)
-    flow.saveToPersistence = { _, _ in try await gate.wait() }
-    let reactor = Reactor(flow: flow)
-    let save = Task { try await reactor.save([], for: "other") }
-    try await gate.waitForArrival()
-    let removal = Task { try await layer.removeAll() }
-    try await writer.log.wait(for: .removed)
+    let (step, removal) = try await writer.removalThatWaits(at: gate)
     store.readsLeft.store(1_000, ordering: .relaxed)
     for number in 0..<10 { try await layer.submit(Add(name: "later\(number)")) }
     gate.open()
-    _ = await (save.result, removal.result)
+    _ = await (step.result, removal.result)
     #expect(store.readsLeft.load(ordering: .relaxed) > 900)
   }
 

@@ -131,6 +131,21 @@ struct Writer: Sendable {
     for await entries in outbox.states where entries.map({ Self.word($0.state) }) == expected { return }
   }
 
+  /// Begins a removal of everything, which waits for a step until `gate` opens.
+  func removalThatWaits(
+    at gate: Gate
+  ) async throws -> (step: Task<Void, any Error>, removal: Task<Void, any Error>) {
+    let layer = layer
+    var flow = layer.flow([String].self)
+    flow.saveToPersistence = { _, _ in try await gate.wait() }
+    let reactor = Reactor(flow: flow)
+    let step = Task { try await reactor.save([], for: "other") }
+    try await gate.waitForArrival()
+    let removal = Task { try await layer.removeAll() }
+    try await log.wait(for: .removed)
+    return (step, removal)
+  }
+
   /// The requests that change something, as method, path and body.
   var sent: [String] {
     transport.requests.filter { $0.request.method != .get }.map {

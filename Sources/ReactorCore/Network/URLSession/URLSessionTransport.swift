@@ -22,6 +22,10 @@ import HTTPTypesFoundation
 /// ``ReactorError/invalidResource(_:)``, ``TransportError``, and otherwise the platform's
 /// `URLError`. A body that ends early is `URLError.networkConnectionLost`, never a short success.
 ///
+/// On Linux, each `POST` and `PATCH` opens a new connection: on a kept-alive one that breaks before
+/// the answer, libcurl would send it a second time. A program that sends many uses another
+/// transport.
+///
 /// On Linux, Foundation ends the process if a server closes the connection in the middle of its
 /// header fields, or sends fields after the last chunk of a body. No code can catch that. Use
 /// another transport there for servers that the program does not trust: see <doc:Transports>.
