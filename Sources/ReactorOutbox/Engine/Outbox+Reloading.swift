@@ -52,8 +52,11 @@ extension Outbox {
   }
 
   /// Reads the entries that other processes may have added before one of this process, whose turn
-  /// it is. It is decided anew then which entry goes. A store that fails is read again after a
+  /// it is. The lane decides anew then which entry goes. A store that fails is read again after a
   /// while.
+  ///
+  /// A reading that succeeds knows every number that was saved before it began. So an entry causes
+  /// one reading at most, unless everything is removed meanwhile.
   func readOthers(before id: UUID, _ layer: LayerContext) async {
     do { try await reloading() } catch {
       let now = layer.configuration.now()
