@@ -220,6 +220,16 @@
       try SQLiteStatement(db, sql).first([.blob(scope), .blob(id.bytes)], body: body)
     }
 
+    static func removeAll(in scope: Scope, keeping ids: Set<UUID>, _ db: Database) throws {
+      let kept = Set(ids.map(\.bytes))
+      let scope = Data(scope.name.utf8)
+      try db.execute(sql: "DELETE FROM outbox_identity WHERE scope = ?", arguments: [scope])
+      for id in try Data.fetchAll(db, sql: "SELECT id FROM outbox_entry WHERE scope = ?", arguments: [scope])
+      where !kept.contains(id) {
+        try db.execute(sql: "DELETE FROM outbox_entry WHERE scope = ? AND id = ?", arguments: [scope, id])
+      }
+    }
+
     static func removeAll(in scope: Scope?, _ db: Database) throws {
       for table in ["outbox_entry", "outbox_identity"] {
         if let scope {

@@ -121,8 +121,20 @@
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`. The entries are removed
     ///   nevertheless, unless the database could not be written.
     @concurrent public func removeAll(in scope: Scope?) async throws {
+      try remove { try SQLiteOutboxRows.removeAll(in: scope, $0) }
+    }
+
+    /// Removes everything of `scope` but some entries, overwrites the deleted bytes, and removes
+    /// databases that were set aside.
+    ///
+    /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError.locked`.
+    @concurrent public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+      try remove { try SQLiteOutboxRows.removeAll(in: scope, keeping: ids, $0) }
+    }
+
+    private func remove(_ body: @Sendable (Database) throws -> Void) throws {
       try outward(.remove) {
-        try database.write { try SQLiteOutboxRows.removeAll(in: scope, $0) }
+        try database.write(body)
         // Before the compaction, which fails on a full disk or while another process reads.
         try database.files.withLock { try database.files.removeSetAside() }
         try database.manage(SQLitePersistence.compact)

@@ -183,6 +183,19 @@ extension OutboxStorageConformance.Check {
       try await subject.storage.removeAll(in: "nobody")
       try await subject.expect(holds: [entry])
     },
+    Self("removeAll(in:keeping:) removes the others, and keeps numbers and bytes") { subject in
+      let entries = Samples.entries(3)
+      let numbers = try await subject.storage.commit(entries.map(OutboxChange.add), in: .shared)
+      let other = Samples.entry("of another scope")
+      _ = try await subject.storage.commit([.add(other)], in: "alice")
+      try await subject.storage.removeAll(in: .shared, keeping: [entries[1].id, UUID()])
+      try await subject.expect(holds: [entries[1]])
+      let left = try await subject.storage.contents(of: .shared).entries.map(\.number)
+      subject.expect(left == [numbers[1]], "the numbers are \(left) and not \([numbers[1]])")
+      try await subject.expect("alice", holds: [other], "another scope: ")
+      let next = try await subject.storage.commit([.add(Samples.entry())], in: .shared)
+      subject.expect(next[0] > numbers[2], "the number \(next[0]) was there before, or is less than one that was")
+    },
     Self("removeAll(in:) ends leases") { subject in
       let entry = Samples.entry()
       try await subject.commit(.add(entry))

@@ -79,6 +79,13 @@
         #expect(try !traces("alice").isEmpty)
         try await storage.removeAll(in: "alice-scope")
         #expect(try traces("alice") == [] && !traces("robert").isEmpty)
+        // So does one that keeps an entry.
+        let kept = entry("kept")
+        _ = try await storage.commit([.add(kept)], in: "robert-scope")
+        try await storage.removeAll(in: "robert-scope", keeping: [kept.id])
+        #expect(try await storage.contents(of: "robert-scope").entries.map(\.bytes) == [kept.bytes])
+        // The name of the scope is that of the entry which is kept.
+        #expect(try traces("robert-1 ") == [] && traces("robert-id") == [])
         try await storage.removeAll(in: nil)
         #expect(try traces("robert") == [])
       }

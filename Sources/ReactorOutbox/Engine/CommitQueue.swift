@@ -133,16 +133,13 @@ final class CommitQueue: Sendable {
     case .commit(let changes): return try await storage.commit(changes, in: scope)
     case .removeAll(let keeping):
       let kept = keeping()
-      if kept.isEmpty { try await storage.removeAll(in: scope) } else { try await removeAll(but: kept) }
+      if kept.isEmpty {
+        try await storage.removeAll(in: scope)
+      } else {
+        try await storage.removeAll(in: scope, keeping: kept)
+      }
       return []
     }
-  }
-
-  /// Removes all other entries in one commit. The ids that servers gave stay, and so does what was
-  /// set aside.
-  private func removeAll(but kept: Set<UUID>) async throws {
-    let entries = try await storage.contents(of: scope).entries.map(\.id).filter { !kept.contains($0) }
-    _ = try await storage.commit(entries.map(OutboxChange.remove), in: scope)
   }
 
   private func settle(_ ticket: Ticket, _ outcome: Outcome) {

@@ -128,6 +128,16 @@ public final class FileOutboxStorage: OutboxStorage {
       try directory.removeAll(in: scope)
     }
   }
+
+  /// Removes everything of `scope` but some entries, by a journal that replaces the old one.
+  ///
+  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  @concurrent public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+    _ = try await withJournal(of: scope, creates: false) { journal, directory, _ in
+      try journal.keep(ids)
+      try directory.removeSetAside(of: scope)
+    }
+  }
 }
 
 extension FileOutboxStorage {

@@ -125,6 +125,9 @@ struct JournalFile {
 }
 
 extension JournalFile {
+  /// Replaces the journal by one with these entries alone.
+  mutating func keep(_ ids: Set<UUID>) throws(FilePersistenceError) { try write(table.keeping(ids)) }
+
   /// Replaces the journal by one with a table.
   ///
   /// - Parameter damaged: The bytes of the old one, if it is kept under another name. They are

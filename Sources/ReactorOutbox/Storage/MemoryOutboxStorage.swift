@@ -51,4 +51,9 @@ public final class MemoryOutboxStorage: OutboxStorage {
       tables[scope] = nil
     }
   }
+
+  /// Removes everything of `scope` but some entries. Never throws.
+  public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+    tables.withLock { $0[scope] = $0[scope]?.keeping(ids) }
+  }
 }

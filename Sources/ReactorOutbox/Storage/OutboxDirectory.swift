@@ -112,6 +112,12 @@ extension OutboxDirectory {
     return try system.list(path, prefix: String(prefix)).sorted().map { "\(path)/\($0)" }
   }
 
+  /// Removes the journals of `scope` that were set aside.
+  func removeSetAside(of scope: Scope) throws(FilePersistenceError) {
+    for path in try setAside(of: scope) { try system.remove(path) }
+    try system.synchronizeDirectory(path)
+  }
+
   /// Removes every file of `scope`, or of every scope if `scope` is `nil`. The lock stays.
   ///
   /// - Throws: The first `FilePersistenceError`, after removing everything that can be removed.

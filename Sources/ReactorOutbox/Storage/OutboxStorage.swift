@@ -51,6 +51,23 @@ public protocol OutboxStorage: Sendable {
   /// Removes everything of `scope`, or of every scope if `scope` is `nil`: entries, ids, leases,
   /// and entries that were set aside.
   func removeAll(in scope: Scope?) async throws
+
+  /// Removes everything of `scope` but some entries, which keep their numbers and bytes. Called if
+  /// a program submits while it signs out, so that nothing else of the scope is left on the disk.
+  ///
+  /// The default implementation commits the removal of the other entries. It leaves ids, and
+  /// entries that were set aside.
+  ///
+  /// - Throws: an error if something is left. The entries to keep stay in any case.
+  func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws
+}
+
+extension OutboxStorage {
+  public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+    let others = try await contents(of: scope).entries.map(\.id).filter { !ids.contains($0) }
+    // A removal has no number.
+    _ = try await commit(others.map(OutboxChange.remove), in: scope)
+  }
 }
 
 /// One change in a commit of an ``OutboxStorage``.

@@ -105,6 +105,14 @@ struct OutboxTable: Sendable, Equatable {
     size -= old.reduce(0) { $0 + Step.identify($1.temporary, $1.json).size }
   }
 
+  /// Returns the table with these entries alone. Its numbers go on.
+  func keeping(_ ids: Set<UUID>) -> OutboxTable {
+    var table = OutboxTable()
+    table.apply(.next(next))
+    for row in rows.values where ids.contains(row.entry.id) { table.apply(.put(row.entry)) }
+    return table
+  }
+
   /// The steps that make this table of an empty one.
   var allSteps: [Step] {
     var steps: [Step] = [.next(next)]

@@ -76,6 +76,12 @@ final class MemoryStore: OutboxStorage {
     if failsToRemove.load(ordering: .relaxed) { throw CocoaError(.fileWriteOutOfSpace) }
     try await store.removeAll(in: scope)
   }
+
+  func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+    await removals.waitIgnoringCancellation()
+    if failsToRemove.load(ordering: .relaxed) { throw CocoaError(.fileWriteOutOfSpace) }
+    try await store.removeAll(in: scope, keeping: ids)
+  }
 }
 
 extension Gate {

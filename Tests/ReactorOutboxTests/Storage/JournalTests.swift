@@ -132,6 +132,27 @@ import Testing
 
   private var headerLength: Int { Journal.header(generation: UUID(), scope: .shared).count }
 
+  @Test func `a removal that keeps some entries leaves nothing else of the scope in any file`() async throws {
+    try await withTemporaryDirectory { directory in
+      let (file, lengths, entries) = try await written(["one", "secret", "three"], in: directory)
+      var damaged = try Data(contentsOf: file)
+      damaged[lengths[0] + 40] ^= 1
+      try damaged.write(to: file)
+      let storage = FileOutboxStorage(directory: directory)
+      let secret = Data("\"secret id\"".utf8)
+      let last = StoredEntry.sample("last")
+      _ = try await storage.commit([.identify("a", secret), .add(last)], in: .shared)
+      try #require(damagedJournals(in: directory).count == 1)
+      try await storage.removeAll(in: .shared, keeping: [last.id])
+      for file in files(in: directory) {
+        #expect(try Data(contentsOf: file).range(of: Data("secret".utf8)) == nil, "\(file.lastPathComponent)")
+      }
+      let contents = try await FileOutboxStorage(directory: directory).contents(of: .shared)
+      #expect(contents.texts == ["last"] && contents.identities.isEmpty && contents.setAside.isEmpty)
+      #expect(contents.entries.map(\.number) == [4] && entries.count == 3)
+    }
+  }
+
   @Test func `after damage, the rest goes on under its numbers`() async throws {
     try await withTemporaryDirectory { directory in
       let (file, lengths, entries) = try await written(["one", "two", "three"], in: directory)
