@@ -15,7 +15,7 @@ package final class Draft: Sendable {
   package let entity: EntityID?
   /// The type of the values that it applies to.
   let model: ObjectIdentifier
-  let apply: @Sendable (AnyModel?) -> AnyModel?
+  private let body: @Sendable (AnyModel?) -> AnyModel?
   private let state = Mutex(State())
 
   private struct State {
@@ -36,7 +36,7 @@ package final class Draft: Sendable {
     self.key = key
     entity = nil
     self.model = ObjectIdentifier(model)
-    apply = { base in body(base?.model(as: Model.self)).map { AnyModel($0) } }
+    self.body = { base in body(base?.model(as: Model.self)).map { AnyModel($0) } }
   }
 
   /// Creates a draft of an entity, in every copy that holds it.
@@ -49,8 +49,12 @@ package final class Draft: Sendable {
     key = RecordKey(method: .get, url: "entity:\(type)/\(entity)")
     self.entity = EntityID(entity, of: type)
     model = ObjectIdentifier(type)
-    apply = { base in base.flatMap { body($0.model(as: E.self)) }.map { AnyModel($0) } }
+    self.body = { base in base.flatMap { body($0.model(as: E.self)) }.map { AnyModel($0) } }
   }
+
+  /// Returns `value` with the change. It calls user code, which may read the value that is being
+  /// computed.
+  func apply(_ value: AnyModel?) -> AnyModel? { Drawing.applying(self, to: value, body) }
 
   /// The place in the order of submission; zero before the draft is in a table.
   var order: UInt64 { state.withLock(\.order) }

@@ -43,9 +43,12 @@ final class DraftedModel: Sendable {
 
   /// The value with its drafts and the newest values of its entities.
   var output: DraftedOutput {
+    let isNested = Drawing.isNested
+    if isNested, let beneath = Drawing.beneath(self, drafts.first) { return DraftedOutput(model: beneath) }
     let known = result.withLock(\.self)
     if let known, known.version == entities?.table.version ?? 0 { return known }
-    let output = computed(known)
+    let output = entities == nil ? computed(known) : Drawing.of(self, base) { computed(known) }
+    if isNested { return output }
     // Two readers may compute it at once. The first result counts, so that all show the same
     // instance.
     return result.withLock { result in
@@ -197,7 +200,7 @@ final class KeyDrafts {
   /// - Parameters:
   ///   - number: the number of the latest change on disk when the base was read; zero if unknown.
   ///   - isLatest: `true` if nothing has been stored since.
-  func rebase(onLoaded base: CachedModel, from number: Generation, isLatest: Bool) -> Bool {
+  func rebase(onLoaded base: CachedModel?, from number: Generation, isLatest: Bool) -> Bool {
     let isFewer = drop { $0.acceptedUnder ?? .max <= number || isLatest && $0.isOnDisk }
     if isFewer { redraw(over: base) }
     return isFewer
