@@ -87,8 +87,9 @@ public final class LiveResource<Model: Sendable>: Observable {
   /// Fetches from the network, whatever is stored, and returns when ``state`` has the outcome.
   ///
   /// It joins a request that is in flight. Without connectivity it fails at once; ``error`` has the
-  /// reason. A cancelled caller returns at once, and the request is cancelled if nobody else waits
-  /// for it.
+  /// reason. A cancelled caller returns at once, and the request goes on while somebody observes the
+  /// resource, as this object does: SwiftUI cancels the task of `refreshable` when it makes the view
+  /// anew.
   ///
   /// A resource that is not read-only has no states, and is not sent.
   public func refresh() async {
@@ -180,7 +181,7 @@ struct LiveStates<Model: Sendable>: Sendable {
     refresh = {
       // A resource that is not read-only changes something on the server.
       guard states.resource.readsOnly else { return }
-      _ = try? await states.engine.fetch(states.resource, .networkOnly)
+      _ = try? await states.engine.fetch(states.resource, .networkOnly, asksForStreams: true)
     }
     areRevised = true
   }

@@ -102,9 +102,14 @@ extension EngineState {
   }
 
   /// Removes a cancelled caller and resumes it with ``ReactorError/cancelled``.
-  mutating func leave(_ key: RecordKey, _ id: FlightMachine.WaiterID) {
+  mutating func leave(_ key: RecordKey, _ id: FlightMachine.WaiterID, at now: Date) {
     guard let entry = memory.entries[key], let continuation = entry.removeContinuation(id) else { return }
     effects.append(.resume(continuation, .failure(.cancelled)))
+    if entry.flight?.machine.waiters[id]?.asksForStreams == true {
+      for subscriber in entry.subscribers.all where entry.flight?.machine.waiters.contains(subscriber.id) == false {
+        join(subscriber.waiter(.networkOnly), entry, at: now)
+      }
+    }
     removeWaiter(id, entry)
     publishChanges(of: entry)
   }

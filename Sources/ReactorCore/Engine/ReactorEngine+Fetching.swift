@@ -5,10 +5,13 @@ extension ReactorEngine {
   /// Fetches through the key's flight. A cancelled caller leaves at once; the flight goes on for
   /// the other waiters.
   ///
-  /// - Parameter isUnconditional: `true` to ask without the validators of the stored copy. The
-  ///   request of a flight that is under way may have them.
+  /// - Parameters:
+  ///   - isUnconditional: `true` to ask without the validators of the stored copy. The request of a
+  ///     flight that is under way may have them.
+  ///   - asksForStreams: `true` if the request goes on for the streams of the resource when the
+  ///     caller is cancelled.
   func fetch(
-    _ resource: Resource, _ policy: FetchPolicy, isUnconditional: Bool = false
+    _ resource: Resource, _ policy: FetchPolicy, isUnconditional: Bool = false, asksForStreams: Bool = false
   ) async throws(ReactorError) -> ShownModel {
     let key = try flow.key(resource)
     guard !Task.isCancelled else { throw .cancelled }
@@ -18,7 +21,7 @@ extension ReactorEngine {
     let wait = LockOwner.wait()
     defer { wait?.end() }
     var waiter = FlightMachine.Waiter(id: id, kind: .caller, resource: resource, policy: policy, wait: wait)
-    waiter.isUnconditional = isUnconditional
+    (waiter.isUnconditional, waiter.asksForStreams) = (isUnconditional, asksForStreams)
     guard let instrument = flow.configuration.instrument, !isInMemory(waiter, key) else {
       return try await join(waiter, key, priority).outcome.get()
     }
@@ -106,7 +109,10 @@ extension ReactorEngine {
     return TaskHandle(priority: nil)
   }
 
-  private func leave(_ key: RecordKey, _ id: FlightMachine.WaiterID) { update { $0.leave(key, id) } }
+  private func leave(_ key: RecordKey, _ id: FlightMachine.WaiterID) {
+    let now = now
+    update { $0.leave(key, id, at: now) }
+  }
 }
 
 extension ReactorEngine {

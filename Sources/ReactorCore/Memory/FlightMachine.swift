@@ -20,6 +20,9 @@ struct FlightMachine: Sendable {
     var wait: LockOwner.Wait?
     /// A Boolean value that indicates whether the request must have no validators.
     var isUnconditional = false
+    /// A Boolean value that indicates whether the request goes on for the streams of the key when
+    /// the waiter leaves.
+    var asksForStreams = false
     fileprivate var waitsFor: Stage = .persistence
     /// A Boolean value that indicates whether the caller has waited for
     /// ``ReactorConfiguration/staleAfter``, or the server has failed.

@@ -72,6 +72,56 @@ struct LiveResourceTests {
     try await bench.waitUntilNothingWaits()
   }
 
+  @Test func `a refresh that is cancelled with its task goes on for those who observe`() async throws {
+    let bench = Bench()
+    let gate = Gate()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note", policy: .cacheOnly)
+    await live?.refresh()
+    let refresh = Task { [live] in await live?.refresh() }
+    try await gate.waitForArrival()
+    refresh.cancel()
+    await refresh.value
+    #expect(bench.transport.inFlight == 1 && live?.isLoading == true)
+    gate.open()
+    if let live { await wait(live) { $0.value?.text == "two" && $0.fetchStatus == .idle } }
+    #expect(bench.transport.cancellationCount == 0 && bench.transport.requestCount == 2)
+    live = nil
+    try await bench.waitUntilNothingWaits()
+  }
+
+  @Test func `a request that goes on ends with the last observer`() async throws {
+    let bench = Bench()
+    let gate = Gate()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note", policy: .cacheOnly)
+    await live?.refresh()
+    let refresh = Task { [weak live] in await live?.refresh() }
+    try await gate.waitForArrival()
+    refresh.cancel()
+    await refresh.value
+    live = nil
+    try await bench.transport.waitForCancellations()
+    try await bench.waitUntilNothingWaits()
+    gate.open()
+  }
+
+  @Test func `a fetch that is cancelled is cancelled, though somebody observes`() async throws {
+    let bench = Bench()
+    let gate = Gate()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json).held(at: gate))
+    var live: LiveResource<Note>? = LiveResource(bench.notes, "note", policy: .cacheOnly)
+    await live?.refresh()
+    let fetch = Task { try await bench.notes.fetchFromNetwork("note") }
+    try await gate.waitForArrival()
+    fetch.cancel()
+    try await bench.transport.waitForCancellations()
+    await #expect(throws: ReactorError.self) { try await fetch.value }
+    live = nil
+    try await bench.waitUntilNothingWaits()
+    gate.open()
+  }
+
   @Test func `what changes something on the server has no states, and refresh does not send it`() async {
     let bench = Bench()
     let live = LiveResource(bench.notes, Resource("note", method: .post))
