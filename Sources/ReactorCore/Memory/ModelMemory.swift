@@ -20,6 +20,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   /// The number of entries that hold a model, as ``account(models:bytes:)`` maintains it.
   private(set) var models = 0
   private(set) var bytes = 0
+  private var oversized = OversizedModels()
   private let limit: MemoryLimit
   private let keepUnusedFor: Duration
 
@@ -53,6 +54,7 @@ struct ModelMemory<Entry: MemoryEntry> {
     removed.append(entry)
     if entry.use.isUnused { unused[key] = nil }
     if entry.holdsModel { account(models: -1, bytes: -entry.cost) }
+    if !oversized.isEmpty { oversized.remove(key) }
   }
 
   /// Returns the removed entries. The caller releases them once it holds no lock.
@@ -78,6 +80,7 @@ struct ModelMemory<Entry: MemoryEntry> {
   /// Updates the set of unused entries. Call it after each change of `entry`, which may have gained
   /// its first observer or lost its last.
   mutating func updateUse(of entry: Entry) {
+    defer { if entry.cost > limit.bytes || !oversized.isEmpty { noteSize(of: entry) } }
     guard entry.use.isUnused == entry.isPinned, entries[entry.key] === entry else { return }
     entry.use.isUnused.toggle()
     unused[entry.key] = entry.use.isUnused ? entry : nil
@@ -107,22 +110,24 @@ extension ModelMemory {
   /// entries without a model, which only record an invalidation, are limited to the same number.
   ///
   /// Above the limit, a sixteenth is removed at once, so that a full memory is not sorted at each
-  /// insertion.
+  /// insertion. A model that is alone larger than the limit goes as soon as nothing pins it, and no
+  /// other goes for it.
   ///
   /// - Returns: the keys whose models were evicted.
   mutating func trim() -> [RecordKey] {
-    let isOver = models > limit.models || bytes > limit.bytes || withoutModel > limit.models
-    guard isOver, !unused.isEmpty else { return [] }
+    var gone = oversized.unused.sorted { $0.identity < $1.identity }
+    for key in gone { remove(key) }
+    let isOver = models > limit.models || countedBytes > limit.bytes || withoutModel > limit.models
+    guard isOver, !unused.isEmpty else { return gone }
     let targetModels = models > limit.models ? limit.models - limit.models / 16 : limit.models
     let targetWithout = limit.models - limit.models / 16
-    let targetBytes = bytes > limit.bytes ? limit.bytes - limit.bytes / 16 : limit.bytes
+    let targetBytes = countedBytes > limit.bytes ? limit.bytes - limit.bytes / 16 : limit.bytes
     let candidates = unused.values.filter { !$0.isPinned }
       .map { (entry: $0, lastUse: max($0.use.order, hits.lastUse(of: $0.use.aliases))) }
       .sorted { $0.lastUse < $1.lastUse }
-    var gone: [RecordKey] = []
     for (entry, _) in candidates {
       if entry.holdsModel {
-        guard models > targetModels || bytes > targetBytes else { continue }
+        guard models > targetModels || countedBytes > targetBytes else { continue }
         gone.append(entry.key)
       } else {
         guard withoutModel > targetWithout else { continue }
@@ -130,6 +135,15 @@ extension ModelMemory {
       remove(entry.key)
     }
     return gone
+  }
+
+  /// The sizes of the models that the limit applies to.
+  private var countedBytes: Int { bytes - oversized.bytes }
+
+  private mutating func noteSize(of entry: Entry) {
+    guard entries[entry.key] === entry else { return }
+    oversized.remove(entry.key)
+    if entry.cost > limit.bytes { oversized.add(entry.key, entry.cost, isUnused: entry.use.isUnused) }
   }
 
   /// A lower bound of the number of unused entries without a model.
@@ -158,6 +172,28 @@ extension ModelMemory {
     let models = gone.filter { entries[$0]?.holdsModel == true }
     for key in gone { remove(key) }
     return (models, next)
+  }
+}
+
+/// The models that are alone larger than the limit. They leave no room for others, and so do not
+/// count.
+private struct OversizedModels {
+  private var sizes: [RecordKey: Int] = [:]
+  private(set) var bytes = 0
+  /// Those that nothing pins.
+  private(set) var unused: Set<RecordKey> = []
+
+  var isEmpty: Bool { sizes.isEmpty }
+
+  mutating func add(_ key: RecordKey, _ size: Int, isUnused: Bool) {
+    sizes[key] = size
+    bytes += size
+    if isUnused { unused.insert(key) }
+  }
+
+  mutating func remove(_ key: RecordKey) {
+    bytes -= sizes.removeValue(forKey: key) ?? 0
+    unused.remove(key)
   }
 }
 

@@ -120,6 +120,33 @@ extension [RecordKey] {
     #expect(memory.holds("a", "c"))
   }
 
+  @Test func `removes a model that is larger than the limit, and no other for it`() {
+    var memory = memory(bytes: 10)
+    for name in ["a", "b"] { memory.add(name, cost: 5) }
+    memory.add("large", cost: 11)
+    #expect(memory.trim().names == ["large"])
+    #expect(memory.holds("a", "b") && memory.bytes == 10)
+  }
+
+  @Test func `keeps the others while one that is larger than the limit is pinned`() {
+    var memory = memory(bytes: 10)
+    let large = memory.add("large", cost: 11)
+    large.isPinned = true
+    memory.updateUse(of: large)
+    for name in ["a", "b"] { memory.add(name, cost: 5) }
+    #expect(memory.trim() == [])
+    memory.add("c", cost: 5)
+    #expect(memory.trim().names == ["a"])
+    // One that has become small counts again.
+    memory.account(models: 0, bytes: -6)
+    large.cost = 5
+    memory.updateUse(of: large)
+    #expect(memory.trim().names == ["b"])
+    large.isPinned = false
+    memory.updateUse(of: large)
+    #expect(memory.trim() == [] && memory.holds("large", "c"))
+  }
+
   @Test func `removes the least recently used beyond the bytes`() {
     var memory = memory(bytes: 10)
     memory.add("a", cost: 6)
