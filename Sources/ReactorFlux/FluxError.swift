@@ -51,6 +51,9 @@
   /// The file of a store's state could not be read or renamed. It stays as it is, and the store is
   /// not saved until the next launch.
   case stateNotReadable(name: String, file: String, any Error)
+  /// A store had changed before ``Dispatcher/persist(_:as:version:with:migrate:)`` restored it. Its
+  /// saved state has replaced the changes.
+  case stateReplaced(name: String)
   /// The state of a store could not be saved. Its next change tries again.
   case stateNotSaved(name: String, any Error)
 }
@@ -91,6 +94,8 @@ extension FluxError: CustomStringConvertible {
       "the state \"\(name)\" has version \(found), but this program reads \(supported); it is now in \(file)"
     case .stateNotReadable(let name, let file, let error):
       "the state \"\(name)\" could not be read from \(file), and will not be saved: \(error)"
+    case .stateReplaced(let name):
+      "the saved state \"\(name)\" has replaced changes of the store; call persist(_:as:) before the first action"
     case .stateNotSaved(let name, let error): "the state \"\(name)\" could not be saved: \(error)"
     }
   }

@@ -5,6 +5,8 @@
   private(set) var isOwned = false
   private var run = DispatchRun()
   private var isPending = false
+  /// A Boolean value that indicates whether the store has ever changed.
+  private(set) var hasChanged = false
   private var pendingError: (any Error)?
   /// The number of times that the observers were called in the current notification.
   private var rounds = 0
@@ -23,6 +25,7 @@
   /// error does not discard an earlier error.
   func change(_ store: any Store, _ error: (any Error)?) {
     if let error { pendingError = error }
+    hasChanged = true
     guard !isPending else { return }
     isPending = true
     run.changed(store)

@@ -121,8 +121,9 @@ extension Dispatcher {
   /// Restores the state of a registered store from its file, notifies its observers, and saves the
   /// store after each change from now on.
   ///
-  /// Call it after ``register(_:)``, before the first action. It reads the file at once, on the
-  /// main actor. The dispatcher retains the persistence.
+  /// Call it after ``register(_:)``, before the first action: a saved state replaces what the store
+  /// has changed before, and ``onFailure`` is called with ``FluxError/stateReplaced(name:)``. It
+  /// reads the file at once, on the main actor. The dispatcher retains the persistence.
   ///
   /// A file that cannot be decoded or migrated, or has a later version, is renamed and not lost.
   /// The store then keeps its initial state. ``onFailure`` is called with the reason:
@@ -157,9 +158,12 @@ extension Dispatcher {
       guard let state = try persistence.decode(S.Snapshot.self, state) as? S.Snapshot else { throw StateFile.Damaged() }
       return state
     }
+    let hasChanged = registered.context.hasChanged
     if let state = found.state { try restore(store, to: state) }
     if found.isSavable { registered.observe(registered) { store, _ in save(store) } }
-    if found.isMigrated { save(registered) }
+    // Without a saved state, the changes so far are the first to be saved.
+    if found.isMigrated || (hasChanged && found.state == nil && found.isSavable) { save(registered) }
+    if hasChanged, found.state != nil { onFailure(.stateReplaced(name: name)) }
     if let failure = found.failure { onFailure(failure) }
   }
 }

@@ -81,6 +81,39 @@ private final class Settings: PlainStore, Snapshotting {
     #expect(files == ["settings.state"])
   }
 
+  /// Registers the store, changes it, and only then has it restored.
+  private func launchLate() throws {
+    dispatcher = Dispatcher()
+    reports = Reports(of: dispatcher)
+    let persistence = StorePersistence(
+      directory: directory.path(percentEncoded: false), delay: .seconds(3600),
+      encode: { try JSONEncoder().encode($0) }, decode: { try JSONDecoder().decode($0, from: Data($1)) })
+    self.persistence = persistence
+    try dispatcher.register(Settings.self)
+    dispatcher.dispatch(.go, 7)
+    try dispatcher.persist(Settings.self, as: "settings", with: persistence)
+  }
+
+  @Test func `reports a change from before it was restored, which the saved state replaces`() async throws {
+    try launch()
+    await run(1)
+    try launchLate()
+    #expect(try state.values == [1])
+    guard case .stateReplaced("settings")? = reports?.errors.first else {
+      Issue.record("\(String(describing: reports?.errors))")
+      return
+    }
+    #expect(reports?.errors.count == 1)
+  }
+
+  @Test func `saves a change from before, where nothing was saved`() async throws {
+    try launchLate()
+    #expect(try state.values == [7])
+    await persistence?.flush()
+    try launch()
+    #expect(try state.values == [7] && reports?.errors.isEmpty == true)
+  }
+
   @Test func `is saved once for many changes, and not if nothing has changed`() async throws {
     try launch()
     await persistence?.flush()
