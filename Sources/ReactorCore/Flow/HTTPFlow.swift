@@ -75,7 +75,16 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     switch judge(exchange, resource, key, stored: isConditional ? head : nil) {
     case .notModified(var updated):
       updated.join(resource.groups)
-      return try unchanged(updated, stored: stored, stale: context.stale, key)
+      // The stored bytes are in the charset of their own response.
+      updated.fields[.contentType] = head?.fields[.contentType]
+      do {
+        return try unchanged(updated, stored: stored, stale: context.stale, key)
+      } catch is ParserError {
+        // An earlier release could read what it has stored. It lends no validators to this one.
+        var context = context
+        (context.stale, context.hasAskedPersistence) = (nil, true)
+        return try await answer(to: request, for: resource, key, context)
+      }
     case .received(var record):
       guard record.head.isModel else { throw ReactorError.server(exchange.response, body: exchange.body) }
       // `no-store` in the request forbids storing its response too (RFC 9111 §5.2.1.5).
@@ -108,49 +117,7 @@ final class HTTPFlow<Model: Sendable>: Sendable {
 extension HTTPFlow {
   static var modelName: ModelName { ModelName(Model.self) }
 
-  /// Returns the record whose validators are sent; `nil` if there is none or it cannot be read.
-  private func storedRecord(
-    _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
-  ) async throws -> Record? {
-    guard resource.readsOnly, !layer.generations.isBeingRemoved(key) else { return nil }
-    if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }
-    guard !context.hasAskedPersistence else { return nil }
-    do {
-      let record = try await layer.cache.lookUp(key, for: resource.headers)
-      return record?.head.localModel == nil ? record : nil
-    } catch is CancellationError {
-      throw CancellationError()
-    } catch {
-      emit(key, .loadFailed(ReactorError(error, wrap: ReactorError.persistence)))
-      return nil
-    }
-  }
-
-  /// Returns the stored copy that a 304 has confirmed. Its bytes are parsed only if its model is
-  /// not in memory.
-  @_semantics("optimize.sil.specialize.generic.never")
-  private func unchanged(
-    _ head: Record.Head, stored: Record?, stale: Snapshot<Model>?, _ key: RecordKey
-  ) throws -> Snapshot<Model> {
-    let held = stored.map { self.held(of: $0, stale: stale, key) } ?? stale
-    emit(key, .notModified(parsedBytes: held == nil ? stored?.body.count ?? 0 : 0))
-    let body = stored?.body ?? Data()
-    var snapshot = try held ?? Snapshot(model: parse(body, of: head, key), fetchedAt: head.receivedAt)
-    snapshot.fetchedAt = head.receivedAt
-    snapshot.head = head
-    snapshot.record = held == nil || stored != nil ? Record(head: head, body: body) : nil
-    return snapshot
-  }
-
-  /// Returns the model of `record` if the stale snapshot or memory has it.
-  private func held(of record: Record, stale: Snapshot<Model>?, _ key: RecordKey) -> Snapshot<Model>? {
-    if let stale, stale.head?.isSameExchange(as: record.head) == true { return stale }
-    return decoded.model(of: key, from: record.head).map {
-      Snapshot(model: $0, fetchedAt: record.head.receivedAt).typed(as: Model.self)
-    }
-  }
-
-  private func parse(_ body: Data, of head: Record.Head, _ key: RecordKey) throws -> Model {
+  func parse(_ body: Data, of head: Record.Head, _ key: RecordKey) throws -> Model {
     let started = ContinuousClock.now
     let parsed = try parser.parse(body, contentType: head.fields[.contentType])
     emit(key, .parsed(bytes: body.count, duration: started.duration(to: .now)))
@@ -260,13 +227,28 @@ struct HTTPFlowResponse: Sendable {
 }
 
 extension HTTPFlow {
-  /// Sends a request, and retries it as the configuration says.
-  @_semantics("optimize.sil.specialize.generic.never")
+  /// Sends a request, and retries it as the configuration says. Where the server refuses the
+  /// validators, the request is sent once more without them.
+  ///
+  /// - Parameter isConditional: `true` if the layer has added the conditions of `request`.
   func exchange(
     _ request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {
     let mayRetry = try context.outage?.admit() ?? true
     var number = 0
+    let answer = try await attempts(
+      request, isConditional: isConditional, mayRetry: mayRetry, &number, resource, key, context)
+    guard isConditional, answer.response.status.mayRefuseValidators else { return answer }
+    return try await attempts(
+      request.withoutValidators, isConditional: false, mayRetry: mayRetry, &number, resource, key, context)
+  }
+
+  /// - Parameter number: the number of requests sent so far, which grows.
+  @_semantics("optimize.sil.specialize.generic.never")
+  private func attempts(
+    _ request: HTTPRequest, isConditional: Bool, mayRetry: Bool, _ number: inout Int, _ resource: Resource,
+    _ key: RecordKey, _ context: FetchContext<Model>
+  ) async throws -> HTTPFlowResponse {
     let (_, exchange) = try await retry.attempts(
       request, isReadOnly: resource.isReadOnly, mayRetry: mayRetry, observe: { emit(key, .init($0)) }
     ) {
