@@ -70,6 +70,16 @@ public struct ReactorConfiguration: Sendable {
   /// the default was `true`.
   public var failsWhenSaveFails: Bool = false
 
+  /// The time that a fetch waits for the persistence. Default: 5 seconds.
+  ///
+  /// A record that is not loaded by then counts as missing, and a fetch whose record is not saved
+  /// by then returns its answer while the save goes on. Events report both
+  /// (``ReactorEvent/Kind/loadFailed(_:)``, ``ReactorEvent/Kind/saveIsLate(after:)``). With
+  /// ``failsWhenSaveFails``, the fetch fails instead. While the persistence has yet to answer, other
+  /// fetches of the resource do not wait for it. ``Reactor/save(_:for:)`` and removals always wait.
+  /// With `Duration.never`, there is no limit.
+  public var persistenceBudget: Duration = .seconds(5)
+
   /// A Boolean value that indicates whether connectivity is checked before a request. Default:
   /// `true`.
   ///

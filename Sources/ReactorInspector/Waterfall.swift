@@ -64,7 +64,8 @@ struct Waterfall {
     case .notEncoded: save(.failed, "in memory only", event)
     case .failed, .failedInOutage: finish(.failed, event.reason ?? "", event)
     case .cancelled, .superseded, .removed: finish(.cancelled, event.name.rawValue, event)
-    case .progress, .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .invalidated,
+    case .progress, .pruned, .duplicateMembers, .memoryHit, .servedStale, .joined, .savedLocally, .saveIsLate,
+      .invalidated,
       .evicted, .outageBegan, .outageEnded, .dropped, .drafted, .draftEnded, .outbox:
       break
     }

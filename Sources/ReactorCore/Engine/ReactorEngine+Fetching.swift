@@ -132,7 +132,17 @@ extension ReactorEngine {
   }
 
   private func load(_ step: FlightStep) async {
+    let wait = layer.budget.begin(step.key) { [weak self] in self?.loadIsLate(step) }
     let result = await read(step)
+    guard layer.budget.end(wait) else { return }
+    let now = now
+    update { $0.loaded(result, for: step, at: now) }
+  }
+
+  /// Goes on as if nothing were stored.
+  private func loadIsLate(_ step: FlightStep) {
+    var result = LoadResult(resource: step.resource)
+    result.failure = layer.budget.error
     let now = now
     update { $0.loaded(result, for: step, at: now) }
   }
@@ -218,11 +228,19 @@ extension ReactorEngine {
   /// - Parameter lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
   private func finish(_ step: FlightStep, _ received: Snapshot<AnyModel>, lead: Double) async {
     let snapshot = keepingInstance(received, of: step)
-    let saved = flow.configuration.waitsForSave ? await save(snapshot, step.resource, step.ticket) : nil
+    let stored = LayerChange.stored(step.key, step.ticket.number, snapshot.head?.variant)
+    var saved: SaveResult?
+    if flow.configuration.waitsForSave {
+      let wait = layer.budget.begin(step.key) { [weak self] in self?.saveIsLate(step, snapshot, lead: lead) }
+      saved = await save(snapshot, step.resource, step.ticket)
+      guard layer.budget.end(wait) else {
+        if case .saved = saved { layer.announce(stored, except: self) }
+        return
+      }
+    }
     let isUnsaved = saved?.isUnsaved == true
     if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(step, error) }
     // A caller that gets the response also finds it through the layer's other reactors.
-    let stored = LayerChange.stored(step.key, step.ticket.number, snapshot.head?.variant)
     if case .saved = saved { layer.announce(stored, except: self) }
     let now = now
     switch update({ $0.succeeded(step, snapshot, lead: lead, isUnsaved: isUnsaved, at: now) }) {
@@ -230,10 +248,33 @@ extension ReactorEngine {
       guard case .saved = await save(snapshot, step.resource, step.ticket) else { return }
       layer.announce(stored, except: self)
     case .isOvertaken:
-      let newer = step.ticket.isOutrunOnDisk ? await read(step) : nil
+      let newer = step.ticket.isOutrunOnDisk ? await readInTime(step) : nil
       let now = self.now
       update { $0.succeeded(step, overtaken: snapshot, by: newer, lead: lead, at: now) }
     case .isCommitted, .isOver: break
+    }
+  }
+
+  /// Resolves the waiters with a response whose save has yet to end.
+  private func saveIsLate(_ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double) {
+    guard let error = layer.budget.error, let limit = layer.budget.limit else { return }
+    append(step.key, .saveIsLate(after: limit))
+    if flow.configuration.failsWhenSaveFails { return fail(step, error) }
+    let now = now
+    guard update({ $0.succeeded(step, snapshot, lead: lead, isUnsaved: false, at: now) }) == .isOvertaken else {
+      return
+    }
+    // The newer record cannot be read either.
+    update { $0.succeeded(step, overtaken: snapshot, by: nil, lead: lead, at: now) }
+  }
+
+  private func readInTime(_ step: FlightStep) async -> LoadResult {
+    do {
+      return try await layer.budget.within(step.key) { await self.read(step) }
+    } catch {
+      var result = LoadResult(resource: step.resource)
+      result.failure = ReactorError(error, wrap: ReactorError.persistence)
+      return result
     }
   }
 

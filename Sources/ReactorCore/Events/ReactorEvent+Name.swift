@@ -7,7 +7,7 @@ extension ReactorEvent.Kind {
     /// The flight and its request.
     case joined, request, response, sharedHit, progress, retry, notModified
     /// The body and its record.
-    case parsed, pruned, duplicateMembers, saved, saveFailed, notEncoded
+    case parsed, pruned, duplicateMembers, saved, saveFailed, saveIsLate, notEncoded
     /// A flight that waits, or that ends without its response.
     case paused, outageBegan, failedInOutage, outageEnded, superseded, cancelled
     /// A draft over a value, and the end of its write.
@@ -39,6 +39,7 @@ extension ReactorEvent.Kind {
     case .duplicateMembers: .duplicateMembers
     case .saved: .saved
     case .saveFailed: .saveFailed
+    case .saveIsLate: .saveIsLate
     case .notEncoded: .notEncoded
     case .paused: .paused
     case .outageBegan: .outageBegan

@@ -55,6 +55,9 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A value could not be saved, or a record could not be marked stale. The record on disk is
     /// unchanged.
     case saveFailed(ReactorError)
+    /// A response is not saved yet after the ``ReactorConfiguration/persistenceBudget``. Its callers
+    /// have it, and ``saved(bytes:)`` or ``saveFailed(_:)`` follows when the save ends.
+    case saveIsLate(after: Duration)
     /// A local value cannot be encoded, for this reason. It is in memory only.
     case notEncoded(String)
     /// A flight waits for connectivity. A stream waits before its request, every waiter before a
@@ -174,6 +177,7 @@ extension ReactorEvent.Kind: CustomStringConvertible {
     case .duplicateMembers(let names): "duplicate members, the first was used: \(names.joined(separator: ", "))"
     case .saved(let bytes): "saved \(bytes) bytes"
     case .saveFailed(let error): "save failed, \(error.reason)"
+    case .saveIsLate(let duration): "not saved yet, after \(duration)"
     case .notEncoded(let reason): "in memory only, \(reason)"
     case .paused: "paused, waiting for connectivity"
     case .outageBegan: "the server fails"

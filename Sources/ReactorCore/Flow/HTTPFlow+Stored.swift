@@ -11,7 +11,10 @@ extension HTTPFlow {
     if let record = context.stale?.record { return record.head.localModel == nil ? record : nil }
     guard !context.hasAskedPersistence else { return nil }
     do {
-      let record = try await layer.cache.lookUp(key, for: resource.headers)
+      guard layer.cache.isPersistent else { return nil }
+      let record = try await layer.budget.within(key) { [layer] in
+        try await layer.cache.lookUp(key, for: resource.headers)
+      }
       return record?.head.localModel == nil ? record : nil
     } catch is CancellationError {
       throw CancellationError()

@@ -26,6 +26,8 @@ package final class LayerContext: Sendable {
   /// The newest values of the entities that copies of the reactors hold.
   package let entities: EntityTable
   package let sendings = SendingGate()
+  /// The time that the layer waits for its persistence.
+  let budget: StoreBudget
   let groupMarks = GroupMarks()
   /// The time on the configuration's clock since the layer was created. Read it without a lock: the
   /// clock is user code.
@@ -56,6 +58,7 @@ package final class LayerContext: Sendable {
     drafts = DraftTable()
     entities = EntityTable(drafts)
     elapsed = configuration.clock.stopwatch()
+    budget = StoreBudget(configuration)
     events = EventHub(executor: configuration.taskExecutor)
     keys = RecordKeys(
       backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
