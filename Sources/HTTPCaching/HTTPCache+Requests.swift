@@ -206,10 +206,11 @@ extension HTTPCache {
     // The client's own condition or range was sent on. A 304 or 206 to it answers this client
     // alone.
     guard record.head.status != .notModified, record.head.status != .partialContent else { return }
-    // A success replaces the older stored response. An error that may not be stored does not affect
-    // it.
+    // A success replaces the older stored response, and so does the answer that nothing is there.
+    // Another error that may not be stored does not affect it.
     let isStorable = hasBody && isStorable(record.head, exchange, response)
-    if isStorable || record.head.status.kind == .successful {
+    let isGone = record.head.status == .notFound || record.head.status == .gone
+    if isStorable || isGone || record.head.status.kind == .successful {
       answer.isStored = try await store(record, of: exchange, isStorable: isStorable)
     }
     share(record, of: exchange, isStorable: isStorable, isStored: answer.isStored)

@@ -105,6 +105,15 @@ public final class Reactor<Model: Sendable>: Sendable {
     try await engine.fetchState(resource, policy, isUnconditional: isUnconditional).typed(as: Model.self)
   }
 
+  /// Returns the state of a page in memory, and the instance that holds its value; `nil` without a
+  /// value.
+  package func shown(
+    _ resource: Resource
+  ) -> (state: LoadState<Model>, instance: any AnyObject & Sendable)? {
+    let state = engine.current(resource, .cacheOnly)
+    return state.value.map { (state.typed(as: Model.self), $0.box) }
+  }
+
   /// Returns the response that a state shows, without drafts, as a page of the list that begins
   /// with `first`; `nil` if the state has none. The links have the secret query items of `first`,
   /// of which the stored fields have digests alone.

@@ -80,6 +80,13 @@ public struct ReactorConfiguration: Sendable {
   /// With `Duration.never`, there is no limit.
   public var persistenceBudget: Duration = .seconds(5)
 
+  /// A Boolean value that indicates whether a 404 or 410 removes the stored value. Default: `true`.
+  ///
+  /// The status is the server's newer answer: the value leaves memory and disk, and streams show the
+  /// error without it. A value that ``Reactor/save(_:for:)`` has written stays, and so do pending
+  /// drafts. With `false`, the value stays stored as after any other failure.
+  public var removesGoneValues: Bool = true
+
   /// A Boolean value that indicates whether connectivity is checked before a request. Default:
   /// `true`.
   ///

@@ -55,6 +55,8 @@ public struct ReactorFlow<Model: Sendable>: Sendable {
   let layer: LayerContext
   /// Marks the persisted record stale.
   var invalidateInPersistence: @Sendable (RecordKey, Date) async throws -> Void = { _, _ in }
+  /// Returns `true` if the persistence may hold a value that the server has sent.
+  var holdsAnswer: @Sendable (Resource) async throws -> Bool = { _ in true }
   /// A Boolean value that indicates whether ``saveToPersistence`` saves at all.
   var isPersistent: Bool
   /// Finds models in memory, so that the steps need not parse their bytes again. Replacing a step

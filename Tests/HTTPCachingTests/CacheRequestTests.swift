@@ -128,6 +128,16 @@ extension CacheResponse {
     #expect(try await proxy.exchange(age: 2).answer?.text == "200 stored a")
   }
 
+  @Test(arguments: [404, 410], ["", "; Cache-Control: no-store"])
+  func `forgets what is stored when the server does not have it any more`(status: Int, control: String) async throws {
+    _ = try await proxy.exchange(answer: "Cache-Control: max-age=60, stale-if-error=600; ETag: \"a\"", body: "a")
+    let (_, gone) = try await proxy.exchange(age: 61, answer: "\(status)\(control)")
+    #expect(gone?.response.status.code == status)
+    let (sent, answer) = try await proxy.exchange("Cache-Control: no-cache", age: 62, answer: "503")
+    #expect(sent?.headerFields[.ifNoneMatch] == nil)
+    #expect(answer?.response.status.code == 503)
+  }
+
   @Test func `forgets what is stored when a newer response may not be`() async throws {
     _ = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "a")
     let answer = try await proxy.exchange(

@@ -71,9 +71,9 @@ struct BadInputTests {
         false
       }
     },
-    Bad("a refusal with a body", .status(404, body: Data("no such note".utf8))) { error in
+    Bad("a refusal with a body", .status(403, body: Data("no such note".utf8))) { error in
       if case .server(let response, let body) = error {
-        response.status.code == 404 && body == Data("no such note".utf8)
+        response.status.code == 403 && body == Data("no such note".utf8)
       } else {
         false
       }

@@ -263,14 +263,14 @@ struct InvariantTests {
   @Test func `10 a failed refresh keeps the last good value, and the stream goes on`() async throws {
     let bench = Bench()
     bench.transport.answer(
-      "/v1/note", with: .json(Note(1, "good").json), .response(.notFound), .json(Note(1, "better").json))
+      "/v1/note", with: .json(Note(1, "good").json), .response(.forbidden), .json(Note(1, "better").json))
     var states = bench.notes.states(for: "note").makeAsyncIterator()
     let loaded = await states.first { $0.value != nil && $0.fetchStatus == .idle }
     #expect(loaded?.value?.text == "good")
     await bench.notes.invalidate("note")
     let failed = await states.first { $0.error != nil && $0.fetchStatus == .idle }
     #expect(failed?.value?.text == "good")
-    #expect(failed?.error?.status == 404)
+    #expect(failed?.error?.status == 403)
     await bench.notes.invalidate("note")
     let recovered = await states.first { $0.error == nil && $0.fetchStatus == .idle }
     #expect(recovered?.value?.text == "better")

@@ -14,7 +14,7 @@ extension EngineState {
     guard let entry = entry(of: step) else { return }
     // Another reactor has stored a newer record since this one was read.
     let isOld = step.ticket.latestOnDisk != result.version
-    if let snapshot = result.snapshot {
+    if let snapshot = result.snapshot, !(isOld && entry.flight?.foundNothing == true) {
       merge(snapshot, from: result.version, isOld: isOld, entry, for: step.resource, at: now)
     }
     if let failure = result.failure {

@@ -17,6 +17,9 @@ final class Flight {
   /// A Boolean value that indicates whether another reactor has written locally since the flight
   /// began. The response still answers the flight's waiters, but not one that asks later.
   var isBeforeWrite = false
+  /// A Boolean value that indicates whether the server does not have the resource. A record that
+  /// was read before is older.
+  var foundNothing = false
   /// The request that waits for a write of the key to be sent; `nil` if none waits.
   var held: FlightStep?
   /// A Boolean value that indicates whether the flight has met a write. The next write then waits

@@ -217,6 +217,10 @@ extension ReactorEngine {
     } catch {
       let error = ReactorError(error, wrap: ReactorError.network)
       note(context.outage?.ended(with: error), step.key)
+      if removesValue(error) {
+        await fail(step, gone: error)
+        return error
+      }
       fail(step, error, wasSent: context.outage?.wasRefused != true)
       return error
     }

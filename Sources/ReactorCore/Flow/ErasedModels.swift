@@ -41,6 +41,7 @@ extension ReactorFlow {
       saveToPersistence: { [saveToPersistence] in try await saveToPersistence($0.typed(as: Model.self), $1) },
       removeFromPersistence: removeFromPersistence)
     erased.invalidateInPersistence = invalidateInPersistence
+    erased.holdsAnswer = holdsAnswer
     erased.isPersistent = isPersistent
     erased.decoded = decoded
     erased.entities = EntityAccess.find(in: Model.self, layer.entities)

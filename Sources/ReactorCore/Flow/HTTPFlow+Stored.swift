@@ -49,6 +49,20 @@ extension HTTPFlow {
   }
 }
 
+extension LayerContext {
+  /// Returns `true` if a response to `resource` is stored, although it may be unreadable, and not a
+  /// value that this program has written.
+  func holdsAnswer(_ key: RecordKey, to resource: Resource) async throws -> Bool {
+    do {
+      return try await cache.lookUp(key, for: resource.headers).map { !$0.head.isLocalWrite } ?? false
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      return true
+    }
+  }
+}
+
 extension HTTPRequest {
   /// The request without the conditions that ``HTTPCache/conditional(_:on:)`` adds.
   var withoutValidators: HTTPRequest {

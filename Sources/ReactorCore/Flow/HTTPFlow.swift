@@ -181,6 +181,7 @@ extension ReactorFlow {
       saveToPersistence: { try await flow.save($0, $1) }, removeFromPersistence: { try await flow.remove($0) })
     self.decoded = decoded
     invalidateInPersistence = { try await flow.invalidate($0, at: $1) }
+    holdsAnswer = { try await layer.holdsAnswer(try flow.key($0), to: $0) }
   }
 
   /// Creates a flow of a custom network step over a typed store. `parser` encodes a model to save
@@ -211,6 +212,7 @@ extension ReactorFlow {
       loadFromPersistence: { try await store.load($0) }, saveToPersistence: { try await store.save($0, $1) },
       removeFromPersistence: { try await store.remove($0) })
     flow.invalidateInPersistence = { try await layer.cache.invalidate($0, at: $1) }
+    flow.holdsAnswer = { try await layer.holdsAnswer(try store.key($0), to: $0) }
     return flow
   }
 }

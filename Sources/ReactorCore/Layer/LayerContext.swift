@@ -278,6 +278,8 @@ enum LayerChange: Sendable {
   /// on disk. Reactors of other types have copies that are out of date.
   case written(RecordKey, Generation, isStored: Bool)
   case invalidated(RecordKey, Date)
+  /// A request of this number has not found the resource on the server, with this error.
+  case gone(RecordKey, Generation, Resource, ReactorError)
   case drafted([DraftChange])
   /// Entities that these keys hold have newer values or drafts.
   case entities(Set<RecordKey>)

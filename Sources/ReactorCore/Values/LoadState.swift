@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// An old value therefore stays visible while a new one loads, and after a failure.
 public struct LoadState<Value> {
-  /// The newest known value. It stays while a new one loads, and when that fails.
+  /// The newest known value. It stays while a new one loads, and when that fails, but for a 404 or
+  /// 410 (``ReactorConfiguration/removesGoneValues``).
   public var value: Value?
   /// The error of the latest attempt; `nil` after a success.
   public var error: ReactorError?

@@ -143,6 +143,11 @@ extension ReactorError {
 }
 
 extension ReactorError {
+  /// A Boolean value that indicates whether the server does not have the resource: 404 and 410.
+  package var isGone: Bool {
+    if case .server(let response, _) = self { response.status == .notFound || response.status == .gone } else { false }
+  }
+
   /// Converts an error that a step threw. A ``ReactorError`` is passed on, a cancellation becomes
   /// ``cancelled``, and other errors are wrapped.
   ///
