@@ -19,9 +19,11 @@
     /// The connection for lists. It is opened on first use, because a program's first screen does
     /// not need it.
     private let lister = Mutex<DatabaseQueue?>(nil)
+    /// The name under which SQLite opens the file for reading.
+    private let name: String
     /// The writer is the last property, so it is closed last. Closing it moves `-wal` into the
-    /// database and removes `-wal`.
-    let writer: SQLiteWritingConnection
+    /// database and removes `-wal`. On a disk that is read-only, there is none.
+    private let writing: SQLiteWritingConnection?
 
     /// Opens the writer and the readers.
     ///
@@ -33,9 +35,43 @@
       }
       self.identity = identity
       self.files = files
-      writer = try SQLiteWritingConnection(files, synchronization, check: SQLiteSchema.check, SQLiteSchema.migrate)
+      name = files.path
+      let writer = try SQLiteWritingConnection(
+        files, synchronization, check: SQLiteSchema.check, SQLiteSchema.migrate)
       secretKey = try writer.manage(SQLiteSchema.secretKey)
       readers = try (0..<max(1, count)).map { _ in try SQLiteReader(files.path) }
+      writing = writer
+    }
+
+    /// Opens the readers alone, for a disk that is read-only.
+    ///
+    /// Without `-wal`, SQLite could not read a database in WAL mode there, unless it is told that
+    /// nobody changes the file.
+    init(readOnly files: SQLiteFiles, readers count: Int) throws {
+      guard let identity = try files.identity() else {
+        throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
+      }
+      self.identity = identity
+      self.files = files
+      let hasLog = try files.system.status(files.path + "-wal").map { $0.size > 0 } ?? false
+      name = hasLog ? files.path : Self.immutable(files.path)
+      readers = try (0..<max(1, count)).map { [name] _ in try SQLiteReader(name) }
+      secretKey = try readers.first?.secretKey()
+      writing = nil
+    }
+
+    private static func immutable(_ path: String) -> String {
+      let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: ";"))
+      return "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
+    }
+
+    var isReadOnly: Bool { writing == nil }
+
+    var writer: SQLiteWritingConnection {
+      get throws {
+        guard let writing else { throw DatabaseError(resultCode: .SQLITE_READONLY, message: "the disk is read-only") }
+        return writing
+      }
     }
 
     /// Loads the row with a key's digest, on a free connection if there is one.
@@ -55,7 +91,7 @@
     private func openLister() throws -> DatabaseQueue {
       try lister.withLock { lister in
         if let lister { return lister }
-        let opened = try DatabaseQueue(path: files.path, configuration: Self.reading(files.system))
+        let opened = try DatabaseQueue(path: name, configuration: Self.reading(files.system))
         // The caller does not hold the lock, so another process may have replaced the files.
         guard try files.identity() == identity else {
           throw DatabaseError(

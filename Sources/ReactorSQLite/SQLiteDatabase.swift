@@ -8,7 +8,8 @@
   protocol SQLiteOpened: AnyObject, Sendable {
     /// The identity of the opened file, which another file at the path does not have.
     var identity: SQLiteFiles.Identity { get }
-    var writer: SQLiteWritingConnection { get }
+    /// - Throws: `DatabaseError` on a disk that is read-only.
+    var writer: SQLiteWritingConnection { get throws }
 
     /// Returns whether every table and column exists.
     func isIntact() throws -> Bool
@@ -45,11 +46,25 @@
       var checkedAt: Date
     }
 
-    init(_ files: SQLiteFiles, now: @escaping @Sendable () -> Date, opening: @escaping Opening) throws {
+    /// - Parameter readOnly: Opens a database that exists, on a disk that is read-only and so has no
+    ///   lock. `nil` for a store that is of no use there.
+    init(
+      _ files: SQLiteFiles, now: @escaping @Sendable () -> Date, readOnly: Opening? = nil, opening: @escaping Opening
+    ) throws {
       self.files = files
       self.opening = opening
       self.now = now
-      let (connections, notice) = try files.withLock { try Self.open(files, opening, now) }
+      let (connections, notice): (Connections, SQLitePersistenceError?)
+      do {
+        (connections, notice) = try files.withLock { try Self.open(files, opening, now) }
+      } catch SQLitePersistenceError.file(let path, let code) {
+        guard code == EROFS, let readOnly, try files.identity() != nil else {
+          throw SQLitePersistenceError.file(path: path, code: code)
+        }
+        do { (connections, notice) = (try readOnly(files), nil) } catch {
+          throw SQLitePersistenceError.outward(.open, files.path, error)
+        }
+      }
       state = Mutex(State(connections: connections, notice: notice, checkedAt: now()))
     }
 
@@ -112,6 +127,9 @@
   }
 
   extension SQLiteDatabase where Connections == SQLiteConnections {
+    /// A Boolean value that indicates whether the disk is read-only.
+    var isReadOnly: Bool { current.isReadOnly }
+
     /// The key of the database that is open now. After a replacement, it is another key.
     var secretKey: SecretKey? { current.secretKey }
 

@@ -27,6 +27,9 @@
   /// ``load(_:)`` throws ``SQLitePersistenceError/setAside(path:as:reason:)`` once, and saves
   /// succeed. The two newest of these files are kept.
   ///
+  /// **A disk that is read-only** serves a database that was closed on it, or copied to it, for
+  /// reading. Changes throw ``SQLitePersistenceError/sqlite(_:path:code:message:)``.
+  ///
   /// **Files that somebody removes** leave an empty store. A write notices at once, a load within a
   /// second.
   ///
@@ -57,6 +60,8 @@
     private let writer: SQLiteWriter
     let writes: SQLiteWriteQueue<SQLiteWriter.Operation>
     private let limit: Int
+    /// A Boolean value that indicates whether uses of records cannot be noted.
+    private let isReadOnly: Bool
     private let now: @Sendable () -> Date
 
     /// Opens the database, or creates it with the directories above it.
@@ -92,9 +97,9 @@
     ) throws(SQLitePersistenceError) {
       let files = try SQLiteFiles(path, system: system)
       do {
-        database = try SQLiteDatabase(files, now: now) { files in
-          try SQLiteConnections(files, synchronization, readers: max(1, readers))
-        }
+        database = try SQLiteDatabase(
+          files, now: now, readOnly: { try SQLiteConnections(readOnly: $0, readers: readers) },
+          opening: { try SQLiteConnections($0, synchronization, readers: readers) })
       } catch let error as SQLitePersistenceError {
         throw error
       } catch {
@@ -106,6 +111,7 @@
       writes = SQLiteWriteQueue(limit: 4 << 20, weight: { max(16 << 10, $0.size) }, perform: { writer.perform($0) })
       self.limit = max(0, limit)
       self.now = now
+      isReadOnly = database.isReadOnly
     }
 
     /// Returns the record that was last saved under `key`, or `nil` if there is none.
@@ -117,7 +123,7 @@
       guard let stored else { return nil }
       let record = try stored.record()
       guard record.belongs(to: key) else { return nil }
-      if writer.times.note(key.digest, known: stored.usedAt, now: date) {
+      if !isReadOnly, writer.times.note(key.digest, known: stored.usedAt, now: date) {
         writes.runIfIdle(SQLiteWriter.Operation(kind: .load, waits: false) { _ in })
       }
       return record

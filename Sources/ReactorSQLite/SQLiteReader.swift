@@ -1,6 +1,7 @@
 #if SQLite
   import GRDB
   import GRDBSQLite
+  import HTTPCaching
   import Synchronization
 
   /// A connection that loads records with one prepared statement. With GRDB's queue and statements,
@@ -11,7 +12,12 @@
     /// Opens a connection that only reads.
     ///
     /// - Throws: `DatabaseError`.
-    init(_ path: String) throws { connection = Mutex(try Connection(path)) }
+    ///
+    /// - Parameter name: The path of the file, or its URI.
+    init(_ name: String) throws { connection = Mutex(try Connection(name)) }
+
+    /// Returns the key of the store; `nil` if somebody has changed it.
+    func secretKey() throws -> SecretKey? { try connection.withLock { try $0.secretKey() } }
 
     /// Loads the row with a key's digest. Waits while another thread loads.
     func load(_ digest: String) throws -> SQLiteRows.Stored? {
@@ -27,10 +33,10 @@
       private let handle: OpaquePointer
       private let statement: OpaquePointer
 
-      init(_ path: String) throws {
+      init(_ name: String) throws {
         var handle: OpaquePointer?
-        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX
-        var code = sqlite3_open_v2(path, &handle, flags, nil)
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | (name.hasPrefix("file:") ? SQLITE_OPEN_URI : 0)
+        var code = sqlite3_open_v2(name, &handle, flags, nil)
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, 10_000)
         var statement: OpaquePointer?
@@ -53,6 +59,18 @@
       deinit {
         sqlite3_finalize(statement)
         sqlite3_close_v2(handle)
+      }
+
+      func secretKey() throws -> SecretKey? {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v2(handle, SQLiteSchema.readingSecretKey, -1, &statement, nil)
+        defer { sqlite3_finalize(statement) }
+        guard code == SQLITE_OK, let statement else {
+          throw DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(handle)))
+        }
+        return try SQLiteStatement(statement, handle).first { $0.data(0) }.flatMap(\.self).flatMap {
+          SecretKey(bytes: $0)
+        }
       }
 
       func load(_ digest: String) throws -> SQLiteRows.Stored? {

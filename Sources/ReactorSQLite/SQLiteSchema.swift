@@ -59,9 +59,11 @@
       }
     }
 
+    static let readingSecretKey = "SELECT bytes FROM reactor_secret_key WHERE id = 1"
+
     /// Returns the key that the migration created, or `nil` if somebody has changed it.
     static func secretKey(_ db: Database) throws -> SecretKey? {
-      let row = try Row.fetchOne(db, sql: "SELECT bytes FROM reactor_secret_key WHERE id = 1")
+      let row = try Row.fetchOne(db, sql: readingSecretKey)
       return row.flatMap { Data.fromDatabaseValue($0[0]) }.flatMap { SecretKey(bytes: $0) }
     }
   }
