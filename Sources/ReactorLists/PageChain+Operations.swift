@@ -37,12 +37,15 @@ extension PageChain {
     return [.cancel(old.task), .start(new.operation, new.task)]
   }
 
-  /// Ends the wait of a caller that was cancelled. An operation that nobody wants is cancelled.
+  /// Ends the wait of a caller that was cancelled. An operation that nobody wants is cancelled. A
+  /// refresh goes on for those who read the states.
   mutating func leave(_ id: UInt64) -> [Action] {
     var actions: [Action] = []
+    let isRead = !streams.isEmpty
     func take(_ work: inout Work) {
       guard let index = work.waiters.firstIndex(where: { $0.id == id }) else { return }
       actions.append(.resume(work.waiters.remove(at: index).waiter, .failure(.cancelled)))
+      if work.operation == .refresh, isRead { work.isAutomatic = true }
     }
     if var work = running {
       take(&work)
@@ -88,10 +91,11 @@ extension PageChain {
       window.prepend(slot)
       previousError = nil
       // The last page left leads to those dropped.
-      return (.success(true), drop(window.removeSlots(from: limit)) + follow([0, 1]))
-    case (.success(.window(let new, let startsAnew, let failure)), _):
+      return (.success(true), drop(window.dropLast(beyond: limit)) + follow([0, 1]))
+    case (.success(.window(let new, let startsAnew, let failure, let nextFailure)), _):
       let actions = replace(with: new, startsAnew: startsAnew)
       (error, isRemoved) = (failure, false)
+      if let nextFailure { nextError = nextFailure }
       return (failure.map { .failure($0) } ?? .success(true), actions)
     case (.success(.end), .previous):
       previousError = nil

@@ -107,6 +107,23 @@ extension PageChain {
     return true
   }
 
+  /// Shows the values of pages that nobody follows.
+  mutating func look(
+    at found: [(key: RecordKey, state: LoadState<Page>, instance: any AnyObject & Sendable)]
+  ) -> [Action] {
+    guard streams.isEmpty else { return [] }
+    var hasChanged = false
+    for page in found {
+      guard let index = window.index(of: page.key), window[index].shows(page.state) else { continue }
+      let slot = window[index]
+      guard (slot.shownInstance ?? slot.instance) !== page.instance else { continue }
+      hasChanged = adopt(page.state, at: index) || hasChanged
+      release(slot.shownInstance)
+      window[index].shownInstance = page.instance
+    }
+    return hasChanged ? publish(hasNewValue: true) : []
+  }
+
   /// Starts a follow-up if a page was invalidated, or has a newer answer than the one that the list
   /// shows.
   ///

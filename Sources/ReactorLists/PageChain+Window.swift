@@ -10,6 +10,8 @@ extension PageChain {
     fileprivate(set) var value: Page
     /// The instance that holds the answer's model, which a 304 keeps.
     let instance: any AnyObject & Sendable
+    /// The instance that holds the value, as somebody has found it in memory; `nil` before.
+    var shownInstance: (any AnyObject & Sendable)?
     /// The pages that this one leads to, or the error of a link that cannot be followed.
     let next: Result<Link?, ReactorError>
     let previous: Result<Link?, ReactorError>
@@ -44,6 +46,9 @@ extension PageChain {
     private(set) var earlier: [Link] = []
     /// The positions of all of them in the list.
     private var places: [RecordKey: Int] = [:]
+    /// The pages after the last one held that the limit has dropped. A link that leads back to one
+    /// of them ends the list.
+    private var later: Set<RecordKey> = []
     /// The position of the first page held. Pages may come before it, so it may be negative.
     private var start = 0
 
@@ -143,7 +148,8 @@ extension PageChain.Window {
   /// before the link of the page, since the disk has it under that name.
   func preceding() throws(ReactorError) -> PageChain.Link? {
     if let dropped = earlier.last { return dropped }
-    return unknown(try slots.first?.previous.get() ?? nil)
+    guard let link = unknown(try slots.first?.previous.get() ?? nil), !later.contains(link.key) else { return nil }
+    return link
   }
 
   /// Returns `true` if the last pages of both lead to the same page, or to none.
@@ -164,6 +170,7 @@ extension PageChain.Window {
 // Changes. Each returns the pages that are held no longer.
 extension PageChain.Window {
   mutating func append(_ slot: PageChain.Slot) {
+    later.remove(slot.key)
     places[slot.key] = start + slots.count
     slots.append(slot)
     pages.append(slot.value)
@@ -191,12 +198,19 @@ extension PageChain.Window {
     return dropped
   }
 
+  /// Drops the last pages beyond `limit`. The links of those that stay lead to them.
+  mutating func dropLast(beyond limit: Int) -> [PageChain.Slot] {
+    let dropped = removeSlots(from: limit)
+    later.formUnion(dropped.map(\.key))
+    return dropped
+  }
+
   /// Removes the pages from an index on. Without any page, the ways to earlier ones go too.
   mutating func removeSlots(from index: Int) -> [PageChain.Slot] {
     guard index < slots.count else { return [] }
     let removed = remove(index...)
     for slot in removed { places[slot.key] = nil }
-    if slots.isEmpty { (earlier, places) = ([], [:]) }
+    if slots.isEmpty { (earlier, later, places) = ([], [], [:]) }
     return removed
   }
 

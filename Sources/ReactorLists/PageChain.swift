@@ -35,8 +35,9 @@ struct PageChain<Page: Sendable>: Sendable {
   enum Change: Sendable {
     case next(Slot)
     case previous(Slot)
-    /// The window has these pages now. Without an error, all of them are new or confirmed.
-    case window(Window, startsAnew: Bool = false, error: ReactorError? = nil)
+    /// The window has these pages now. Without an error, all of them are new or confirmed. With
+    /// `nextError`, the server does not have the page that the last one leads to.
+    case window(Window, startsAnew: Bool = false, error: ReactorError? = nil, nextError: ReactorError? = nil)
     /// No page follows or precedes.
     case end
   }

@@ -17,6 +17,9 @@ public struct PageTurning<Page: Sendable>: Sendable {
 
   let next: Turn
   let previous: Turn
+  /// A Boolean value that indicates whether the way depends on header fields. A 304 may leave them
+  /// out, so it says nothing of a way that has appeared or gone.
+  let dependsOnFields: Bool
 
   /// The links of each response with the relations `next` and `prev` (RFC 8288, RFC 5005 §3).
   ///
@@ -73,12 +76,13 @@ public struct PageTurning<Page: Sendable>: Sendable {
   ) {
     self.init(
       turnNext: { page, _, first throws(ReactorError) in next(page.model, first) },
-      turnPrevious: { page, _, first throws(ReactorError) in previous(page.model, first) })
+      turnPrevious: { page, _, first throws(ReactorError) in previous(page.model, first) }, dependsOnFields: false)
   }
 
-  private init(turnNext: @escaping Turn, turnPrevious: @escaping Turn) {
+  private init(turnNext: @escaping Turn, turnPrevious: @escaping Turn, dependsOnFields: Bool = true) {
     next = turnNext
     previous = turnPrevious
+    self.dependsOnFields = dependsOnFields
   }
 
   private static func resource(

@@ -1,19 +1,6 @@
 import ReactorCore
 import Synchronization
 
-extension ReactorError {
-  private var status: HTTPResponse.Status? {
-    if case .server(let response, _) = self { response.status } else { nil }
-  }
-
-  /// A Boolean value that indicates whether the server does not have the page any more.
-  fileprivate var isGone: Bool { status == .notFound || isCursorGone }
-
-  /// A Boolean value that indicates whether the link to the page has expired. Many servers answer
-  /// with 404 behind the last page.
-  fileprivate var isCursorGone: Bool { status == .gone }
-}
-
 // The operations.
 extension Pages {
   typealias Chain = PageChain<Page>
@@ -89,7 +76,7 @@ extension Pages {
     guard hasDropped else { return .previous(slot) }
     if case .success(let next?) = slot.next, next.key == head { return .previous(slot) }
     // The page leads elsewhere since the limit dropped it: what is held is of another chain.
-    return .window(try await fill(from: slot, count: count))
+    return try await fill(Chain.Window([slot]), count: count)
   }
 
   /// Asks for the pages that are held: in a refresh for all, else for those that are due or of
@@ -103,7 +90,8 @@ extension Pages {
     do {
       for index in old.indices {
         if isRefresh || !isSame {
-          new.append(try await load(link, isRefresh ? .networkOnly : followUpPolicy))
+          let hidesNext = isRefresh && isSame && mayHideNext(old[index])
+          new.append(try await load(link, isRefresh ? .networkOnly : followUpPolicy, isUnconditional: hidesNext))
         } else {
           new.append(try await followUp(old[index]))
         }
@@ -112,30 +100,68 @@ extension Pages {
         link = next
       }
     } catch {
-      if isRefresh, error.isGone, !new.isEmpty || head.key != firstKey { return try await anew(count: old.count) }
+      if error.isGone, !new.isEmpty || head.key != firstKey { return try await without(error, after: new, old.count) }
       if case .cancelled = error { throw error }
       guard isSame, !new.isEmpty else { throw error }
       for slot in old.slots[new.count...] { new.append(slot) }
       return .window(new, error: error)
     }
     // The last page was confirmed, with the link that is of the past.
-    if isRefresh, nextError?.isCursorGone == true, new.leadsToSame(as: old) { return try await anew(count: old.count) }
+    if let nextError, nextError.isGone, new.leadsToSame(as: old) {
+      return try await without(nextError, after: new, old.count)
+    }
     return .window(new)
+  }
+
+  /// Returns `true` if a 304 for a page may hide that the list has grown behind it.
+  private func mayHideNext(_ slot: Chain.Slot) -> Bool {
+    guard turning.dependsOnFields, case .success(nil) = slot.next else { return false }
+    return true
+  }
+
+  /// Continues after `kept` where the server does not have the page that follows.
+  ///
+  /// The page before it is asked for without validators, since a 304 keeps the link of its stored
+  /// response. What it leads to now follows. If that is the page that is gone, the list ends there,
+  /// and ``PageList/nextError`` says why. If that page is gone too, the one before it is asked for.
+  private func without(
+    _ error: ReactorError, after kept: Chain.Window, _ count: Int
+  ) async throws(ReactorError) -> Chain.Change {
+    var (slots, failure) = (kept.slots, error)
+    while let last = slots.popLast() {
+      do {
+        let slot = try await load(last.link, .networkOnly, isUnconditional: true)
+        let new = Chain.Window(slots + [slot])
+        guard !Chain.Window([slot]).leadsToSame(as: Chain.Window([last])) else {
+          return .window(new, nextError: failure)
+        }
+        return try await fill(new, count: count)
+      } catch {
+        guard error.isGone else { throw error }
+        failure = error
+      }
+    }
+    // The first page of the list, which the server has answered a moment ago with the same.
+    if kept.slots.first?.key == chain.withLock(\.firstKey) { throw failure }
+    return try await anew(count: count)
   }
 
   private func firstPage(isRefresh: Bool) async throws(ReactorError) -> Chain.Change {
     let link = try link(to: first)
-    if isRefresh { return .window(Chain.Window([try await load(link, .networkOnly)])) }
+    if isRefresh {
+      // Whether the stored response ends the list is not known yet.
+      return .window(
+        Chain.Window([try await load(link, .networkOnly, isUnconditional: turning.dependsOnFields)]))
+    }
     let (latest, asked) = chain.withLock { ($0.head?.latest, $0.nextAsked()) }
     guard let latest, let slot = try slot(of: latest, at: link, asked: asked) else { return .end }
     return .window(Chain.Window([slot]))
   }
 
-  /// Asks for as many pages as were held, from the first one on. No request has validators: a 304
-  /// would keep the link to a page that is gone.
+  /// Asks for as many pages as were held, from the first one on, without validators.
   private func anew(count: Int) async throws(ReactorError) -> Chain.Change {
     let slot = try await load(link(to: first), .networkOnly, isUnconditional: true)
-    return .window(try await fill(from: slot, count: count, isUnconditional: true), startsAnew: true)
+    return try await fill(Chain.Window([slot]), count: count, startsAnew: true)
   }
 
   /// Returns the newest answer for a page that is held, and asks for one if the page is due and
@@ -153,15 +179,20 @@ extension Pages {
     return old.due == nil || policy == .cacheOnly ? old : try await load(old.link, followUpPolicy)
   }
 
-  /// Returns the pages that follow `slot`, up to `count` with it.
+  /// Returns `window` with the pages that follow it, up to `count`. No request has validators.
   private func fill(
-    from slot: Chain.Slot, count: Int, isUnconditional: Bool = false
-  ) async throws(ReactorError) -> Chain.Window {
-    var new = Chain.Window([slot])
+    _ window: Chain.Window, count: Int, startsAnew: Bool = false
+  ) async throws(ReactorError) -> Chain.Change {
+    var new = window
     while new.count < count, let next = Self.next(in: new) {
-      new.append(try await load(next, .networkOnly, isUnconditional: isUnconditional))
+      do {
+        new.append(try await load(next, .networkOnly, isUnconditional: true))
+      } catch {
+        guard error.isGone else { throw error }
+        return .window(new, startsAnew: startsAnew, nextError: error)
+      }
     }
-    return new
+    return .window(new, startsAnew: startsAnew)
   }
 
   /// Returns the way to the page after the last one; `nil` at the end, and where a link leads back

@@ -75,6 +75,7 @@ public final class Pages<Page: Sendable>: Sendable {
   ///   fetch. The request is cancelled when nobody else waits for it or reads the states.
   @discardableResult
   public func fetch() async throws(ReactorError) -> PageList<Page> {
+    look()
     if let list = states.current.value { return list }
     _ = try await perform(.load)
     guard let list = states.current.value else { throw .notCached }
@@ -104,8 +105,11 @@ public final class Pages<Page: Sendable>: Sendable {
   /// each. Where a link has changed, the pages behind it are of another chain. They are replaced by
   /// those of the new chain, as many as there were. The list changes at the end, at once.
   ///
-  /// If the server does not have a page any more, the list begins anew with its first page. It asks
-  /// for every page without validators, since a 304 keeps the link of its stored response.
+  /// If the server does not have a page any more, the page before it is asked for without validators,
+  /// since a 304 keeps the link of its stored response. What it leads to now follows. The end of a
+  /// list by links is asked for without validators too: a 304 may hide that it has grown.
+  ///
+  /// A cancelled caller returns at once. The refresh goes on while the states are read.
   ///
   /// - Throws: The errors of ``fetch()``. If a page fails before a link has changed, the pages
   ///   before it are new, and the others as they were; after it, all are as they were.
@@ -124,6 +128,17 @@ extension Pages {
     // Without readers, nothing tells the list that everything was removed.
     change { _ in [] }
     return chain.withLock(\.state)
+  }
+
+  /// Shows what drafts and entities have made of the pages since they were loaded. Without readers,
+  /// nothing tells the list.
+  private func look() {
+    let unread = chain.withLock { $0.streams.isEmpty ? $0.window.slots.map(\.link) : [] }
+    guard !unread.isEmpty else { return }
+    let found = unread.compactMap { link in
+      reactor.shown(link.resource).map { (key: link.key, state: $0.state, instance: $0.instance) }
+    }
+    change { $0.look(at: found) }
   }
 
   func subscribe() -> UInt64 {

@@ -36,14 +36,77 @@ struct ExpiredCursorTests {
     #expect(shelf.paths.count == 8)
   }
 
-  @Test func `a refresh begins anew once, and then fails`() async throws {
+  @Test func `a page that is gone though a link leads to it is dropped, and loading it tells why`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 2)
     expire(shelf, new: nil)
-    await #expect(throws: ReactorError.self) { try await pages.refresh() }
-    #expect(pages.ids == [[4, 3], [2, 1]] && pages.states.current.error != nil)
-    #expect(shelf.paths.dropFirst(2) == ["items", "items?after=3", "items", "items?after=3"])
+    try await pages.refresh()
+    let list = try #require(pages.states.current.value)
+    #expect(pages.ids == [[4, 3]] && pages.states.current.error == nil)
+    #expect(list.hasNext && list.nextError != nil)
+    #expect(shelf.paths.dropFirst(2) == ["items", "items?after=3", "items"])
+    await #expect(throws: ReactorError.self) { try await pages.loadNext() }
+    shelf.change { $0.failures = [:] }
+    #expect(try await pages.loadNext())
+    #expect(pages.ids == [[4, 3], [2, 1]] && pages.states.current.value?.nextError == nil)
+  }
+
+  @Test func `where the page before is gone too, the list goes back to one that is there`() async throws {
+    let shelf = Shelf([8, 7, 6, 5, 4, 3, 2, 1])
+    let pages = shelf.items.pages(from: "items")
+    try await loaded(pages, 4)
+    shelf.bench.clock.advance(by: .seconds(86_400))
+    let gone = Gate()
+    shelf.change {
+      $0.failures["items?after=3"] = .gone
+      $0.gates["items?after=3"] = gone
+      $0.newLinks["items?after=7"] = "items?today&after=5"
+    }
+    let refresh = Task { try await pages.refresh() }
+    try await shelf.bench.transport.waitForRequests(count: 8)
+    // The page before expires while the last one is asked for.
+    shelf.change { $0.failures["items?after=5"] = .gone }
+    gone.open()
+    try await refresh.value
+    #expect(pages.ids == [[8, 7], [6, 5], [4, 3]] && pages.states.current.value?.nextError != nil)
+    #expect(shelf.paths.dropFirst(8) == ["items?after=5", "items?after=7", "items?today&after=5", "items?after=3"])
+  }
+
+  @Test(arguments: [HTTPResponse.Status.gone, .notFound])
+  func `a polled list heals, though its first page is a 304`(status: HTTPResponse.Status) async throws {
+    let shelf = Shelf([4, 3, 2, 1])
+    let pages = shelf.items.pages(from: "items", polling: .seconds(30))
+    var states = pages.states.makeAsyncIterator()
+    #expect(await states.first { $0.value != nil && $0.fetchStatus == .idle } != nil)
+    try await pages.loadNext()
+    #expect(await states.first { $0.value?.count == 2 && $0.fetchStatus == .idle } != nil)
+    shelf.change {
+      $0.failures["items?after=3"] = status
+      $0.newLinks["items"] = "items?today&after=3"
+      $0.lastAnswer = 12
+    }
+    shelf.bench.clock.advance(by: .seconds(30))
+    #expect(await states.first { $0.fetchStatus == .idle && shelf.paths.last == "items?today&after=3" } != nil)
+    #expect(pages.ids == [[4, 3], [2, 1]] && pages.states.current.error == nil)
+    #expect(shelf.paths.dropFirst(2) == ["items", "items?after=3", "items", "items?today&after=3"])
+  }
+
+  @Test func `a polled list whose next page was gone loads it after the next poll`() async throws {
+    let shelf = Shelf([4, 3, 2, 1])
+    let pages = shelf.items.pages(from: "items", polling: .seconds(30))
+    var states = pages.states.makeAsyncIterator()
+    #expect(await states.first { $0.value != nil && $0.fetchStatus == .idle } != nil)
+    shelf.change {
+      $0.failures["items?after=3"] = .gone
+      $0.newLinks["items"] = "items?today&after=3"
+      $0.lastAnswer = 12
+    }
+    await #expect(throws: ReactorError.self) { try await pages.loadNext() }
+    shelf.bench.clock.advance(by: .seconds(30))
+    #expect(await states.first { $0.value != nil && $0.value?.nextError == nil && shelf.paths.count == 4 } != nil)
+    #expect(try await pages.loadNext())
+    #expect(pages.ids == [[4, 3], [2, 1]])
   }
 
   @Test func `after a next page that is gone, a refresh begins anew, and the next page loads`() async throws {

@@ -59,14 +59,14 @@ struct PagesTests {
     #expect(pages.ids == [[7, 6], [5, 4], [3, 2]])
   }
 
-  @Test func `a refresh of unchanged pages is a 304 each, and no new value`() async throws {
+  @Test func `a refresh of unchanged pages is a 304 each but for the end, and no new value`() async throws {
     let shelf = Shelf(stride(from: 10, to: 0, by: -1))
     let pages = shelf.items.pages(from: "items")
     try await loaded(pages, 5)
     let before = pages.states.current
     shelf.bench.clock.advance(by: .seconds(1))
     try await pages.refresh()
-    #expect(shelf.confirmed == 5)
+    #expect(shelf.confirmed == 4)
     #expect(pages.ids.count == 5)
     #expect(pages.states.current.valueRevision == before.valueRevision && pages.states.current.error == nil)
   }
@@ -155,6 +155,32 @@ struct PagesTests {
     #expect(pages.ids == [[4, 3], [2, 1]])
   }
 
+  @Test func `a chain of links in a circle ends, also where the limit has dropped its beginning`() async throws {
+    let shelf = Shelf([6, 5, 4, 3, 2, 1])
+    shelf.change { $0.links["items?after=3"] = "items" }
+    let pages = shelf.items.pages(from: "items", limit: 2)
+    while try await pages.loadNext() { #expect(shelf.paths.count <= 3) }
+    #expect(pages.ids == [[4, 3], [2, 1]] && pages.states.current.value?.hasNext == false)
+    try await pages.refresh()
+    #expect(pages.ids == [[4, 3], [2, 1]] && pages.states.current.value?.hasNext == false)
+    while try await pages.loadPrevious() { #expect(pages.ids.count == 2) }
+    #expect(pages.ids == [[6, 5], [4, 3]])
+  }
+
+  @Test func `a circle of links to previous pages ends too`() async throws {
+    let shelf = Shelf([6, 5, 4, 3, 2, 1])
+    let circle: [Int: Resource] = [6: "items?after=3", 2: "items?after=5", 4: "items"]
+    let turning = PageTurning<[Item]>(
+      next: { _, _, _ in nil }, previous: { page, _, _ in page.first.flatMap { circle[$0.id] } })
+    for limit in [nil, 2] {
+      let pages = shelf.items.pages(from: "items", by: turning, limit: limit)
+      try await pages.fetch()
+      var count = 0
+      while try await pages.loadPrevious(), count < 10 { count += 1 }
+      #expect(count == 2 && pages.states.current.value?.hasPrevious == false)
+    }
+  }
+
   @Test func `a link outside of the base URL is an invalid resource`() async throws {
     let shelf = Shelf([4, 3, 2, 1])
     shelf.change { $0.links["items"] = "https://evil.example/items" }
@@ -205,6 +231,53 @@ struct PagesTests {
     try await shelf.bench.transport.waitForCancellations()
     #expect(pages.ids == [[4, 3]] && pages.states.current.value?.isLoadingNext == false)
     gate.open()
+  }
+
+  @Test func `a refresh that is cancelled goes on for those who read the list`() async throws {
+    let shelf = Shelf([4, 3, 2, 1])
+    let pages = shelf.items.pages(from: "items")
+    var states = pages.states.makeAsyncIterator()
+    #expect(await states.first { $0.value != nil && $0.fetchStatus == .idle } != nil)
+    let gate = Gate()
+    shelf.change {
+      $0.items.insert(Item(id: 5), at: 0)
+      $0.gates["items"] = gate
+    }
+    let refresh = Task { try await pages.refresh() }
+    try await shelf.bench.transport.waitForRequests(count: 2)
+    refresh.cancel()
+    await #expect(throws: ReactorError.self) { try await refresh.value }
+    gate.open()
+    #expect(await states.first { $0.value?.first?.first?.id == 5 } != nil)
+    #expect(shelf.bench.transport.cancellationCount == 0)
+  }
+
+  @Test func `a refresh that nobody reads is cancelled with its caller`() async throws {
+    let shelf = Shelf([4, 3, 2, 1])
+    let pages = shelf.items.pages(from: "items")
+    try await pages.fetch()
+    let gate = Gate()
+    shelf.change { $0.gates["items"] = gate }
+    let refresh = Task { try await pages.refresh() }
+    try await shelf.bench.transport.waitForRequests(count: 2)
+    refresh.cancel()
+    try await shelf.bench.transport.waitForCancellations()
+    await #expect(throws: ReactorError.self) { try await refresh.value }
+    gate.open()
+  }
+
+  @Test func `a list that nobody reads loses an entity that is removed`() async throws {
+    let shelf = Shelf([4, 3, 2, 1])
+    let pages = shelf.items.pages(from: "items")
+    try await loaded(pages, 2)
+    shelf.bench.layer.remove(Item.self, id: 3)
+    #expect(try await pages.fetch().map { $0.map(\.id) } == [[4], [2, 1]])
+    #expect(pages.ids == [[4], [2, 1]])
+    let revision = pages.states.current.valueRevision
+    #expect(try await pages.fetch().members.map(\.id) == [4, 2, 1])
+    #expect(pages.states.current.valueRevision == revision)
+    _ = try await shelf.items.save([Item(id: 2, text: "mine"), Item(id: 1)], for: "items?after=3")
+    #expect(try await pages.fetch().members.map(\.text) == ["", "mine", ""])
   }
 
   @Test func `members have each id once, from the page that was asked for later`() {

@@ -23,6 +23,8 @@ final class Shelf: Sendable {
     var cacheControl: [String: String] = [:]
     /// Links of which a 304 says nothing, as of a cursor that has expired meanwhile.
     var newLinks: [String: String] = [:]
+    /// A Boolean value that indicates whether a tag covers the body alone, and a 304 has no `Link`.
+    var hidesLinks = false
     /// The number of answers after which the server says no more, so that an endless loop ends.
     var lastAnswer = Int.max
     var answers = 0
@@ -71,6 +73,10 @@ final class Shelf: Sendable {
       if state.answers > state.lastAnswer { return ScriptedTransport.Answer.response(.ok).held(at: Gate()) }
       if let status = state.failures[path] { return gated(.response(status), path, state) }
       let cursor = path.split(separator: "=").last.flatMap { Int($0) }
+      // Many servers have no empty page.
+      if state.hidesLinks, let cursor, !state.items.contains(where: { $0.id < cursor }) {
+        return gated(.response(.notFound), path, state)
+      }
       var rest = state.items[...]
       if path.contains("after="), let cursor { rest = rest.drop { $0.id >= cursor } }
       if path.contains("before="), let cursor { rest = state.items.prefix { $0.id > cursor }.suffix(size) }
@@ -84,13 +90,13 @@ final class Shelf: Sendable {
       if linksBack, let first = page.first { links.append("<items?before=\(first.id)>; rel=prev") }
       let body = (try? JSONEncoder().encode(page)) ?? Data()
       let cacheControl = state.cacheControl[path] ?? cacheControl
-      let tag = "\"\(page.map { "\($0.id)\($0.text)" }.joined(separator: "-"))|\(links.joined())\""
-        .replacing(" ", with: "")
+      let tagged = state.hidesLinks ? "" : links.joined()
+      let tag = "\"\(page.map { "\($0.id)\($0.text)" }.joined(separator: "-"))|\(tagged)\"".replacing(" ", with: "")
       var fields: HTTPFields = [.cacheControl: cacheControl, .eTag: tag, .contentType: "application/json"]
       if let link = HTTPField.Name("Link"), !links.isEmpty { fields[link] = links.joined(separator: ", ") }
       if request.headerFields[.ifNoneMatch] == tag {
         state.confirmed += 1
-        if let link = HTTPField.Name("Link"), state.newLinks[path] != nil { fields[link] = nil }
+        if let link = HTTPField.Name("Link"), state.hidesLinks || state.newLinks[path] != nil { fields[link] = nil }
         return gated(.response(.notModified, headers: fields), path, state)
       }
       if let link = HTTPField.Name("Link"), let new = state.newLinks[path] { fields[link] = "<\(new)>; rel=next" }
