@@ -138,11 +138,11 @@ public struct HTTPCache: Sendable {
   /// An unsafe request invalidates these records (RFC 9111 §4.4).
   ///
   /// - Parameters:
-  ///   - url: The URL, spelled as in ``RecordKey/url``.
+  ///   - url: The URL, with the digests of its secrets, as in ``RecordKey/url``.
   ///   - scope: The scope to search; `nil` searches every scope.
   /// - Throws: The persistence's error.
   public func keys(of url: String, in scope: Scope?) async throws -> [RecordKey] {
-    let keys = try await persistence?.entries(in: scope, url: url).map(\.key.base) ?? []
+    let keys = try await persistence?.entries(in: scope, url: NormalURL.spelling(of: url)).map(\.key.base) ?? []
     var seen: Set<RecordKey> = []
     return keys.filter { seen.insert($0).inserted }
   }

@@ -120,7 +120,7 @@ public final class Fleet: Sendable {
   ///   - scope: The owner of the responses. Default: `Scope.shared`.
   /// - Throws: The error of the store. The others are then told later.
   public func invalidate(_ url: String, in scope: Scope = .shared) async throws(FleetError) {
-    try await send(FleetState.PendingFence(url: url, scope: scope, removes: false))
+    try await send(FleetState.PendingFence(url: RecordKey(method: .get, url: url).url, scope: scope, removes: false))
   }
 
   /// Removes the responses of every scope on every server.
@@ -138,7 +138,7 @@ public final class Fleet: Sendable {
   ///   - scope: The owner of the responses. Default: `Scope.shared`.
   /// - Throws: The error of the store. The others are then told later.
   public func remove(_ url: String, in scope: Scope = .shared) async throws(FleetError) {
-    try await send(FleetState.PendingFence(url: url, scope: scope, removes: true))
+    try await send(FleetState.PendingFence(url: RecordKey(method: .get, url: url).url, scope: scope, removes: true))
   }
 }
 

@@ -19,7 +19,8 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   public var scope: Scope { storage.scope }
   /// The method of the request.
   public var method: HTTPRequest.Method { storage.method }
-  /// The absolute URL, with the values of secret query items digested.
+  /// The absolute URL, with the values of secret query items digested. Equivalent URLs have one
+  /// spelling here, whatever is sent to the server (RFC 9110 §4.2.3).
   public var url: String { storage.url }
   /// Returns whether ``url`` has the same bytes as `url`, without creating the string.
   package func isOf(url: String) -> Bool { storage.isOf(url: url) }
@@ -55,7 +56,7 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
     self.init(
       Parts(
         scope: scope, method: method,
-        url: SecretQuery.redact(PercentEncoding.line(url), names: secretQueryItems, digests: digests),
+        url: SecretQuery.redact(NormalURL.spelling(of: url), names: secretQueryItems, digests: digests),
         body: body.map { SHA256Digest.hex($0) },
         fields: Set(identityFields.map(\.name)).map { name in
           var hash = SHA256Digest()

@@ -45,22 +45,17 @@ package enum PercentEncoding {
     encode(string, keepsEncoded: false, segmentBytes)
   }
 
-  /// Encodes control characters only, so that the text fits on one line.
-  static func line(_ string: String) -> String {
-    encode(string, keepsEncoded: true, lineBytes)
-  }
-
   private static let digits = Array("0123456789ABCDEF".utf8)
   private static let pathBytes = table { isUnreserved($0) || "!$&'()*+,;=:@/".utf8.contains($0) }
   private static let segmentBytes = table { isUnreserved($0) || "!$'()*,@".utf8.contains($0) }
   private static let writtenQueryBytes = table { isUnreserved($0) || "!$&'()*+,;=:@/?".utf8.contains($0) }
   private static let queryItemBytes = table { isUnreserved($0) || "!$'()*,:@/?".utf8.contains($0) }
-  private static let lineBytes = table { $0 >= 0x20 && $0 != 0x7f }
 
   /// Returns a table of the bytes that are not encoded, indexed by byte.
   private static func table(_ isAllowed: (UInt8) -> Bool) -> [Bool] { (UInt8.min...UInt8.max).map(isAllowed) }
 
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
+  /// Returns whether a URL may hold the character anywhere without a meaning (RFC 3986 §2.3).
+  static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
