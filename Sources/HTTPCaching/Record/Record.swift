@@ -111,16 +111,19 @@ public struct Variant: Sendable, Hashable {
   /// Returns the ``digest`` of a request with these fields.
   package func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
 
-  /// Returns the digest of the named fields. Neither the number of lines nor white space around
-  /// elements changes it (RFC 9111 §4.1), nor does the case of languages and codings
-  /// (RFC 9110 §12.5.4, §8.4.1).
+  /// Returns the digest of the named fields. Neither the number of lines nor white space beside a
+  /// comma changes it (RFC 9111 §4.1).
+  ///
+  /// Only of fields that are known to be lists, empty elements are left out (RFC 9110 §5.6.1.2). The
+  /// case of languages and codings makes no difference (RFC 9110 §12.5.4, §8.4.1).
   private static func digest(of names: [String], in request: HTTPFields) -> String {
     var hash = SHA256Digest()
     for name in names {
       guard let name = HTTPField.Name(name) else { continue }
       let isCaseless = name == .acceptLanguage || name == .acceptEncoding
+      let isList = isCaseless || name == .accept || name == acceptCharset
       var elements: [String] = []
-      request.forEachElement(of: name) {
+      request.forEachElement(of: name, keepsEmpty: !isList) {
         elements.append(isCaseless ? $0.bytes.latin1.lowercased() : $0.bytes.latin1)
       }
       hash.update(framed: name.canonicalName)
@@ -130,6 +133,8 @@ public struct Variant: Sendable, Hashable {
     }
     return hash.hex()
   }
+
+  private static let acceptCharset = HTTPField.Name("Accept-Charset") ?? .accept
 }
 
 /// A stored record without its content, as ``Persistence/entries(in:url:)`` lists it.

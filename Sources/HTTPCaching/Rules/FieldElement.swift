@@ -3,7 +3,8 @@ import HTTPTypes
 /// One element of a list field, as bytes of its line. It is valid only during the call that
 /// provides it.
 struct FieldElement {
-  /// The bytes of the element, without surrounding white space; never empty.
+  /// The bytes of the element, without surrounding white space; empty only where the caller keeps
+  /// empty elements.
   let bytes: UnsafeBufferPointer<UInt8>
 
   /// The bytes before the first `=`, or all of them.
@@ -37,19 +38,24 @@ struct FieldElement {
 extension HTTPFields {
   /// Calls `body` with each element of each line of a field, in order (RFC 9110 §5.6.1).
   ///
-  /// A comma inside a quoted string does not separate elements. Empty elements are skipped. A
-  /// quoted string that is not closed ends with its line.
-  func forEachElement(of name: HTTPField.Name, _ body: (FieldElement) -> Void) {
+  /// A comma inside a quoted string does not separate elements. A quoted string that is not closed
+  /// ends with its line.
+  ///
+  /// - Parameter keepsEmpty: Pass `true` for a field that may not be a list, of which an empty
+  ///   element is part of the value. Default: `false`, which skips it.
+  func forEachElement(of name: HTTPField.Name, keepsEmpty: Bool = false, _ body: (FieldElement) -> Void) {
     for field in self where field.name == name {
-      field.withUnsafeBytesOfValue { Self.forEachElement(of: $0, body) }
+      field.withUnsafeBytesOfValue { Self.forEachElement(of: $0, keepsEmpty: keepsEmpty, body) }
     }
   }
 
-  private static func forEachElement(of line: UnsafeBufferPointer<UInt8>, _ body: (FieldElement) -> Void) {
+  private static func forEachElement(
+    of line: UnsafeBufferPointer<UInt8>, keepsEmpty: Bool, _ body: (FieldElement) -> Void
+  ) {
     var start = 0
     while start <= line.count {
       let bytes = nextElement(of: line, from: &start)
-      if !bytes.isEmpty { body(FieldElement(bytes: bytes)) }
+      if keepsEmpty || !bytes.isEmpty { body(FieldElement(bytes: bytes)) }
     }
   }
 

@@ -230,6 +230,24 @@ private func head(
     #expect(!variant.matches(HTTPFields(["Accept": "\"a, b\""])))
   }
 
+  @Test(arguments: ["Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language"])
+  func `is the same with empty elements of a list`(name: String) throws {
+    let variant = try #require(self.variant(name, request: HTTPFields([name: "a,,b"])))
+    for value in ["a,b", " a , b ,", ",a,b"] { #expect(variant.matches(HTTPFields([name: value]))) }
+  }
+
+  @Test(arguments: ["X-User", "Cookie", "User-Agent", "Authorization"])
+  func `is another with another value of a field that may be no list`(name: String) throws {
+    let values = ["a,,b", "a,b", "a , b ,", ",a,b", "a b", "a  b", "\"a, b\"", "", ",", "a,B"]
+    for (index, value) in values.enumerated() {
+      let variant = try #require(self.variant(name, request: HTTPFields([name: value])))
+      for (other, text) in values.enumerated() {
+        #expect(variant.matches(HTTPFields([name: text])) == (index == other), "\(value) and \(text)")
+      }
+      #expect(variant.matches(HTTPFields([name: " \(value)\t"])))
+    }
+  }
+
   @Test func `does not mistake one field's value for another field`() throws {
     let request: HTTPFields = [.accept: "accept-language"]
     let variant = try #require(self.variant("Accept, Accept-Language", request: request))
