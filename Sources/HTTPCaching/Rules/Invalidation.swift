@@ -4,9 +4,14 @@ import HTTPTypesFoundation
 
 /// The URLs whose records an unsafe request makes stale, among them its target (RFC 9111 §4.4).
 package enum Invalidation {
-  /// Returns whether the method requests no change (RFC 9110 §9.2.1). An unknown method may change
-  /// something.
-  static func isSafe(_ method: HTTPRequest.Method) -> Bool { [.get, .head, .options, .trace].contains(method) }
+  /// Returns whether the method requests no change (RFC 9110 §9.2.1), by its registration with IANA.
+  /// An unknown method may change something.
+  static func isSafe(_ method: HTTPRequest.Method) -> Bool {
+    [.get, .head, .options, .trace].contains(method) || otherSafeMethods.contains(method.rawValue)
+  }
+
+  /// The safe methods of other documents: RFC 4918, RFC 3253, RFC 5323, and QUERY.
+  private static let otherSafeMethods: Set<String> = ["PROPFIND", "REPORT", "SEARCH", "QUERY"]
 
   /// Returns whether an unsafe request succeeded, which makes the records of its target stale.
   static func isCaused(by method: HTTPRequest.Method, _ response: HTTPResponse) -> Bool {
