@@ -4,7 +4,7 @@ public import HTTPTypes
 /// A request to send for a client, with the state that handling its response needs.
 ///
 /// ``HTTPCache/plan(for:scope:at:)`` makes it. ``HTTPCache/receive(_:body:for:at:)`` takes it with
-/// the server's response, and ``HTTPCache/staleAnswer(for:at:always:)`` after a failure.
+/// the server's response, and ``HTTPCache/staleAnswer(for:at:always:wasSent:)`` after a failure.
 public struct CacheRequest: Sendable {
   /// The request to send: the client's request, with the stored validators if there are any.
   public let request: HTTPRequest
@@ -23,8 +23,31 @@ public struct CacheRequest: Sendable {
   let sendsValidators: Bool
   /// The reason why the request is sent, as `Cache-Status` says it.
   public let forwardReason: CacheStatus.ForwardReason
+  /// The entry among the requests under way, which changes of the URL mark.
+  var underWay: ExchangeUnderWay
   /// The right to share the response; `nil` without a tier.
   var ticket: (any CacheTicket)?
+
+  /// The fields of the sent request that are the client's own: those of ``request`` without the
+  /// stored validators.
+  var ownFields: HTTPFields {
+    guard sendsValidators else { return client.headerFields }
+    var fields = request.headerFields
+    for name in [.ifNoneMatch, .ifModifiedSince] as [HTTPField.Name] { fields[name] = nil }
+    return fields
+  }
+
+  /// A Boolean value that indicates whether a change of the URL was answered since the request was
+  /// planned (RFC 9111 §4.4).
+  ///
+  /// Its response may be from before the change, so it is not stored. An equal request that begins
+  /// now must not wait for it.
+  public var isOvertaken: Bool { underWay.isOvertaken() }
+
+  /// Returns whether a change was answered since the request was planned.
+  ///
+  /// - Parameter groups: The groups of the response.
+  func isOvertaken(groups: Set<String>) -> Bool { underWay.isOvertaken(groups: groups) }
 }
 
 /// Collapsed requests (RFC 9111 §4): of equal requests at one time, a cache may send one, and
@@ -40,13 +63,9 @@ extension CacheRequest {
 
   /// A Boolean value that indicates whether equal requests may wait for the response to this one.
   ///
-  /// It is `false` for a request that is sent with the client's own conditions: a 304 or 412 to it
-  /// answers that client alone.
-  public var leadsCollapsing: Bool {
-    let conditions: [HTTPField.Name] = [.ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince]
-    return acceptsCollapsing
-      && (sendsValidators || conditions.allSatisfy { !client.headerFields.contains($0) })
-  }
+  /// It is `false` for a request that is sent with the client's own conditions or expectations: a
+  /// 304, 412 or 417 to it answers that client alone.
+  public var leadsCollapsing: Bool { acceptsCollapsing && !UnkeyedInput.isPresent(in: ownFields) }
 
   /// Returns whether the response may replace the current record: nothing newer was stored,
   /// invalidated or removed during the exchange.
@@ -57,12 +76,19 @@ extension CacheRequest {
   ///
   /// - Parameters:
   ///   - current: The head that is stored now.
-  ///   - receivedAt: The time at which the response was received.
-  func isUndisturbed(by current: Record.Head?, until receivedAt: Date) -> Bool {
+  ///   - new: The head of the response.
+  ///   - isConfirmation: `true` if the response has confirmed the stored body.
+  func isUndisturbed(by current: Record.Head?, _ new: Record.Head, isConfirmation: Bool) -> Bool {
     guard let current else { return found == nil }
     // A model layer on the same store saved a local value, which is not a response.
     guard current.localModel == nil else { return true }
     if let found, found.isSameExchange(as: current) { return found.invalidatedAt == current.invalidatedAt }
-    return current.invalidatedAt == nil && current.receivedAt <= receivedAt
+    guard current.invalidatedAt == nil, current.receivedAt <= new.receivedAt else { return false }
+    // Two exchanges crossed. What was confirmed is not what came since, unless it has its tag.
+    if isConfirmation { return current.fields.contains(.eTag) && current.fields[.eTag] == new.fields[.eTag] }
+    // The most recent counts, by the server's clock (RFC 9111 §4), or else the one that was asked for
+    // last.
+    if let date = new.date(.date), let other = current.date(.date), date != other { return date > other }
+    return current.requestedAt <= new.requestedAt
   }
 }

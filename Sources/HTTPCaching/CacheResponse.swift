@@ -28,6 +28,19 @@ public struct CacheResponse: Sendable {
   /// A Boolean value that indicates whether ``HTTPCache/receive(_:body:for:at:)`` stored the
   /// response.
   public var isStored = false
+  /// The request to send in place of this answer; `nil` as a rule.
+  ///
+  /// The server has answered to the validators of the stored response, and not to the client: its
+  /// 304 confirms another representation (RFC 9111 §4.3.4), or it refuses them with a 400 or 412.
+  /// Send this request without delay, and pass its response to
+  /// ``HTTPCache/receive(_:body:for:at:)``. There is no third request. Until then, ``response`` is
+  /// the stale one or the error, of which nothing is stored.
+  public var retry: CacheRequest? {
+    get { again.first }
+    set { again = newValue.map { [$0] } ?? [] }
+  }
+  /// ``retry``, out of line: nearly no response has one.
+  var again: [CacheRequest] = []
   /// The error of the persistence; `nil` if there was none. The response is complete all the same.
   public var failure: (any Error)?
   /// The handling of the request, as `Cache-Status` describes it. The cache does not add that field

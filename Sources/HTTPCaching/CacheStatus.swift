@@ -25,7 +25,7 @@ public struct CacheStatus: Sendable, Hashable {
   }
 
   /// The rest of the freshness of a stored response in seconds, negative for a stale one; `nil`
-  /// where the response is not from the cache (RFC 9211 §2.1, §2.4).
+  /// where the request was sent, or the response is not from the cache (RFC 9211 §2.1, §2.4).
   public var timeToLive: Int?
   /// The reason for sending the request to the server; `nil` where it was not sent.
   public var forwardReason: ForwardReason?

@@ -54,6 +54,7 @@ extension HTTPCache {
         switch await look.begin(asksAlone: exchange.leadsCollapsing, mayWait: exchange.acceptsCollapsing) {
         case .ask(let ticket):
           exchange.ticket = ticket
+          exchange.underWay = underWay.begin(key)
           // As it is on disk now: a change from before the request makes its response no older.
           exchange.found = await lookUp(key, request).record?.head
           return .send(exchange)
@@ -63,7 +64,7 @@ extension HTTPCache {
           found = await lookUp(key, request)
           saved = found.record?.head
         case .failed, .held:
-          if let stale = staleAnswer(for: exchange, at: now) { return .answer(stale) }
+          if let stale = staleAnswer(for: exchange, at: now, wasSent: false) { return .answer(stale) }
           return .answer(
             CacheResponse(
               response: HTTPResponse(status: .badGateway), body: Data(), source: .none,
@@ -92,11 +93,17 @@ extension HTTPCache {
   /// Shares the server's response to an exchange, if it was stored. One that was not, although it
   /// may be, was overtaken by a change or met a failing persistence: the next request may have
   /// better luck.
+  ///
+  /// The ticket of a request whose own conditions were sent is given up: its answer says nothing of
+  /// what other processes would get.
   func share(
-    _ record: Record, of exchange: CacheRequest, isStorable: Bool, isStored: Bool, isConfirmation: Bool = false
+    _ record: Record, of exchange: CacheRequest, _ effect: StorageEffect, isStored: Bool, isConfirmation: Bool = false
   ) {
     guard let ticket = exchange.ticket else { return }
-    guard isStorable, !record.head.fields.contains(.setCookie) else { return ticket.pass() }
+    guard effect == .store, !record.head.fields.contains(.setCookie) else {
+      if !UnkeyedInput.isPresent(in: exchange.ownFields) { ticket.pass() }
+      return
+    }
     if isStored { ticket.keep(record, isConfirmation: isConfirmation) }
   }
 }

@@ -19,6 +19,8 @@ public struct HTTPCache: Sendable {
   let keepsCookies: Bool
   /// The store that other processes share; `nil` for none.
   package var tier: (any CacheTier)?
+  /// The requests that are sent and not answered yet. Copies of the cache share it.
+  let underWay = ExchangesUnderWay()
   let secretQueryItems: Set<String>
   package let digests: SecretDigests
   /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`,
@@ -92,13 +94,18 @@ public struct HTTPCache: Sendable {
   ///
   /// Where it does, the cache removes the stored record instead, which is older than the response.
   ///
+  /// - Parameters:
+  ///   - record: The record.
+  ///   - key: The key of the record.
+  ///   - request: The fields of its request, which select the variant to remove. Default: `nil`,
+  ///     which removes every variant.
   /// - Returns: `true` if the record was stored.
   /// - Throws: The persistence's error. A record that could not be saved leaves the stored one as
   ///   it was.
   @discardableResult
-  public func store(_ record: Record, for key: RecordKey) async throws -> Bool {
+  public func store(_ record: Record, for key: RecordKey, request: HTTPFields? = nil) async throws -> Bool {
     guard record.head.isStorable(by: rules) else {
-      try await forget(key)
+      if let request { try await forget(key, for: request) } else { try await forget(key) }
       return false
     }
     try await save(record, for: key)
@@ -115,6 +122,7 @@ public struct HTTPCache: Sendable {
   ///     stays stale even if that clock is set back later.
   /// - Throws: The persistence's error.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
+    underWay.overtake(urls: [key.url], in: key.scope)
     await tier?.fence([key.url], in: key.scope, removes: false)
     try await markStale(key, at: date)
   }
@@ -151,6 +159,7 @@ public struct HTTPCache: Sendable {
   ///
   /// - Throws: The persistence's error. Some variants may then be left.
   public func remove(_ key: RecordKey) async throws {
+    underWay.overtake(urls: [key.url], in: key.scope)
     await tier?.fence([key.url], in: key.scope, removes: true)
     guard let persistence else { return }
     if let entries = try? await persistence.entries(in: key.scope, url: key.url) {
@@ -165,6 +174,7 @@ public struct HTTPCache: Sendable {
   /// - Parameter scope: The scope to clear; `nil` clears every scope.
   /// - Throws: The persistence's error.
   public func removeAll(in scope: Scope?) async throws {
+    underWay.overtakeAll(in: scope)
     await tier?.removeAll(in: scope)
     try await persistence?.removeAll(in: scope)
   }
@@ -175,6 +185,32 @@ extension HTTPCache {
   func forget(_ key: RecordKey) async throws {
     let others = (try? await load(key))?.head.otherVariants ?? []
     for digest in others { try await persistence?.remove(key.variant(digest)) }
+    try await persistence?.remove(key)
+  }
+
+  /// Removes the record that a look-up for `request` finds, and no other variant.
+  func forget(_ key: RecordKey, for request: HTTPFields) async throws {
+    guard var first = try? await load(key), let variant = first.head.variant, variant.isMatchable else {
+      return try await forget(key)
+    }
+    guard variant.matches(request) else {
+      let digest = variant.digest(for: request)
+      guard first.head.otherVariants.contains(digest) else { return }
+      first.head.otherVariants.removeAll { $0 == digest }
+      try await persistence?.save(first, for: key)
+      return try await persistence?.remove(key.variant(digest)) ?? ()
+    }
+    // Another variant takes the place of the first one, which names the others.
+    while let digest = first.head.otherVariants.popLast() {
+      guard var next = try? await load(key.variant(digest)) else {
+        try await persistence?.remove(key.variant(digest))
+        continue
+      }
+      next.head.identity = key.identity
+      next.head.otherVariants = first.head.otherVariants
+      try await persistence?.save(next, for: key)
+      return try await persistence?.remove(key.variant(digest)) ?? ()
+    }
     try await persistence?.remove(key)
   }
 

@@ -5,35 +5,6 @@ import Testing
 
 @testable import HTTPCaching
 
-/// A proxy's exchanges, one after another, with a server of which only the answers are seen.
-private struct Proxy {
-  static let time = CachingExample.time
-  var cache = HTTPCache(persistence: MemoryPersistence())
-
-  /// - Parameters:
-  ///   - age: seconds since the first exchange.
-  ///   - answer: `nil` where the server hangs up.
-  ///   - body: `nil` where it is too large to hold.
-  func exchange(
-    _ request: String = "", age: Double = 0, answer: String? = nil, body: String? = ""
-  ) async throws -> (sent: HTTPRequest?, answer: CacheResponse?) {
-    let now = Self.time.addingTimeInterval(age)
-    switch await cache.plan(for: CachingExample.request(request), at: now) {
-    case .answer(let answer): return (nil, answer)
-    case .answerAndSend(let answer, let exchange): return (exchange.request, answer)
-    case .send(let exchange):
-      guard let answer else { return (exchange.request, cache.staleAnswer(for: exchange, at: now)) }
-      let head = CachingExample.head(answer)
-      let response = HTTPResponse(status: head.status, headerFields: head.fields)
-      return (exchange.request, await cache.receive(response, body: body.map { Data($0.utf8) }, for: exchange, at: now))
-    }
-  }
-}
-
-extension CacheResponse {
-  fileprivate var text: String { "\(response.status.code) \(source) \(String(decoding: body, as: UTF8.self))" }
-}
-
 @Suite struct `An exchange through the cache` {
   private let proxy = Proxy()
 
@@ -147,9 +118,11 @@ extension CacheResponse {
     #expect(try await proxy.exchange(age: 2).sent != nil)
   }
 
-  @Test func `stores nothing of a request that says so`() async throws {
+  @Test func `stores nothing of a request that says so, and leaves what is stored`() async throws {
     _ = try await proxy.exchange("Cache-Control: no-store", answer: "Cache-Control: max-age=60", body: "a")
-    #expect(try await proxy.exchange(age: 1).sent != nil)
+    #expect(try await proxy.exchange(age: 1, answer: "Cache-Control: max-age=60", body: "b").sent != nil)
+    _ = try await proxy.exchange("Cache-Control: no-store", age: 2, answer: "Cache-Control: max-age=60", body: "c")
+    #expect(try await proxy.exchange(age: 3).answer?.text == "200 stored b")
   }
 
   @Test(arguments: ["POST", "PUT", "DELETE", "M-SEARCH"])

@@ -59,8 +59,18 @@ import Testing
   @Test func `has a negative rest for what is stale`() async {
     _ = await answer(request(), [.cacheControl: "max-age=60, stale-if-error=60"])
     #expect(
-      text(await answer(request(), status: .serviceUnavailable, after: 70.5)) == "edge; hit; ttl=-11; fwd-status=503")
+      text(await answer(request(.get, [.cacheControl: "max-stale=60"]), after: 70.5)) == "edge; hit; ttl=-11")
     #expect(text(await answer(request(.get, [.cacheControl: "max-stale=60"]), after: 80)) == "edge; hit; ttl=-20")
+  }
+
+  @Test func `says hit of no request that was sent`() async throws {
+    _ = await answer(request(), [.cacheControl: "max-age=60, stale-if-error=60"])
+    let failed = await answer(request(), status: .serviceUnavailable, after: 70.5)
+    #expect(text(failed) == "edge; fwd=stale; fwd-status=503" && failed.source == .stale)
+    let now = start.addingTimeInterval(70)
+    guard case .send(let exchange) = await cache.plan(for: request(), at: now) else { throw Proxy.NotSent() }
+    #expect(cache.staleAnswer(for: exchange, at: now).flatMap { text($0) } == "edge; fwd=stale")
+    #expect(cache.staleAnswer(for: exchange, at: now, wasSent: false).flatMap { text($0) } == "edge; hit; ttl=-10")
   }
 
   @Test func `has the cause of the cache's own answer`() async {

@@ -128,8 +128,8 @@ struct CacheControl: Sendable, Hashable {
   }
 }
 
-/// The directives of a request for caches (RFC 9111 §5.2.1), or of its `Pragma` (§5.4). An invalid
-/// number counts as zero.
+/// The directives of a request for caches (RFC 9111 §5.2.1, RFC 5861 §4), or of its `Pragma` (§5.4).
+/// An invalid number counts as zero.
 package struct RequestCacheControl: Sendable, Hashable {
   /// `max-age` (§5.2.1.1), in seconds.
   var maxAge: Double?
@@ -143,6 +143,8 @@ package struct RequestCacheControl: Sendable, Hashable {
   package var isNoStore = false
   /// `only-if-cached` (§5.2.1.7).
   var isOnlyIfCached = false
+  /// `stale-if-error` (RFC 5861 §4), in seconds.
+  var staleIfError: Double?
 
   /// Reads `Cache-Control`, or `Pragma` where the request has no `Cache-Control`.
   package init(_ fields: HTTPFields) {
@@ -155,6 +157,7 @@ package struct RequestCacheControl: Sendable, Hashable {
       if directive.isNamed("no-cache") { isNoCache = true }
       if directive.isNamed("no-store") { isNoStore = true }
       if directive.isNamed("only-if-cached") { isOnlyIfCached = true }
+      if directive.isNamed("stale-if-error") { staleIfError = staleIfError ?? Self.seconds(directive) }
     }
     guard !fields.contains(.cacheControl), let pragma = HTTPField.Name("Pragma") else { return }
     fields.forEachElement(of: pragma) { if $0.isNamed("no-cache") { isNoCache = true } }

@@ -66,7 +66,11 @@ extension CacheDecision {
       return false
     }
     let wishes = RequestCacheControl(request.headerFields)
-    guard !wishes.isNoCache, !wishes.isNoStore, wishes.maxAge == nil, wishes.minFresh == nil else { return false }
+    guard !wishes.isNoCache, !wishes.isNoStore else { return false }
+    // The client's own window says more than its wish for a younger or fresher response.
+    let overdue = status.age - status.lifetime
+    if let window = wishes.staleIfError, status.isFresh || (overdue >= 0 && overdue < window) { return true }
+    guard wishes.maxAge == nil, wishes.minFresh == nil else { return false }
     return status.isFresh || status.isWithinStaleIfError || always
   }
 }

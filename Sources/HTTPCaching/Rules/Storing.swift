@@ -2,9 +2,9 @@ package import Foundation
 package import HTTPTypes
 
 extension Record.Head {
-  /// A Boolean value that indicates whether the body is a whole model: a success except 206
-  /// (RFC 9110 §15.3.7).
-  package var isModel: Bool { status.kind == .successful && status != .partialContent }
+  /// A Boolean value that indicates whether the body is a whole model: a success that is no part or
+  /// difference of one (RFC 9110 §15.3.7, RFC 3229 §10.4.1).
+  package var isModel: Bool { status.kind == .successful && !UnkeyedInput.isAnswered(by: status) }
 
   /// Returns whether a model layer stores the record: a success that allows it (RFC 9111 §3), or a
   /// local value.
@@ -12,23 +12,55 @@ extension Record.Head {
     localModel != nil || (isModel && !CacheControl(fields, by: rules).forbidsStoring(status))
   }
 
-  /// Returns whether the cache may store the response to a request for a whole resource (RFC 9111
-  /// §3).
+  /// Returns what becomes of the store after the response to a request.
   ///
   /// - Parameters:
-  ///   - request: The fields of the request.
+  ///   - request: The fields of the request, without validators of the cache.
   ///   - setsCookies: A Boolean value that indicates whether the response had `Set-Cookie`, which a
   ///     head does not hold. Default: `false`.
   ///   - rules: The rules of the cache. Default: those of a private cache.
-  func isStorable(for request: HTTPFields, setsCookies: Bool = false, by rules: CacheRules = .private) -> Bool {
+  func effect(of request: HTTPFields, setsCookies: Bool = false, by rules: CacheRules = .private) -> StorageEffect {
     let control = CacheControl(fields, by: rules)
-    let isFinal = (200...599).contains(status.code) && status != .partialContent && status != .notModified
+    guard !answersOneClient(request, setsCookies: setsCookies, control, by: rules) else { return .keep }
     let isExplicit =
       control.maxAge != nil || control.isStorable || (fields.contains(.expires) && !control.isTargeted)
-    return isFinal && !RequestCacheControl(request).isNoStore && !control.forbidsStoring(status)
-      && variant?.isMatchable ?? true && (isExplicit || Heuristic.statuses.contains(status.code))
-      && (control.allowsAuthorization || !request.contains(.authorization)) && (control.allowsCookies || !setsCookies)
+    if (200...599).contains(status.code), !control.forbidsStoring(status), variant?.isMatchable ?? true,
+      isExplicit || Heuristic.statuses.contains(status.code)
+    {
+      return .store
+    }
+    return isNewerState ? .remove : .keep
   }
+
+  /// A Boolean value that indicates whether the response is the newer state of the resource: a
+  /// success, or the answer that nothing is there. Any other error may pass.
+  var isNewerState: Bool { status.kind == .successful || status == .notFound || status == .gone }
+
+  /// Returns whether the response says nothing to other requests: it answers fields that no key has,
+  /// its client wants nothing to be stored, or it is the response for one user.
+  private func answersOneClient(
+    _ request: HTTPFields, setsCookies: Bool, _ control: CacheControl, by rules: CacheRules
+  ) -> Bool {
+    if UnkeyedInput.isAnswered(by: status) || RequestCacheControl(request).isNoStore || control.isForOthers {
+      return true
+    }
+    let isError = status.kind == .clientError || status.kind == .serverError
+    // In a shared cache, a user's mistake is no other's (§3.5).
+    let isAuthorized = rules.isShared && request.contains(.authorization)
+    if isError, isAuthorized || UnkeyedInput.isPresent(in: request) { return true }
+    return (isAuthorized && !control.allowsAuthorization) || (setsCookies && !control.allowsCookies)
+  }
+}
+
+/// The effect of a server's response on what is stored for its request (RFC 9111 §3, §4).
+enum StorageEffect: Hashable, Sendable {
+  /// The response is stored, in place of an older one.
+  case store
+  /// The store stays as it is: the response answers one client, or is an error that may not be
+  /// stored.
+  case keep
+  /// The older response is removed. No cache may store the newer one.
+  case remove
 }
 
 extension CacheControl {
@@ -70,6 +102,13 @@ package enum StoredFields {
     return date == own
   }
 
+  /// Returns whether a response to HEAD shows that the stored response is the server's present one:
+  /// both have a validator, and it is the same (RFC 9111 §4.3.5).
+  static func validate(_ fields: HTTPFields, _ stored: Record.Head) -> Bool {
+    let names: [HTTPField.Name] = [.eTag, .lastModified]
+    return confirm(fields, stored) && names.contains { fields.contains($0) && stored.fields.contains($0) }
+  }
+
   /// The fields that describe the stored bytes (§3.2).
   static let ofBody: Set<HTTPField.Name> = [.contentLength, .contentEncoding, .contentRange]
 
@@ -92,6 +131,9 @@ extension HTTPCache {
   package indirect enum Judgement: Sendable {
     /// The server confirmed the stored record, which now has this head (RFC 9111 §4.3.4).
     case notModified(Record.Head)
+    /// The server confirmed another representation than the stored one. It is to be asked once more,
+    /// without validators: nothing stored answers the request (RFC 9111 §4.3.4).
+    case mismatched
     /// The server sent a response of its own.
     case received(Record)
   }
@@ -102,14 +144,17 @@ extension HTTPCache {
   /// A request with conditions of its own is returned unchanged. So is a request whose method is
   /// neither GET nor HEAD: for such a method, a matching validator means 412 (RFC 9110 §13.1.2,
   /// §13.1.3).
+  ///
+  /// Of a stored response with another status than 200, only the entity tag is sent: a file that
+  /// appears may be older than the 404 before it.
   package static func conditional(_ request: HTTPRequest, on stored: Record.Head?) -> HTTPRequest {
-    guard let stored, stored.localModel == nil, stored.status == .ok else { return request }
+    guard let stored, stored.localModel == nil, !UnkeyedInput.isAnswered(by: stored.status) else { return request }
     guard request.method == .get || request.method == .head else { return request }
     let own: [HTTPField.Name] = [.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range]
     guard own.allSatisfy({ !request.headerFields.contains($0) }) else { return request }
     var request = request
     if let tag = stored.fields[.eTag] { request.headerFields[.ifNoneMatch] = tag }
-    if let date = stored.fields[.lastModified] { request.headerFields[.ifModifiedSince] = date }
+    if stored.status == .ok, let date = stored.fields[.lastModified] { request.headerFields[.ifModifiedSince] = date }
     return request
   }
 
@@ -131,7 +176,7 @@ extension HTTPCache {
   ) -> Judgement {
     let fields = StoredFields.of(response.headerFields, keepsCookies: keepsCookies)
     if response.status == .notModified, let stored {
-      guard StoredFields.confirm(fields, stored) else { return .notModified(stored) }
+      guard StoredFields.confirm(fields, stored) else { return .mismatched }
       return .notModified(stored.updated(by: fields, request, requestedAt, receivedAt))
     }
     let head = Record.Head(
@@ -151,10 +196,25 @@ extension Record.Head {
     for name in Set(fields.map(\.name)).subtracting(StoredFields.ofBody) {
       head.fields[fields: name] = fields[fields: name]
     }
+    // The stored bytes are still in the charset of their own response.
+    if Charset.name(in: head.fields) != Charset.name(in: self.fields) {
+      head.fields[fields: .contentType] = self.fields[fields: .contentType]
+    }
     head.requestedAt = requestedAt
     head.receivedAt = receivedAt
     head.invalidatedAt = nil
+    head.keepVary(of: self)
     head.variant = Variant(response: head.fields, request: request) ?? variant
     return head
+  }
+
+  /// Adds the names to `Vary` that the stored response has and the 304 does not: its body was
+  /// selected by them.
+  private mutating func keepVary(of stored: Record.Head) {
+    guard fields.contains(.vary), let variant = stored.variant, variant.isMatchable else { return }
+    var missing = Set(variant.names)
+    fields.forEachElement(of: .vary) { missing.remove($0.text.lowercased()) }
+    guard !missing.isEmpty else { return }
+    fields.append(HTTPField(name: .vary, value: missing.sorted().joined(separator: ", ")))
   }
 }

@@ -63,6 +63,7 @@ extension HTTPFlow {
       // Each step of its way would limit it, for everybody.
       if !received.redirects.isEmpty { response.headerFields[.cacheControl] = "no-store" }
       let answer = await upstream.receive(response, body: received.body, for: sent, at: received.receivedAt)
+      if let retry = answer.retry { return try await send(retry, through: upstream, resource, key, context) }
       if received.redirects.isEmpty { (received.response, received.body) = (answer.response, answer.body) }
       return received
     } catch let error as CancellationError {

@@ -92,6 +92,11 @@ final class HTTPFlow<Model: Sendable>: Sendable {
       record.head.join(resource.groups)
       return Snapshot(
         model: try parse(exchange.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
+    case .mismatched:
+      // The server has confirmed another representation, so it is asked without validators.
+      var bare = context
+      (bare.stale, bare.hasAskedPersistence) = (nil, true)
+      return try await answer(to: request, for: resource, key, bare)
     }
   }
 
@@ -100,7 +105,9 @@ final class HTTPFlow<Model: Sendable>: Sendable {
   func save(_ snapshot: Snapshot<Model>, _ resource: Resource) async throws {
     let key = try key(resource)
     if let record = snapshot.record {
-      try await layer.cache.store(record, for: key)
+      // The request forbids to store its own response, and says nothing of another (§5.2.1.5).
+      guard !RequestCacheControl(resource.headers).isNoStore else { return }
+      try await layer.cache.store(record, for: key, request: resource.headers)
     } else if snapshot.head == nil {
       var record = try Self.local(snapshot, key, parser)
       record.head.join(resource.groups)

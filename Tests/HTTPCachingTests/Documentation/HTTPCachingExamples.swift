@@ -31,7 +31,10 @@ struct CachingClient: Sendable {
   @discardableResult private func complete(_ exchange: CacheRequest) async throws -> CacheResponse {
     do {
       let (response, body) = try await send(exchange.request)
-      return await cache.receive(response, body: body, for: exchange, at: Date())
+      let answer = await cache.receive(response, body: body, for: exchange, at: Date())
+      // Seldom, the server has answered to the cache's validators, and not to the client.
+      guard let retry = answer.retry else { return answer }
+      return try await complete(retry)
     } catch {
       guard let stale = cache.staleAnswer(for: exchange, at: Date()) else { throw error }
       return stale

@@ -30,7 +30,7 @@ enum FieldChecks {
     if response.status == .ok, part != body { return "another body" }
     if response.status == .partialContent, part.isEmpty || body.range(of: part) == nil { return "no part of the body" }
     _ = (
-      head.isStorable(for: own),
+      head.effect(of: own),
       CacheDecision.allowsStale(head, for: request, at: now, always: true)
     )
     _ = (StoredFields.confirm(fields, head), head.updated(by: fields, own, now, now))

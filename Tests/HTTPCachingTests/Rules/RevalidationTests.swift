@@ -62,9 +62,15 @@ private func head(
     #expect(HTTPCache.conditional(request(), on: head(["ETag": "\"1\""], localModel: "Note")) == request())
   }
 
-  @Test(arguments: [HTTPResponse.Status.notFound, .partialContent, .noContent])
-  func `never validates what is not a whole success`(status: HTTPResponse.Status) {
+  @Test(arguments: [HTTPResponse.Status.partialContent, .init(code: 226), .notModified])
+  func `never validates what is not a whole response`(status: HTTPResponse.Status) {
     #expect(HTTPCache.conditional(request(), on: head(["ETag": "\"1\""], status: status)) == request())
+  }
+
+  @Test(arguments: [HTTPResponse.Status.notFound, .noContent, .movedPermanently])
+  func `carries the entity tag alone of what is not a 200`(status: HTTPResponse.Status) {
+    let stored = head(["ETag": "\"1\"", "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT"], status: status)
+    #expect(HTTPCache.conditional(request(), on: stored).headerFields == [.ifNoneMatch: "\"1\""])
   }
 }
 
@@ -118,6 +124,19 @@ private func head(
     let head = try #require(
       updated(["Set-Cookie": "id=secret", "Connection": "X-Hop", "X-Hop": "1"], stored: head([:])))
     #expect(head.fields == [:])
+  }
+
+  @Test func `keeps the charset of the stored body, and takes another type`() throws {
+    for (own, new, then) in [
+      ("text/plain; charset=iso-8859-1", "text/plain; charset=utf-8", "text/plain; charset=iso-8859-1"),
+      ("text/plain", "text/plain; charset=iso-8859-1", "text/plain"),
+      ("text/plain; charset=iso-8859-1", "text/plain", "text/plain; charset=iso-8859-1"),
+      ("text/plain", "text/plain; Charset=\"UTF-8\"", "text/plain; Charset=\"UTF-8\""),
+      ("text/plain; charset=utf-8", "text/html", "text/html"),
+    ] {
+      #expect(
+        try #require(updated(["Content-Type": new], stored: head(["Content-Type": own]))).fields[.contentType] == then)
+    }
   }
 
   @Test func `is a response of its own where nothing was validated`() {
