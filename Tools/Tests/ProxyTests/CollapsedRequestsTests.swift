@@ -137,6 +137,46 @@ import Wire
     }
   }
 
+  @Test func `do not wait for one from before a change of their URL`() async throws {
+    let gate = Gate()
+    let count = Mutex(0)
+    let script: MockServer.Handler = { request in
+      if request.method == "PUT" { return .raw("HTTP/1.1 204 No Content\r\n\r\n") }
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      let answer = MockServer.Response.raw(
+        "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\n\(number)")
+      return number == 1 ? answer.held(at: gate) : answer
+    }
+    try await ProxyBench.run(statusName: "p", script: script) { bench in
+      async let old = bench.get()
+      try await bench.origin.waitForRequests(count: 1)
+      #expect(try await bench.get("PUT /a").status == 204)
+      let new = try await bench.get("GET /%61")
+      #expect(new.body == "2" && new[Self.field] == "p; fwd=uri-miss; fwd-status=200; stored")
+      let last = try await bench.get()
+      #expect(last.body == "2" && last[Self.field] == "p; hit; ttl=60")
+      gate.open()
+      let first = try await old
+      #expect(first.body == "1" && first[Self.field] == "p; fwd=uri-miss; fwd-status=200")
+      #expect(try await bench.get().body == "2")
+    }
+  }
+
+  @Test func `are waited for again after a change, whose answer is not stored for that alone`() async {
+    let requests = CollapsedRequests()
+    let isOvertaken = Mutex(false)
+    let start = { await requests.join("a", mayLead: true, isOvertaken: { isOvertaken.withLock { $0 } }) }
+    guard case .lead(let old) = await start() else { return #expect(Bool(false)) }
+    isOvertaken.withLock { $0 = true }
+    guard case .lead(let new) = await requests.join("a", mayLead: true) else { return #expect(Bool(false)) }
+    requests.end(old, "a", .answered(isStored: false))
+    requests.end(new, "a", .answered(isStored: true))
+    guard case .lead = await requests.join("a", mayLead: true) else { return #expect(Bool(false)) }
+  }
+
   @Test func `wait again after two minutes, though an answer could not be stored`() async {
     let time = Mutex(ContinuousClock.now)
     let requests = CollapsedRequests { time.withLock { $0 } }

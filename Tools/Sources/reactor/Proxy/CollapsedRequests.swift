@@ -41,7 +41,12 @@ final class CollapsedRequests: Sendable {
 
   /// One request under way.
   final class Flight: Sendable {
+    /// Returns `true` once a change of the URL was answered. Later requests do not wait for this one,
+    /// whose answer may be from before the change.
+    fileprivate let isOvertaken: @Sendable () -> Bool
     fileprivate let waiters = Mutex(Waiters())
+
+    fileprivate init(_ isOvertaken: @escaping @Sendable () -> Bool) { self.isOvertaken = isOvertaken }
   }
 
   fileprivate struct Waiters {
@@ -71,17 +76,18 @@ final class CollapsedRequests: Sendable {
   /// Returns at once where no equal request is under way, and else after its end. Cancellation ends
   /// the wait, as if the other request had been abandoned.
   ///
-  /// - Parameter mayLead: A Boolean value that indicates whether equal requests may wait for this
-  ///   one.
-  func join(_ key: String, mayLead: Bool) async -> Step {
+  /// - Parameters:
+  ///   - mayLead: A Boolean value that indicates whether equal requests may wait for this one.
+  ///   - isOvertaken: A closure that returns `true` once a change of the URL was answered.
+  func join(_ key: String, mayLead: Bool, isOvertaken: @escaping @Sendable () -> Bool = { false }) async -> Step {
     let (step, other) = state.withLock { state -> (Step, Flight?) in
-      if let other = state.flights[key] { return (.alone, other) }
+      if let other = state.flights[key], !other.isOvertaken() { return (.alone, other) }
       if let end = state.passes[key] {
         if end > now() { return (.alone, nil) }
         state.passes[key] = nil
       }
       guard mayLead else { return (.alone, nil) }
-      let flight = Flight()
+      let flight = Flight(isOvertaken)
       state.flights[key] = flight
       return (.lead(flight), nil)
     }
@@ -93,7 +99,9 @@ final class CollapsedRequests: Sendable {
   func end(_ flight: Flight, _ key: String, _ end: End) {
     state.withLock { state in
       if state.flights[key] === flight { state.flights[key] = nil }
-      if case .answered(isStored: false) = end { state.pass(key, until: now() + Self.passDuration) }
+      if case .answered(isStored: false) = end, !flight.isOvertaken() {
+        state.pass(key, until: now() + Self.passDuration)
+      }
     }
     flight.end(end)
   }

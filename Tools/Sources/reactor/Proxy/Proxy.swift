@@ -62,7 +62,7 @@ struct Proxy: Sendable {
   /// that is due; `nil` if there is no outage, or no response that may stand in.
   private func standIn(_ exchange: CacheRequest, _ request: ForwardedRequest, _ key: String) -> CacheResponse? {
     guard exchange.acceptsCollapsing, let isProbeDue = outages?.isProbeDue(for: exchange),
-      let stored = cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect)
+      let stored = cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect, wasSent: false)
     else { return nil }
     if isProbeDue { sendBehind(exchange, request, key) }
     return stored
@@ -86,7 +86,7 @@ struct Proxy: Sendable {
   ) async -> ProxyResponse {
     // A request that was under way may be abandoned, with its client. Then another one is sent.
     while !Task.isCancelled {
-      switch await collapsing.join(key, mayLead: exchange.leadsCollapsing) {
+      switch await collapsing.join(key, mayLead: exchange.leadsCollapsing, isOvertaken: { exchange.isOvertaken }) {
       case .lead(let flight):
         let answer = await send(exchange, request, interim: interim)
         collapsing.end(flight, key, Task.isCancelled ? .abandoned : .init(answer))
@@ -133,7 +133,7 @@ struct Proxy: Sendable {
     _ exchange: CacheRequest, _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
   ) async -> ProxyResponse {
     if let outages, case .refused(let error) = outages.permission(for: exchange, isBehind: false) {
-      return failed(exchange, error)
+      return failed(exchange, error, wasSent: false)
     }
     return await sendAdmitted(exchange, request, interim: interim)
   }
@@ -148,6 +148,7 @@ struct Proxy: Sendable {
       if let line = outages?.answered(exchange, response.head.status) { trace?(line) }
       let body = response.stream == nil ? response.body.data : nil
       let received = await cache.receive(response.head, body: body, for: exchange, at: now())
+      if let retry = received.retry { return await sendAdmitted(retry, request, interim: interim) }
       var answer = ProxyResponse(received)
       // A stale response in its place has a body of its own.
       if received.source == .network, let stream = response.stream {
@@ -162,8 +163,11 @@ struct Proxy: Sendable {
   }
 
   /// Returns the stale response, or a 502, for a request that got no answer.
-  private func failed(_ exchange: CacheRequest, _ error: any Error, isCollapsed: Bool = false) -> ProxyResponse {
-    if let stale = cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect) {
+  private func failed(
+    _ exchange: CacheRequest, _ error: any Error, isCollapsed: Bool = false, wasSent: Bool = true
+  ) -> ProxyResponse {
+    if var stale = cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect, wasSent: wasSent) {
+      stale.cacheStatus.isCollapsed = isCollapsed
       return ProxyResponse(stale)
     }
     var answer = ProxyResponse(failure: error)
