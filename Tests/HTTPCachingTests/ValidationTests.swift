@@ -129,8 +129,7 @@ import Testing
     let validated = try await proxy.exchange("Accept-Encoding: gzip", age: 61, answer: "304; Vary: Cookie").answer
     #expect(validated?.text == "200 validated z")
     #expect(try await proxy.exchange("Accept-Encoding: gzip", age: 62).answer?.text == "200 stored z")
-    #expect(
-      try await proxy.exchange("Accept-Encoding: br", age: 62, answer: "200").sent?.headerFields[.ifNoneMatch] == nil)
+    #expect(try await proxy.exchange("Accept-Encoding: gzip, br", age: 62).sent != nil)
     #expect(try await proxy.exchange("Accept-Encoding: gzip; Cookie: a=b", age: 62).sent != nil)
   }
 
