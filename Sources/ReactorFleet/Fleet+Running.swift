@@ -5,16 +5,24 @@ import Synchronization
 /// Following what the others change.
 extension Fleet {
   /// Shares responses with the other servers, and follows what they change, until the task is
-  /// cancelled. A store that is away is tried again; nothing is thrown for it.
+  /// cancelled. A store that is away, or takes no changes, is tried again; nothing is thrown for it.
   ///
   /// It has the shape of a `Service` of swift-service-lifecycle. When it returns, its leases are
   /// given back and the invalidations that wait were sent, if the store takes them within a second.
+  ///
+  /// - Throws: `FleetError.misconfigured(_:)` at once, if ``FleetConfiguration/largestBody`` is more
+  ///   than the store can return. Nothing is then shared.
   public func run() async throws {
+    guard configuration.largestBody <= store.largestBody else {
+      throw FleetError.misconfigured(
+        "largestBody is \(configuration.largestBody) bytes, and the store returns at most \(store.largestBody)")
+    }
     let now = elapsed
     withState { $0.start(at: now) }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.listen() }
-      group.addTask { await self.beatRegularly() }
+      group.addTask { await self.regularly { await self.beat() } }
+      group.addTask { await self.regularly { await self.renewLeases() } }
       await group.waitForAll()
     }
     withState { $0.stop() }
@@ -22,11 +30,17 @@ extension Fleet {
     await limitedEnd()
   }
 
+  /// Sends what waits, again and again, and gives the leases back, for a second at most.
   private func limitedEnd() async {
     let signal = FleetSignal()
     let work = spawn {
-      if self.withState({ $0.beginsSending() }) { await self.sendPending() }
+      while self.withState({ $0.hasUnsent }), !Task.isCancelled {
+        if self.withState({ $0.beginsSending() }) { await self.sendPending() }
+        guard self.withState({ $0.hasUnsent }) else { break }
+        try? await self.configuration.clock.sleep(for: .milliseconds(25))
+      }
       for ticket in self.withState({ $0.leases.keys.sorted { $0.version < $1.version } }) {
+        // One that is not given back ends by itself.
         try? await self.store.release(ticket, .abandoned)
       }
       signal.send()
@@ -42,24 +56,47 @@ extension Fleet {
     var failures = 0
     while !Task.isCancelled {
       let start = elapsed
-      do throws(FleetError) { try await store.follow(node) { [weak self] in self?.hear($0) } } catch {}
+      let end = FleetSignal()
+      feedEnd.value = end
+      withState { $0.opensFeed(at: start) }
+      let error = await follow(until: end)
       guard !Task.isCancelled else { return }
-      let now = elapsed
-      withState { $0.lostFeed(at: now) }
+      withState { $0.lostFeed(error) }
       tell()
-      failures = now - start > .seconds(5) ? 0 : failures + 1
+      failures = elapsed - start > .seconds(5) ? 0 : failures + 1
       // 50 to 500 milliseconds.
       let pause = Duration.milliseconds(min(500, 50 << min(failures, 4))) * (0.5 + configuration.random() / 2)
       try? await configuration.clock.sleep(for: pause)
     }
   }
 
+  /// Follows the others until the connection is lost, or carries nothing.
+  private func follow(until end: FleetSignal) async -> FleetError {
+    await withTaskGroup(of: FleetError.self) { group in
+      group.addTask { [store, node] in
+        do throws(FleetError) {
+          try await store.follow(node) { [weak self] in self?.hear($0) }
+          return .unavailable("the connection for messages has ended")
+        } catch { return error }
+      }
+      group.addTask {
+        await end.wait()
+        return .unavailable("the connection for messages carries none of them")
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? .unavailable("the connection for messages has ended")
+    }
+  }
+
   private func hear(_ message: FleetMessage) {
     let now = elapsed
     switch message {
-    case .following: spawn { await self.beat() }
-    case .beat:
-      if withState({ $0.heardBeat(at: now) }) { tell() }
+    case .following:
+      withState { $0.openedFeed(at: now) }
+      spawn { await self.beat() }
+    case .beat(let nonce):
+      withState { $0.heardBeat(nonce, at: now) }
+      tell()
       // One that was not acknowledged may wait although nothing was lost here.
       if withState({ $0.beginsSending() }) { spawn { await self.sendPending() } }
     case .stored(let record, let version):
@@ -71,35 +108,38 @@ extension Fleet {
     }
   }
 
-  private func beatRegularly() async {
+  /// Runs `body` once in each beat. Leases are renewed in time, however long a beat takes.
+  private func regularly(_ body: () async -> Void) async {
     while !Task.isCancelled {
-      await beat()
-      await renewLeases()
+      await body()
       do { try await configuration.clock.sleep(for: configuration.beat) } catch { return }
     }
   }
 
   /// Sends a beat, and looks whether the earlier ones were heard.
   private func beat() async {
-    let scopes = withState { Array(Set($0.generations.keys).union([Self.allScopes, digest(of: .shared)])).sorted() }
-    let began = elapsed
-    withState { $0.sendsBeat(at: began) }
+    let (began, nonce) = (elapsed, UInt64.random(in: 0...UInt64.max))
+    let scopes = withState { state in
+      state.forgetScopes(at: began)
+      state.sendsBeat(nonce, at: began)
+      return state.scopes.followed
+    }
     // Whatever the breaker says: it is what closes it.
     var pulse: FleetPulse?
-    do throws(FleetError) {
-      pulse = try await store.beat(node, nonce: .random(in: 0...UInt64.max), scopes: scopes)
-    } catch {
-      withState { $0.failedBeat(error) }
+    do throws(FleetError) { pulse = try await store.beat(node, nonce: nonce, scopes: scopes) } catch {
+      withState { $0.failedBeat(nonce, error) }
     }
     let now = elapsed
     let replayed = withState { [pulse] state -> [FleetState.Floor] in
-      state.tick(at: now, trust: configuration.trustWhileBlind)
+      state.forgetFloors(at: now)
       guard let pulse else { return [] }
       state.breaker.succeeded(at: now)
-      state.error = nil
-      return state.learn(pulse, of: scopes, since: began)
+      let replayed = state.learn(pulse, of: scopes, since: began)
+      state.answeredBeat(nonce, at: now)
+      return replayed
     }
     tell()
+    if withState({ $0.isDeaf(at: now) }) { feedEnd.value.send() }
     if pulse != nil, withState({ $0.beginsSending() }) { spawn { await self.sendPending() } }
     for floor in replayed { _ = try? await store.fence(floor.url, removes: false, replaying: floor.version) }
   }

@@ -7,7 +7,7 @@ extension Fleet: CacheTier {
   package func vouches(for key: RecordKey, _ head: Record.Head) -> Bool { withState { $0.vouches(for: key, head) } }
 
   package func refreshesEarly(_ head: Record.Head, of key: RecordKey, _ status: CopyStatus) -> Bool {
-    guard configuration.refreshesEarly, withState({ $0.link == .following }) else { return false }
+    guard configuration.refreshesEarly, withState({ $0.status == .following }) else { return false }
     return EarlyRefresh.isDue(
       age: status.age, lifetime: status.lifetime, cost: head.receivedAt.timeIntervalSince(head.requestedAt),
       random: configuration.random(), share: EarlyRefresh.share(of: key, receivedAt: head.receivedAt))
@@ -16,13 +16,13 @@ extension Fleet: CacheTier {
   package func follows(_ key: RecordKey) -> Bool { withState { $0.follows(key) } }
 
   package func look(for key: RecordKey, _ request: HTTPFields, mayShare: Bool) -> (any CacheTierLook)? {
-    guard withState({ $0.link != .off }) else { return nil }
+    guard withState({ $0.status != .off }) else { return nil }
     guard mayShare, configuration.shares == .everyScope || key.scope == .shared else { return OwnLook(self, key) }
     return FleetLook(self, key, request)
   }
 
   package func fence(_ urls: Set<String>, in scope: Scope, removes: Bool) async {
-    guard withState({ $0.link != .off }) else { return }
+    guard withState({ $0.status != .off }) else { return }
     let scopes = configuration.shares == .everyScope ? Set([scope, .shared]) : [.shared]
     await withTaskGroup(of: Void.self) { group in
       for url in urls.sorted() {
@@ -35,9 +35,10 @@ extension Fleet: CacheTier {
   }
 
   package func removeAll(in scope: Scope?) async {
-    guard withState({ $0.link != .off }) else { return }
-    let name = scope.map(digest) ?? Self.allScopes
-    withState { $0.remove(name) }
+    guard withState({ $0.status != .off }) else { return }
+    let name = scope.map(Self.digest) ?? Self.allScopes
+    let now = elapsed
+    withState { $0.remove(name, at: now) }
     try? await renew(name)
   }
 }
@@ -187,7 +188,7 @@ private final class FleetLook: CacheTierLook {
 
   func begin(asksAlone: Bool, mayWait: Bool) async -> CacheTierBeginning {
     let (id, seen, isConnected) = state.withLock { ($0.record, $0.versions, $0.isConnected) }
-    guard isConnected, let id, fleet.withState({ $0.link == .following }) else { return .ask(unshared) }
+    guard isConnected, let id, fleet.withState({ $0.status == .following }) else { return .ask(unshared) }
     let isPatient = state.withLock { $0.waited < fleet.configuration.patience }
     let wish: FleetWish = asksAlone && isPatient ? .lease : .ticket
     // Before the store is asked, or what it tells meanwhile is missed.
@@ -269,7 +270,7 @@ private final class UnsharedTicket: CacheTicket {
     fleet.withState { state in
       // Without generations, no change can be told of it. While nobody is heard, none is: to hear
       // something begins an epoch.
-      guard let url = id ?? (state.link == .following ? nil : FleetURLID(text: "")) else { return state.forget(key) }
+      guard let url = id ?? (state.status == .following ? nil : FleetURLID(text: "")) else { return state.forget(key) }
       state.note(key, url, receivedAt: record.head.receivedAt, since: moment)
     }
   }

@@ -22,8 +22,10 @@ public final class Fleet: Sendable {
   let configuration: FleetConfiguration
   /// The name of this server, another one in each process.
   let node = String(UUID().uuidString.filter { $0 != "-" }.prefix(16))
-  private let state = Mutex(FleetState())
+  private let state: Mutex<FleetState>
   private let observers = Mutex<[UUID: Observer]>([:])
+  /// Ends the present connection for messages.
+  let feedEnd = Shared(FleetSignal())
   private let readings = Mutex<[FleetReading.ID: FleetReading]>([:])
   private let elapsedTime: @Sendable () -> Duration
 
@@ -35,6 +37,7 @@ public final class Fleet: Sendable {
   public init(_ store: any FleetStore, configuration: FleetConfiguration = FleetConfiguration()) {
     self.store = store
     self.configuration = configuration
+    state = Mutex(FleetState(trust: configuration.trustWhileBlind))
     elapsedTime = Self.stopwatch(configuration.clock)
   }
 
@@ -46,10 +49,14 @@ public final class Fleet: Sendable {
   /// The time since the fleet was created, by the configuration's clock.
   var elapsed: Duration { elapsedTime() }
 
-  /// Runs `body` with the state, and then tells the observers which copies it has found out of
-  /// date.
+  /// Runs `body` with the state as it is at this moment, and then tells the observers which copies
+  /// it has found out of date.
   func withState<Value: Sendable>(_ body: (inout FleetState) -> Value) -> Value {
-    let (value, change) = state.withLock { state in (body(&state), state.takeChange()) }
+    let now = elapsed
+    let (value, change) = state.withLock { state in
+      state.advance(to: now)
+      return (body(&state), state.takeChange())
+    }
     if let change { for observer in observers.withLock({ Array($0.values) }) { observer.tell(change) } }
     return value
   }
@@ -127,7 +134,8 @@ public final class Fleet: Sendable {
   ///
   /// - Throws: The error of the store. The others are then told later.
   public func removeAll() async throws(FleetError) {
-    withState { $0.remove(Self.allScopes) }
+    let now = elapsed
+    withState { $0.remove(Self.allScopes, at: now) }
     try await renew(Self.allScopes)
   }
 
@@ -165,45 +173,50 @@ extension HTTPCache {
 // MARK: - Calls of the store
 
 extension Fleet {
-  /// Calls the store, unless it has not answered lately.
+  /// Calls the store, unless it has not answered lately. A fleet that does not run has little time
+  /// left, and calls it in any case.
+  ///
+  /// What was sent is carried out, also if it takes longer or the caller is cancelled. Only what the
+  /// store does counts for the breaker: a caller that leaves says nothing of it.
   func call<Value: Sendable>(
     within budget: Duration, _ body: @escaping @Sendable () async throws(FleetError) -> Value
   ) async throws(FleetError) -> Value {
-    guard withState({ $0.breaker.admits(at: elapsed) }) else { throw .unavailable("it has not answered lately") }
-    guard budget > .zero else { throw .unavailable("the time of this request for it is used up") }
-    let result = await limited(to: budget, body)
     let now = elapsed
-    switch result {
-    case .success(let value):
-      withState { $0.breaker.succeeded(at: now) }
-      return value
-    case .failure(let error):
-      // An error that says why is an answer.
-      withState { state in
-        if case .unavailable = error {
-          state.breaker.failed(at: now, jitter: configuration.random())
-        } else {
-          state.breaker.succeeded(at: now)
-        }
-      }
-      throw error
+    guard withState({ $0.status == .off || $0.breaker.admits(at: now) }) else {
+      throw .unavailable("it has not answered lately")
+    }
+    guard budget > .zero else { throw .unavailable("the time of this request for it is used up") }
+    let (signal, end) = (FleetSignal(), CallEnd<Value>())
+    let timer = spawn { [self] in
+      do { try await configuration.clock.sleep(for: budget) } catch { return }
+      if end.settle(.failure(.unavailable("it took longer than \(budget)"))) { count(end.result) }
+      signal.send()
+    }
+    spawn { [self] in
+      let result: Result<Value, FleetError>
+      do throws(FleetError) { result = .success(try await body()) } catch { result = .failure(error) }
+      if end.settle(result) { count(result) }
+      timer.cancel()
+      signal.send()
+    }
+    await signal.wait()
+    switch end.result {
+    case .success(let value)?: return value
+    case .failure(let error)?: throw error
+    case nil: throw .unavailable("the request for it was given up")
     }
   }
 
-  /// Runs `body` in a task of its own, which goes on if it takes longer: what was sent is carried
-  /// out.
-  private func limited<Value: Sendable>(
-    to budget: Duration, _ body: @escaping @Sendable () async throws(FleetError) -> Value
-  ) async -> Result<Value, FleetError> {
-    let (signal, result) = (FleetSignal(), Shared<Result<Value, FleetError>?>(nil))
-    spawn {
-      do throws(FleetError) { result.value = .success(try await body()) } catch { result.value = .failure(error) }
-      signal.send()
+  /// Tells the breaker how a call has ended. An error that says why is an answer.
+  private func count<Value>(_ result: Result<Value, FleetError>?) {
+    let (now, jitter) = (elapsed, configuration.random())
+    withState { state in
+      if case .failure(.unavailable)? = result {
+        state.breaker.failed(at: now, jitter: jitter)
+      } else {
+        state.breaker.succeeded(at: now)
+      }
     }
-    let timer = send(signal, after: budget)
-    await signal.wait()
-    timer.cancel()
-    return result.value ?? .failure(.unavailable("it took longer than \(budget)"))
   }
 
   /// Creates a task that is independent of its creator. All such tasks of the fleet come from here,
@@ -220,20 +233,21 @@ extension Fleet {
     }
   }
 
-  func digest(of scope: Scope) -> String { String(SHA256Digest.hex(Data(scope.name.utf8)).prefix(32)) }
+  static func digest(of scope: Scope) -> String { String(SHA256Digest.hex(Data(scope.name.utf8)).prefix(32)) }
 
   /// Returns the id of a URL in the present generations, which are read at first.
   func id(of url: String, in scope: Scope, within budget: Duration) async throws(FleetError) -> FleetURLID {
-    let scopes = [Self.allScopes, digest(of: scope)]
+    let scopes = [Self.allScopes, Self.digest(of: scope)]
     var generations: [FleetGeneration] = []
     for name in scopes {
-      if let generation = withState({ $0.generations[name] }) {
+      let now = elapsed
+      if let generation = withState({ $0.scopes.use(name, at: now) }) {
         generations.append(generation)
       } else {
         let generation = try await call(within: budget) { [store] () throws(FleetError) in
           try await store.generation(of: name, renews: false)
         }
-        withState { $0.generations[name] = generation }
+        withState { $0.scopes.learn(generation, of: name, at: now) }
         generations.append(generation)
       }
     }
@@ -242,13 +256,13 @@ extension Fleet {
 
   /// Returns the id of a URL, if its generations are known.
   package func knownID(of url: String, in scope: Scope) -> FleetURLID? {
-    knownID(of: url, in: scope, withState(\.generations))
+    Self.knownID(of: url, in: scope, withState(\.scopes))
   }
 
-  private func knownID(of url: String, in scope: Scope, _ generations: [String: FleetGeneration]) -> FleetURLID? {
+  static func knownID(of url: String, in scope: Scope, _ scopes: FleetScopes) -> FleetURLID? {
     let name = digest(of: scope)
-    guard let all = generations[Self.allScopes], let own = generations[name] else { return nil }
-    return Self.id(of: url, name, [all, own])
+    guard let all = scopes[allScopes], let own = scopes[name] else { return nil }
+    return id(of: url, name, [all, own])
   }
 
   private static func id(of url: String, _ scope: String, _ generations: [FleetGeneration]) -> FleetURLID {
@@ -281,11 +295,29 @@ extension Fleet {
         state.fence(id, version, at: now)
         state.sent(fence, count, at: now)
         // It went to a generation that is over since.
-        if self.knownID(of: fence.url, in: fence.scope, state.generations) != id { state.keep(fence) }
+        if Self.knownID(of: fence.url, in: fence.scope, state.scopes) != id { state.keep(fence) }
       }
     } catch {
       withState { $0.keep(fence) }
       throw error
+    }
+  }
+}
+
+/// The end of a call: its result, or that its time is over, whichever comes first.
+private final class CallEnd<Value: Sendable>: Sendable {
+  private let state = Mutex<Result<Value, FleetError>?>(nil)
+
+  var result: Result<Value, FleetError>? { state.withLock { $0 } }
+
+  /// Ends the call.
+  ///
+  /// - Returns: `false` if it has ended already.
+  func settle(_ result: Result<Value, FleetError>) -> Bool {
+    state.withLock { state in
+      guard state == nil else { return false }
+      state = result
+      return true
     }
   }
 }

@@ -24,13 +24,6 @@ struct FleetState: Sendable {
     var error: FleetError?
   }
 
-  enum Link: Sendable, Equatable {
-    case off
-    case following
-    case blind(since: Duration)
-    case alone
-  }
-
   /// A fence that was sent or heard within the last minute.
   struct Floor: Sendable {
     var url: FleetURLID
@@ -44,7 +37,7 @@ struct FleetState: Sendable {
     var removes: Bool
   }
 
-  private(set) var link = Link.off
+  private var link: FleetLink
   private(set) var epoch = 0 { didSet { if epoch != oldValue { change = .all } } }
   /// The copies that others have changed, and nobody was told yet.
   private var change: CacheTierChange?
@@ -62,7 +55,7 @@ struct FleetState: Sendable {
   private var waiters: [FleetRecordID: [(id: UUID, signal: FleetSignal)]] = [:]
   /// The waits that have ended so far, and their time together.
   private var waits = (count: 0, time: Duration.zero)
-  var generations: [String: FleetGeneration] = [:]
+  var scopes = FleetScopes()
   /// In the order in which they were made, each once.
   private(set) var pending: [PendingFence] = []
   /// Counts how often each of them was to be kept.
@@ -73,8 +66,6 @@ struct FleetState: Sendable {
   /// The records for which a request of this server has the lease, or asks for it. The others of it
   /// wait here, and not in the store.
   private var asking: Set<FleetRecordID> = []
-  /// The error of the latest beat.
-  var error: FleetError?
   private var reported: Report?
   /// The fences that were sent since the latest beat, the oldest first. If that finds other
   /// generations, they have gone to URLs that nobody uses any more, and are sent again.
@@ -82,34 +73,24 @@ struct FleetState: Sendable {
   private var isTelling = false
   private var isSending = false
   private var store: String?
-  private var lastHeard: Duration = .zero
-  /// The time of the first beat that was not heard yet.
-  private var beatSentAt: Duration?
-  private var messageDelay: Duration?
   var checks = FleetStatistics.Checks()
 
   static let copyLimit = 100_000
   static let floorLimit = 10_000
   static let pendingLimit = 10_000
   static let floorTime = Duration.seconds(60)
-  static let silence = Duration.milliseconds(2_500)
+
+  init(trust: Duration) { link = FleetLink(trust: trust) }
 
   // MARK: - The link
 
-  var status: FleetStatus {
-    switch link {
-    case .off: .off
-    case .following: .following
-    case .blind: .blind
-    case .alone: .alone
-    }
-  }
+  var status: FleetStatus { link.status }
 
   /// Returns the present state, unless it was told already or somebody is telling one. Whoever gets
   /// it calls ``told()`` afterwards, and asks again.
   mutating func news() -> Report? {
     guard !isTelling else { return nil }
-    let report = Report(status: status, error: link == .following || link == .off ? nil : error)
+    let report = Report(status: status, error: link.error)
     guard report != reported else { return nil }
     reported = report
     isTelling = true
@@ -119,37 +100,42 @@ struct FleetState: Sendable {
   mutating func told() { isTelling = false }
 
   /// Nobody is heard yet. The store may be asked.
-  mutating func start(at now: Duration) { if link == .off { (link, epoch) = (.blind(since: now), epoch + 1) } }
+  mutating func start(at now: Duration) {
+    if status == .off { epoch += 1 }
+    link.start(at: now)
+  }
 
-  mutating func stop() { (link, beatSentAt) = (.off, nil) }
+  mutating func stop() { link.stop() }
 
-  mutating func sendsBeat(at now: Duration) { beatSentAt = beatSentAt ?? now }
+  /// Moves the time on. It comes before each use of the state.
+  mutating func advance(to now: Duration) { if link.advance(to: now) { epoch += 1 } }
 
-  /// A beat could not be sent, so it is not late.
-  mutating func failedBeat(_ error: FleetError) { (self.error, beatSentAt) = (error, nil) }
+  mutating func sendsBeat(_ nonce: UInt64, at now: Duration) { link.sendsBeat(nonce, at: now) }
+
+  mutating func failedBeat(_ nonce: UInt64, _ error: FleetError) { link.failedBeat(nonce, error) }
+
+  /// The store has carried a beat out. What it names is learnt before.
+  mutating func answeredBeat(_ nonce: UInt64, at now: Duration) {
+    if link.answeredBeat(nonce, at: now) { epoch += 1 }
+  }
 
   /// A beat has come back.
-  ///
-  /// - Returns: `true` if the server follows from now on: fences that wait are sent.
-  mutating func heardBeat(at now: Duration) -> Bool {
-    guard link != .off else { return false }
-    lastHeard = now
-    if let sent = beatSentAt { (messageDelay, beatSentAt) = (now - sent, nil) }
-    guard link != .following else { return false }
-    (link, epoch) = (.following, epoch + 1)
-    return true
+  mutating func heardBeat(_ nonce: UInt64, at now: Duration) {
+    if link.heardBeat(nonce, at: now) { epoch += 1 }
   }
+
+  mutating func opensFeed(at now: Duration) { link.opensFeed(at: now) }
+
+  mutating func openedFeed(at now: Duration) { link.openedFeed(at: now) }
 
   /// The connection for messages is lost.
-  mutating func lostFeed(at now: Duration) {
-    beatSentAt = nil
-    if link == .following { link = .blind(since: now) }
-  }
+  mutating func lostFeed(_ error: FleetError) { link.lostFeed(error) }
 
-  /// Looks whether too long nothing was heard.
-  mutating func tick(at now: Duration, trust: Duration) {
-    if link == .following, now >= lastHeard + Self.silence { link = .blind(since: lastHeard) }
-    if case .blind(let since) = link, now >= since + trust { (link, epoch) = (.alone, epoch + 1) }
+  /// A Boolean value that indicates whether the connection for messages has to be replaced.
+  func isDeaf(at now: Duration) -> Bool { link.isDeaf(at: now) }
+
+  /// Forgets the fences that are too old to matter.
+  mutating func forgetFloors(at now: Duration) {
     for floor in floors.values where floor.until <= now { forgottenPlace = max(forgottenPlace, floor.place) }
     floors = floors.filter { $0.value.until > now }
   }
@@ -159,11 +145,12 @@ struct FleetState: Sendable {
   /// - Parameter began: the time at which the beat was sent.
   /// - Returns: The fences to send again: the store is another one, or has lost its contents.
   mutating func learn(_ pulse: FleetPulse, of scopes: [String], since began: Duration) -> [Floor] {
-    let new = Dictionary(zip(scopes, pulse.generations)) { $1 }.filter { !renewals.contains($0.key) }
     let isOther = store.map { $0 != pulse.store } ?? false
-    let isEmptied = new.contains { scope, generation in generations[scope].map { $0 != generation } ?? false }
+    var isEmptied = false
+    for (scope, generation) in zip(scopes, pulse.generations) where !renewals.contains(scope) {
+      if self.scopes.update(generation, of: scope) { isEmptied = true }
+    }
     store = pulse.store
-    generations.merge(new) { $1 }
     guard isOther || isEmptied else {
       latelySent.removeAll { $0.at < began }
       return []
@@ -181,12 +168,12 @@ struct FleetState: Sendable {
   // MARK: - Copies
 
   func vouches(for key: RecordKey, _ head: Record.Head) -> Bool {
-    guard link != .off else { return true }
+    guard status != .off else { return true }
     return copies[key].map { $0.epoch == epoch && $0.receivedAt == head.receivedAt } ?? false
   }
 
   /// Returns `true` if every change of a key was heard since it was noted.
-  func follows(_ key: RecordKey) -> Bool { link == .off || copies[key]?.epoch == epoch }
+  func follows(_ key: RecordKey) -> Bool { status == .off || copies[key]?.epoch == epoch }
 
   /// Returns the copies that others have changed since the last call.
   mutating func takeChange() -> CacheTierChange? {
@@ -218,6 +205,10 @@ struct FleetState: Sendable {
   ) {
     if let floor = floors[url]?.version, latest.map({ $0 <= floor }) ?? false {
       changed(key)
+      return forget(key)
+    }
+    // Its scope was forgotten while the store was asked.
+    guard version == nil || key.scope == .shared || scopes[Fleet.digest(of: key.scope)] != nil else {
       return forget(key)
     }
     if copies[key] == nil, copies.count >= Self.copyLimit { (copies, keys, change) = ([:], [:], .all) }
@@ -312,14 +303,30 @@ struct FleetState: Sendable {
     FleetStatistics(
       pendingInvalidations: pending.count, waiting: waiters.values.reduce(0) { $0 + $1.count }, waits: waits.count,
       waitingTime: waits.time, breakerOpenings: breaker.transitions.open,
-      breakerClosings: breaker.transitions.closed, checks: checks, messageDelay: messageDelay)
+      breakerClosings: breaker.transitions.closed, checks: checks, messageDelay: link.messageDelay)
   }
 
+  /// A scope has a new generation. Copies of one that is not known may be this server's own.
   mutating func renewed(_ scope: String, _ generation: FleetGeneration) {
-    guard generations[scope] != generation else { return }
-    generations[scope] = generation
+    guard scopes[scope] != generation else { return }
+    _ = scopes.update(generation, of: scope)
     epoch += 1
     sendAgain()
+  }
+
+  /// Forgets the scopes that nobody uses, with their copies: what others change of them is not
+  /// heard any more.
+  mutating func forgetScopes(at now: Duration) {
+    let forgotten = scopes.forget(at: now, except: renewals)
+    guard !forgotten.isEmpty else { return }
+    var known: [Scope: Bool] = [:]
+    for key in copies.keys {
+      let isForgotten = known[key.scope] ?? forgotten.contains(Fleet.digest(of: key.scope))
+      known[key.scope] = isForgotten
+      guard isForgotten else { continue }
+      changed(key)
+      forget(key)
+    }
   }
 
   private mutating func sendAgain() {
@@ -330,9 +337,14 @@ struct FleetState: Sendable {
 
   /// Everything of a scope is removed. Even before the store knows it, this server does not use
   /// what it has.
-  mutating func remove(_ scope: String) {
-    renewals.insert(scope)
-    renewed(scope, UUID().uuidString)
+  mutating func remove(_ scope: String, at now: Duration) {
+    // Rather everything is removed than one scope is not.
+    renewals = renewals.count < Self.pendingLimit ? renewals.union([scope]) : [Fleet.allScopes]
+    for scope in renewals.intersection([scope, Fleet.allScopes]) {
+      scopes.learn(UUID().uuidString, of: scope, at: now)
+    }
+    epoch += 1
+    sendAgain()
   }
 
   // MARK: - Fences that wait
@@ -349,11 +361,14 @@ struct FleetState: Sendable {
     renewals.insert(Fleet.allScopes)
   }
 
+  /// A Boolean value that indicates whether the store is yet to be told of a change.
+  var hasUnsent: Bool { !pending.isEmpty || !renewals.isEmpty }
+
   /// Begins to send what waits.
   ///
   /// - Returns: `false` if nothing waits, or somebody sends it already.
   mutating func beginsSending() -> Bool {
-    guard !isSending, !pending.isEmpty || !renewals.isEmpty else { return false }
+    guard !isSending, hasUnsent else { return false }
     isSending = true
     return true
   }

@@ -80,12 +80,15 @@ public protocol FleetStore: Sendable {
   ///   - renews: `true` to begin a new generation, and to tell the others.
   func generation(of scope: String, renews: Bool) async throws(FleetError) -> FleetGeneration
 
-  /// Proves that a message of this server arrives, and reads what every server must agree on.
+  /// Proves that the store takes changes and that a message of this server arrives, and reads what
+  /// every server must agree on. It writes something, and tells only then.
   ///
   /// - Parameters:
   ///   - node: The name of the server, under which it follows.
   ///   - nonce: The number that comes back to ``follow(_:_:)`` as ``FleetMessage/beat(_:)``.
-  ///   - scopes: The digests of the scopes whose generations are read, and kept alive.
+  ///   - scopes: The digests of the scopes whose generations are read, and kept alive. All of them
+  ///     take one round trip.
+  /// - Throws: The error of a store that takes no changes, such as ``FleetError/readOnly(_:)``.
   func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse
 
   /// Passes on the messages of all servers, until the connection is lost or the task is cancelled.
@@ -98,6 +101,13 @@ public protocol FleetStore: Sendable {
 
   /// The number of servers that follow.
   func nodes() async throws(FleetError) -> Int
+
+  /// The greatest body in bytes that the store can return. Default: no limit.
+  var largestBody: Int { get }
+}
+
+extension FleetStore {
+  public var largestBody: Int { .max }
 }
 
 /// An error of a ``FleetStore``.

@@ -100,6 +100,8 @@
     }
 
     func nodes() async throws(FleetError) -> Int { try await store.nodes() }
+
+    var largestBody: Int { store.largestBody }
   }
 
   extension FleetError {

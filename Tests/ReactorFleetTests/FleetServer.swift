@@ -17,6 +17,24 @@ final class UnreliableStore: FleetStore {
   let begins = Atomic<Int>(0)
   /// The point at which a commit waits before it is carried out.
   let commits = Gate(isOpen: true)
+  /// The point at which a read waits.
+  let reads = Gate(isOpen: true)
+  /// The error of a store that takes no changes, though it answers and passes messages on.
+  let refusal = Shared<FleetError?>(nil)
+  /// The error with which following is refused.
+  let feedRefusal = Shared<FleetError?>(nil)
+  /// Counts the times at which every open connection for messages was silenced for good.
+  private let silences = Atomic<Int>(0)
+  /// The most scopes that a beat has asked for.
+  let scopes = Atomic<Int>(0)
+
+  /// Lets the present connection for messages carry nothing any more, without an end.
+  func silenceFeed() { silences.wrappingAdd(1, ordering: .relaxed) }
+
+  private func checkWrite() throws(FleetError) {
+    try check()
+    if let error = refusal.value { throw error }
+  }
 
   init(_ store: MemoryFleetStore) { self.store = store }
 
@@ -25,6 +43,7 @@ final class UnreliableStore: FleetStore {
   }
 
   func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
+    await reads.waitIgnoringCancellation()
     try check()
     return try await store.read(record, known: known)
   }
@@ -32,13 +51,13 @@ final class UnreliableStore: FleetStore {
   func begin(
     _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
   ) async throws(FleetError) -> FleetBeginning {
-    try check()
+    try checkWrite()
     begins.wrappingAdd(1, ordering: .relaxed)
     return try await store.begin(record, wish, lease: lease, retention: retention)
   }
 
   func renew(_ ticket: FleetTicket, lease: Duration) async throws(FleetError) -> Bool {
-    try check()
+    try checkWrite()
     return try await store.renew(ticket, lease: lease)
   }
 
@@ -46,41 +65,63 @@ final class UnreliableStore: FleetStore {
     _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
   ) async throws(FleetError) -> FleetCommitment {
     await commits.waitIgnoringCancellation()
-    try check()
+    try checkWrite()
     return try await store.commit(ticket, change, retention: retention)
   }
 
   func release(_ ticket: FleetTicket, _ reason: FleetRelease) async throws(FleetError) {
-    try check()
+    try checkWrite()
     try await store.release(ticket, reason)
   }
 
   func fence(
     _ url: FleetURLID, removes: Bool, replaying version: FleetVersion?
   ) async throws(FleetError) -> FleetVersion {
-    try check()
+    try checkWrite()
     return try await store.fence(url, removes: removes, replaying: version)
   }
 
   func generation(of scope: String, renews: Bool) async throws(FleetError) -> FleetGeneration {
-    try check()
+    try checkWrite()
     return try await store.generation(of: scope, renews: renews)
   }
 
   func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
     try check()
-    return try await store.beat(node, nonce: nonce, scopes: scopes)
+    // What it passes on proves nothing.
+    let pulse = try await store.beat(node, nonce: nonce, scopes: scopes)
+    self.scopes.max(scopes.count, ordering: .relaxed)
+    if let error = refusal.value { throw error }
+    return pulse
   }
 
   func follow(_ node: String, _ body: @escaping @Sendable (FleetMessage) -> Void) async throws(FleetError) {
     try check()
+    if let error = feedRefusal.value { throw error }
+    let silence = silences.load(ordering: .relaxed)
     try await store.follow(node) { [self] message in
-      guard !isMute.load(ordering: .relaxed) else { return }
+      guard silence == silences.load(ordering: .relaxed), !isMute.load(ordering: .relaxed) else { return }
       body(message)
     }
   }
 
   func nodes() async throws(FleetError) -> Int { try await store.nodes() }
+}
+
+/// A clock of a process that was stopped: its time goes on, and no timer has fired yet.
+final class LeapingClock: Clock {
+  private let clock: TestClock
+  private let leap = Shared(Duration.zero)
+
+  init(_ clock: TestClock) { self.clock = clock }
+
+  func leap(by time: Duration) { leap.change { $0 += time } }
+
+  var now: TestClock.Instant { clock.now.advanced(by: leap.value) }
+  var minimumResolution: Duration { .zero }
+  func sleep(until deadline: TestClock.Instant, tolerance: Duration?) async throws {
+    try await clock.sleep(until: deadline.advanced(by: .zero - leap.value), tolerance: tolerance)
+  }
 }
 
 /// One server of a fleet: a cache, and an origin that the test plays.
@@ -105,12 +146,14 @@ final class FleetServer: Sendable {
     }
   }
 
-  /// Starts a server, which follows the others when this returns.
+  /// Starts a server, which follows the others when this returns, unless its store refuses to write.
   init(
     _ shared: MemoryFleetStore, _ clock: TestClock, rules: CacheRules = .private,
-    persistence: MemoryPersistence = MemoryPersistence(), _ configure: (inout FleetConfiguration) -> Void = { _ in }
+    persistence: MemoryPersistence = MemoryPersistence(), refusal: FleetError? = nil,
+    _ configure: (inout FleetConfiguration) -> Void = { _ in }
   ) async {
     store = UnreliableStore(shared)
+    store.refusal.change { $0 = refusal }
     self.clock = clock
     var configuration = FleetConfiguration()
     configuration.clock = clock
@@ -120,7 +163,7 @@ final class FleetServer: Sendable {
     self.persistence = persistence
     cache = HTTPCache(persistence: persistence, fleet: fleet, rules: rules)
     running = Task { [fleet] in try? await fleet.run() }
-    await until { $0.fleet.status == .following }
+    await until { $0.fleet.status == (refusal == nil ? .following : .blind) }
   }
 
   /// Ends the server.

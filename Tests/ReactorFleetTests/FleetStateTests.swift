@@ -19,11 +19,18 @@ struct FleetStateTests {
 
   /// A server that follows, and has a copy of version 10.
   private var following: FleetState {
-    var state = FleetState()
+    var state = FleetState(trust: .seconds(10))
     state.start(at: .zero)
-    _ = state.heardBeat(at: .zero)
+    state.openedFeed(at: .zero)
+    beat(&state, at: .zero)
     state.note(key, url, receivedAt: date, version(10), latest: version(10), asked: state.epoch)
     return state
+  }
+
+  private func beat(_ state: inout FleetState, at now: Duration) {
+    state.sendsBeat(1, at: now)
+    state.answeredBeat(1, at: now)
+    state.heardBeat(1, at: now)
   }
 
   @Test func `a copy is trusted until a later fence`() {
@@ -61,40 +68,45 @@ struct FleetStateTests {
 
   @Test func `silence is a fault: copies are trusted for a while, and then never again without a look`() {
     var state = following
-    state.tick(at: .milliseconds(2_499), trust: .seconds(10))
-    #expect(state.link == .following)
-    state.tick(at: .milliseconds(2_500), trust: .seconds(10))
-    #expect(state.link == .blind(since: .zero) && state.vouches(for: key, head))
-    state.tick(at: .seconds(10), trust: .seconds(10))
-    #expect(state.link == .alone && !state.vouches(for: key, head))
-    let isBack = state.heardBeat(at: .seconds(11))
-    #expect(isBack && state.link == .following && !state.vouches(for: key, head))
-  }
-
-  @Test func `a message is as late as the first beat that was not heard yet, and one that was not sent is not late`() {
-    var state = following
-    #expect(state.statistics.messageDelay == nil)
-    state.sendsBeat(at: .seconds(1))
-    state.sendsBeat(at: .seconds(2))
-    _ = state.heardBeat(at: .milliseconds(2_300))
-    #expect(state.statistics.messageDelay == .milliseconds(1_300))
-    state.sendsBeat(at: .seconds(3))
-    state.failedBeat(.unavailable("away"))
-    _ = state.heardBeat(at: .seconds(4))
-    #expect(state.statistics.messageDelay == .milliseconds(1_300))
-    state.sendsBeat(at: .seconds(5))
-    state.lostFeed(at: .seconds(6))
-    state.sendsBeat(at: .seconds(9))
-    _ = state.heardBeat(at: .milliseconds(9_100))
-    #expect(state.statistics.messageDelay == .milliseconds(100))
+    state.advance(to: .milliseconds(9_999))
+    #expect(state.status == .blind && state.vouches(for: key, head) && state.follows(key))
+    state.advance(to: .seconds(10))
+    #expect(state.status == .alone && !state.vouches(for: key, head) && !state.follows(key))
+    beat(&state, at: .seconds(11))
+    #expect(state.status == .following && !state.vouches(for: key, head))
   }
 
   @Test func `who was blind for a moment has to look, too`() {
     var state = following
-    state.lostFeed(at: .seconds(1))
-    #expect(state.vouches(for: key, head))
-    let isBack = state.heardBeat(at: .seconds(2))
-    #expect(isBack && !state.vouches(for: key, head))
+    state.lostFeed(.unavailable("closed"))
+    #expect(state.status == .blind && state.vouches(for: key, head))
+    state.openedFeed(at: .seconds(2))
+    beat(&state, at: .seconds(2))
+    #expect(state.status == .following && !state.vouches(for: key, head))
+  }
+
+  @Test func `a scope that is forgotten takes its copies along, and no others`() {
+    var state = following
+    let scope = Scope("user")
+    let own = RecordKey(method: .get, url: "https://api.example.com/a", scope: scope)
+    let ownHead = Record.Head(identity: own.identity, status: .ok, fields: [:], requestedAt: date, receivedAt: date)
+    state.scopes.learn("1", of: Fleet.digest(of: scope), at: .zero)
+    state.note(own, FleetURLID(text: "b"), receivedAt: date, version(10), latest: version(10), asked: state.epoch)
+    state.forgetScopes(at: .seconds(599))
+    #expect(state.vouches(for: own, ownHead))
+    _ = state.takeChange()
+    state.forgetScopes(at: .seconds(600))
+    #expect(!state.vouches(for: own, ownHead) && state.vouches(for: key, head))
+    #expect(state.takeChange() == .keys([own]))
+    // One that was compared before is not trusted after it.
+    state.note(own, FleetURLID(text: "b"), receivedAt: date, version(10), latest: version(10), asked: state.epoch)
+    #expect(!state.vouches(for: own, ownHead))
+  }
+
+  @Test func `removals of scopes that wait are bounded`() {
+    var state = following
+    for number in 0...FleetState.pendingLimit { state.remove("\(number)", at: .zero) }
+    #expect(state.renewals == [Fleet.allScopes])
   }
 
   @Test func `another store gets the fences of the last minute again, and an emptied one needs none`() {
@@ -111,7 +123,7 @@ struct FleetStateTests {
     #expect(replayed == [version(20)])
     #expect(!state.vouches(for: key, head))
     replayed = learn("3", "h")
-    state.tick(at: .seconds(61), trust: .seconds(100))
+    state.forgetFloors(at: .seconds(61))
     replayed += learn("4", "h")
     #expect(replayed.isEmpty)
   }
@@ -140,14 +152,14 @@ struct FleetStateTests {
   @Test func `a removal of everything that the store does not know is not undone by a beat`() {
     var state = following
     _ = state.learn(FleetPulse(store: "1", generations: ["old"]), of: ["all"], since: .zero)
-    state.renewals.insert("all")
-    state.renewed("all", "new")
+    state.remove("all", at: .zero)
+    let removed = state.scopes["all"]
     _ = state.learn(FleetPulse(store: "1", generations: ["old"]), of: ["all"], since: .zero)
-    #expect(state.generations["all"] == "new")
+    #expect(removed != "old" && state.scopes["all"] == removed)
   }
 
   @Test func `before it runs everything is trusted, as without a fleet`() {
-    var state = FleetState()
+    var state = FleetState(trust: .seconds(10))
     #expect(state.vouches(for: key, head))
     state.start(at: .zero)
     #expect(!state.vouches(for: key, head))
@@ -156,7 +168,7 @@ struct FleetStateTests {
   }
 
   @Test func `a fence waits once, and the oldest goes first`() {
-    var state = FleetState()
+    var state = FleetState(trust: .seconds(10))
     let (stale, gone) = (
       FleetState.PendingFence(url: "a", scope: .shared, removes: false),
       FleetState.PendingFence(url: "a", scope: .shared, removes: true)

@@ -63,6 +63,11 @@ final class Cluster: Sendable {
       return
     }
     switch user.draws.number(below: 100) {
+    case 0..<3 where traits.stops: await server.stop(for: user.draws.duration(upTo: .seconds(40)))
+    case 0..<3 where traits.refuses:
+      store.refuse()
+      try? await world.clock.sleep(for: user.draws.duration(upTo: .seconds(20)))
+      store.accept()
     case 0..<75: await get(path, from: server, user.draws)
     case 75..<88: await put(path, through: server)
     case 88..<91: await invalidate(path, through: server, user.draws)
@@ -89,12 +94,14 @@ final class Cluster: Sendable {
     let begun = now
     origin.changes(path, 1)
     defer { origin.changes(path, -1) }
-    guard await server.put(path) else { return }
+    // Others know of one that the store refuses, too: they do not follow such a store for long.
+    guard let isAcknowledged = await server.put(path), isAcknowledged || traits.refuses else { return }
     let ended = now
     changes.withLock { $0[path, default: []].append(Change(server: server.number, begun: begun, ended: ended)) }
   }
 
   private func invalidate(_ path: String, through server: ClusterServer, _ draws: SeededDraws) async {
+    await server.standstill.wait()
     let begun = now
     origin.changes(path, 1)
     defer { origin.changes(path, -1) }
@@ -161,7 +168,9 @@ final class Cluster: Sendable {
     world.check(
       age <= .seconds(ClusterOrigin.maximumAge + 1), "\(who) answers \(text) as fresh after \(age)")
     let latest = changes.withLock { changes in
-      changes[path]?.filter { $0.ended + traits.delivery < time }.max { $0.begun < $1.begun }
+      // What the store has refused is sent with the first beat after that.
+      changes[path]?.filter { max($0.ended + traits.delivery, store.acceptedAt + .seconds(3)) < time }
+        .max { $0.begun < $1.begun }
     }
     guard let latest else { return }
     world.check(
@@ -175,6 +184,7 @@ final class Cluster: Sendable {
     world.note("all is well")
     origin.recover()
     store.recover()
+    for server in running { server.standstill.end() }
     for place in servers.value.indices where servers.value[place] == nil { await begin(place) }
     try? await world.clock.sleep(for: .seconds(90))
     for server in running {
@@ -189,7 +199,7 @@ final class Cluster: Sendable {
     for path in ClusterOrigin.paths {
       for server in running { await server.get(path, [:]) }
       origin.changes(path, 1)
-      world.check(await first.put(path), "a change fails at the end")
+      world.check(await first.put(path) == true, "a change fails at the end")
       origin.changes(path, -1)
       try? await world.clock.sleep(for: traits.latency * 2 + .milliseconds(50))
       for server in running {

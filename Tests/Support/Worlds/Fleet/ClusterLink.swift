@@ -20,6 +20,9 @@ final class ClusterStore: Sendable {
     /// The greatest fence of each URL that these contents have seen.
     var fences: [FleetURLID: FleetVersion] = [:]
     var isWell = false
+    var isRefusing = false
+    /// The time at which changes were taken again.
+    var acceptedAt: Duration = .zero
   }
 
   init(_ world: SimulatedWorld, _ traits: ClusterTraits) {
@@ -38,9 +41,14 @@ final class ClusterStore: Sendable {
   var isWell: Bool { state.withLock(\.isWell) }
   var frozen: Gate? { state.withLock(\.frozen) }
 
+  /// A Boolean value that indicates whether no changes are taken.
+  var isRefusing: Bool { state.withLock(\.isRefusing) }
+  var acceptedAt: Duration { state.withLock(\.acceptedAt) }
+
   func recover() {
     state.withLock { $0.isWell = true }
     thaw()
+    accept()
   }
 
   // MARK: - Faults
@@ -55,6 +63,19 @@ final class ClusterStore: Sendable {
     guard let gate = state.withLock({ $0.frozen.take() }) else { return }
     world.note("the store goes on")
     gate.open()
+  }
+
+  func refuse() {
+    guard !isWell else { return }
+    world.note("the store takes no changes")
+    state.withLock { $0.isRefusing = true }
+  }
+
+  func accept() {
+    guard isRefusing else { return }
+    world.note("the store takes changes")
+    let now = world.clock.now.elapsed
+    state.withLock { ($0.isRefusing, $0.acceptedAt) = (false, now) }
   }
 
   /// A replica takes over that does not have what came in the last moments.
@@ -113,15 +134,16 @@ final class ClusterStore: Sendable {
 final class ClusterLink: FleetStore {
   let store: ClusterStore
   let process: SimulatedProcess
+  let standstill: Standstill
   /// Receives each fence that the store has acknowledged.
   let fenced: @Sendable (FleetURLID) -> Void
   private let draws: SeededDraws
 
   init(
-    _ store: ClusterStore, _ process: SimulatedProcess, _ draws: SeededDraws,
+    _ store: ClusterStore, _ process: SimulatedProcess, _ standstill: Standstill, _ draws: SeededDraws,
     fenced: @escaping @Sendable (FleetURLID) -> Void
   ) {
-    (self.store, self.process, self.draws, self.fenced) = (store, process, draws, fenced)
+    (self.store, self.process, self.standstill, self.draws, self.fenced) = (store, process, standstill, draws, fenced)
   }
 
   private var world: SimulatedWorld { store.world }
@@ -130,7 +152,7 @@ final class ClusterLink: FleetStore {
 
   /// Carries out a call, or not, and answers, or not.
   private func call<Value: Sendable>(
-    _ body: @escaping @Sendable () async throws(FleetError) -> Value
+    writes: Bool = true, _ body: @escaping @Sendable () async throws(FleetError) -> Value
   ) async throws(FleetError) -> Value {
     guard !process.hasCrashed else { throw .unavailable("the process has ended") }
     await way()
@@ -147,17 +169,21 @@ final class ClusterLink: FleetStore {
       try? await world.clock.sleep(for: .seconds(1))
       throw .unavailable("the call is lost")
     }
-    let value = try await body()
+    let isRefused = writes && store.isRefusing
+    let value: Value?
+    if isRefused { value = nil } else { value = try await body() }
     await way()
+    await standstill.wait()
     guard !isLost() else {
       try? await world.clock.sleep(for: .seconds(1))
       throw .unavailable("the answer is lost")
     }
+    guard let value else { throw .readOnly("refused") }
     return value
   }
 
   func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
-    try await call { [store] () throws(FleetError) in try await store.memory.read(record, known: known) }
+    try await call(writes: false) { [store] () throws(FleetError) in try await store.memory.read(record, known: known) }
   }
 
   func begin(
@@ -203,9 +229,12 @@ final class ClusterLink: FleetStore {
   }
 
   func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
-    try await call { [store] () throws(FleetError) in
+    let isRefused = store.isRefusing
+    let pulse = try await call(writes: false) { [store] () throws(FleetError) in
       try await store.memory.beat(node, nonce: nonce, scopes: scopes)
     }
+    guard !isRefused else { throw .readOnly("refused") }
+    return pulse
   }
 
   func nodes() async throws(FleetError) -> Int { try await store.memory.nodes() }
@@ -222,6 +251,7 @@ final class ClusterLink: FleetStore {
     }
     let (number, cut) = store.openFeed()
     defer { store.closeFeed(number) }
+    let isSilent = Shared(false)
     let (messages, sender) = AsyncStream.makeStream(of: (FleetMessage, Duration).self)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { [store, world, draws] in
@@ -234,8 +264,9 @@ final class ClusterLink: FleetStore {
           let wait = time - world.clock.now.elapsed
           if wait > .zero { try? await world.clock.sleep(for: wait) }
           await stall()
+          await standstill.wait()
           guard !Task.isCancelled, !process.hasCrashed else { return }
-          body(message)
+          if !isSilent.value { body(message) }
         }
       }
       group.addTask { try? await cut.wait() }
@@ -244,6 +275,16 @@ final class ClusterLink: FleetStore {
         group.addTask { [world, draws, store] in
           try? await world.clock.sleep(for: draws.duration(upTo: .seconds(60)))
           while store.isWell, !Task.isCancelled { try? await world.clock.sleep(for: .seconds(3_600)) }
+        }
+      }
+      if store.traits.silencesFeeds {
+        group.addTask { [world, draws, store] in
+          try? await world.clock.sleep(for: draws.duration(upTo: .seconds(60)))
+          if !store.isWell, !Task.isCancelled {
+            world.note("a connection for messages goes silent")
+            isSilent.change { $0 = true }
+          }
+          while !Task.isCancelled { try? await world.clock.sleep(for: .seconds(3_600)) }
         }
       }
       await group.next()

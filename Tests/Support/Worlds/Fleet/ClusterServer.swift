@@ -13,6 +13,7 @@ final class ClusterServer: Sendable {
   private let cluster: Cluster
   private let cache: HTTPCache
   private let process = SimulatedProcess()
+  let standstill = Standstill()
   private let running = Mutex<Task<Void, Never>?>(nil)
   private let ending = Gate()
   /// The fences that the store has acknowledged, each with its time.
@@ -25,12 +26,12 @@ final class ClusterServer: Sendable {
   init(_ number: Int, _ cluster: Cluster, _ disk: MemoryPersistence, _ draws: SeededDraws) {
     (self.number, self.cluster) = (number, cluster)
     let world = cluster.world
-    let link = ClusterLink(cluster.store, process, draws.split()) { [fences] url in
+    let link = ClusterLink(cluster.store, process, standstill, draws.split()) { [fences] url in
       let time = world.clock.now.elapsed
       fences.change { $0.append((url, time)) }
     }
     var configuration = FleetConfiguration()
-    configuration.clock = world.clock
+    configuration.clock = StandstillClock(clock: world.clock, standstill: standstill)
     configuration.now = world.clock.wallClock
     configuration.refreshesEarly = cluster.traits.refreshesEarly
     configuration.taskExecutor = world.configuration.taskExecutor
@@ -47,7 +48,17 @@ final class ClusterServer: Sendable {
     while fleet.status == .off { try? await world.clock.sleep(for: .milliseconds(1)) }
   }
 
+  /// Stands still, with everything that waits for it.
+  func stop(for time: Duration) async {
+    world.note("server \(number) stands still for \(time)")
+    standstill.begin()
+    try? await world.clock.sleep(for: time)
+    world.note("server \(number) goes on")
+    standstill.end()
+  }
+
   func end(crashes: Bool) async {
+    standstill.end()
     world.note("server \(number) \(crashes ? "crashes" : "ends")")
     if crashes { process.crash() }
     ending.open()
@@ -70,10 +81,12 @@ final class ClusterServer: Sendable {
   ///
   /// - Returns: The text of the answer; `nil` if there is none.
   @discardableResult func get(_ path: String, _ fields: HTTPFields) async -> String? {
-    let start = now
+    // It waits in the socket of a process that stands still.
+    await standstill.wait()
+    let (start, standstills) = (now, standstill.count)
     let plan = await cache.plan(for: Self.request(.get, path, fields), at: date)
     guard !hasEnded else { return nil }
-    judgeTime(since: start, path)
+    if standstill.count == standstills { judgeTime(since: start, path) }
     switch plan {
     case .answer(let answer): return judged(answer, path, at: start)
     case .answerAndSend(let answer, let exchange):
@@ -113,19 +126,25 @@ final class ClusterServer: Sendable {
 
   /// Makes a change.
   ///
-  /// - Returns: `true` if the origin has made it, and the store has acknowledged it.
-  func put(_ path: String) async -> Bool {
+  /// - Returns: `true` if the store has acknowledged it; `nil` if the origin has not made it, or the
+  ///   server ends.
+  func put(_ path: String) async -> Bool? {
+    await standstill.wait()
+    let standstills = standstill.count
     guard case .send(let exchange) = await cache.plan(for: Self.request(.put, path, [:]), at: date) else {
-      return false
+      return nil
     }
     guard let (response, body) = await cluster.origin.send(exchange.request, from: number), !hasEnded else {
-      return false
+      return nil
     }
     let start = now
     _ = await cache.receive(response, body: body, for: exchange, at: date)
     let time = now - start
-    world.check(time <= .milliseconds(250), "a change has waited for \(time) at server \(number)")
-    guard !hasEnded, let id = fleet.knownID(of: Self.url(path), in: .shared) else { return false }
+    world.check(
+      time <= .milliseconds(250) || standstill.count > standstills,
+      "a change has waited for \(time) at server \(number)")
+    guard !hasEnded else { return nil }
+    guard let id = fleet.knownID(of: Self.url(path), in: .shared) else { return false }
     let isAcknowledged = fences.value.contains { $0.url == id && $0.time >= start }
     world.note("server \(number) has changed \(path)\(isAcknowledged ? "" : ", and the store does not know")")
     return isAcknowledged

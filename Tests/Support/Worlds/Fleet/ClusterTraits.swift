@@ -24,6 +24,12 @@ struct ClusterTraits: Sendable {
   var evicts = false
   /// Servers end, in good order or not, and begin again.
   var restarts = false
+  /// Servers stand still for some seconds, with their timers, and go on with what waits for them.
+  var stops = false
+  /// A connection for messages carries nothing any more, and nobody is told.
+  var silencesFeeds = false
+  /// The store takes no changes for some seconds, and passes messages on.
+  var refuses = false
   /// Responses are refreshed before they are stale.
   var refreshesEarly = false
 
@@ -41,11 +47,17 @@ struct ClusterTraits: Sendable {
     failsOver = draws.chance(0.2)
     evicts = draws.chance(0.3)
     restarts = draws.chance(0.3)
+    silencesFeeds = draws.chance(0.3)
+    // A change that the store has refused is known in time where nothing else keeps it back.
+    let isReliable = callLoss == 0 && !freezes && !failsOver && !evicts && !restarts
+    refuses = isReliable && draws.chance(0.7)
+    stops = !refuses && draws.chance(0.3)
   }
 
   /// A Boolean value that indicates whether every call and every message arrives in time.
   var isSound: Bool {
     callLoss == 0 && !cutsFeeds && !stallsFeeds && !freezes && !failsOver && !evicts && !restarts
+      && !stops && !silencesFeeds && !refuses
   }
 
   /// The time after which every server that runs knows of a change which the store has
