@@ -17,6 +17,10 @@ package protocol CacheTier: Sendable {
   /// told since its latest look.
   func follows(_ key: RecordKey) -> Bool
 
+  /// Ends the trust in what others may have changed unheard, if its time is over. It comes before a
+  /// use that does not ask the tier: no timer has fired in a process that was stopped.
+  func advance()
+
   /// Calls `body` for each change by others, until the token is released. It is called on the
   /// thread that has learnt of the change.
   func observe(_ body: @escaping @Sendable (CacheTierChange) -> Void) -> any CacheTierObservation

@@ -15,6 +15,8 @@ extension Fleet: CacheTier {
 
   package func follows(_ key: RecordKey) -> Bool { withState { $0.follows(key) } }
 
+  package func advance() { withState { _ in } }
+
   package func look(for key: RecordKey, _ request: HTTPFields, mayShare: Bool) -> (any CacheTierLook)? {
     guard withState({ $0.status != .off }) else { return nil }
     guard mayShare, configuration.shares == .everyScope || key.scope == .shared else { return OwnLook(self, key) }

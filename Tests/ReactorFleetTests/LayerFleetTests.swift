@@ -58,11 +58,11 @@ private final class LayerServer: Sendable {
 
   init(
     _ shared: MemoryFleetStore, _ clock: TestClock, _ origin: Origin, scope: Scope = .shared,
-    persistence: MemoryPersistence? = nil
+    persistence: MemoryPersistence? = nil, fleetClock: (any Clock<Duration>)? = nil
   ) async {
     store = UnreliableStore(shared)
     var configuration = FleetConfiguration()
-    configuration.clock = clock
+    configuration.clock = fleetClock ?? clock
     configuration.now = clock.wallClock
     fleet = Fleet(store, configuration: configuration)
     var settings = ReactorConfiguration()
@@ -247,6 +247,19 @@ struct LayerFleetTests {
         return one.fleet.status == .following
       }
     }
+  }
+
+  @Test func `memory of a process that was stopped is validated before its next use, though no timer has fired`()
+    async throws
+  {
+    let leaping = LeapingClock(clock)
+    let one = await LayerServer(store, clock, origin, fleetClock: leaping)
+    for _ in 0..<2 { #expect(try await one.names.fetch("list") == ["a"]) }
+    #expect(origin.requests == ["GET"])
+    leaping.leap(by: .seconds(40))
+    #expect(try await one.names.fetch("list") == ["a"])
+    #expect(origin.requests == ["GET", "GET*"])
+    await one.stop()
   }
 
   @Test func `what the disk has from an earlier process is compared before its use`() async throws {
