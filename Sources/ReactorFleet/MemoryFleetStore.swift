@@ -216,8 +216,8 @@ package struct FleetHash: Sendable, Hashable {
     var failureEnd: UInt64 = 0
   }
 
-  /// The number of records of one URL with a response: the first, and 16 variants.
-  package static let recordLimit = 17
+  /// The number of records of one URL with a response.
+  package static let recordLimit = 16
 
   /// The first ticket; `nil` before it is drawn.
   var begun: FleetVersion?
@@ -283,14 +283,20 @@ package struct FleetHash: Sendable, Hashable {
     let isNews = record.isAwaited || isNewBody
     (record.holder, record.leaseEnd, record.isAwaited, record.passEnd, record.failureEnd) = (nil, 0, false, 0, 0)
     records[ticket.record.name] = record
-    removeOldest()
+    removeOldest(beside: ticket.record.name)
     return (.kept, isNews)
   }
 
-  private mutating func removeOldest() {
+  /// Removes the oldest variant, whose name has a point: the others are found by the first record.
+  /// Without one, the oldest record.
+  private mutating func removeOldest(beside name: String) {
     let stored = records.filter { $0.value.version != nil }
     guard stored.count > Self.recordLimit else { return }
-    let oldest = stored.min { ($0.value.version?.rawValue ?? 0, $0.key) < ($1.value.version?.rawValue ?? 0, $1.key) }
+    let others = stored.filter { $0.key != name }
+    let variants = others.filter { $0.key.contains(".") }
+    let oldest = (variants.isEmpty ? others : variants).min {
+      ($0.value.version?.rawValue ?? 0, $0.key) < ($1.value.version?.rawValue ?? 0, $1.key)
+    }
     if let oldest { records[oldest.key] = nil }
   }
 

@@ -57,13 +57,22 @@ extension FleetStoreConformance.Check {
       subject.expect(try await subject.confirm(third, of: first.version), .older)
       try await subject.expect(holds: "body")
     },
-    Self("of more than 17 records of a URL the oldest are removed") { subject in
+    Self("of more than 16 records of a URL the oldest are removed") { subject in
       let records = (10..<30).map { FleetRecordID(url: subject.record.url, name: "\($0)") }
       for record in records {
         subject.expect(try await subject.commit(try await subject.ticket(record), record.name), .kept)
       }
-      for record in records.prefix(3) { try await subject.expect(holds: nil, record) }
-      for record in records.dropFirst(3) { try await subject.expect(holds: record.name, record) }
+      for record in records.prefix(4) { try await subject.expect(holds: nil, record) }
+      for record in records.dropFirst(4) { try await subject.expect(holds: record.name, record) }
+    },
+    Self("the record without a point in its name, by which the others are found, outlives them") { subject in
+      let variants = (10..<30).map { FleetRecordID(url: subject.record.url, name: "\(subject.record.name).\($0)") }
+      for record in [subject.record] + variants {
+        subject.expect(try await subject.commit(try await subject.ticket(record), record.name), .kept)
+      }
+      try await subject.expect(holds: subject.record.name)
+      for record in variants.prefix(5) { try await subject.expect(holds: nil, record) }
+      for record in variants.dropFirst(5) { try await subject.expect(holds: record.name, record) }
     },
     Self("nothing is kept beyond its retention") { subject in
       let ticket = try await subject.store.begin(

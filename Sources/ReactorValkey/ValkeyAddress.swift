@@ -22,14 +22,20 @@
     /// The path of a file with the certificates of the authorities that are trusted, in PEM; `nil`
     /// trusts those of the system.
     public var trustRoots: String?
+    /// The path of a file with the certificate of this program and those up to its authority, in
+    /// PEM; `nil` for a server that asks for none.
+    public var certificate: String?
+    /// The path of a file with the key of ``certificate``, in PEM; `nil` if that file has it.
+    public var privateKey: String?
 
     /// Creates an address from its parts.
     public init(
       host: String, port: Int = 6379, isEncrypted: Bool = false, user: String? = nil, password: String? = nil,
-      database: Int = 0, trustRoots: String? = nil
+      database: Int = 0, trustRoots: String? = nil, certificate: String? = nil, privateKey: String? = nil
     ) {
       (self.host, self.port, self.isEncrypted) = (host, port, isEncrypted)
       (self.user, self.password, self.database, self.trustRoots) = (user, password, database, trustRoots)
+      (self.certificate, self.privateKey) = (certificate, privateKey)
     }
 
     /// Reads a URL such as `redis://cache.internal`, `rediss://user:password@cache.internal:6380`

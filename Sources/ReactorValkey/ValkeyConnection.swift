@@ -28,6 +28,13 @@
     func subscribe(
       to channels: [Data], _ body: @escaping @Sendable ((channel: Data, message: Data)?) -> Void
     ) async throws(FleetError)
+
+    /// The greatest size of a reply in bytes. Default: no limit.
+    var replyLimit: Int { get }
+  }
+
+  extension ValkeyCommands {
+    public var replyLimit: Int { .max }
   }
 
   /// A client of one server: a connection for commands that many send at once, and one for
@@ -39,7 +46,7 @@
   public final class ValkeyConnection: ValkeyCommands {
     private let address: ValkeyAddress
     private let group: any EventLoopGroup
-    private let replyLimit: Int
+    public let replyLimit: Int
     private let state = Mutex(State.idle(failures: 0, until: .now, error: nil))
 
     private enum State {
@@ -89,7 +96,21 @@
       let reply = channel.eventLoop.makePromise(of: ValkeyReply.self)
       let command = RESPCommand(bytes: RESPCommand.encode(arguments), reply: reply)
       channel.writeAndFlush(command).cascadeFailure(to: reply)
-      do { return try await reply.futureResult.get() } catch { throw Self.fleetError(error) }
+      do {
+        let reply = try await reply.futureResult.get()
+        if case .error(let text) = reply, text.hasPrefix("READONLY") { leave(channel, FleetError(server: text)) }
+        return reply
+      } catch { throw Self.fleetError(error) }
+    }
+
+    /// Ends the connection to a server that was a primary, or never was one: the name may lead to
+    /// another one by now.
+    private func leave(_ channel: any Channel, _ error: FleetError) {
+      state.withLock { state in
+        guard case .connected(let present) = state, present === channel else { return }
+        state = .idle(failures: 1, until: .now + .milliseconds(500), error: error)
+      }
+      channel.close(promise: nil)
     }
 
     /// Subscribes to channels on a connection of its own; see
@@ -109,16 +130,20 @@
       let isSubscribed = channel.eventLoop.makePromise(of: ValkeyReply.self)
       let bytes = RESPCommand.encode([Data("SUBSCRIBE".utf8)] + channels)
       let command = RESPCommand(bytes: bytes, reply: isSubscribed, replies: channels.count, isSubscription: true)
-      let end = channel.closeFuture
-      await withTaskCancellationHandler {
+      let error: FleetError = await withTaskCancellationHandler {
         channel.writeAndFlush(command).cascadeFailure(to: isSubscribed)
-        if (try? await isSubscribed.futureResult.get()) != nil { body(nil) }
-        try? await end.get()
+        defer { channel.close(promise: nil) }
+        do {
+          if case .error(let text) = try await isSubscribed.futureResult.get() { return FleetError(server: text) }
+          body(nil)
+          try await channel.closeFuture.get()
+          return .unavailable("the connection for messages was closed")
+        } catch { return Self.fleetError(error) }
       } onCancel: {
         channel.close(promise: nil)
       }
       guard !Task.isCancelled else { return }
-      throw .unavailable("the connection for messages was closed")
+      throw error
     }
 
     /// Returns the connection, after it is made.
@@ -160,14 +185,14 @@
       unwanted?.close(promise: nil)
     }
 
-    /// Connects and introduces itself.
+    /// Connects and introduces itself. A name is looked up each time.
     private func connect(messages: (@Sendable (ValkeyReply) -> Void)?) -> EventLoopFuture<any Channel> {
       let (address, replyLimit) = (address, replyLimit)
       let tls: NIOSSLContext?
       do {
-        tls = try address.isEncrypted ? NIOSSLContext(configuration: address.tlsConfiguration) : nil
+        tls = try address.tlsContext()
       } catch {
-        return group.next().makeFailedFuture(FleetError.misconfigured("TLS: \(error)"))
+        return group.next().makeFailedFuture(Self.fleetError(error))
       }
       let failure = FirstError()
       return ClientBootstrap(group: group)
@@ -186,63 +211,7 @@
           }
         }
         .connect(host: address.host, port: address.port)
-        .flatMap { channel in Self.introduce(address, on: channel, failure) }
-    }
-
-    /// Chooses the version of the protocol, and gives the credentials. What TLS has refused is the
-    /// error, though the connection was closed before that was told.
-    private static func introduce(
-      _ address: ValkeyAddress, on channel: any Channel, _ failure: FirstError
-    ) -> EventLoopFuture<any Channel> {
-      @Sendable func send(_ arguments: [String]) -> EventLoopFuture<ValkeyReply> {
-        let reply = channel.eventLoop.makePromise(of: ValkeyReply.self)
-        let bytes = RESPCommand.encode(arguments.map { Data($0.utf8) })
-        channel.writeAndFlush(RESPCommand(bytes: bytes, reply: reply)).cascadeFailure(to: reply)
-        return reply.futureResult
-      }
-      @Sendable func check(_ reply: ValkeyReply) throws {
-        if case .error(let text) = reply { throw FleetError(server: text) }
-      }
-      let credentials = address.password.map { [address.user ?? "default", $0] } ?? []
-      let hello = send(["HELLO", "3"] + (credentials.isEmpty ? [] : ["AUTH"] + credentials))
-      return hello.flatMap { reply -> EventLoopFuture<Void> in
-        // A server that has no RESP3, or none of it for this user.
-        guard case .error(let text) = reply, text.hasPrefix("ERR unknown") || text.hasPrefix("NOPROTO") else {
-          return channel.eventLoop.makeCompletedFuture { try check(reply) }
-        }
-        guard let password = address.password else { return channel.eventLoop.makeSucceededVoidFuture() }
-        return send(["AUTH"] + (address.user.map { [$0] } ?? []) + [password]).flatMapThrowing(check)
-      }.flatMap {
-        guard address.database != 0 else { return channel.eventLoop.makeSucceededVoidFuture() }
-        return send(["SELECT", "\(address.database)"]).flatMapThrowing(check)
-      }.map { channel }.flatMapError { error in
-        channel.close(promise: nil)
-        return channel.closeFuture.flatMapThrowing { throw failure.value ?? error }
-      }
-    }
-
-    /// Returns an error of NIO as one of the fleet.
-    private static func fleetError(_ error: any Error) -> FleetError {
-      switch error {
-      case let error as FleetError: error
-      case let error as NIOSSLError: .misconfigured("TLS: \(error)")
-      case let error as BoringSSLError: .misconfigured("TLS: \(error)")
-      case let error as IOError: .unavailable(String(cString: strerror(error.errnoCode)))
-      case let error as NIOConnectionError:
-        .unavailable(
-          error.connectionErrors.first.map { fleetError($0.error) }.flatMap(\.reason)
-            ?? "the host \(error.host) has no address")
-      case is ChannelError: .unavailable("the connection was closed")
-      default: .unavailable("\(error)")
-      }
-    }
-  }
-
-  extension ValkeyAddress {
-    fileprivate var tlsConfiguration: TLSConfiguration {
-      var configuration = TLSConfiguration.makeClientConfiguration()
-      if let trustRoots { configuration.trustRoots = .file(trustRoots) }
-      return configuration
+        .flatMap { channel in ValkeyIntroduction(address, channel, failure).begin() }
     }
   }
 
@@ -251,28 +220,8 @@
     fileprivate var asMessage: ValkeyReply { if case .array(let elements) = self { .push(elements) } else { self } }
   }
 
-  extension FleetError {
-    /// The error that a server's text means.
-    init(server text: String) {
-      let prefix = String(text.prefix { $0 != " " })
-      switch prefix {
-      case "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY", "UNBLOCKED": self = .unavailable(text)
-      case "OOM", "READONLY", "MISCONF", "NOREPLICAS": self = .readOnly(text)
-      case "WRONGTYPE": self = .wrongData(text)
-      default: self = .misconfigured(text)
-      }
-    }
-
-    var reason: String {
-      switch self {
-      case .unavailable(let reason), .readOnly(let reason), .misconfigured(let reason), .wrongData(let reason): reason
-      @unknown default: "\(self)"
-      }
-    }
-  }
-
   /// A command, with the promise of its reply.
-  private struct RESPCommand: Sendable {
+  struct RESPCommand: Sendable {
     let bytes: ByteBuffer
     let reply: EventLoopPromise<ValkeyReply>
     /// The number of replies, the last of which counts.
@@ -293,7 +242,7 @@
   }
 
   /// The first error that a connection has met.
-  private final class FirstError: Sendable {
+  final class FirstError: Sendable {
     private let error = Mutex<(any Error)?>(nil)
 
     var value: (any Error)? { error.withLock(\.self) }

@@ -90,7 +90,12 @@
           end
           names[#names + 1] = r
           while #names > tonumber(ARGV[6]) do
-            local o = table.remove(names, 1)
+            -- The oldest variant, since the others are found by the first record; without one, the oldest.
+            local place = 1
+            for n = #names - 1, 1, -1 do
+              if string.find(names[n], '.', 1, true) then place = n end
+            end
+            local o = table.remove(names, place)
             redis.call('HDEL', k, 'v:'..o, 'u:'..o, 'h:'..o, 'b:'..o, 'l:'..o, 'x:'..o, 'w:'..o, 'p:'..o, 'e:'..o)
           end
           redis.call('HSET', k, 'v:'..r, ARGV[2], 'h:'..r, ARGV[7], 'b:'..r, ARGV[8], 'i', table.concat(names, ' '))
@@ -156,6 +161,17 @@
         return ARGV[1]
         """)
 
-    static let all = [begin, renew, commit, release, fence, generation]
+    /// Arguments: the number of the beat, retention in ms, channel.
+    ///
+    /// It is told to its server only if the write was possible.
+    static let beat = ValkeyScript(
+      name: "beat",
+      text: """
+        redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+        redis.call('PUBLISH', ARGV[3], ARGV[1])
+        return redis.call('GET', KEYS[1])
+        """)
+
+    static let all = [begin, renew, commit, release, fence, generation, beat]
   }
 #endif

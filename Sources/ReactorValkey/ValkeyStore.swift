@@ -9,7 +9,7 @@
   /// expires. A user of the server needs these permissions, and no others: `~rx1:<namespace>:*`,
   /// `&rx1:<namespace>:*`, and `+hello +auth +select +evalsha +eval +script|load +hmget +info
   /// +publish +subscribe +pubsub|numsub`, with `+time +hget +hset +hdel +pttl +pexpire +unlink +get
-  /// +set` for the scripts.
+  /// +set` for the scripts. On a cluster of one node, it needs `+cluster|info`, too.
   public struct ValkeyStore: FleetStore {
     private let commands: any ValkeyCommands
     private let prefix: String
@@ -49,7 +49,14 @@
     public func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView {
       let key = key(of: record.url)
       let fields = ["v:", "u:", "h:"].map { $0 + record.name } + ["f"]
-      var reply = try await call(["HMGET", key] + fields + (known == nil ? ["b:" + record.name] : []), key: key)
+      var reply: ValkeyReply
+      do throws(FleetError) {
+        reply = try await call(["HMGET", key] + fields + (known == nil ? ["b:" + record.name] : []), key: key)
+      } catch {
+        // Whatever has that key is no record. The next request to the server repairs it.
+        guard case .wrongData = error else { throw error }
+        return FleetView()
+      }
       guard var parts = reply.elements, parts.count >= 4 else { throw .wrongData("HMGET has answered \(reply)") }
       if known != nil, parts[0].number != known?.rawValue, parts[0] != .null {
         // Another version than the caller's: once more, with the body.
@@ -146,16 +153,34 @@
 
     /// See `FleetStore.beat(_:nonce:scopes:)`.
     public func beat(_ node: String, nonce: UInt64, scopes: [String]) async throws(FleetError) -> FleetPulse {
-      let publication = try await call(["PUBLISH", channel(of: node), "\(nonce)"], key: nil)
-      guard publication.number != nil else { throw .wrongData("PUBLISH has answered \(publication)") }
-      let info = try await call(["INFO", "replication"], key: nil)
-      let lines = info.text?.split(whereSeparator: \.isNewline) ?? []
+      // All at once, which is one round trip.
+      async let written = result { () throws(FleetError) in
+        try await run(.beat, prefix + "b", ["\(nonce)", Self.beatRetention, channel(of: node)])
+      }
+      async let info = result { () throws(FleetError) in try await call(["INFO", "replication"], key: nil) }
+      let generations = await withTaskGroup(of: (Int, Result<FleetGeneration, FleetError>).self) { group in
+        for (place, scope) in scopes.enumerated() {
+          group.addTask {
+            (place, await result { () throws(FleetError) in try await generation(of: scope, renews: false) })
+          }
+        }
+        return await group.reduce(into: Array(repeating: Result.success(""), count: scopes.count)) { $0[$1.0] = $1.1 }
+      }
+      let back = try await written.get()
+      guard back.text == "\(nonce)" else { throw .wrongData("a beat has read \(back)") }
+      let lines = try await info.get().text?.split(whereSeparator: \.isNewline) ?? []
       guard let line = lines.first(where: { $0.hasPrefix("master_replid:") }) else {
         throw .wrongData("INFO names no master_replid")
       }
-      var generations: [FleetGeneration] = []
-      for scope in scopes { generations.append(try await generation(of: scope, renews: false)) }
-      return FleetPulse(store: String(line.dropFirst("master_replid:".count)), generations: generations)
+      return FleetPulse(
+        store: String(line.dropFirst("master_replid:".count)),
+        generations: try generations.map { generation throws(FleetError) in try generation.get() })
+    }
+
+    private func result<Value: Sendable>(
+      _ body: @Sendable () async throws(FleetError) -> Value
+    ) async -> Result<Value, FleetError> {
+      do { return .success(try await body()) } catch { return .failure(error) }
     }
 
     /// See `FleetStore.follow(_:_:)`.
@@ -181,6 +206,10 @@
       return Int(clamping: count)
     }
 
+    /// A reply has the head of a response, too, which gets a megabyte at most.
+    public var largestBody: Int { max(0, commands.replyLimit - 1 << 20) }
+
+    private static let beatRetention = Duration.seconds(60).milliseconds
     private static let generationRetention = Duration.seconds(30 * 86_400).milliseconds
   }
 
@@ -204,9 +233,20 @@
       try await run(script, key, arguments.map { Data($0.utf8) })
     }
 
-    /// Runs a script by its digest, and by its text where the server does not know it.
+    /// Runs a script. A key with foreign data has none of the fleet's, and is removed.
     private func run(_ script: ValkeyScript, _ key: String, _ arguments: [Data]) async throws(FleetError) -> ValkeyReply
     {
+      do throws(FleetError) { return try await runOnce(script, key, arguments) } catch {
+        guard case .wrongData = error else { throw error }
+        _ = try await call(["UNLINK", key], key: key)
+        return try await runOnce(script, key, arguments)
+      }
+    }
+
+    /// Runs a script by its digest, and by its text where the server does not know it.
+    private func runOnce(
+      _ script: ValkeyScript, _ key: String, _ arguments: [Data]
+    ) async throws(FleetError) -> ValkeyReply {
       let rest = [Data("1".utf8), Data(key.utf8)] + arguments
       if let digest = scripts.digest(of: script) {
         let reply = try await commands.send([Data("EVALSHA".utf8), digest] + rest, key: Data(key.utf8))

@@ -3,7 +3,6 @@
   import HTTPCaching
   import ReactorFleet
   import ReactorTesting
-  import TestSupport
   import Testing
 
   @testable import ReactorValkey
@@ -81,38 +80,6 @@
         }
       }
       await server.stop()
-    }
-
-    @Test(.enabled(if: UntrustedServer.isAvailable))
-    func `over TLS, a certificate that nobody trusts is refused, and one of the user's own is not`() async throws {
-      try await withTemporaryDirectory { directory in
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let (certificate, key) = (directory.appending(path: "certificate.pem"), directory.appending(path: "key.pem"))
-        try await UntrustedServer.makeCertificate(certificate, key: key)
-        let options = [
-          "--tls-cert-file", certificate.path(), "--tls-key-file", key.path(), "--tls-ca-cert-file", certificate.path(),
-          "--tls-auth-clients", "no",
-        ]
-        let server = try await RedisServer.start(options, isEncrypted: true)
-        let untrusting = try ValkeyStore(server.address, namespace: "fleet")
-        await #expect {
-          _ = try await ticket(untrusting)
-        } throws: {
-          if case FleetError.misconfigured(let reason) = $0 { reason.contains("TLS") } else { false }
-        }
-        for host in ["127.0.0.1", "localhost"] {
-          var address = server.address
-          (address.host, address.trustRoots) = (host, certificate.path())
-          let connection = ValkeyConnection(address)
-          _ = try await ticket(ValkeyStore(connection, namespace: "fleet"))
-          await connection.close()
-        }
-        // It takes nothing that is not encrypted.
-        let plain = ValkeyConnection(ValkeyAddress(host: "127.0.0.1", port: server.address.port))
-        await #expect(throws: FleetError.self) { _ = try await send("PING", on: plain) }
-        await plain.close()
-        await server.stop()
-      }
     }
 
     @Test func `a server that has no scripts any more gets them again`() async throws {
