@@ -48,6 +48,10 @@ extension SimulatedDisk {
       try await write { try await disk.outboxPlatter.removeAll(in: scope) }
     }
 
+    func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+      try await write { try await disk.outboxPlatter.removeAll(in: scope, keeping: ids) }
+    }
+
     /// Writes before or after the latency, so that a crash in between finds it done or not.
     private func write<Value>(_ body: () async throws -> Value) async throws -> Value {
       guard !disk.hasCrashed(tenant) else { throw FaultyPersistence.Crashed() }

@@ -8,7 +8,9 @@ import Synchronization
 /// Acknowledged writes survive a crash. A write in flight survives or is lost, as the seed decides.
 public final class SimulatedDisk: Sendable {
   /// The error of a failed call, like that of a full or broken disk.
-  public struct Failed: Error, Hashable {}
+  public struct Failed: Error, Hashable {
+    package init() {}
+  }
 
   private let platter = MemoryPersistence()
   let outboxPlatter = MemoryOutboxStorage()
