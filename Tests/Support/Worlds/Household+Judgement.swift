@@ -22,6 +22,22 @@ extension Household {
     }
   }
 
+  /// Checks that a stream asks again by itself after an invalidation, before any caller asks.
+  func judgeWatchers(_ places: [Place]) async throws {
+    let own = places.filter { $0.owner == owner }
+    for place in own { await desk(place).invalidate(model.resource(place)) }
+    try await world.clock.sleep(for: .seconds(60))
+    for place in own {
+      // Streams do not ask for what was removed.
+      guard let state = last.state(place), let document = state.document else { continue }
+      let present = model.server.version(place.path)
+      world.check(
+        document.version == present && state.error == nil,
+        "\(place): a watcher has \(document), a minute after an invalidation, for version \(present), \(String(describing: state.error))"
+      )
+    }
+  }
+
   /// Checks that every caller gets the server's present value.
   func judgeRecovery() async {
     for place in Place.all(owner) {

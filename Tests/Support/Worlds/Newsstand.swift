@@ -9,6 +9,8 @@ import Synchronization
 private struct Headline: Codable, Entity, Hashable {
   let id: Int
   var rank: Int
+  /// The session whose request was answered. Nothing of an earlier one is shown after a sign-out.
+  var session = 0
 }
 
 /// A page, with the ranks between which it lies.
@@ -38,17 +40,27 @@ final class Newsstand: Sendable {
   private let server: Mutex<Server>
   private let lists: [Pages<NewsPage>]
   private let isPolled: Bool
+  /// The present session, and the first that has not ended.
+  private let sessions = Shared((present: 1, first: 1))
+  private let watched = Shared<Set<Int>>([])
   private let requests = Atomic<Int>(0)
   private let reactor: Reactor<NewsPage>
   private let layer: ModelLayer
+  /// Users change headlines, whose answers are newer values, and sign out often.
+  private let writes: Bool
 
   init(_ world: SimulatedWorld) {
     self.world = world
     server = Mutex(Server())
-    layer = ModelLayer(
+    let later = world.laterDraws
+    var configuration = world.configuration
+    if later.chance(0.3) { configuration.keepUnusedFor = .seconds(2) }
+    let backend = Backend(
       baseURL: URL(string: "https://api.example.com") ?? URL(filePath: "/"), transport: world.network,
-      persistence: world.draws.chance(0.7) ? world.disk.open() : nil, reachability: world.reachability,
-      configuration: world.configuration)
+      middlewares: [SessionStamp(sessions: sessions)], reachability: world.reachability(ends: later.chance(0.2)))
+    layer = ModelLayer(
+      backend: backend, persistence: world.draws.chance(0.7) ? world.disk.open() : nil, configuration: configuration)
+    writes = later.chance(0.5)
     reactor = layer.reactor()
     let draws = world.draws
     let isPolled = draws.chance(0.5)
@@ -68,11 +80,14 @@ final class Newsstand: Sendable {
   private func answer(_ request: HTTPRequest, _ cacheControl: String) -> (HTTPResponse, Data) {
     requests.add(1, ordering: .relaxed)
     let path = String((request.path ?? "").dropFirst())
+    let session = request.headerFields[.session].flatMap(Int.init) ?? 0
+    if request.method == .patch { return answerChange(path, session) }
     let cursor = path.split(separator: "=").last.flatMap { Int($0) } ?? .max
     let rest = server.withLock { server in
       server.headlines.filter { $0.rank < cursor }.sorted { $0.rank > $1.rank }
     }
-    let headlines = Array(rest.prefix(Self.size))
+    var headlines = Array(rest.prefix(Self.size))
+    for index in headlines.indices { headlines[index].session = session }
     let next = rest.count > Self.size ? headlines.last?.rank ?? 0 : 0
     let page = NewsPage(headlines: headlines, after: cursor, next: next)
     let tag = "\"\(headlines.map { "\($0.id)-\($0.rank)" }.joined(separator: "."))|\(next)\""
@@ -87,13 +102,34 @@ final class Newsstand: Sendable {
 }
 
 extension Newsstand {
+  private func answerChange(_ path: String, _ session: Int) -> (HTTPResponse, Data) {
+    let id = path.split(separator: "/").last.flatMap { Int($0) }
+    guard var headline = server.withLock({ $0.headlines.first { $0.id == id } }) else {
+      return (HTTPResponse(status: .notFound), Data())
+    }
+    headline.session = session
+    return (HTTPResponse(status: .ok), (try? JSONEncoder().encode(headline)) ?? Data())
+  }
+
+  func beginWatching(_ number: Int) { watched.change { _ = $0.insert(number) } }
+
   func watch(_ number: Int) async {
-    for await state in lists[number].states { judge(state, number) }
+    // A state that is delivered now is newer than the one before, but perhaps not newer than now.
+    var first = sessions.value.first
+    for await state in lists[number].states {
+      judge(state, number)
+      judgeSessions(state, number, since: first)
+      first = sessions.value.first
+    }
   }
 
   func step(_ user: SimulatedUser) async throws {
     let number = user.draws.number(below: lists.count)
     let list = lists[number]
+    if writes, user.draws.chance(0.25) {
+      try await takeLaterStep(user)
+      return judge(list.states.current, number)
+    }
     switch user.draws.number(below: 10) {
     case 0..<3:
       world.note("list \(number): next")
@@ -111,6 +147,39 @@ extension Newsstand {
     default: change(user.draws)
     }
     judge(list.states.current, number)
+    judgeSessions(list.states.current, number, since: sessions.value.first)
+  }
+
+  private func takeLaterStep(_ user: SimulatedUser) async throws {
+    let id = user.draws.element(of: Self.permanent.sorted()) ?? 1
+    let change = Resource("headlines/\(id)", method: .patch)
+    switch user.draws.number(below: 3) {
+    case 0:
+      world.note("user \(user.number) changes \(id)")
+      _ = try await user.impatiently(in: world, after: .seconds(3)) { [layer] in
+        try? await layer.reactor(Headline.self).send(change)
+      }
+    case 1:
+      world.note("user \(user.number) changes \(id), with a draft")
+      _ = try await user.impatiently(in: world, after: .seconds(3)) { [reactor] in
+        try? await reactor.mutate("news", by: change, answer: Headline.self) { _ in }
+      }
+    default: try await signOut(user)
+    }
+  }
+
+  private func signOut(_ user: SimulatedUser) async throws {
+    let next = sessions.change { sessions in
+      sessions.present += 1
+      return sessions.present
+    }
+    // What was sent as the session ended is of that.
+    world.note("session \(next) begins")
+    let isDone = try? await user.impatiently(in: world, probability: 0.3) { [layer] in
+      try await layer.removeAll()
+      return true
+    }
+    if (isDone ?? nil) == true { sessions.change { $0.first = max($0.first, next) } }
   }
 
   private func change(_ draws: SeededDraws) {
@@ -148,6 +217,28 @@ extension Newsstand {
     guard let top = list.first?.after, let bottom = list.last?.next else { return }
     for id in Self.permanent where id * 100 < top && id * 100 >= bottom {
       world.check(shown.contains(id), "list \(number) misses headline \(id): \(text)")
+    }
+  }
+
+  /// Nothing of a session that has ended is shown.
+  private func judgeSessions(_ state: LoadState<PageList<NewsPage>>, _ number: Int, since first: Int) {
+    let old = (state.value.map { $0.flatMap(\.headlines) } ?? []).filter { $0.session < first }
+    world.check(old.isEmpty, "list \(number) shows \(old), and session \(first) has begun")
+  }
+
+  /// The lists that are watched ask again by themselves, before any caller does.
+  func judgeWatchers() async {
+    await layer.invalidate(.under("news"))
+    try? await world.clock.sleep(for: .seconds(60))
+    for number in watched.value.sorted() {
+      let state = lists[number].states.current
+      guard let list = state.value, let top = list.first?.after, let bottom = list.last?.next else { continue }
+      let all = server.withLock { $0.headlines.sorted { $0.rank > $1.rank } }
+      let expected = all.filter { $0.rank < top && $0.rank >= bottom }.map(\.id)
+      world.check(
+        list.members.map(\.id) == expected && state.error == nil,
+        "list \(number) has \(list.members), a minute after an invalidation, and the server \(expected), \(String(describing: state.error))"
+      )
     }
   }
 
@@ -189,5 +280,21 @@ extension Newsstand {
       judge(lists[number].states.current, number)
     }
     world.check(false, "list \(number) has no end")
+  }
+}
+
+extension HTTPField.Name {
+  /// The field with the session of a request.
+  fileprivate static let session = HTTPField.Name("X-Session") ?? .range
+}
+
+/// Signs each request with the session in which it is sent.
+private struct SessionStamp: TransportMiddleware {
+  let sessions: Shared<(present: Int, first: Int)>
+
+  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
+    var request = request
+    request.headerFields[.session] = "\(sessions.value.present)"
+    return try await next(request, body)
   }
 }

@@ -51,6 +51,7 @@ public enum World: String, CaseIterable, Sendable {
       // Retries and waits for connectivity end.
       try? await world.clock.sleep(for: .seconds(300))
       for household in households { household.judgeEnd(watching: watched) }
+      for household in households { try? await household.judgeWatchers(watched) }
       let records = await world.disk.records()
       for household in households {
         household.judge(records)
@@ -83,7 +84,7 @@ public enum World: String, CaseIterable, Sendable {
   private static let writersBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
     let writers = Writers(world)
     await withTaskGroup(of: Void.self) { group in
-      for path in Writers.paths { group.addTask { await writers.watch(path) } }
+      for path in writers.watched { group.addTask { await writers.watch(path) } }
       await world.users(4, steps: 1...12) { try await writers.step($0) }
       world.currentFaults = .none
       try? await world.clock.sleep(for: .seconds(300))
@@ -112,10 +113,14 @@ public enum World: String, CaseIterable, Sendable {
   private static let listsBody: @Sendable (SimulatedWorld) async throws -> Void = { world in
     let newsstand = Newsstand(world)
     await withTaskGroup(of: Void.self) { group in
-      for number in 0..<2 where world.draws.chance(0.8) { group.addTask { await newsstand.watch(number) } }
+      for number in 0..<2 where world.draws.chance(0.8) {
+        newsstand.beginWatching(number)
+        group.addTask { await newsstand.watch(number) }
+      }
       await world.users(3, steps: 2...12) { try await newsstand.step($0) }
       world.currentFaults = .none
       await newsstand.judgeQuiet()
+      await newsstand.judgeWatchers()
       group.cancelAll()
     }
     await newsstand.judgeEnd()

@@ -25,6 +25,8 @@ struct Writers: Sendable {
   }
 
   static let paths = ["/a", "/b"]
+  /// The users' numbers come after this one, and a double does not hold them.
+  private static let first = 1 << 53
 
   let world: SimulatedWorld
   let server: NumberServer
@@ -32,26 +34,58 @@ struct Writers: Sendable {
   let lists: Reactor<Numbers>
   private let facts = Shared<[String: Facts]>([:])
   private let latest = Shared<[String: LoadState<Numbers>]>([:])
-  private let next = Shared(0)
+  private let next = Shared(Self.first)
   private let underWay = Shared<[String: Int]>([:])
+  /// The removals of everything that were asked for, and the number that was the latest before one
+  /// that has returned: no draft of it, or of an earlier one, is shown.
+  private let removals = Shared((begun: 0, next: 0))
+  private let traits: Traits
+
+  /// The events that are possible in one world of writers.
+  private struct Traits {
+    /// Memory keeps hardly anything, and only one list is watched.
+    var evicts: Bool
+    /// Users sign out, some without waiting for it.
+    var signsOut: Bool
+    /// The changes of connectivity end.
+    var changesEnd: Bool
+    /// No answer may be stored.
+    var isUnstored: Bool
+
+    init(_ draws: SeededDraws) {
+      evicts = draws.chance(0.3)
+      signsOut = draws.chance(0.3)
+      changesEnd = draws.chance(0.2)
+      isUnstored = draws.chance(0.2)
+    }
+  }
 
   init(_ world: SimulatedWorld) {
     self.world = world
-    server = NumberServer(world)
+    let traits = Traits(world.laterDraws)
+    self.traits = traits
+    world.note("\(traits)")
+    server = NumberServer(world, isUnstored: traits.isUnstored)
     let transport = WatchedTransport(world: world)
     world.network.serve(server.answer)
+    var configuration = world.configuration
+    configuration.keepUnusedFor = traits.evicts ? .seconds(2) : .never
     layer = ModelLayer(
-      baseURL: Self.url, transport: transport, persistence: world.disk.open(), reachability: world.reachability,
-      configuration: world.configuration)
+      baseURL: Self.url, transport: transport, persistence: world.disk.open(),
+      reachability: world.reachability(ends: traits.changesEnd), configuration: configuration)
     lists = layer.reactor()
   }
 
   private static let url = URL(string: "https://api.example.com") ?? URL(filePath: "/")
 
+  /// The lists that are watched until the end.
+  var watched: [String] { traits.evicts ? ["/a"] : Self.paths }
+
   func facts(_ path: String) -> Facts { facts.value[path] ?? Facts() }
 
   func step(_ user: SimulatedUser) async throws {
     let path = user.draws.element(of: Self.paths) ?? "/a"
+    if traits.signsOut, user.draws.chance(0.08) { return try await signOut(user) }
     switch user.draws.number(below: 12) {
     case 0..<5: try await insert(path, user)
     case 5..<7: try await remove(path, user)
@@ -61,7 +95,22 @@ struct Writers: Sendable {
     }
   }
 
+  /// Removes everything. The server has it still.
+  private func signOut(_ user: SimulatedUser) async throws {
+    world.note("user \(user.number) signs out")
+    let number = removals.change { removals in
+      removals.begun += 1
+      return next.value
+    }
+    // So that the drafts of the numbers that are given are shown.
+    try await world.clock.sleep(for: .milliseconds(1))
+    let isDone: Void?? = try? await user.impatiently(in: world, probability: 0.4) { try await layer.removeAll() }
+    world.note("user \(user.number) \((isDone ?? nil) == nil ? "does not know" : "is signed out")")
+    if (isDone ?? nil) != nil { removals.change { $0.next = max($0.next, number) } }
+  }
+
   private func insert(_ path: String, _ user: SimulatedUser) async throws {
+    let begun = removals.value.begun
     let number = next.change { next in
       next += 1
       return next
@@ -70,6 +119,8 @@ struct Writers: Sendable {
       if !list.numbers.contains(number) { list.numbers.append(number) }
     }
     switch outcome {
+    // A draft that is removed is not shown, though its write is carried out.
+    case .accepted where begun != removals.value.begun: break
     case .accepted: facts.change { _ = $0[path, default: Facts()].mustBeShown.insert(number) }
     case .refused: facts.change { _ = $0[path, default: Facts()].mustNotBeShown.insert(number) }
     case .unknown: break
@@ -78,9 +129,12 @@ struct Writers: Sendable {
 
   private func remove(_ path: String, _ user: SimulatedUser) async throws {
     guard let number = user.draws.element(of: facts(path).mustBeShown.sorted()) else { return }
+    let begun = removals.value.begun
     facts.change { _ = $0[path]?.mustBeShown.remove(number) }
     let outcome = try await mutate(path, number, .delete, user) { list in list.numbers.removeAll { $0 == number } }
-    if outcome == .accepted { facts.change { _ = $0[path]?.mustNotBeShown.insert(number) } }
+    if outcome == .accepted, begun == removals.value.begun {
+      facts.change { _ = $0[path]?.mustNotBeShown.insert(number) }
+    }
   }
 
   private enum Outcome { case accepted, refused, unknown }
@@ -114,24 +168,34 @@ struct Writers: Sendable {
     let policies: [FetchPolicy] = [.cacheFirst, .staleWhileRevalidate, .networkFirst, .networkOnly, .cacheOnly]
     let policy = user.draws.element(of: policies) ?? .cacheFirst
     let (who, before) = ("user \(user.number) fetches \(path) by \(policy)", facts(path))
+    let removed = removals.value.next
     let list = try? await user.impatiently(in: world) { try await lists.fetch(Resource(path), policy: policy) }
     guard let list = list ?? nil else { return }
     judge(list, path, before, who)
+    judgeDrafts(list, path, since: removed, who)
     if let confirmed = lists.confirmed(Resource(path)) { judge(confirmed, path, before, "confirmed after \(who)") }
   }
 
   /// Watches as long as the task lives.
   func watch(_ path: String) async {
     // A state that is delivered now is newer than the one before, but perhaps not newer than now.
-    var before = facts(path)
+    var (before, removed) = (facts(path), removals.value.next)
     for await state in lists.states(for: Resource(path)) {
       latest.change { $0[path] = state }
       if let list = state.value {
         world.note("a watcher of \(path): \(list.version) \(list.numbers) \(state.drafts.count) drafts")
         judge(list, path, before, "a watcher of \(path)")
+        judgeDrafts(list, path, since: removed, "a watcher of \(path)")
       }
-      before = facts(path)
+      (before, removed) = (facts(path), removals.value.next)
     }
+  }
+
+  /// What is shown beside the server's numbers is of drafts since the last removal of everything.
+  private func judgeDrafts(_ list: Numbers, _ path: String, since removed: Int, _ who: String) {
+    let known = server.numbers(list.version, of: path)
+    let old = list.numbers.filter { $0 <= removed && $0 > Self.first && !known.contains($0) }
+    world.check(old.isEmpty, "\(who): the drafts of \(old) are shown, and everything was removed since")
   }
 
   private func judge(_ list: Numbers, _ path: String, _ before: Facts, _ who: String) {
@@ -144,9 +208,25 @@ struct Writers: Sendable {
     world.check(extra.isEmpty, "\(who): \(extra.sorted()) was refused or removed, and is shown in \(list)")
   }
 
+  /// The streams ask again by themselves. A caller's request is not made before: it would pass a
+  /// list at which streams wait for a write that is over.
+  private func judgeWatchers() async {
+    for path in Self.paths { await lists.invalidate(Resource(path)) }
+    try? await world.clock.sleep(for: .seconds(60))
+    for path in watched {
+      guard let state = latest.value[path] else { continue }
+      // Streams do not ask for what was removed.
+      guard state.value != nil || removals.value.begun == 0 else { continue }
+      world.check(
+        state.value == server.list(path) && state.drafts.isEmpty && state.error == nil,
+        "a watcher of \(path) shows \(String(describing: state.value)), a minute after an invalidation")
+    }
+  }
+
   /// Once nothing is under way: everybody shows what the server has, and the disk has had nothing
   /// else.
   func judgeEnd() async {
+    await judgeWatchers()
     for path in Self.paths {
       world.check(underWay.value[path] ?? 0 == 0, "a write of \(path) has not ended")
       guard let list = try? await lists.fetchFromNetwork(Resource(path)) else {
@@ -155,10 +235,11 @@ struct Writers: Sendable {
       }
       world.check(list == server.list(path), "\(list) is shown at the end, and the server has \(server.list(path))")
       world.check(
-        lists.cached(Resource(path)) == list, "memory shows \(String(describing: lists.cached(Resource(path))))")
+        traits.evicts || traits.isUnstored || lists.cached(Resource(path)) == list,
+        "memory shows \(String(describing: lists.cached(Resource(path))))")
     }
     try? await world.clock.sleep(for: .seconds(1))
-    for path in Self.paths {
+    for path in watched {
       let state = latest.value[path]
       world.check(state?.value == server.list(path), "a watcher of \(path) shows \(String(describing: state?.value))")
       world.check(state?.drafts.isEmpty == true, "a watcher of \(path) shows drafts at the end")
@@ -175,20 +256,27 @@ final class NumberServer: Sendable {
   private struct State {
     var lists: [String: Writers.Numbers] = [:]
     var history: [String: Set<Writers.Numbers>] = [:]
+    var versions: [String: [Int: Set<Int>]] = [:]
     var others = 1_000_000
   }
 
   private let world: SimulatedWorld
   private let state = Mutex(State())
 
-  init(_ world: SimulatedWorld) {
+  private let isUnstored: Bool
+
+  init(_ world: SimulatedWorld, isUnstored: Bool) {
     self.world = world
+    self.isUnstored = isUnstored
     for path in Writers.paths { change(path) { _ in } }
   }
 
   func list(_ path: String) -> Writers.Numbers {
     state.withLock { $0.lists[path] } ?? Writers.Numbers(version: 0, numbers: [])
   }
+
+  /// Returns the numbers of a list at a version.
+  func numbers(_ version: Int, of path: String) -> Set<Int> { state.withLock { $0.versions[path]?[version] ?? [] } }
 
   func hasHad(_ list: Writers.Numbers, _ url: String) -> Bool {
     state.withLock { state in state.history.contains { url.hasSuffix($0.key) && $0.value.contains(list) } }
@@ -210,6 +298,7 @@ final class NumberServer: Sendable {
       list.version += 1
       state.lists[path] = list
       state.history[path, default: []].insert(list)
+      state.versions[path, default: [:]][list.version] = Set(list.numbers)
     }
   }
 
@@ -229,7 +318,7 @@ final class NumberServer: Sendable {
 
   private func answerRead(_ request: HTTPRequest, _ path: String) -> (HTTPResponse, Data) {
     let list = list(path)
-    let fields: HTTPFields = [.cacheControl: "max-age=5", .eTag: "\"\(list.version)\""]
+    let fields: HTTPFields = [.cacheControl: isUnstored ? "no-store" : "max-age=5", .eTag: "\"\(list.version)\""]
     world.note("the server answers \(path): \(list.version) \(list.numbers)")
     if request.headerFields[.ifNoneMatch] == fields[.eTag] {
       return (HTTPResponse(status: .notModified, headerFields: fields), Data())

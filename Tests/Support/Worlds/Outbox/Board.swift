@@ -13,11 +13,23 @@ struct Card: Codable, Sendable, Hashable {
   var id: Int
   var title: String
   var isDone: Bool
+  var price: Price
+}
+
+/// Numbers that a double does not hold: each way of an errand must keep them exactly.
+struct Price: Codable, Sendable, Hashable {
+  var amount: Decimal
+  var number: UInt64
+
+  init(of mark: Int) {
+    amount = Decimal(sign: .plus, exponent: -9, significand: 1_234_567_890_123_456_789) + Decimal(mark)
+    number = 1 << 63 | UInt64(mark)
+  }
 }
 
 /// A user's wish for a board. All mutations have one, so that the reference knows their drafts.
 struct Errand: Codable, Sendable, Hashable {
-  enum Kind: String, Codable, Sendable { case add, rename, check, remove, leak }
+  enum Kind: String, Codable, Sendable { case add, rename, check, remove, leak, photo }
 
   /// By which the server and the reference know it, whatever becomes of its ids.
   var mark: Int
@@ -29,12 +41,18 @@ struct Errand: Codable, Sendable, Hashable {
   var isDone = false
   var isConditional = false
   var lane: String
+  var price: Price
+  /// The time that its request takes to be made, in milliseconds.
+  var delay = 0
 
   /// The path of the card's own page.
   var page: String { "\(board)/\(card.int)" }
 
   /// The paths over whose values it lays a draft.
-  var paths: [String] { kind == .leak ? [] : [board, page] }
+  var paths: [String] { isNeverSent ? [] : [board, page] }
+
+  /// The outbox refuses its request.
+  var isNeverSent: Bool { kind == .leak || kind == .photo }
 
   /// Returns what its draft makes of the value of a path.
   func drawn(over value: Board?, at path: String) -> Board? {
@@ -47,12 +65,12 @@ struct Errand: Codable, Sendable, Hashable {
     case .remove:
       guard path == board else { return nil }
       value.cards.removeAll { $0.id == card.int }
-    case .leak: break
+    case .leak, .photo: break
     }
     return value
   }
 
-  private var made: Card { Card(id: card.int, title: title, isDone: false) }
+  private var made: Card { Card(id: card.int, title: title, isDone: false, price: price) }
 
   /// The server refuses some until it has changed its mind.
   var isRefused: Bool { mark % 7 == 0 }

@@ -18,6 +18,8 @@ final class BoardServer: Sendable {
     var isBusy = 0.0
     /// The probability that the answer to a request that was carried out is a gateway's 502.
     var gatewayError = 0.0
+    /// `true` if no answer may be stored.
+    var isUnstored = false
     /// `true` if an item that is gone is removed again without an error.
     var removesTwice = true
     /// `true` if nobody sends a value that is made of another base than that of the tag.
@@ -169,7 +171,7 @@ extension BoardServer {
       let cards = state.boards[path]?.cards ?? []
       guard choice > 0, !cards.isEmpty else {
         state.cards += 1
-        let card = Card(id: state.cards, title: "by others", isDone: false)
+        let card = Card(id: state.cards, title: "by others", isDone: false, price: Price(of: state.cards))
         return state.change(path, card.id, now) { $0.append(card) }
       }
       let id = cards[pick % cards.count].id
@@ -208,7 +210,8 @@ extension BoardServer {
     let reader = request.headerFields[.office].flatMap(Int.init) ?? 0
     let now = now
     state.withLock { $0.readings[path, default: [:]][board.version, default: []].append((reader, now)) }
-    let fields: HTTPFields = [.cacheControl: "max-age=\(habits.maximumAge)", .eTag: tag]
+    let cacheControl = habits.isUnstored ? "no-store" : "max-age=\(habits.maximumAge)"
+    let fields: HTTPFields = [.cacheControl: cacheControl, .eTag: tag]
     world.note("the server answers \(path): \(board)")
     guard request.headerFields[.ifNoneMatch] != tag else {
       return (HTTPResponse(status: .notModified, headerFields: fields), Data())
@@ -257,6 +260,8 @@ extension BoardServer {
       )
     }
     let change = body.flatMap { try? JSONDecoder().decode(CardChange.self, from: $0) } ?? CardChange()
+    world.check(
+      body == nil || change.price == Price(of: mark), "\(mark) costs \(String(describing: change.price)) at the server")
     let (answer, isApplied) = carryOut(request, change, mark)
     if isApplied {
       let office = request.headerFields[.office].flatMap(Int.init) ?? 0
@@ -309,7 +314,7 @@ extension BoardServer {
     let now = now
     let card = state.withLock { state in
       state.cards += 1
-      let card = Card(id: state.cards, title: change.title ?? "", isDone: false)
+      let card = Card(id: state.cards, title: change.title ?? "", isDone: false, price: Price(of: mark))
       state.change(path, card.id, now) { $0.append(card) }
       state.ids[mark] = card.id
       return card

@@ -23,8 +23,12 @@ final class Courier: Transport {
   let book: OfficeBook
   let office: Int
   let process: SimulatedProcess
+  /// The entries of the process.
+  let entries = Shared<@Sendable () -> [Outbox.Entry]>({ [] })
   private let draws: SeededDraws
   private let writes = Mutex<[String: Int]>([:])
+  /// The entries that were sent since an entry has waited for the turn of its lane.
+  private let passed = Mutex<[UUID: Set<Int>]>([:])
 
   init(_ book: OfficeBook, _ office: Int, _ process: SimulatedProcess, _ draws: SeededDraws) {
     self.book = book
@@ -45,7 +49,10 @@ final class Courier: Transport {
       world.check(count == 0 || Task.isCancelled, "office \(office) reads \(path) while it sends a write of it")
       return try await world.network.send(request, body: body, progress: progress)
     }
-    if !Task.isCancelled { await book.judgeSending(request, body, in: office) }
+    if !Task.isCancelled {
+      judgeTurn(request)
+      await book.judgeSending(request, body, in: office)
+    }
     let paths = [path, path.split(separator: "/").first.map { "/\($0)" } ?? path]
     change(paths, by: 1)
     defer { change(paths, by: -1) }
@@ -55,6 +62,25 @@ final class Courier: Transport {
     } catch is CancellationError {
       arriveLater(request, body)
       throw CancellationError()
+    }
+  }
+
+  /// Lanes take turns: none sends many while another waits for nothing but its turn.
+  private func judgeTurn(_ request: HTTPRequest) {
+    // A lease of another process, or a store that fails, is said to be a turn as well.
+    guard !book.traits.endsEarly, !book.traits.mayFailToSave(world) else { return }
+    let mark = request.headerFields[.mark].flatMap(Int.init) ?? 0
+    let first = entries.value().firstOfLanes.compactMapValues {
+      if case .waiting(.turn) = $0.state { $0.id } else { nil }
+    }
+    let lane = book.record(of: mark)?.errand.lane
+    let passed = passed.withLock { passed in
+      passed = passed.filter { first.values.contains($0.key) }
+      for (other, id) in first where other.rawValue != lane { passed[id, default: []].insert(mark) }
+      return passed
+    }
+    for (id, marks) in passed where marks.count > OutboxTraits.mostPassed {
+      world.check(false, "\(book.name(id)) waits for its turn, while \(marks.sorted()) were sent")
     }
   }
 
@@ -87,7 +113,7 @@ extension OfficeBook {
     let errand = record.errand
     let who = "office \(office) sends \(errand)"
     world.check(errand.owner == view.owner, "\(who) of \(errand.owner) with the credential of \(view.owner)")
-    world.check(errand.kind != .leak, "\(who), a secret")
+    world.check(!errand.isNeverSent, "\(who), which the outbox has to refuse")
     world.check(!record.wasWithdrawn && !record.wasDiscarded, "\(who), which was taken back")
     guard !record.mayBeGone else { return }
     world.check(!view.isPaused || view.prepared.contains(record.id), "\(who) during a pause")

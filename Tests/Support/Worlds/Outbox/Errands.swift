@@ -18,10 +18,14 @@ extension ErrandMutation {
     }
   }
 
-  func request(_ path: String, _ method: HTTPRequest.Method, _ body: CardChange?) throws -> Resource {
+  /// Makes a request, which takes a while.
+  func request(_ path: String, _ method: HTTPRequest.Method, _ body: CardChange?) async throws -> Resource {
+    if errand.delay > 0 { try await ThreadClock.current?.sleep(for: .milliseconds(errand.delay)) }
     let fields: HTTPFields = [.mark: "\(errand.mark)"]
     guard let body else { return Resource(path, method: method, headers: fields) }
-    return try Resource(path, method: method, headers: fields, json: body)
+    var priced = body
+    priced.price = errand.price
+    return try Resource(path, method: method, headers: fields, json: priced)
   }
 }
 
@@ -29,6 +33,7 @@ extension ErrandMutation {
 struct CardChange: Codable, Sendable {
   var title: String?
   var isDone: Bool?
+  var price: Price?
 }
 
 extension HTTPField.Name {
@@ -44,8 +49,8 @@ struct AddCard: ErrandMutation {
 
   var errand: Errand
 
-  func request(_ known: Known) throws -> Resource {
-    try request(errand.board, .post, CardChange(title: errand.title))
+  func request(_ known: Known) async throws -> Resource {
+    try await request(errand.board, .post, CardChange(title: errand.title))
   }
   func settle(_ card: Card, _ settlement: inout Settlement) { settlement.identify(errand.card, as: card.id) }
 }
@@ -54,7 +59,7 @@ struct RenameCard: ErrandMutation {
   var errand: Errand
 
   func request(_ known: Known) async throws -> Resource {
-    var resource = try request(errand.page, .patch, CardChange(title: errand.title))
+    var resource = try await request(errand.page, .patch, CardChange(title: errand.title))
     if errand.isConditional { resource.headers[.ifMatch] = await known.entityTag(of: Resource(errand.page)) }
     return resource
   }
@@ -63,7 +68,7 @@ struct RenameCard: ErrandMutation {
 struct RemoveCard: ErrandMutation {
   var errand: Errand
 
-  func request(_ known: Known) throws -> Resource { try request(errand.page, .delete, nil) }
+  func request(_ known: Known) async throws -> Resource { try await request(errand.page, .delete, nil) }
 }
 
 /// Sends the whole card, made of the one that is known, unless it has changed on the server since.
@@ -74,8 +79,8 @@ extension CheckingMutation {
     let page = Resource(errand.page)
     guard errand.isConditional, let card = await known.value(Board.self, at: page)?.cards.first,
       let tag = await known.entityTag(of: page)
-    else { return try request(errand.page, .patch, CardChange(isDone: errand.isDone)) }
-    var resource = try request(errand.page, .put, CardChange(title: card.title, isDone: errand.isDone))
+    else { return try await request(errand.page, .patch, CardChange(isDone: errand.isDone)) }
+    var resource = try await request(errand.page, .put, CardChange(title: card.title, isDone: errand.isDone))
     resource.headers[.ifMatch] = tag
     return resource
   }
@@ -93,6 +98,16 @@ struct CheckCardAsking: CheckingMutation {
 struct CheckCardOnce: CheckingMutation {
   static var onConflict: ConflictPolicy { .refuse }
   var errand: Errand
+}
+
+/// Would send more than an outbox saves.
+struct AddPhoto: ErrandMutation {
+  var errand: Errand
+
+  func request(_ known: Known) async throws -> Resource {
+    let photo = String(repeating: "x", count: StoredEntry.byteLimit)
+    return try await request(errand.board, .post, CardChange(title: photo))
+  }
 }
 
 /// Would put a secret into its URL, which no file may hold.

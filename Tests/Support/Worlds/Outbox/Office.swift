@@ -11,6 +11,8 @@ final class Office: Sendable {
   let number: Int
   let owner: String
   let traits: OutboxTraits
+  /// The program's switch is off: nothing is ever sent.
+  let isOff: Bool
   let book: OfficeBook
   let process = SimulatedProcess()
   let layer: ModelLayer
@@ -24,14 +26,16 @@ final class Office: Sendable {
   var world: SimulatedWorld { book.world }
 
   init(
-    _ number: Int, of owner: String, _ traits: OutboxTraits, _ book: OfficeBook, knowsAll: Bool, _ draws: SeededDraws
+    _ number: Int, of owner: String, _ traits: OutboxTraits, _ book: OfficeBook, knowsAll: Bool, isOff: Bool,
+    _ draws: SeededDraws
   ) {
     self.number = number
     self.owner = owner
     self.traits = traits
+    self.isOff = isOff
     self.book = book
     let world = book.world
-    world.note("office \(number) of \(owner) begins")
+    world.note("office \(number) of \(owner) begins\(isOff ? ", switched off" : "")")
     book.begin(number, owner)
     identities = IdentitySource(book, number, draws)
     let storage = NotedStorage(base: world.disk.openOutbox(in: process), book: book, office: number, knowsAll: knowsAll)
@@ -45,19 +49,38 @@ final class Office: Sendable {
     outbox.makeID = { [identities] in identities.next() }
     var configuration = world.configuration
     configuration.keepUnusedFor = traits.evicts ? .seconds(2) : .never
+    let courier = Courier(book, number, process, draws.split())
     let backend = Backend(
-      baseURL: Self.url, transport: Courier(book, number, process, draws.split()),
-      middlewares: [OfficeStamp(owner: owner, office: number)], reachability: world.reachability)
+      baseURL: Self.url, transport: courier,
+      middlewares: [OfficeStamp(owner: owner, office: number)],
+      reachability: isOff ? .never : world.reachability(ends: traits.changesEnd))
     layer = ModelLayer(
       backend: backend, persistence: world.disk.open(in: process), scope: Scope(owner), configuration: configuration,
       outbox: outbox)
-    boards = layer.reactor()
+    let own = Shared(Own())
+    boards = traits.writesThrough ? Self.writingThrough(layer, own) : layer.reactor()
+    own.change { $0.office = self }
+    courier.entries.change { [weak layer] in $0 = { [weak layer] in layer?.outbox.entries ?? [] } }
     listen()
+  }
+
+  private struct Own: Sendable { weak var office: Office? }
+
+  /// A reactor whose step for local values awaits a write of them, before it saves them.
+  private static func writingThrough(_ layer: ModelLayer, _ own: Shared<Own>) -> Reactor<Board> {
+    var flow = layer.flow(Board.self)
+    let save = flow.saveToPersistence
+    flow.saveToPersistence = { snapshot, resource in
+      if snapshot.model.version < 0 { await own.value.office?.writeThrough(resource.path) }
+      try await save(snapshot, resource)
+    }
+    return Reactor(flow: flow)
   }
 
   /// Those that each release knows.
   private static let types: [any Mutation.Type] = [
     AddCard.self, RemoveCard.self, CheckCard.self, CheckCardAsking.self, CheckCardOnce.self, LeakSecret.self,
+    AddPhoto.self,
   ]
 
   private static let url = URL(string: "https://api.example.com") ?? URL(filePath: "/")

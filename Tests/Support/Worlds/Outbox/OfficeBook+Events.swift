@@ -34,7 +34,10 @@ extension OfficeBook {
     case .sending:
       changeView(office) { view in view.known[id] = Set(view.phases.filter { $0.value.isShown }.keys) }
     case .accepted:
-      change(id) { ($0.wasAccepted, $0.end) = (true, "accepted") }
+      change(id) { record in
+        (record.wasAccepted, record.end) = (true, "accepted")
+        record.acceptedAt = record.acceptedAt ?? now
+      }
       let known = record.errand.kind == .add ? identity(card) : nil
       if let known {
         let isOnce = server.applications(of: record.errand.mark).count < 2

@@ -14,6 +14,8 @@ final class OfficeBook: Sendable {
     var isAcknowledged = false
     /// A process has said so.
     var wasAccepted = false
+    /// When a process said so first.
+    var acceptedAt: Duration?
     /// The place in the store that was seen last.
     var number: UInt64 = 0
     /// It was withdrawn or discarded, or everything was removed; or that is under way.
@@ -85,6 +87,8 @@ final class OfficeBook: Sendable {
     /// Those that the outbox's store has still to make. They outlive their callers.
     var storeRemovals = 0
     var removalsBegun = 0
+    /// When everything was last asked to be removed.
+    var removalAsked = Duration.zero
     /// The entries that were read from the store while everything was being removed.
     var foundInRemoval: Set<UUID> = []
     /// A record or everything was to be removed, and some of it was not: nobody knows what is shown
@@ -114,6 +118,8 @@ final class OfficeBook: Sendable {
     var payloads: [String: String] = [:]
     var waiting: [Int: Int] = [:]
     var tokens: [ObservationToken] = []
+    /// The calls of the store that fail, by those who have made them fail.
+    var failing: [StoreCall] = []
   }
 
   let world: SimulatedWorld
@@ -162,6 +168,12 @@ final class OfficeBook: Sendable {
     }
   }
 
+  /// Returns an id for the latest mark, whose errand is not drawn.
+  func newCard() -> TemporaryID {
+    let draws = SeededDraws(seed: ~UInt64(state.withLock(\.lastMark)))
+    return .named("tmp-\(UUID.drawn(from: draws).uuidString)")
+  }
+
   func keep(_ token: ObservationToken) { state.withLock { $0.tokens.append(token) } }
 
   /// Returns the payload that was sent under a key before, or notes this one.
@@ -186,10 +198,14 @@ extension OfficeBook {
   /// The draft of an errand is shown from now on.
   func submitted(_ errand: Errand, as id: UUID, in office: Int) {
     world.note("office \(office) submits \(errand) in \(errand.lane)")
+    let now = now
     state.withLock { state in
       state.records[id] = Record(id: id, errand: errand)
-      // A removal that has begun takes also what is saved before its turn.
-      let isBeingRemoved = state.views.values.contains { $0.owner == errand.owner && $0.storeRemovals > 0 }
+      // A removal takes nothing that its process has submitted since it was asked for.
+      let isBeingRemoved = state.views.contains { number, view in
+        let isLater = number == office && view.removalAsked < now
+        return view.owner == errand.owner && view.storeRemovals > 0 && !isLater
+      }
       state.records[id]?.isGone = isBeingRemoved
       state.ids[errand.mark] = id
       guard var view = state.views[office] else { return }
@@ -290,7 +306,8 @@ extension OfficeBook {
   ///
   /// - Returns: The entries that were saved before.
   func beginRemoval(_ owner: String, in office: Int) -> Set<UUID> {
-    state.withLock { state in
+    let now = now
+    return state.withLock { state in
       var removed: Set<UUID> = []
       for (id, record) in state.records where record.errand.owner == owner {
         state.records[id]?.isGone = true
@@ -301,6 +318,7 @@ extension OfficeBook {
       state.views[office]?.removals += 1
       state.views[office]?.storeRemovals += 1
       state.views[office]?.removalsBegun += 1
+      state.views[office]?.removalAsked = now
       return removed
     }
   }
@@ -337,6 +355,22 @@ extension OfficeBook {
 
   func saved(_ version: Int, at path: String) -> (board: Board, begun: Duration, ended: Duration?)? {
     state.withLock { $0.saved[path]?[version] }
+  }
+
+  /// Makes calls of the store fail, while `body` runs.
+  func whileFailing(_ calls: [StoreCall], _ body: () async throws -> Void) async rethrows {
+    state.withLock { $0.failing += calls }
+    defer {
+      state.withLock { state in
+        for call in calls { if let index = state.failing.firstIndex(of: call) { state.failing.remove(at: index) } }
+      }
+    }
+    try await body()
+  }
+
+  /// - Throws: ``SimulatedDisk/Failed`` for a call that fails now.
+  func call(_ call: StoreCall) throws {
+    guard !state.withLock({ $0.failing.contains(call) }) else { throw SimulatedDisk.Failed() }
   }
 
   func wait(in office: Int, _ difference: Int) { state.withLock { $0.waiting[office, default: 0] += difference } }

@@ -24,6 +24,22 @@ struct OutboxTraits: Sendable {
   var setsClock: Bool
   /// An older release runs for a while, which does not know each mutation.
   var runsOlder: Bool
+  /// The changes of connectivity end, and some processes have a switch that is off.
+  var changesEnd: Bool
+  /// Requests take long to be made, some longer than a lease.
+  var isSlow: Bool
+  /// Some calls of the outbox's store fail for a while.
+  var storeFails: Bool
+  /// Several errands are submitted at once.
+  var bursts: Bool
+  /// The step that saves a board awaits a write of it.
+  var writesThrough: Bool
+  /// Some requests are larger than an outbox saves.
+  var hasPhotos: Bool
+  /// Some who sign out do not wait for it.
+  var leaves: Bool
+  /// No answer of the server may be stored.
+  var isUnstored: Bool
 
   init(_ world: SimulatedWorld, _ draws: SeededDraws) {
     window =
@@ -40,10 +56,26 @@ struct OutboxTraits: Sendable {
     saves = draws.chance(0.3)
     setsClock = world.currentFaults.clockChange > 0
     runsOlder = draws.chance(0.15)
+    let later = world.laterDraws
+    changesEnd = later.chance(0.25)
+    isSlow = later.chance(0.3)
+    storeFails = later.chance(0.25)
+    bursts = later.chance(0.3)
+    writesThrough = saves && !crashes && !signsOut && later.chance(0.6)
+    hasPhotos = later.chance(0.2)
+    leaves = signsOut && later.chance(0.5)
+    isUnstored = later.chance(0.15)
   }
 
   /// Processes end while they work.
   var endsEarly: Bool { crashes || signsOut || isShared }
+
+  /// A change of the store may fail now.
+  func mayFailToSave(_ world: SimulatedWorld) -> Bool { storeFails || world.currentFaults.saveFailure > 0 }
+
+  /// The most entries that may be sent while a lane waits for its turn: each of the other lanes
+  /// once, and what is sent as it begins to wait.
+  static let mostPassed = 8
 
   /// Nothing but what the server does twice by itself is ever done twice.
   var isStrict: Bool { isRemembered && window > .zero }
@@ -56,6 +88,7 @@ struct OutboxTraits: Sendable {
     habits.processing = draws.element(of: [.zero, .seconds(2), .seconds(20)]) ?? .zero
     habits.isBusy = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
     habits.gatewayError = draws.element(of: [0, 0, 0.1, 0.3]) ?? 0
+    habits.isUnstored = isUnstored
     habits.removesTwice = draws.chance(0.7)
     // An accepted draft that a process has left lies over the base that the next one finds, though
     // that may have it already, and have been changed by others since.
@@ -64,6 +97,9 @@ struct OutboxTraits: Sendable {
     return habits
   }
 }
+
+/// A call of the outbox's store, each of which may fail alone.
+enum StoreCall: CaseIterable { case contents, commit, claim, release, removeAll }
 
 /// The outbox on the disk, which tells the reference what a process finds in it.
 struct NotedStorage: OutboxStorage {
@@ -76,6 +112,7 @@ struct NotedStorage: OutboxStorage {
   static let lost = Data("null".utf8)
 
   func contents(of scope: Scope) async throws -> OutboxContents {
+    try book.call(.contents)
     let contents = try await base.contents(of: scope)
     let isFirst = book.view(office)?.isReady == false
     let entries = contents.entries.compactMap { try? OutboxEntry(decoding: $0) }
@@ -91,6 +128,7 @@ struct NotedStorage: OutboxStorage {
   }
 
   func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
+    try book.call(.commit)
     for case .update(let stored) in changes {
       guard let entry = try? OutboxEntry(decoding: stored), entry.state == .sending else { continue }
       // What is saved to be sent goes on in a pause.
@@ -104,18 +142,27 @@ struct NotedStorage: OutboxStorage {
   }
 
   func claim(_ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date) async throws -> StoredEntry? {
+    try book.call(.claim)
     let stored = try await base.claim(id, in: scope, by: process, now: now, until: until)
     book.read([stored].compactMap { $0.flatMap { try? OutboxEntry(decoding: $0) } }, in: office)
     return stored
   }
 
   func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
+    try book.call(.release)
     try await base.release(id, in: scope, by: process)
   }
 
   func removeAll(in scope: Scope?) async throws {
     defer { book.endStoreRemoval(in: office) }
+    try book.call(.removeAll)
     try await base.removeAll(in: scope)
+  }
+
+  func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
+    defer { book.endStoreRemoval(in: office) }
+    try book.call(.removeAll)
+    try await base.removeAll(in: scope, keeping: ids)
   }
 }
 

@@ -47,10 +47,12 @@ extension Town {
     world.currentFaults = .none
     server.getWell()
     world.note("all is well")
+    for office in running where office.isOff { end(office, crashes: false) }
     for office in running {
       book.changeView(office.number) { $0.isPaused = false }
       office.layer.outbox.resume()
     }
+    try await judgeTimers()
     // A process knows what was there when it began.
     if traits.isShared || traits.runsOlder || draws.chance(0.3) {
       for office in running { end(office, crashes: false) }
@@ -79,6 +81,23 @@ extension Town {
     for office in offices {
       for entry in office.layer.outbox.entries {
         world.check(entry.state.isOver, "\(book.name(entry.id)) is \(entry.state), an hour after all is well")
+      }
+    }
+  }
+
+  /// What waits for a time is sent by itself, soon after that time, however the wall clock was set.
+  private func judgeTimers() async throws {
+    try await world.clock.sleep(for: .seconds(600))
+    let now = world.clock.wallClock()
+    for office in running {
+      for entry in office.layer.outbox.entries.firstOfLanes.values {
+        switch entry.state {
+        case .waiting(.turn), .unknown(.turn), .waiting(.connectivity), .unknown(.connectivity):
+          world.check(false, "\(book.name(entry.id)) is \(entry.state), ten minutes after all is well")
+        case .waiting(.backoff(let until)), .unknown(.backoff(let until)):
+          world.check(until > now, "\(book.name(entry.id)) is \(entry.state) at \(now)")
+        default: break
+        }
       }
     }
   }
@@ -129,7 +148,7 @@ extension Town {
         )
         let cached = office.boards.cached(Resource(path))
         world.check(
-          traits.evicts || cached == server.board(path),
+          traits.evicts || traits.isUnstored || cached == server.board(path),
           "office \(office.number) shows \(String(describing: cached)) at the end")
       }
     }

@@ -9,6 +9,7 @@ extension Town {
   func step(_ user: SimulatedUser) async throws {
     let office = anyOffice(user.draws)
     let path = user.draws.element(of: BoardServer.paths) ?? "/a"
+    if try await takeLaterStep(path, user, office) { return }
     switch user.draws.number(below: 32) {
     case 0..<12: try await submit(path, user, office)
     case 12: try await withdraw(user, office)
@@ -27,6 +28,38 @@ extension Town {
     default: if traits.signsOut { try await signOut(user) }
     }
     for office in running { office.judgeNow("after a step of user \(user.number)") }
+  }
+
+  /// Takes a step that was added later, in the worlds that have it.
+  private func takeLaterStep(_ path: String, _ user: SimulatedUser, _ office: Office) async throws -> Bool {
+    if traits.bursts, user.draws.chance(0.1) {
+      try await submitSeveral(path, user, office)
+    } else if traits.storeFails, user.draws.chance(0.1) {
+      let calls = StoreCall.allCases.filter { _ in user.draws.chance(0.5) }
+      world.note("of the store, \(calls) fail")
+      let duration = user.draws.duration(upTo: .seconds(user.draws.element(of: [1, 20, 120]) ?? 1))
+      try await book.whileFailing(calls) { try await world.clock.sleep(for: duration) }
+      world.note("of the store, \(calls) fail no more")
+    } else {
+      return false
+    }
+    for office in running { office.judgeNow("after a step of user \(user.number)") }
+    return true
+  }
+
+  /// Submits several errands at once, or one right after the other, some of them in one lane.
+  func submitSeveral(_ path: String, _ user: SimulatedUser, _ office: Office) async throws {
+    var errands = (0..<user.draws.number(in: 2...8)).compactMap { _ in errand(path, user, office) }
+    if user.draws.chance(0.5) { for index in errands.indices { errands[index].lane = path } }
+    let isAtOnce = user.draws.chance(0.5)
+    _ = try await office.run { [errands] office in
+      await withTaskGroup(of: Void.self) { group in
+        for errand in errands {
+          group.addTask { if let answer = try? await submitted(errand, office) { wait(for: answer, errand, office) } }
+          if !isAtOnce { await group.next() }
+        }
+      }
+    }
   }
 
   private func submit(_ path: String, _ user: SimulatedUser, _ office: Office) async throws {
@@ -52,6 +85,7 @@ extension Town {
         case .rename: try await submitted(RenameCard(errand: errand), office)
         case .remove: try await submitted(RemoveCard(errand: errand), office)
         case .leak: try await submitted(LeakSecret(errand: errand), office)
+        case .photo: try await submitted(AddPhoto(errand: errand), office)
         case .check:
           switch errand.mark % 4 {
           case 0: try await submitted(CheckCardAsking(errand: errand), office)
@@ -65,7 +99,7 @@ extension Town {
     } catch {
       guard !office.hasEnded, let id = book.record(of: errand.mark)?.id else { return nil }
       world.note("office \(office.number): \(errand.mark) is not saved: \(error)")
-      world.check(world.currentFaults.saveFailure > 0, "\(errand) is not saved: \(error)")
+      world.check(traits.mayFailToSave(world), "\(errand) is not saved: \(error)")
       book.notSaved(id, in: office.number)
       return nil
     }
@@ -103,11 +137,16 @@ extension Town {
     var errand = Errand(
       mark: mark, owner: office.owner, kind: .add, board: path,
       card: .named("tmp-\(UUID.drawn(from: draws).uuidString)"),
-      title: "title \(mark)", lane: lane)
+      title: "title \(mark)", lane: lane, price: Price(of: mark))
     if mark % 50 == 0 { errand.kind = .leak }
+    if mark % 11 == 0, traits.hasPhotos { errand.kind = .photo }
+    if traits.isSlow, laterDraws.chance(0.3) {
+      errand.delay = laterDraws.number(in: 1...(laterDraws.element(of: [300, 5_000, 60_000]) ?? 1))
+    }
     guard errand.kind == .add, !draws.chance(0.4) else { return errand }
     // A card that somebody sees, perhaps one that the server does not know yet.
-    guard let card = draws.element(of: office.boards.cached(Resource(path))?.cards ?? []) else { return errand }
+    let shown = office.boards.cached(Resource(path)) ?? office.latest.value[path]?.value
+    guard let card = draws.element(of: shown?.cards ?? []) else { return errand }
     errand.kind = draws.element(of: [.rename, .rename, .check, .check, .remove]) ?? .rename
     errand.card = book.id(ofShown: card.id, board: path)
     errand.isDone = !card.isDone
@@ -209,8 +248,10 @@ extension Town {
     let who = "office \(office.number): \(book.name(entry.id)) is \(word)"
     world.note(who)
     book.change(entry.id) { $0.decisions += 1 }
+    let began = world.clock.now
     guard let isDone = try await office.run({ await decide($0.layer.outbox) }) else { return }
     world.note("\(who): \(isDone)")
+    judgeDuration(since: began, who)
     book.change(entry.id) { record in
       record.decisions -= 1
       guard isDone else { return }
@@ -218,6 +259,13 @@ extension Town {
       mark(&record)
     }
     if isDone { await judgeGone(entry.id, office.owner, who) }
+  }
+
+  /// A decision waits for the calls of the store that it makes, and for nothing that may take as
+  /// long as it likes: a request that is made, or a store that fails.
+  private func judgeDuration(since began: TestClock.Instant, _ who: String) {
+    let took = began.duration(to: world.clock.now)
+    world.check(took < .seconds(60), "\(who), after \(took / .seconds(1)) s")
   }
 
   private func judgeGone(_ id: UUID, _ owner: String, _ who: String) async {
@@ -237,7 +285,9 @@ extension Town {
     if case .unresolved = entry.state { book.change(entry.id) { $0.wasSentInDoubt = true } }
     let last = book.view(office.number)?.lastPlace ?? 0
     book.changeView(office.number) { $0.retries.append(last) }
+    let began = world.clock.now
     let isDone = try await office.run { await $0.layer.outbox.retry(entry.id) }
+    judgeDuration(since: began, "\(book.name(entry.id)) is sent again")
     book.changeView(office.number) { view in
       if let index = view.retries.firstIndex(of: last) { view.retries.remove(at: index) }
     }
@@ -273,6 +323,13 @@ extension Town {
     guard let left else { return }
     let took = began.duration(to: world.clock.now)
     world.note("office \(office.number) has drained for \(took / .seconds(1)) s, and \(left) are left")
+  }
+}
+
+extension [Outbox.Entry] {
+  /// The first of each lane that has not ended: those behind it wait for it.
+  var firstOfLanes: [Lane: Outbox.Entry] {
+    Dictionary(filter { !$0.state.isOver || $0.state.isConflicted }.map { ($0.lane, $0) }) { first, _ in first }
   }
 }
 

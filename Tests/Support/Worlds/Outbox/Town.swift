@@ -14,6 +14,8 @@ struct Town: Sendable {
   let book: OfficeBook
   let draws: SeededDraws
   private let offices: Shared<[Office?]>
+  /// For words that were added later.
+  let laterDraws: SeededDraws
   private let owner = Shared("ann")
   private let lastOffice = Shared(0)
 
@@ -21,6 +23,8 @@ struct Town: Sendable {
     self.world = world
     let draws = world.draws.split()
     self.draws = draws
+    laterDraws = world.laterDraws.split()
+    ThreadClock.current = world.clock
     traits = OutboxTraits(world, draws)
     server = BoardServer(world, traits.habits(draws), draws.split())
     book = OfficeBook(world, server, traits)
@@ -40,7 +44,8 @@ struct Town: Sendable {
       return last
     }
     let knowsAll = !traits.runsOlder || draws.chance(0.5) || server.isWell
-    let office = Office(number, of: owner.value, traits, book, knowsAll: knowsAll, draws.split())
+    let isOff = traits.changesEnd && !server.isWell && laterDraws.chance(0.3)
+    let office = Office(number, of: owner.value, traits, book, knowsAll: knowsAll, isOff: isOff, draws.split())
     offices.change { $0[place] = office }
     office.begin()
     return office
@@ -66,12 +71,17 @@ struct Town: Sendable {
       let removed = book.beginRemoval(old, in: office.number)
       defer { book.endRemoval(in: office.number) }
       do {
-        try await office.layer.removeAll()
+        let probability = traits.leaves ? 0.5 : 0
+        let patience = Duration.milliseconds(user.draws.chance(0.5) ? 5 : 500)
+        let isDone: Void? = try await user.impatiently(in: world, probability: probability, after: patience) {
+          try await office.layer.removeAll()
+        }
+        guard isDone != nil else { return try await leaveRemoval(removed, user, office) }
         book.removed(removed, in: office.number)
         return removed
       } catch {
         book.changeView(office.number) { $0.hasFailedToRemove = true }
-        world.check(office.hasEnded || world.currentFaults.saveFailure > 0, "signing out fails with \(error)")
+        world.check(office.hasEnded || traits.mayFailToSave(world), "signing out fails with \(error)")
         return nil
       }
     }
@@ -81,6 +91,19 @@ struct Town: Sendable {
     end(office, crashes: false)
     owner.change { $0 = old == "ann" ? "bob" : "ann" }
     world.note("\(owner.value) signs in")
+  }
+
+  /// Leaves a removal, which goes on, and writes more, which it must not take. From then on nobody
+  /// knows when what is shown is gone.
+  ///
+  /// - Returns: The entries that it has removed a minute later; `nil` if it may have failed.
+  private func leaveRemoval(_ removed: Set<UUID>, _ user: SimulatedUser, _ office: Office) async throws -> Set<UUID>? {
+    world.note("office \(office.number): nobody waits for the removal")
+    book.changeView(office.number) { $0.hasFailedToRemove = true }
+    try await world.clock.sleep(for: .milliseconds(1))
+    try await submitSeveral("/a", user, office)
+    try await world.clock.sleep(for: .seconds(60))
+    return office.hasEnded || traits.mayFailToSave(world) ? nil : removed
   }
 
   func crash(_ user: SimulatedUser) async {
