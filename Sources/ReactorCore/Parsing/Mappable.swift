@@ -52,19 +52,21 @@ extension Parser where Model: Mappable {
   ///   - mode: Ignored, since a single malformed model always fails.
   public static func mappable(keyPath: String? = nil, mode: ParsingMode = .prune) -> Parser {
     let path = JSONPath(keyPath: keyPath)
-    return Parser { data in
-      try JSONDocument.read(data, path: path) { document throws(ParserError) in
-        do {
-          let json = try document.json(at: document.value)
-          return Parsed(try Model.mapToModel(json), duplicates: document.duplicates)
-        } catch {
-          throw document.error(error)
+    return Parser(
+      ofJSON: { data in
+        try JSONDocument.read(data, path: path) { document throws(ParserError) in
+          do {
+            let json = try document.json(at: document.value)
+            return Parsed(try Model.mapToModel(json), duplicates: document.duplicates)
+          } catch {
+            throw document.error(error)
+          }
         }
-      }
-    } encode: { model in
-      let json = model.mapToJSON()
-      return json == .null ? nil : path.envelope(try json.data())
-    }
+      },
+      encode: { model in
+        let json = model.mapToJSON()
+        return json == .null ? nil : path.envelope(try json.data())
+      })
   }
 }
 
@@ -81,12 +83,14 @@ extension Parser {
     keyPath: String? = nil, mode: ParsingMode = .prune
   ) -> Parser where Model == [Element] {
     let path = JSONPath(keyPath: keyPath)
-    return Parser { data in
-      try JSONDocument.read(data, path: path) { document throws(ParserError) in try document.models(mode: mode) }
-    } encode: { models in
-      let json = models.map { $0.mapToJSON() }
-      return json.contains(.null) ? nil : path.envelope(try JSONValue.array(json).data())
-    }
+    return Parser(
+      ofJSON: { data in
+        try JSONDocument.read(data, path: path) { document throws(ParserError) in try document.models(mode: mode) }
+      },
+      encode: { models in
+        let json = models.map { $0.mapToJSON() }
+        return json.contains(.null) ? nil : path.envelope(try JSONValue.array(json).data())
+      })
   }
 }
 
@@ -128,43 +132,4 @@ extension Parser where Model == String {
       parse: { data, contentType in Parsed(try Charset(contentType: contentType).text(data)) },
       encode: { Data($0.utf8) })
   }
-}
-
-/// The charset of a text, by its IANA name in lower case.
-private struct Charset {
-  let name: String
-
-  /// Creates the charset that a content type names, or UTF-8.
-  ///
-  /// - Parameter contentType: A value such as `text/plain; charset="utf-8"`.
-  init(contentType: String?) {
-    let parameters = contentType?.split(separator: ";").dropFirst().lazy.map { parameter in
-      parameter.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-    }
-    let charset = parameters?.first { $0.count == 2 && $0[0].lowercased() == "charset" }?[1]
-    name = charset?.trimmingCharacters(in: CharacterSet(charactersIn: "\"")).lowercased() ?? "utf-8"
-  }
-
-  func text(_ data: Data) throws(ParserError) -> String {
-    guard let encoding = Self.encodings[name] else {
-      throw ParserError(.unacceptable, expected: "expected text in a charset that is known, found \(name)")
-    }
-    let isUTF8 = encoding == .utf8
-    let bytes = isUTF8 && data.starts(with: [0xEF, 0xBB, 0xBF]) ? data.dropFirst(3) : data
-    guard let text = isUTF8 ? String(validating: bytes, as: UTF8.self) : String(data: bytes, encoding: encoding) else {
-      throw ParserError(
-        .unacceptable,
-        expected:
-          "expected text in \(name), but the bytes are not valid \(name); use Data as the model for binary content")
-    }
-    return text
-  }
-
-  private static let encodings: [String: String.Encoding] = [
-    "utf-8": .utf8, "utf8": .utf8, "us-ascii": .ascii, "ascii": .ascii, "iso-8859-1": .isoLatin1, "latin1": .isoLatin1,
-    "iso-8859-2": .isoLatin2, "windows-1250": .windowsCP1250, "windows-1251": .windowsCP1251,
-    "windows-1252": .windowsCP1252, "windows-1253": .windowsCP1253, "windows-1254": .windowsCP1254,
-    "utf-16": .utf16, "utf-16le": .utf16LittleEndian, "utf-16be": .utf16BigEndian, "utf-32": .utf32,
-    "euc-jp": .japaneseEUC, "shift_jis": .shiftJIS, "iso-2022-jp": .iso2022JP,
-  ]
 }

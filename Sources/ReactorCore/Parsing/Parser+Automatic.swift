@@ -82,7 +82,8 @@ extension Parser {
     _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder, _ mode: ParsingMode
   ) -> Parser? {
     let parser = Parser<Type>.json(keyPath: keyPath, decoder: decoder, encoder: encoder, mode: mode)
-    return Parser<Type>(parse: { $0.isEmpty ? Parsed(.none) : try parser.parse($0) }, encode: parser.encode) as? Parser
+    return Parser<Type>(
+      parse: { $0.isEmpty ? Parsed(.none) : try parser.parse($0, contentType: $1) }, encode: parser.encode) as? Parser
   }
 
   /// Returns the parser of a `Decodable` type. ``json(keyPath:decoder:encoder:mode:)`` detects
@@ -153,7 +154,7 @@ extension MappableModel {
   ) -> Parser<Self> {
     let array = Parser<[Element]>.mappable(keyPath: keyPath, mode: mode)
     return Parser<Self>(
-      parse: { try array.parse($0).map(make) }, encode: { try array.encode(elements($0)) })
+      parse: { try array.parse($0, contentType: $1).map(make) }, encode: { try array.encode(elements($0)) })
   }
 }
 

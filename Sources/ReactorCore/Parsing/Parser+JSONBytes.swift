@@ -4,8 +4,8 @@ public import Foundation
 extension Parser where Model == Data {
   /// Returns a parser that checks a body to be JSON, and returns the bytes of the value at a path.
   ///
-  /// The bytes are those received, except that a value at a path in UTF-16 or UTF-32 is converted
-  /// to UTF-8. The parser throws a ``ParserError`` with one of these reasons:
+  /// The bytes are those received, except that text in another charset than UTF-8 is converted to it:
+  /// in the one that the response's `Content-Type` names, and, at a path, in UTF-16 or UTF-32. The parser throws a ``ParserError`` with one of these reasons:
   ///
   /// - ``ParserError/Reason/empty``, ``ParserError/Reason/notJSON`` or
   ///   ``ParserError/Reason/tooDeep`` for the body.
@@ -29,18 +29,20 @@ extension Parser where Model == Data {
     keyPath: String? = nil, requiring members: [String] = [], mode: ParsingMode = .prune
   ) -> Parser {
     let path = JSONPath(keyPath: keyPath)
-    return Parser { data in
-      try JSONDocument.read(data, path: path) { document throws(ParserError) in
-        // Without a path, the result includes white space around the value.
-        let whole = path.components.isEmpty ? data : document.selected
-        return try document.bytes(whole, requiring: members, mode: mode)
-      }
-    } encode: { data in
-      try JSONDocument.read(data) { document throws(ParserError) in
-        // Within an envelope, a byte order mark or UTF-16 would not be JSON.
-        path.components.isEmpty ? data : path.envelope(document.selected)
-      }
-    }
+    return Parser(
+      ofJSON: { data in
+        try JSONDocument.read(data, path: path) { document throws(ParserError) in
+          // Without a path, the result includes white space around the value.
+          let whole = path.components.isEmpty ? data : document.selected
+          return try document.bytes(whole, requiring: members, mode: mode)
+        }
+      },
+      encode: { data in
+        try JSONDocument.read(data) { document throws(ParserError) in
+          // Within an envelope, a byte order mark or UTF-16 would not be JSON.
+          path.components.isEmpty ? data : path.envelope(document.selected)
+        }
+      })
   }
 }
 

@@ -41,6 +41,14 @@ public struct Parser<Model: Sendable>: Sendable {
     encodeModel = encode
   }
 
+  /// Creates a parser of JSON in UTF-8, or in the charset of its content type.
+  init(
+    ofJSON parse: @escaping @Sendable (Data) throws -> Parsed<Model>,
+    encode: @escaping @Sendable (Model) throws -> Data?
+  ) {
+    self.init(parse: { try parse(Charset.json($0, contentType: $1)) }, encode: encode)
+  }
+
   /// Creates a parser that always throws `error`.
   init(unsupported error: ParserError) {
     self.init(unsupported: error, parse: { _, _ in throw error }, encode: { _ in throw error })
@@ -56,8 +64,8 @@ public struct Parser<Model: Sendable>: Sendable {
 
   /// Parses the body of a response into a model.
   ///
-  /// - Parameter contentType: The value of `Content-Type`, whose charset applies to text; `nil` if
-  ///   it is unknown.
+  /// - Parameter contentType: The value of `Content-Type`, whose charset applies to text, and to JSON
+  ///   that is not UTF-8; `nil` if it is unknown.
   package func parse(_ data: Data, contentType: String?) throws(ParserError) -> Parsed<Model> {
     do {
       return try parseBytes(data, contentType)

@@ -99,6 +99,40 @@ import Testing
     if let text { #expect(try parse(text).model == text) }
   }
 
+  @Test(
+    arguments: [
+      ("application/json; charset=iso-8859-1", [0xE9], "é"), ("application/json;charset=\"Windows-1252\"", [0x80], "€"),
+      ("application/json; charset=iso-8859-1", [0xC3, 0xA9], "é"), ("application/json; charset=utf-8", [0xE9], nil),
+      ("application/json; charset=klingon", [0xC3, 0xA9], "é"), ("application/json; charset=klingon", [0xE9], nil),
+      ("application/json", [0xE9], nil), (nil, [0xE9], nil), ("application/json; charset=us-ascii", [0xE9], nil),
+    ] as [(String?, [UInt8], String?)])
+  func `reads JSON that is not UTF-8 in the charset of its content type`(
+    _ type: String?, _ bytes: [UInt8], _ text: String?
+  ) throws {
+    let element = "{\"title\":\"".data + Data(bytes) + "\"}".data
+    let list = "[".data + element + "]".data
+    func title<Model>(_ parser: Parser<Model>, _ body: Data, _ read: (Model) -> String?) -> String? {
+      (try? parser.parse(body, contentType: type)).flatMap { read($0.model) }
+    }
+    #expect(title(Parser<Titled>.automatic(), element) { $0.title } == text)
+    #expect(title(Parser<Titled?>.automatic(), element) { $0?.title } == text)
+    #expect(title(Parser<[Titled]>.automatic(), list) { $0.first?.title } == text)
+    #expect(title(Parser<[Titled]?>.automatic(), list) { $0?.first?.title } == text)
+    #expect(title(Parser<JSONValue>.automatic(), element) { try? $0.string("title") } == text)
+    #expect(title(Parser<[JSONValue]>.automatic(), list) { try? $0.first?.string("title") } == text)
+    #expect(title(Parser<JSONValue?>.automatic(), element) { try? $0?.string("title") } == text)
+    #expect(title(Parser<ContiguousArray<JSONValue>>.automatic(), list) { try? $0.first?.string("title") } == text)
+    #expect(title(Parser<Data>.jsonBytes(), element) { try? JSONDecoder().decode(Titled.self, from: $0).title } == text)
+  }
+
+  @Test func `reads JSON in UTF-16 that its content type names`() throws {
+    for (name, encoding) in [("utf-16", String.Encoding.utf16), ("utf-16le", .utf16LittleEndian)] {
+      let body = try #require("{\"title\":\"é€\"}".data(using: encoding))
+      let model = try Parser<Titled>.automatic().parse(body, contentType: "application/json; charset=\(name)").model
+      #expect(model.title == "é€")
+    }
+  }
+
   @Test func `makes nil of no content, and of null`() throws {
     #expect(try parse("", as: Story?.self).model == nil)
     #expect(try parse(" null ", as: MappedStory?.self).model == nil)
@@ -129,4 +163,8 @@ import Testing
     #expect(throws: ParserError.self) { try parse("{}", as: Neither?.self) }
     #expect(throws: ParserError.self) { try Parser<[Neither]>.automatic().encode([]) }
   }
+}
+
+private struct Titled: Decodable, Sendable {
+  var title: String
 }

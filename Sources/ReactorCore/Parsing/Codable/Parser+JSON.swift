@@ -4,6 +4,9 @@ public import Foundation
 extension Parser where Model: Decodable {
   /// Returns a parser that decodes JSON.
   ///
+  /// The body is read as UTF-8. If it is not, a reactor reads it in the charset that the response's
+  /// `Content-Type` names.
+  ///
   /// An `Array`, a `ContiguousArray`, a `Set`, or an optional of one is decoded element by element,
   /// so that malformed elements can be pruned.
   ///
@@ -44,9 +47,9 @@ extension Parser where Model: Decodable {
     if let array = Model.self as? any (LossyArray & Sendable).Type,
       let parse = decoding.elementwise(array, mode, as: Model.self)
     {
-      return Parser(parse: parse, encode: encode)
+      return Parser(ofJSON: parse, encode: encode)
     }
-    return Parser(parse: { try decoding.whole(Model.self, in: $0) }, encode: encode)
+    return Parser(ofJSON: { try decoding.whole(Model.self, in: $0) }, encode: encode)
   }
 }
 
