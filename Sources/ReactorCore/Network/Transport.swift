@@ -5,7 +5,9 @@ public import HTTPTypes
 ///
 /// A transport is called concurrently and from any isolation. It must not cache: `HTTPCache`
 /// decides about freshness, validators and storage. It throws errors of its own. The flow wraps an
-/// error that is no ``ReactorError`` in ``ReactorError/network(_:)``.
+/// error that is no ``ReactorError`` in ``ReactorError/network(_:)``. A connection that is lost, also
+/// in the middle of a body, is an error that is retried, such as
+/// ``TransportError/connectionFailed(_:request:)``.
 ///
 /// A transport must not follow redirects by itself. It may leave them to a transport of this
 /// package that it wraps, which reports them. The cache would store an unreported redirect's
@@ -55,35 +57,4 @@ public protocol TransportMiddleware: Sendable {
 extension TransportMiddleware {
   /// Does nothing: the middleware holds nothing of the user.
   public func signOut() {}
-}
-
-/// An error with which a transport ends an exchange that the platform itself accepts.
-@nonexhaustive public enum TransportError: Error, Sendable, Hashable {
-  /// The response's body exceeds the transport's limit in bytes, as announced or as received.
-  case responseTooLarge(limit: Int)
-  /// The server redirected more often than the transport follows, for example in a loop.
-  case tooManyRedirects(limit: Int)
-  /// The response has more header fields than the transport accepts.
-  case tooManyFields(limit: Int)
-  /// No connection was made, so nothing was sent, for a reason in the client's words. A retry may
-  /// succeed.
-  case notConnected(String)
-  /// There was no connection, or it was lost, for a reason in the client's words. A retry may
-  /// succeed.
-  case connectionFailed(String)
-}
-
-extension TransportError: CustomStringConvertible {
-  /// The limit or the reason, in one line.
-  public var description: String {
-    switch self {
-    case .responseTooLarge(let limit):
-      "the response is larger than \(limit) bytes; raise the transport's maximumResponseSize"
-    case .tooManyRedirects(let limit):
-      "more than \(limit) redirects; check the URL, or raise the transport's maximumRedirects"
-    case .tooManyFields(let limit): "the response has more than \(limit) header fields"
-    case .notConnected(let reason): "no connection was made: \(reason)"
-    case .connectionFailed(let reason): "the connection failed: \(reason)"
-    }
-  }
 }

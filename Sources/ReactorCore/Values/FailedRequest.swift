@@ -7,8 +7,8 @@ package import HTTPTypes
 
 /// The request that failed: its method, host and path, and never its query.
 ///
-/// The cases of the error types have no room for it, so it travels in what they carry: the
-/// response's header fields, the `userInfo` of a `URLError`, or the ``ParserError``.
+/// It travels in what the error carries: an associated value, the response's header fields, or the
+/// `userInfo` of a `URLError`. The errors of a middleware have no place for it.
 struct FailedRequest: Sendable {
   let text: String
 
@@ -23,6 +23,7 @@ struct FailedRequest: Sendable {
     switch error {
     case let error as ReactorError: attached(to: error)
     case let error as ParserError: attached(to: error)
+    case let error as TransportError: error.naming(text)
     case let error as URLError where error.errorUserInfo[Self.key] == nil:
       URLError(error.code, userInfo: error.errorUserInfo.merging([Self.key: text]) { own, _ in own })
     default: error
@@ -34,6 +35,7 @@ struct FailedRequest: Sendable {
     case .server(var response, let body) where response.headerFields[Self.field] == nil:
       response.headerFields[Self.field] = text
       return .server(response, body: body)
+    case .timedOut(nil): return .timedOut(request: text)
     case .network(let cause): return .network(attached(to: cause))
     case .parser(let cause): return .parser(attached(to: cause))
     default: return error
@@ -51,6 +53,8 @@ struct FailedRequest: Sendable {
     case .server(let response, _): response.headerFields[field]
     case .network(let error as ReactorError): text(of: error)
     case .network(let error as URLError): error.errorUserInfo[key] as? String
+    case .network(let error as TransportError): error.request
+    case .timedOut(let request): request
     case .parser(let error): error.request
     default: nil
     }

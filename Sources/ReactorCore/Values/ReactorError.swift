@@ -20,8 +20,9 @@ public import HTTPTypes
   case noConnectivity
   /// The caller was cancelled, or the resource was removed while the caller waited.
   case cancelled
-  /// The transport's timeout elapsed.
-  case timedOut
+  /// The transport's timeout elapsed. The request is its method, host and path, without its query; a
+  /// transport throws ``timedOut``, and the reactor adds the request.
+  case timedOut(request: String?)
   /// ``FetchPolicy/cacheOnly`` found neither a model in memory nor a record on disk.
   case notCached
   /// The resource cannot be requested. Its path is an absolute URL or leaves the base URL, a header
@@ -55,6 +56,9 @@ public import HTTPTypes
 }
 
 extension ReactorError {
+  /// ``timedOut(request:)`` as a transport throws it: without the request.
+  public static var timedOut: ReactorError { .timedOut(request: nil) }
+
   /// The method, host and path of the request that failed, without its query:
   /// `GET api.example.com/posts`.
   ///
@@ -72,6 +76,7 @@ extension ReactorError {
     case .invalidResource(let reason): "invalid resource: \(reason)"
     case .network(let error as ReactorError): error.reason
     case .network(let error as URLError): URLErrorText(error).reason
+    case .network(let error as TransportError): Redaction.describe(error)
     case .authentication(let error): "signing in failed: \(Redaction.describe(error))"
     case .network(let error): "the request failed: \(Redaction.describe(error))"
     case .server(let response, let body): "the server answered \(response.status.code) with \(body.count) bytes"
@@ -89,6 +94,7 @@ extension ReactorError {
     case .notCached: "it is neither in memory nor in the store; fetch it with a policy that asks the network"
     case .network(let error as ReactorError): error.advice
     case .network(let error as URLError): URLErrorText(error).advice
+    case .network(let error as TransportError): error.advice
     case .authentication: "sign in again"
     case .server(let response, _): response.status.advice
     case .deadlock: "let one step return before it fetches or saves the other's resource"

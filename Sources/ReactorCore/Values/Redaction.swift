@@ -14,6 +14,7 @@ enum Redaction {
   static func describe(_ error: any Error) -> String {
     if let error = error as? URLError { return URLErrorText(error).reason }
     if let error = error as? ReactorError { return error.reason }
+    if let error = error as? TransportError { return withoutQueries(error.reason) }
     if error is any CustomNSError || type(of: error) is NSError.Type {
       let error = error as NSError
       return "\(error.domain) \(error.code)"
@@ -37,7 +38,7 @@ enum Redaction {
   /// the queries of its paths.
   ///
   /// An error does not say which query items are secret, so all are dropped.
-  private static func withoutQueries(_ text: String) -> String {
+  fileprivate static func withoutQueries(_ text: String) -> String {
     var (words, rest) = ([UInt8](), Array(text.utf8)[...])
     while !rest.isEmpty {
       let word = rest.prefix { !SecretScanner.isNoPartOfURL($0) }
@@ -65,9 +66,16 @@ struct URLErrorText {
   let advice: String?
 
   init(_ error: URLError) {
-    let words = Self.words(error.code)
+    let words = Self.words(error.code) ?? Self.words(ofPlatform: error)
     reason = words.map { "\($0.reason) (URLError \(error.code.rawValue))" } ?? "URLError \(error.code.rawValue)"
     advice = words?.advice
+  }
+
+  /// Returns the platform's own text, which on Linux is libcurl's.
+  private static func words(ofPlatform error: URLError) -> (reason: String, advice: String)? {
+    guard error.code == .unknown, let text = error.errorUserInfo[NSLocalizedDescriptionKey] as? String, !text.isEmpty
+    else { return nil }
+    return ("the platform's client says: \(Redaction.withoutQueries(text))", "check the server's answer")
   }
 
   private static func words(_ code: URLError.Code) -> (reason: String, advice: String)? {
@@ -84,6 +92,8 @@ struct URLErrorText {
     case .httpTooManyRedirects: ("the server redirected too often", "check the base URL and the path")
     case .badServerResponse, .cannotParseResponse:
       ("the response is not HTTP", "check the base URL's scheme and port")
+    case .cannotDecodeContentData, .cannotDecodeRawData:
+      ("the body is not in the coding that its header names", "check the server's Content-Encoding")
     case .secureConnectionFailed:
       ("the secure connection failed", "check the server's TLS, or use http for a test server")
     case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,

@@ -188,7 +188,7 @@ extension SendOutcome {
   /// Returns `true` for an error of a connection that was never made, so that nothing was sent.
   private static func neverConnected(_ error: any Error) -> Bool {
     switch error {
-    case TransportError.notConnected: true
+    case TransportError.notConnected, TransportError.notSecure: true
     case let error as URLError:
       [
         .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff,

@@ -36,7 +36,7 @@ public struct Cassette: Codable, Sendable, Hashable {
     /// The server's response, of any final status.
     case response(Response)
     /// The transport failed, for the given reason, which contains no secret. A player throws
-    /// `TransportError.connectionFailed(_:)` with it.
+    /// `TransportError.connectionFailed(_:request:)` with it.
     case failure(String)
   }
 

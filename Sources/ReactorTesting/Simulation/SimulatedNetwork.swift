@@ -34,7 +34,7 @@ public final class SimulatedNetwork: Transport {
   public func serve(_ server: @escaping Server) { state.withLock { $0.server = server } }
 
   /// A Boolean value that indicates whether the network is down. Every exchange then fails with
-  /// `TransportError.connectionFailed(_:)`.
+  /// `TransportError.connectionFailed(_:request:)`.
   public var isDown: Bool {
     get { state.withLock { $0.isDown } }
     set { state.withLock { $0.isDown = newValue } }
@@ -47,7 +47,7 @@ public final class SimulatedNetwork: Transport {
 
   /// Sends the request to the server, with the faults of the world.
   ///
-  /// - Throws: `TransportError.connectionFailed(_:)` for a loss or an outage; `CancellationError`,
+  /// - Throws: `TransportError.connectionFailed(_:request:)` for a loss or an outage; `CancellationError`,
   ///   as soon as the task is cancelled.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
