@@ -147,14 +147,20 @@ enum URLSessionFailure {
   static func refined(_ error: any Error, response: HTTPResponse?, hasSent: Bool) -> any Error {
     #if canImport(FoundationNetworking)
       guard let error = error as? URLError else { return error }
-      let cause: [String: any Sendable] = [NSUnderlyingErrorKey: error]
+      let cause: [String: any Sendable] = [
+        NSUnderlyingErrorKey: error, NSLocalizedDescriptionKey: error.localizedDescription,
+      ]
       switch (error.code, response) {
-      // libcurl's CURLE_BAD_CONTENT_ENCODING or CURLE_PARTIAL_FILE.
+      // libcurl's CURLE_BAD_CONTENT_ENCODING, CURLE_PARTIAL_FILE or CURLE_RECV_ERROR.
       case (.unknown, let response?):
-        return URLError(response.isCoded ? .cannotDecodeContentData : .networkConnectionLost, userInfo: cause)
-      // libcurl's CURLE_PEER_FAILED_VERIFICATION, recognizable only by its text.
+        let isLost = !response.isCoded || saysLost(error.localizedDescription)
+        return URLError(isLost ? .networkConnectionLost : .cannotDecodeContentData, userInfo: cause)
+      // libcurl's CURLE_PEER_FAILED_VERIFICATION and CURLE_SSL_CONNECT_ERROR, recognizable only by
+      // their texts. An error after the handshake names the function that met it first.
       case (.unknown, nil) where error.localizedDescription.hasPrefix("SSL certificate problem"):
         return URLError(.serverCertificateUntrusted, userInfo: cause)
+      case (.unknown, nil) where !hasSent && saysNoHandshake(error.localizedDescription):
+        return URLError(.secureConnectionFailed, userInfo: cause)
       // libcurl's CURLE_UNSUPPORTED_PROTOCOL: the response is not HTTP/1. The request's scheme was
       // checked.
       case (.unsupportedURL, nil):
@@ -172,6 +178,19 @@ enum URLSessionFailure {
       return error
     #endif
   }
+
+  #if canImport(FoundationNetworking)
+    /// Returns `true` for libcurl's texts about a connection that ended within a response.
+    private static func saysLost(_ text: String) -> Bool {
+      ["transfer closed", "Recv failure", "SSL_read", "not closed cleanly"].contains { text.contains($0) }
+    }
+
+    /// Returns `true` for the texts of libcurl with OpenSSL and with GnuTLS.
+    private static func saysNoHandshake(_ text: String) -> Bool {
+      let isOpenSSL = ["error:", "OpenSSL/"].contains { text.hasPrefix($0) } && text.contains("SSL routines")
+      return isOpenSSL || ["OpenSSL SSL_connect", "gnutls_handshake"].contains { text.hasPrefix($0) }
+    }
+  #endif
 }
 
 extension URLSessionTask {

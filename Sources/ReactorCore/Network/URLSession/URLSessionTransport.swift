@@ -22,13 +22,12 @@ import HTTPTypesFoundation
 /// ``ReactorError/invalidResource(_:)``, ``TransportError``, and otherwise the platform's
 /// `URLError`. A body that ends early is `URLError.networkConnectionLost`, never a short success.
 ///
-/// On Linux, each `POST` and `PATCH` opens a new connection: on a kept-alive one that breaks before
-/// the answer, libcurl would send it a second time. A program that sends many uses another
-/// transport.
+/// On Linux, each request that may change something opens a new connection: on a kept-alive one that
+/// breaks before the answer, libcurl would send it a second time. A program that sends many uses
+/// another transport.
 ///
-/// On Linux, Foundation ends the process if a server closes the connection in the middle of its
-/// header fields, or sends fields after the last chunk of a body. No code can catch that. Use
-/// another transport there for servers that the program does not trust: see <doc:Transports>.
+/// On Linux, a broken response can end the process, because Foundation traps. No code can catch that.
+/// Use another transport there for servers that the program does not trust: see <doc:Transports>.
 public struct URLSessionTransport: Transport {
   private let session: URLSessionOwner
   private let timeout: Duration
@@ -76,11 +75,12 @@ public struct URLSessionTransport: Transport {
   /// Returns the session for one exchange.
   ///
   /// On Linux, libcurl sends a request again by itself if a kept-alive connection breaks before the
-  /// answer. A request that must not be repeated gets a connection of its own.
+  /// answer. A request that is not safe (RFC 9110 §9.2.1) gets a connection of its own. A second
+  /// DELETE would be answered by a 404, and a second PUT with `If-Match` by a 412.
   private func owner(for request: HTTPRequest) -> URLSessionOwner {
     #if canImport(FoundationNetworking)
-      let isRepeatable = [.get, .head, .options, .trace, .put, .delete].contains(request.method)
-      return isRepeatable ? session : URLSessionOwner(like: session)
+      let isSafe = [.get, .head, .options, .trace].contains(request.method)
+      return isSafe ? session : URLSessionOwner(like: session)
     #else
       return session
     #endif
@@ -108,6 +108,10 @@ extension URLRequest {
       // Linux writes a field's text as UTF-8, Apple platforms write it as Latin-1.
       for name in Set(request.headerFields.map(\.name)) {
         made.setValue(request.headerFields[name], forHTTPHeaderField: name.rawName)
+      }
+      // Linux asks for English otherwise. `*` means the same as no field (RFC 9110 §12.5.4).
+      if !request.headerFields.contains(.acceptLanguage) {
+        made.setValue("*", forHTTPHeaderField: HTTPField.Name.acceptLanguage.rawName)
       }
     #endif
     self = made
@@ -159,7 +163,7 @@ package enum FieldLimit {
 
   /// Checks the number of fields, before any `HTTPFields` is created.
   ///
-  /// - Throws: ``TransportError/tooManyFields(limit:)`` beyond the limit.
+  /// - Throws: ``TransportError/tooManyFields(limit:request:)`` beyond the limit.
   package static func check(_ count: Int) throws(TransportError) {
     guard count <= self.count else { throw .tooManyFields(limit: self.count) }
   }
