@@ -24,7 +24,7 @@ package struct Redirect: Sendable {
   ///   - limit: the largest number of redirects to follow. With zero or less, the redirect is the
   ///     response.
   ///   - send: performs one exchange.
-  /// - Throws: ``TransportError/tooManyRedirects(limit:)``, and the errors of `send`.
+  /// - Throws: ``TransportError/tooManyRedirects(limit:request:)``, and the errors of `send`.
   package static func following(
     _ request: HTTPRequest, body: Data?, limit: Int,
     send: (HTTPRequest, Data?) async throws -> (HTTPResponse, Data)
@@ -46,7 +46,7 @@ package struct Redirect: Sendable {
   /// Returns the request that `response` redirects to; `nil` if `response` is final.
   package func next(after response: HTTPResponse) -> Redirect? {
     guard [301, 302, 303, 307, 308].contains(response.status.code), let from = request.url,
-      let location = response.headerFields[.location], !location.isEmpty,
+      let location = response.location, !location.isEmpty,
       let url = URL(string: location, relativeTo: from)?.absoluteURL, let origin = WebOrigin(url),
       let parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
     else { return nil }
@@ -211,4 +211,17 @@ package enum LatestExchange: Sendable {
   case answered(HTTPResponse)
   /// The transport has thrown an error, or was cancelled.
   case failed
+}
+
+extension HTTPResponse {
+  /// The target of a redirect. Equal fields count once; `nil` for different ones, since none of them
+  /// is more right than the others.
+  ///
+  /// URLSession joins fields by commas. A URL has no space, so equal parts were fields.
+  fileprivate var location: String? {
+    let fields = Set(headerFields[values: .location])
+    guard fields.count == 1, let field = fields.first else { return nil }
+    let parts = Set(field.split(separator: ", ", omittingEmptySubsequences: false))
+    return parts.count == 1 ? parts.first.map(String.init) : field
+  }
 }
