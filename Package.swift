@@ -25,8 +25,9 @@ func settings(trait: String) -> [SwiftSetting] { settings + [.define(trait, .whe
 let sqlite = products(["GRDB", "GRDBSQLite"], package: "GRDB.swift", trait: "SQLite")
 let asyncHTTPClient =
   products(["AsyncHTTPClient"], package: "async-http-client", trait: "AsyncHTTPClient")
-  + products(["NIOHTTPCompression"], package: "swift-nio-extras", trait: "AsyncHTTPClient")
   + products(["NIOCore", "NIOHTTP1", "NIOPosix"], package: "swift-nio", trait: "AsyncHTTPClient")
+  + products(["NIOHTTP2"], package: "swift-nio-http2", trait: "AsyncHTTPClient")
+  + products(["NIOSSL"], package: "swift-nio-ssl", trait: "AsyncHTTPClient")
 let valkey =
   products(["NIOCore", "NIOPosix"], package: "swift-nio", trait: "Valkey")
   + products(["NIOSSL"], package: "swift-nio-ssl", trait: "Valkey")
@@ -39,11 +40,6 @@ let recorders =
   products(["InMemoryLogging"], package: "swift-log", trait: "Observability")
   + products(["MetricsTestKit"], package: "swift-metrics", trait: "Observability")
   + products(["InMemoryTracing"], package: "swift-distributed-tracing", trait: "Observability")
-// An HTTP/2 server, for the tests of AsyncHTTPClientTransport.
-let http2Server =
-  products(["NIOSSL"], package: "swift-nio-ssl", trait: "AsyncHTTPClient")
-  + products(["NIOHTTP2"], package: "swift-nio-http2", trait: "AsyncHTTPClient")
-
 // What users link.
 let libraries: [Target] = [
   .target(name: "FastJSON", swiftSettings: settings),
@@ -74,8 +70,12 @@ let libraries: [Target] = [
     name: "ReactorSQLite", dependencies: sqlite + ["HTTPCaching", "ReactorCore", "ReactorOutbox"],
     swiftSettings: settings(trait: "SQLite")),
   .target(
-    name: "ReactorAsyncHTTPClient", dependencies: asyncHTTPClient + httpTypes + ["ReactorCore"],
-    swiftSettings: settings(trait: "AsyncHTTPClient")),
+    name: "ReactorAsyncHTTPClient",
+    dependencies: asyncHTTPClient + httpTypes + [
+      "ReactorCore", .target(name: "CReactorZlib", condition: .when(traits: ["AsyncHTTPClient", "Server"])),
+    ], swiftSettings: settings(trait: "AsyncHTTPClient")),
+  // The system's zlib. On Linux, its headers are in zlib1g-dev.
+  .systemLibrary(name: "CReactorZlib"),
   .target(name: "ReactorFleet", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
   .target(
     name: "ReactorValkey", dependencies: valkey + ["HTTPCaching", "ReactorFleet"],
@@ -162,7 +162,7 @@ let tests: [Target] = [
     settings: settings(trait: "SQLite")),
   tests(
     of: "ReactorAsyncHTTPClientTests",
-    asyncHTTPClient + http2Server + httpTypes + [
+    asyncHTTPClient + httpTypes + [
       "ReactorAsyncHTTPClient", "ReactorCore", "ReactorTesting", "TestSupport",
     ], settings: settings(trait: "AsyncHTTPClient")),
   tests(
@@ -219,7 +219,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.6.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.26.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.36.0"),
   ],

@@ -29,10 +29,10 @@
   extension HTTPClientResponse {
     /// Returns the status and the fields, in their order and with duplicates.
     ///
-    /// - Throws: `TransportError/tooManyFields(limit:)`. Only later releases of SwiftNIO limit the
-    ///   fields of HTTP/1.1, to 256.
+    /// - Throws: `TransportError/tooManyFields(limit:request:)`. Only later releases of SwiftNIO
+    ///   limit the fields of HTTP/1.1, to 256.
     func converted() throws -> HTTPResponse {
-      guard (0...999).contains(status.code) else { throw HTTPParserError.invalidStatus }
+      guard (0...999).contains(status.code) else { throw TransportError.invalidResponse("the status \(status.code)") }
       try FieldLimit.check(headers.count)
       var response = HTTPResponse(status: .init(code: Int(status.code), reasonPhrase: status.reasonPhrase))
       for field in headers {
@@ -45,23 +45,20 @@
   }
 
   extension HTTPResponse {
-    /// Returns the response without the fields of the coded body, if the client decoded it.
+    /// Returns the response without the fields of the coded body, if a client of the caller decoded
+    /// it.
     ///
-    /// A client that somebody else configured does not show whether it decodes. A body that is
-    /// still coded has the first bytes of its coding (RFC 1952 §2.3.1, RFC 1950 §2.2).
-    func decoded(_ body: Data, byOwnClient isOwn: Bool) -> HTTPResponse {
+    /// Such a client does not show whether it decodes. A body that is still coded has the first
+    /// bytes of its coding (RFC 1952 §2.3.1, RFC 1950 §2.2).
+    func decoded(byClientOf body: Data) -> HTTPResponse {
       let start = body.prefix(2).reduce(0) { $0 << 8 | Int($1) }
       let isDecoded =
         switch contentCodings {
-        case ["gzip"]: isOwn || start != 0x1F8B
-        case ["deflate"]: isOwn || start >> 8 & 0xF != 8 || !start.isMultiple(of: 31)
+        case ["gzip"]: start != 0x1F8B
+        case ["deflate"]: start >> 8 & 0xF != 8 || !start.isMultiple(of: 31)
         default: false
         }
-      guard isDecoded else { return self }
-      var response = self
-      response.headerFields[.contentEncoding] = nil
-      response.headerFields[.contentLength] = nil
-      return response
+      return isDecoded ? decoded() : self
     }
   }
 #endif

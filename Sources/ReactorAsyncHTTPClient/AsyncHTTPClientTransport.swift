@@ -4,7 +4,6 @@
   public import HTTPTypes
   import NIOCore
   import NIOHTTP1
-  import NIOHTTPCompression
   public import ReactorCore
 
   /// A transport on swift-server's async-http-client and SwiftNIO.
@@ -24,7 +23,8 @@
   ///
   /// The transport throws `CancellationError`, `ReactorError/timedOut`,
   /// `ReactorError/invalidResource(_:)`, `TransportError`, and otherwise the client's errors. A
-  /// body that ends early is an error and never a short success.
+  /// body that ends early is an error and never a short success. A response that breaks the rules
+  /// of HTTP is `TransportError/invalidResponse(_:request:)`.
   public struct AsyncHTTPClientTransport: Transport {
     private let client: HTTPClient
     /// The transport's own client; `nil` for a client that the caller provides.
@@ -49,7 +49,15 @@
       timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20, maximumRedirects: Int = 20,
       clock: any Clock<Duration> = ContinuousClock()
     ) {
-      let pool = ConnectionPool(maximumSize: maximumResponseSize)
+      self.init(
+        pool: ConnectionPool(), timeout: timeout, maximumResponseSize: maximumResponseSize,
+        maximumRedirects: maximumRedirects, clock: clock)
+    }
+
+    init(
+      pool: ConnectionPool, timeout: Duration = .seconds(60), maximumResponseSize: Int = 64 << 20,
+      maximumRedirects: Int = 20, clock: any Clock<Duration> = ContinuousClock()
+    ) {
       self.pool = pool
       client = pool.client
       self.timeout = timeout
@@ -61,10 +69,14 @@
     /// Creates a transport on a client that others may use too, such as one with its own
     /// certificates, proxies or limits. The transport does not shut the client down.
     ///
+    /// The client's own rules apply to responses. Some that a server must not send end the process
+    /// with async-http-client 1.37, so use such a client only for servers that you trust.
+    ///
     /// - Parameters:
     ///   - client: A client configured with `redirectConfiguration: .disallow`. Otherwise it
     ///     follows redirects by its own rules, and the transport does not see them. The client's
-    ///     own timeouts also apply. It decodes bodies if it is configured to, up to its own limit.
+    ///     own timeouts also apply. With `decompression: .enabled`, it fails coded responses without
+    ///     a body, such as a 304. With `.disabled`, a coded body is returned as it is.
     ///   - timeout: The time for one exchange as a whole. Default: 60 seconds.
     ///   - maximumResponseSize: The greatest size of a body in bytes. Default: 64 MiB.
     ///   - maximumRedirects: The number of redirects to follow. Default: 20.
@@ -111,7 +123,10 @@
     private func exchange(
       _ request: HTTPRequest, body: Data?, report: TransferReport
     ) async throws -> (HTTPResponse, Data) {
-      let sent = try HTTPClientRequest(request, body: body, report: report)
+      var sent = try HTTPClientRequest(request, body: body, report: report)
+      if pool != nil, !request.headerFields.contains(.acceptEncoding) {
+        sent.headers.add(name: "Accept-Encoding", value: "gzip, deflate")
+      }
       // The client may send a request even if the task is already cancelled.
       try Task.checkCancellation()
       let received = try await executed(sent)
@@ -120,15 +135,19 @@
       guard announced ?? 0 <= maximumResponseSize else { throw tooLarge }
       let isRedirect = response.status.kind == .redirection
       if !isRedirect { report.answered(expected: announced) }
+      let decoder = pool.map { _ in BodyDecoder(of: response) }
       var data = Data()
       for try await part in received.body {
-        guard part.readableBytes <= maximumResponseSize - data.count else { throw tooLarge }
-        data.append(contentsOf: part.readableBytesView)
+        let (bytes, limit) = (Data(part.readableBytesView), maximumResponseSize - data.count)
+        let decoded = try decoder?.decode(bytes, limit: limit) ?? bytes
+        guard decoded.count <= limit else { throw tooLarge }
+        data.append(decoded)
         if !isRedirect { report.received(data.count) }
       }
       // A cancellation may end the sequence without an error. The body is then incomplete.
       try Task.checkCancellation()
-      return (response.decoded(data, byOwnClient: pool != nil), data)
+      try decoder?.finish()
+      return (decoder == nil ? response.decoded(byClientOf: data) : response.decoded(), data)
     }
 
     /// Executes a request without a deadline. The client's deadline ends with the response's head,
@@ -144,8 +163,7 @@
     }
 
     private func mapped(_ error: any Error) -> any Error {
-      if pool != nil, case NIOHTTPDecompression.DecompressionError.limit = error { return tooLarge }
-      return AsyncHTTPClientFailure.mapped(error)
+      error is Inflater.Overflow ? tooLarge : AsyncHTTPClientFailure.mapped(error)
     }
 
     private var tooLarge: TransportError { .responseTooLarge(limit: maximumResponseSize) }
