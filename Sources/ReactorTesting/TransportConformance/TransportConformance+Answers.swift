@@ -99,9 +99,6 @@ extension TransportConformance.Check {
         server.requests.first?["Host"] == server.authority,
         "the field Host is \(server.requests.first?["Host"] ?? "missing"), not \(server.authority)")
     },
-    Self("fields may follow the last chunk (RFC 9112 §7.1.2)", unless: .trailers) { subject in
-      try await expectHelloWorld(subject, "b\r\nhello world\r\n0\r\nX-Checksum: 1\r\nX-Other: 2\r\n\r\n")
-    },
     Self("interim responses are not the answer (RFC 9110 §15.2)") { subject in
       let interim = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
       try await subject.serving {

@@ -5,8 +5,10 @@ import ReactorCore
 /// Bodies in gzip and deflate (RFC 9110 §8.4.1).
 extension TransportConformance.Check {
   private static let hello = Data("hello hello hello hello".utf8)
-  private static let zipped = decoded("H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA==")
+  static let zipped = decoded("H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA==")
   private static let deflated = decoded("eNrLSM3JyVfIQCcBaAMIsQ==")
+  /// Deflate without the header and the checksum of zlib, as some servers send it.
+  private static let deflatedRaw = Data(deflated.dropFirst(2).dropLast(4))
   /// 10,000 zero bytes.
   private static let zippedZeros = decoded("H4sIAAAAAAACA+3BAQ0AAADCoPdPbQ43oAAAAAAAAAAAAODfAC7KO00QJwAA")
   /// 10,195 bytes that decode to ten million: in the middle of the zeros, each byte adds 1,032
@@ -16,7 +18,9 @@ extension TransportConformance.Check {
   static let codings = [
     Self("a compressed body is decoded, and its coding and length are removed from the fields", unless: .contentCodings)
     { subject in
-      for (coding, bytes) in [("gzip", zipped), ("deflate", deflated), ("GZip", zipped)] {
+      for (coding, bytes) in [
+        ("gzip", zipped), ("deflate", deflated), ("GZip", zipped), ("x-gzip", zipped), ("deflate", deflatedRaw),
+      ] {
         try await subject.serving {
           .status(
             200, fields: [("Content-Encoding", coding), ("ETag", "\"1\"")], body: $0.target == "/" ? bytes : Data())
@@ -26,6 +30,22 @@ extension TransportConformance.Check {
           subject.expect(response.headerFields[.contentEncoding] == nil, "\(coding): \(response.headerFields)")
           subject.expect(response.headerFields[.contentLength] == nil, "\(coding): \(response.headerFields)")
           subject.expect(response.headerFields[.eTag] == "\"1\"", "\(coding): \(response.headerFields)")
+        }
+      }
+    },
+    Self("a response without a body may name a coding, as that of a 304 does") { subject in
+      for (method, code) in [(HTTPRequest.Method.get, 204), (.get, 304), (.get, 404), (.post, 201), (.head, 200)] {
+        for coding in ["gzip", "x-gzip", "deflate"] {
+          try await subject.serving {
+            if $0.target == "/good" { return .text("good") }
+            let length = code == 204 || code == 304 ? [] : [("Content-Length", method == .head ? "20" : "0")]
+            return .head(code, fields: [("Content-Encoding", coding)] + length)
+          } body: { server, transport in
+            let (response, body) = try await transport.send(server.request(method: method))
+            subject.expect(
+              response.status.code == code && body.isEmpty, "\(coding), \(code): \(response), \(body.count) bytes")
+            await subject.expectGood(transport, server, after: "\(coding), \(code)")
+          }
         }
       }
     },

@@ -78,11 +78,14 @@ extension TransportConformance {
     }
 
     /// Expects an error other than a cancellation or a `ReactorError`.
-    func expectFailure<Value>(of what: String, _ body: () async throws -> Value) async {
+    @discardableResult func expectFailure<Value>(
+      of what: String, _ body: () async throws -> Value
+    ) async -> (any Error)? {
       let error = await failure(of: what, body)
       expect(
         !(error is CancellationError) && !(error is ReactorError),
         "\(what): expected an error of the transport, got \(error.map { "\($0)" } ?? "none")")
+      return error
     }
 
     func expectFailure<Value>(of what: String, _ expected: TransportError, _ body: () async throws -> Value) async {

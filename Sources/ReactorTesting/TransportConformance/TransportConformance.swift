@@ -15,7 +15,8 @@ public import Testing
 /// as an issue with its name, at the caller's line.
 ///
 /// The other checks still run, even after a check that does not end within a minute. Pass an
-/// ``Exception`` for what the platform makes impossible.
+/// ``Exception`` for what the platform makes impossible. The suite leaves out the messages that end
+/// the process of a known platform.
 public struct TransportConformance: Sendable {
   private let exceptions: Set<Exception>
   private let make: @Sendable (Settings) -> any Transport
@@ -59,11 +60,6 @@ extension TransportConformance {
 
   /// An ability that a transport may lack, because of its platform or by design.
   @nonexhaustive public enum Exception: String, Sendable, Hashable, CaseIterable {
-    /// Reporting a server that hangs up in the middle of its head. `URLSession` on Linux ends the
-    /// process.
-    case headerCutShort
-    /// Accepting fields after the last chunk of a body. `URLSession` on Linux ends the process.
-    case trailers
     /// Keeping fields of one name apart. `URLSession` joins them with commas, including
     /// `Set-Cookie`, and sorts them.
     case fieldsApart
