@@ -197,7 +197,7 @@ extension Record.Head {
       head.fields[fields: name] = fields[fields: name]
     }
     // The stored bytes are still in the charset of their own response.
-    if Charset.name(in: head.fields) != Charset.name(in: self.fields) {
+    if ContentType.charset(of: head.fields[.contentType]) != ContentType.charset(of: self.fields[.contentType]) {
       head.fields[fields: .contentType] = self.fields[fields: .contentType]
     }
     head.requestedAt = requestedAt

@@ -1,5 +1,6 @@
 import FastJSON
 import Foundation
+import HTTPCaching
 
 /// The charset of a text, by its IANA name in lower case.
 struct Charset {
@@ -9,11 +10,7 @@ struct Charset {
   ///
   /// - Parameter contentType: A value such as `text/plain; charset="utf-8"`.
   init(contentType: String?) {
-    let parameters = contentType?.split(separator: ";").dropFirst().lazy.map { parameter in
-      parameter.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-    }
-    let charset = parameters?.first { $0.count == 2 && $0[0].lowercased() == "charset" }?[1]
-    name = charset?.trimmingCharacters(in: CharacterSet(charactersIn: "\"")).lowercased() ?? "utf-8"
+    name = ContentType.charset(of: contentType)
   }
 
   func text(_ data: Data) throws(ParserError) -> String {
