@@ -75,16 +75,16 @@ public struct ReactorConfiguration: Sendable {
   /// A record that is not loaded by then counts as missing, and a fetch whose record is not saved
   /// by then returns its answer while the save goes on. Events report both
   /// (``ReactorEvent/Kind/loadFailed(_:)``, ``ReactorEvent/Kind/saveIsLate(after:)``). With
-  /// ``failsWhenSaveFails``, the fetch fails instead. While the persistence has yet to answer, other
-  /// fetches of the resource do not wait for it. ``Reactor/save(_:for:)`` and removals always wait.
-  /// With `Duration.never`, there is no limit.
+  /// ``failsWhenSaveFails``, the fetch fails instead. While the persistence has yet to answer,
+  /// other fetches of the resource do not wait for it. ``Reactor/save(_:for:)`` and removals always
+  /// wait. With `Duration.never`, there is no limit.
   public var persistenceBudget: Duration = .seconds(5)
 
   /// A Boolean value that indicates whether a 404 or 410 removes the stored value. Default: `true`.
   ///
-  /// The status is the server's newer answer: the value leaves memory and disk, and streams show the
-  /// error without it. A value that ``Reactor/save(_:for:)`` has written stays, and so do pending
-  /// drafts. With `false`, the value stays stored as after any other failure.
+  /// The status is the server's newer answer: the value leaves memory and disk, and streams show
+  /// the error without it. A value that ``Reactor/save(_:for:)`` has written stays, and so do
+  /// pending drafts. With `false`, the value stays stored as after any other failure.
   public var removesGoneValues: Bool = true
 
   /// A Boolean value that indicates whether connectivity is checked before a request. Default:

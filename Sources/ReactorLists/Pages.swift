@@ -105,9 +105,10 @@ public final class Pages<Page: Sendable>: Sendable {
   /// each. Where a link has changed, the pages behind it are of another chain. They are replaced by
   /// those of the new chain, as many as there were. The list changes at the end, at once.
   ///
-  /// If the server does not have a page any more, the page before it is asked for without validators,
-  /// since a 304 keeps the link of its stored response. What it leads to now follows. The end of a
-  /// list by links is asked for without validators too: a 304 may hide that it has grown.
+  /// If the server does not have a page any more, the page before it is asked for without
+  /// validators, since a 304 keeps the link of its stored response. What it leads to now follows.
+  /// The end of a list by links is asked for without validators too: a 304 may hide that it has
+  /// grown.
   ///
   /// A cancelled caller returns at once. The refresh goes on while the states are read.
   ///

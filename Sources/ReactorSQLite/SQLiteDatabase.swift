@@ -46,8 +46,8 @@
       var checkedAt: Date
     }
 
-    /// - Parameter readOnly: Opens a database that exists, on a disk that is read-only and so has no
-    ///   lock. `nil` for a store that is of no use there.
+    /// - Parameter readOnly: Opens a database that exists, on a disk that is read-only and so has
+    ///   no lock. `nil` for a store that is of no use there.
     init(
       _ files: SQLiteFiles, now: @escaping @Sendable () -> Date, readOnly: Opening? = nil, opening: @escaping Opening
     ) throws {

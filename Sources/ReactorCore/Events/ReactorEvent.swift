@@ -55,8 +55,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A value could not be saved, or a record could not be marked stale. The record on disk is
     /// unchanged.
     case saveFailed(ReactorError)
-    /// A response is not saved yet after the ``ReactorConfiguration/persistenceBudget``. Its callers
-    /// have it, and ``saved(bytes:)`` or ``saveFailed(_:)`` follows when the save ends.
+    /// A response is not saved yet after the ``ReactorConfiguration/persistenceBudget``. Its
+    /// callers have it, and ``saved(bytes:)`` or ``saveFailed(_:)`` follows when the save ends.
     case saveIsLate(after: Duration)
     /// A local value cannot be encoded, for this reason. It is in memory only.
     case notEncoded(String)

@@ -118,8 +118,8 @@ final class StoreBudget: Sendable {
 }
 
 extension StoreBudget {
-  /// Runs `body`, which asks the persistence about a key, and returns its result. When the budget is
-  /// used up, `body` goes on by itself.
+  /// Runs `body`, which asks the persistence about a key, and returns its result. When the budget
+  /// is used up, `body` goes on by itself.
   ///
   /// - Throws: the errors of `body`; ``StoreIsLate``; `CancellationError` as soon as the task is
   ///   cancelled, which cancels `body`.
