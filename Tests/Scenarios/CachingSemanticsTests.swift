@@ -72,6 +72,29 @@ struct CachingSemanticsTests {
     #expect(try await bench.persistence?.entries(in: nil, url: nil).isEmpty == true)
   }
 
+  @Test func `what is stored stays, where it is asked for once with no-store`() async throws {
+    let bench = Bench()
+    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, fields: [.cacheControl: "max-age=60"]))
+    _ = try await bench.notes.fetch("note")
+    _ = try await bench.notes.fetchFromNetwork(Resource("note", headers: [.cacheControl: "no-store"]))
+    #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "one")
+    #expect(bench.transport.requestCount == 2)
+  }
+
+  @Test func `a 304 of another version is asked for again, without validators`() async throws {
+    let bench = Bench()
+    let fields: HTTPFields = [.cacheControl: "max-age=0", .eTag: "\"1\""]
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "one").json, fields: fields), .response(.notModified, fields: [.eTag: "\"2\""]),
+      .json(Note(1, "two").json, fields: [.cacheControl: "max-age=60", .eTag: "\"2\""]))
+    #expect(try await bench.notes.fetch("note").text == "one")
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await bench.notes.fetch("note").text == "two")
+    let sent = bench.transport.requests.map(\.request.headerFields[.ifNoneMatch])
+    #expect(sent == [nil, "\"1\"", nil])
+    #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == "two")
+  }
+
   @Test(arguments: [HTTPResponse.Status.seeOther, .created])
   func `what an unsafe method's answer names is asked for anew`(status: HTTPResponse.Status) async throws {
     let bench = Bench()
