@@ -86,8 +86,8 @@ extension CacheRequest {
     guard current.invalidatedAt == nil, current.receivedAt <= new.receivedAt else { return false }
     // Two exchanges crossed. What was confirmed is not what came since, unless it has its tag.
     if isConfirmation { return current.fields.contains(.eTag) && current.fields[.eTag] == new.fields[.eTag] }
-    // The most recent counts, by the server's clock (RFC 9111 §4), or else the one that was asked for
-    // last.
+    // The most recent counts, by the server's clock (RFC 9111 §4), or else the one that was asked
+    // for last.
     if let date = new.date(.date), let other = current.date(.date), date != other { return date > other }
     return current.requestedAt <= new.requestedAt
   }

@@ -200,8 +200,8 @@ extension HTTPCache {
 extension HTTPCache {
   /// Saves the server's response to an exchange, or removes the older one.
   ///
-  /// Nothing changes if, since the exchange began, the URL was changed, a newer response was stored,
-  /// or the stored one was invalidated or removed.
+  /// Nothing changes if, since the exchange began, the URL was changed, a newer response was
+  /// stored, or the stored one was invalidated or removed.
   ///
   /// - Returns: `true` if the response was stored.
   private func store(

@@ -11,7 +11,8 @@ extension HTTPCache {
     /// (RFC 5861 §3). ``HTTPCache/receive(_:body:for:at:)`` takes the server's response.
     case answerAndSend(CacheResponse, CacheRequest)
     /// Send this request, and pass the server's response to ``HTTPCache/receive(_:body:for:at:)``.
-    /// If the request fails, ``HTTPCache/staleAnswer(for:at:always:wasSent:)`` may have a stale fallback.
+    /// If the request fails, ``HTTPCache/staleAnswer(for:at:always:wasSent:)`` may have a stale
+    /// fallback.
     case send(CacheRequest)
   }
 

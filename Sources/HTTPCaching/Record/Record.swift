@@ -114,8 +114,8 @@ public struct Variant: Sendable, Hashable {
   /// Returns the digest of the named fields. Neither the number of lines nor white space beside a
   /// comma changes it (RFC 9111 §4.1).
   ///
-  /// Only of fields that are known to be lists, empty elements are left out (RFC 9110 §5.6.1.2). The
-  /// case of languages and codings makes no difference (RFC 9110 §12.5.4, §8.4.1).
+  /// Only of fields that are known to be lists, empty elements are left out (RFC 9110 §5.6.1.2).
+  /// The case of languages and codings makes no difference (RFC 9110 §12.5.4, §8.4.1).
   private static func digest(of names: [String], in request: HTTPFields) -> String {
     var hash = SHA256Digest()
     for name in names {

@@ -128,8 +128,8 @@ struct CacheControl: Sendable, Hashable {
   }
 }
 
-/// The directives of a request for caches (RFC 9111 §5.2.1, RFC 5861 §4), or of its `Pragma` (§5.4).
-/// An invalid number counts as zero.
+/// The directives of a request for caches (RFC 9111 §5.2.1, RFC 5861 §4), or of its `Pragma`
+/// (§5.4). An invalid number counts as zero.
 package struct RequestCacheControl: Sendable, Hashable {
   /// `max-age` (§5.2.1.1), in seconds.
   var maxAge: Double?

@@ -4,8 +4,8 @@ import HTTPTypesFoundation
 
 /// The URLs whose records an unsafe request makes stale, among them its target (RFC 9111 §4.4).
 package enum Invalidation {
-  /// Returns whether the method requests no change (RFC 9110 §9.2.1), by its registration with IANA.
-  /// An unknown method may change something.
+  /// Returns whether the method requests no change (RFC 9110 §9.2.1), by its registration with
+  /// IANA. An unknown method may change something.
   static func isSafe(_ method: HTTPRequest.Method) -> Bool {
     [.get, .head, .options, .trace].contains(method) || otherSafeMethods.contains(method.rawValue)
   }

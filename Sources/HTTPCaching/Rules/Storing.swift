@@ -36,8 +36,8 @@ extension Record.Head {
   /// success, or the answer that nothing is there. Any other error may pass.
   var isNewerState: Bool { status.kind == .successful || status == .notFound || status == .gone }
 
-  /// Returns whether the response says nothing to other requests: it answers fields that no key has,
-  /// its client wants nothing to be stored, or it is the response for one user.
+  /// Returns whether the response says nothing to other requests: it answers fields that no key
+  /// has, its client wants nothing to be stored, or it is the response for one user.
   private func answersOneClient(
     _ request: HTTPFields, setsCookies: Bool, _ control: CacheControl, by rules: CacheRules
   ) -> Bool {
@@ -131,8 +131,8 @@ extension HTTPCache {
   package indirect enum Judgement: Sendable {
     /// The server confirmed the stored record, which now has this head (RFC 9111 §4.3.4).
     case notModified(Record.Head)
-    /// The server confirmed another representation than the stored one. It is to be asked once more,
-    /// without validators: nothing stored answers the request (RFC 9111 §4.3.4).
+    /// The server confirmed another representation than the stored one. It is to be asked once
+    /// more, without validators: nothing stored answers the request (RFC 9111 §4.3.4).
     case mismatched
     /// The server sent a response of its own.
     case received(Record)

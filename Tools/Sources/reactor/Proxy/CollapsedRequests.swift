@@ -41,8 +41,8 @@ final class CollapsedRequests: Sendable {
 
   /// One request under way.
   final class Flight: Sendable {
-    /// Returns `true` once a change of the URL was answered. Later requests do not wait for this one,
-    /// whose answer may be from before the change.
+    /// Returns `true` once a change of the URL was answered. Later requests do not wait for this
+    /// one, whose answer may be from before the change.
     fileprivate let isOvertaken: @Sendable () -> Bool
     fileprivate let waiters = Mutex(Waiters())
 
