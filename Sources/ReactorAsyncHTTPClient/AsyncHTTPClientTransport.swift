@@ -69,14 +69,14 @@
     /// Creates a transport on a client that others may use too, such as one with its own
     /// certificates, proxies or limits. The transport does not shut the client down.
     ///
-    /// The client's own rules apply to responses. Some that a server must not send end the process
-    /// with async-http-client 1.37, so use such a client only for servers that you trust.
+    /// The transport does not check the responses of such a client. Some end the process with
+    /// async-http-client 1.37, so use it only for servers that you trust.
     ///
     /// - Parameters:
     ///   - client: A client configured with `redirectConfiguration: .disallow`. Otherwise it
     ///     follows redirects by its own rules, and the transport does not see them. The client's
-    ///     own timeouts also apply. With `decompression: .enabled`, it fails coded responses without
-    ///     a body, such as a 304. With `.disabled`, a coded body is returned as it is.
+    ///     own timeouts also apply. With `decompression: .enabled`, it fails coded responses that
+    ///     have no body, such as a 304. With `.disabled`, a coded body is returned as it is.
     ///   - timeout: The time for one exchange as a whole. Default: 60 seconds.
     ///   - maximumResponseSize: The greatest size of a body in bytes. Default: 64 MiB.
     ///   - maximumRedirects: The number of redirects to follow. Default: 20.

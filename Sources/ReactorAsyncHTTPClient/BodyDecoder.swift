@@ -62,8 +62,8 @@
   }
 
   extension [String] {
-    /// A Boolean value that indicates whether these codings are decoded. `x-gzip` is another name of
-    /// gzip (RFC 9110 §8.4.1.3).
+    /// A Boolean value that indicates whether these codings are decoded. `x-gzip` is another name
+    /// of gzip (RFC 9110 §8.4.1.3).
     fileprivate var areDecoded: Bool { !isEmpty && allSatisfy { ["gzip", "x-gzip", "deflate"].contains($0) } }
   }
 #endif

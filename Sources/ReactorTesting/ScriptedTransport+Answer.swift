@@ -80,8 +80,9 @@ extension ScriptedTransport {
 
     /// Returns the same response, with a connection that breaks after `bytes` of the body.
     ///
-    /// The call reports progress up to there and throws `TransportError.connectionFailed(_:request:)`. It
-    /// never returns a shorter body, even if `bytes` is the size of the body.
+    /// The call reports progress up to there and throws
+    /// `TransportError.connectionFailed(_:request:)`. It never returns a shorter body, even if
+    /// `bytes` is the size of the body.
     ///
     /// - Parameter bytes: The number of bytes before the break, clamped to the size of the body.
     public func cutShort(after bytes: Int) -> Answer {

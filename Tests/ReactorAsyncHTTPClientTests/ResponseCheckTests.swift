@@ -12,7 +12,7 @@
 
   @testable import ReactorAsyncHTTPClient
 
-  /// The tests raise the lowest status, so that the check refuses responses that the client accepts.
+  /// The tests raise the lowest status, so that the check refuses what the client accepts.
   @Suite(.timeLimit(.minutes(3))) struct `The check of each response` {
     private let strict = ResponseOrder(lowestStatus: 300)
 

@@ -214,8 +214,8 @@ package enum LatestExchange: Sendable {
 }
 
 extension HTTPResponse {
-  /// The target of a redirect. Equal fields count once; `nil` for different ones, since none of them
-  /// is more right than the others.
+  /// The target of a redirect. Equal fields count once. Different ones are `nil`, since no rule
+  /// says which one is right.
   ///
   /// URLSession joins fields by commas. A URL has no space, so equal parts were fields.
   fileprivate var location: String? {

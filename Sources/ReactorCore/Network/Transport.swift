@@ -5,8 +5,8 @@ public import HTTPTypes
 ///
 /// A transport is called concurrently and from any isolation. It must not cache: `HTTPCache`
 /// decides about freshness, validators and storage. It throws errors of its own. The flow wraps an
-/// error that is no ``ReactorError`` in ``ReactorError/network(_:)``. A connection that is lost, also
-/// in the middle of a body, is an error that is retried, such as
+/// error that is no ``ReactorError`` in ``ReactorError/network(_:)``. A connection that is lost,
+/// also in the middle of a body, is an error that is retried, such as
 /// ``TransportError/connectionFailed(_:request:)``.
 ///
 /// A transport must not follow redirects by itself. It may leave them to a transport of this

@@ -4,8 +4,9 @@ public import Foundation
 extension Parser where Model == Data {
   /// Returns a parser that checks a body to be JSON, and returns the bytes of the value at a path.
   ///
-  /// The bytes are those received, except that text in another charset than UTF-8 is converted to it:
-  /// in the one that the response's `Content-Type` names, and, at a path, in UTF-16 or UTF-32. The parser throws a ``ParserError`` with one of these reasons:
+  /// The bytes are those received, with two exceptions. Bytes that are not UTF-8 are converted to
+  /// it from the charset that the response's `Content-Type` names. A value at a path in UTF-16 or
+  /// UTF-32 is converted, too. The parser throws a ``ParserError`` with one of these reasons:
   ///
   /// - ``ParserError/Reason/empty``, ``ParserError/Reason/notJSON`` or
   ///   ``ParserError/Reason/tooDeep`` for the body.

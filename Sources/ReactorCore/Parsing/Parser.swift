@@ -64,8 +64,8 @@ public struct Parser<Model: Sendable>: Sendable {
 
   /// Parses the body of a response into a model.
   ///
-  /// - Parameter contentType: The value of `Content-Type`, whose charset applies to text, and to JSON
-  ///   that is not UTF-8; `nil` if it is unknown.
+  /// - Parameter contentType: The value of `Content-Type`, whose charset applies to text, and to
+  ///   JSON that is not UTF-8; `nil` if it is unknown.
   package func parse(_ data: Data, contentType: String?) throws(ParserError) -> Parsed<Model> {
     do {
       return try parseBytes(data, contentType)

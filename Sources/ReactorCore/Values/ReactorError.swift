@@ -20,8 +20,8 @@ public import HTTPTypes
   case noConnectivity
   /// The caller was cancelled, or the resource was removed while the caller waited.
   case cancelled
-  /// The transport's timeout elapsed. The request is its method, host and path, without its query; a
-  /// transport throws ``timedOut``, and the reactor adds the request.
+  /// The transport's timeout elapsed. A transport throws ``timedOut``, and the reactor adds the
+  /// request, in the form of ``request``.
   case timedOut(request: String?)
   /// ``FetchPolicy/cacheOnly`` found neither a model in memory nor a record on disk.
   case notCached

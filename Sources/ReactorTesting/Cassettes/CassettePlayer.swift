@@ -70,8 +70,9 @@ public final class CassettePlayer: Transport {
 
   /// Returns the recorded response.
   ///
-  /// - Throws: ``CassetteError``, if no exchange matches; `TransportError.connectionFailed(_:request:)` for
-  ///   a recorded failure; `CancellationError`, if the task is already cancelled.
+  /// - Throws: ``CassetteError``, if no exchange matches;
+  ///   `TransportError.connectionFailed(_:request:)` for a recorded failure;
+  ///   `CancellationError`, if the task is already cancelled.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {

@@ -47,8 +47,8 @@ public final class SimulatedNetwork: Transport {
 
   /// Sends the request to the server, with the faults of the world.
   ///
-  /// - Throws: `TransportError.connectionFailed(_:request:)` for a loss or an outage; `CancellationError`,
-  ///   as soon as the task is cancelled.
+  /// - Throws: `TransportError.connectionFailed(_:request:)` for a loss or an outage;
+  ///   `CancellationError`, as soon as the task is cancelled.
   public func send(
     _ request: HTTPRequest, body: Data?, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> (HTTPResponse, Data) {

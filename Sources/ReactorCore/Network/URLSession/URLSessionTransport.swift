@@ -22,12 +22,13 @@ import HTTPTypesFoundation
 /// ``ReactorError/invalidResource(_:)``, ``TransportError``, and otherwise the platform's
 /// `URLError`. A body that ends early is `URLError.networkConnectionLost`, never a short success.
 ///
-/// On Linux, each request that may change something opens a new connection: on a kept-alive one that
-/// breaks before the answer, libcurl would send it a second time. A program that sends many uses
-/// another transport.
+/// On Linux, each request that may change something opens a new connection: on a kept-alive one
+/// that breaks before the answer, libcurl would send it a second time. A program that sends many
+/// uses another transport.
 ///
-/// On Linux, a broken response can end the process, because Foundation traps. No code can catch that.
-/// Use another transport there for servers that the program does not trust: see <doc:Transports>.
+/// On Linux, a broken response can end the process, because Foundation traps. No code can catch
+/// that. Use another transport there for servers that the program does not trust: see
+/// <doc:Transports>.
 public struct URLSessionTransport: Transport {
   private let session: URLSessionOwner
   private let timeout: Duration
