@@ -5,13 +5,14 @@ import Synchronization
 /// Following what the others change.
 extension Fleet {
   /// Shares responses with the other servers, and follows what they change, until the task is
-  /// cancelled. A store that is away, or takes no changes, is tried again; nothing is thrown for it.
+  /// cancelled. A store that is away, or takes no changes, is tried again; nothing is thrown for
+  /// it.
   ///
   /// It has the shape of a `Service` of swift-service-lifecycle. When it returns, its leases are
   /// given back and the invalidations that wait were sent, if the store takes them within a second.
   ///
-  /// - Throws: `FleetError.misconfigured(_:)` at once, if ``FleetConfiguration/largestBody`` is more
-  ///   than the store can return. Nothing is then shared.
+  /// - Throws: `FleetError.misconfigured(_:)` at once, if ``FleetConfiguration/largestBody`` is
+  ///   more than the store can return. Nothing is then shared.
   public func run() async throws {
     guard configuration.largestBody <= store.largestBody else {
       throw FleetError.misconfigured(

@@ -176,8 +176,8 @@ extension Fleet {
   /// Calls the store, unless it has not answered lately. A fleet that does not run has little time
   /// left, and calls it in any case.
   ///
-  /// What was sent is carried out, also if it takes longer or the caller is cancelled. Only what the
-  /// store does counts for the breaker: a caller that leaves says nothing of it.
+  /// What was sent is carried out, also if it takes longer or the caller is cancelled. Only what
+  /// the store does counts for the breaker: a caller that leaves says nothing of it.
   func call<Value: Sendable>(
     within budget: Duration, _ body: @escaping @Sendable () async throws(FleetError) -> Value
   ) async throws(FleetError) -> Value {

@@ -91,7 +91,8 @@ struct FleetState: Sendable {
   mutating func news() -> Report? {
     guard !isTelling else { return nil }
     let report = Report(status: status, error: link.error)
-    guard report != reported else { return nil }
+    // That nobody is heard at the start is no news.
+    guard report != reported ?? Report(status: .blind) else { return nil }
     reported = report
     isTelling = true
     return report

@@ -107,6 +107,7 @@ public protocol FleetStore: Sendable {
 }
 
 extension FleetStore {
+  /// No limit.
   public var largestBody: Int { .max }
 }
 

@@ -34,6 +34,7 @@
   }
 
   extension ValkeyCommands {
+    /// No limit.
     public var replyLimit: Int { .max }
   }
 
@@ -46,6 +47,7 @@
   public final class ValkeyConnection: ValkeyCommands {
     private let address: ValkeyAddress
     private let group: any EventLoopGroup
+    /// The greatest size of a reply in bytes.
     public let replyLimit: Int
     private let state = Mutex(State.idle(failures: 0, until: .now, error: nil))
 

@@ -44,7 +44,7 @@
       return found
     }
 
-    /// Checks the records of a key, one after the other: all of them may be more than a reply holds.
+    /// Checks the records of a key, one after the other: a reply may not hold all of them.
     private func check(_ key: String, _ found: inout Verification) async throws(FleetError) {
       let fields: [String]
       do throws(FleetError) {
@@ -68,7 +68,7 @@
       }
     }
 
-    /// Looks whether the server takes changes, is new enough, and keeps what matters when it is full.
+    /// Looks whether the server takes changes, is new enough, and makes room well when it is full.
     private func problems() async throws(FleetError) -> [String] {
       let reply = try await call(["INFO"], key: nil)
       guard let text = reply.text else { throw .wrongData("INFO has answered \(reply)") }

@@ -146,7 +146,8 @@ final class FleetServer: Sendable {
     }
   }
 
-  /// Starts a server, which follows the others when this returns, unless its store refuses to write.
+  /// Starts a server, which follows the others when this returns, unless its store takes no
+  /// changes.
   init(
     _ shared: MemoryFleetStore, _ clock: TestClock, rules: CacheRules = .private,
     persistence: MemoryPersistence = MemoryPersistence(), refusal: FleetError? = nil,

@@ -76,6 +76,20 @@ struct FleetStateTests {
     #expect(state.status == .following && !state.vouches(for: key, head))
   }
 
+  @Test func `a server that starts tells that it hears nobody only with a reason`() {
+    var state = FleetState(trust: .seconds(10))
+    state.start(at: .zero)
+    #expect(state.news() == nil)
+    state.openedFeed(at: .zero)
+    beat(&state, at: .zero)
+    #expect(state.news() == FleetState.Report(status: .following))
+    state.told()
+    state = FleetState(trust: .seconds(10))
+    state.start(at: .zero)
+    state.failedBeat(1, .unavailable("away"))
+    #expect(state.news() == FleetState.Report(status: .blind, error: .unavailable("away")))
+  }
+
   @Test func `who was blind for a moment has to look, too`() {
     var state = following
     state.lostFeed(.unavailable("closed"))
