@@ -8,7 +8,7 @@ import ArgumentParser
       Exit codes: 0 success; 64 usage; 65 the bytes could not be parsed, or an entry's state forbids the command; 66 not \
       cached; 69 no connectivity, or the transport failed; 74 persistence, or standard output; 75 timed out, or entries of an \
       outbox are left; 76 the server answered with an error status, or the outcome of a request is unknown; 77 a server of a fleet refuses the \
-      credentials; 130 interrupted; \
+      credentials, or does not suit a fleet; 130 interrupted; \
       143 terminated.
       """,
     subcommands: [

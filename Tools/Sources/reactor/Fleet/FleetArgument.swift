@@ -5,7 +5,7 @@ import ReactorValkey
 
 /// The value of `--fleet`: the URL of a Valkey or Redis server.
 struct FleetArgument: Sendable {
-  private let address: ValkeyAddress
+  fileprivate let address: ValkeyAddress
 
   static func parse(_ text: String) throws -> FleetArgument {
     do {
@@ -14,9 +14,41 @@ struct FleetArgument: Sendable {
       return FleetArgument(address: address)
     } catch { throw ValidationError(FleetLine.reason(error)) }
   }
+}
+
+/// The options of a connection over TLS.
+struct FleetTLSOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The file of the authorities that are trusted with rediss://, in PEM. (default: those of the system)",
+      valueName: "path"))
+  var fleetCA: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The file of a certificate for servers that ask for one, and of those up to its authority, in PEM.",
+      valueName: "path"))
+  var fleetCertificate: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The file of the certificate's key, in PEM. (default: that of the certificate)", valueName: "path"))
+  var fleetKey: String?
 
   /// Returns the store of a fleet. Nothing is connected yet.
-  func store(_ namespace: String) throws -> ValkeyStore {
+  func store(_ fleet: FleetArgument, _ namespace: String) throws -> ValkeyStore {
+    var address = fleet.address
+    (address.trustRoots, address.certificate, address.privateKey) = (fleetCA, fleetCertificate, fleetKey)
+    let files = [fleetCA, fleetCertificate, fleetKey].compactMap(\.self)
+    guard files.isEmpty || address.isEncrypted else {
+      throw ValidationError("--fleet-ca, --fleet-certificate and --fleet-key are for an address with rediss://.")
+    }
+    guard fleetKey == nil || fleetCertificate != nil else {
+      throw ValidationError("--fleet-key needs --fleet-certificate.")
+    }
+    if let missing = files.first(where: { !FileManager.default.isReadableFile(atPath: $0) }) {
+      throw ValidationError("the file \(missing) cannot be read; check its path and its permissions")
+    }
     do { return try ValkeyStore(address, namespace: namespace) } catch {
       throw ValidationError("--namespace: \(FleetLine.reason(error))")
     }

@@ -24,11 +24,13 @@ struct FleetOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The name of the proxies that share responses.", valueName: "name"))
   var namespace: String
 
-  func validate() throws { _ = try fleet.store(namespace) }
+  @OptionGroup var tls: FleetTLSOptions
+
+  func validate() throws { _ = try tls.store(fleet, namespace) }
 
   /// Runs `body` with the store, and exits with 0 or the code of its error.
   func run(_ body: @escaping @Sendable (ValkeyStore) async throws -> Void) async throws -> Never {
-    let store = try fleet.store(namespace)
+    let store = try tls.store(fleet, namespace)
     throw ExitCode(
       await Interrupt.cancelling {
         do {
@@ -46,7 +48,7 @@ struct FleetOptions: ParsableArguments {
 }
 
 extension ExitStatus {
-  /// `EX_NOPERM`: the server refuses the credentials.
+  /// `EX_NOPERM`: the server refuses the credentials, or does not suit a fleet.
   static let refused: Int32 = 77
 
   init(_ error: FleetError) {
@@ -60,7 +62,8 @@ extension ExitStatus {
 
 struct FleetStatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Prints how many proxies follow each other.")
+    commandName: "status", abstract: "Prints how many proxies follow each other.",
+    discussion: "It ends with 69, and the reason, where the server takes no changes: proxies then ask by themselves.")
 
   @OptionGroup var options: FleetOptions
 
@@ -149,30 +152,34 @@ struct FleetPurgeCommand: AsyncParsableCommand {
 
 struct FleetVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "verify", abstract: "Reads every response that the proxies share, and checks it.",
+    commandName: "verify", abstract: "Reads every response that the proxies share, and checks it and the server.",
     discussion: """
       A line on standard error names each that cannot be read; the proxies ask for it again by themselves. It ends with 65 if \
-      there is one. A user of the server with few permissions needs +scan and +hgetall for it.
+      there is one. A line names each property of the server that keeps proxies from sharing well: a replica, an old version, \
+      a missing command, or how it makes room when it is full. It ends with 77 if there is one. A user of the server with few \
+      permissions needs +scan and +hkeys for it.
       """)
 
   @OptionGroup var options: FleetOptions
 
-  @Flag(help: "Print an object: records, bad.")
+  @Flag(help: "Print an object: records, bad, problems.")
   var json = false
 
   private struct Result: Encodable {
     var records: Int
     var bad: Int
+    var problems: [String]
   }
 
   func run() async throws {
     let json = json
     try await options.run { store in
       let found = try await store.verify()
-      let result = Result(records: found.records, bad: found.bad.count)
+      let result = Result(records: found.records, bad: found.bad.count, problems: found.problems)
       let text = "records \(result.records)\nbad     \(result.bad)\n"
       try StandardStream.output.write(json ? JSONOutput.bytes(result) : Data(text.utf8))
-      for line in found.bad { StandardStream.error.writeLine(line) }
+      for line in found.problems + found.bad { StandardStream.error.writeLine(line) }
+      if !found.problems.isEmpty { throw ExitCode(ExitStatus.refused) }
       if !found.bad.isEmpty { throw ExitCode(ExitStatus.unparsable) }
     }
   }

@@ -86,6 +86,8 @@ struct ProxyCommand: AsyncParsableCommand {
       valueName: "name"))
   var namespace: String?
 
+  @OptionGroup var fleetTLS: FleetTLSOptions
+
   @Option(
     name: .customLong("allow-host"), parsing: .singleValue,
     help: ArgumentHelp(
@@ -142,7 +144,7 @@ struct ProxyCommand: AsyncParsableCommand {
     guard fleet == nil || !keepCookies else {
       throw ValidationError("--fleet never shares cookies; leave --keep-cookies out.")
     }
-    if let fleet, let namespace { _ = try fleet.store(namespace) }
+    if let fleet, let namespace { _ = try fleetTLS.store(fleet, namespace) }
   }
 
   func run() async throws {
@@ -192,7 +194,7 @@ struct ProxyCommand: AsyncParsableCommand {
     guard let fleet, let namespace else { return nil }
     var configuration = FleetConfiguration()
     configuration.statusChanged = { status, error in StandardStream.error.writeLine(FleetLine.text(status, error)) }
-    return Fleet(try fleet.store(namespace), configuration: configuration)
+    return Fleet(try fleetTLS.store(fleet, namespace), configuration: configuration)
   }
 
   private func proxy(_ fleet: Fleet?) throws -> Proxy {

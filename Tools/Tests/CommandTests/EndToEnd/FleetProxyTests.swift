@@ -12,15 +12,16 @@ private enum RedisServer {
   static let path = "/usr/bin/redis-server"
   static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
 
-  static func run(_ body: (Int) async throws -> Void) async throws {
+  static func run(_ options: [String] = [], _ body: (Int) async throws -> Void) async throws {
     try await TemporaryDirectory.use { directory in
       let probe = try MockServer { _ in .status(200) }
       let port = probe.port
       probe.stop()
-      let arguments = [
-        "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--dir", directory.path(percentEncoded: false),
-        "--requirepass", "s3cret",
-      ]
+      let arguments =
+        [
+          "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--dir", directory.path(percentEncoded: false),
+          "--requirepass", "s3cret",
+        ] + options
       let server = Task {
         _ = try? await ChildProcess.run(
           URL(filePath: path), arguments, directory: directory, deadline: .seconds(100))
@@ -138,6 +139,31 @@ private enum RedisServer {
     origin.stop()
   }
 
+  @Test(.enabled(if: RedisServer.isInstalled, "redis-server is not installed: apt-get install redis-server"))
+  func `a server that takes no changes is named, and a proxy caches by itself`() async throws {
+    let count = Atomic<Int>(0)
+    let origin = try MockServer { _ in
+      count.add(1, ordering: .relaxed)
+      return .raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=600\r\nContent-Length: 3\r\n\r\none")
+    }
+    try await RedisServer.run(["--min-replicas-to-write", "1"]) { redis in
+      let address = ["--fleet", "redis://:s3cret@127.0.0.1:\(redis)", "--namespace", "test"]
+      let arguments = ["proxy", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:\(origin.port)"] + address
+      try await RunningCommand.run(arguments) { command in
+        let port = try #require(URL(string: try await command.line())?.port)
+        for _ in 0..<3 { #expect(try await request("GET /a HTTP/1.1", port: port).body == "one") }
+        #expect(count.load(ordering: .relaxed) == 1)
+        let status = try await Command.run(["fleet", "status"] + address)
+        #expect(status.status == 69 && status.error.contains("NOREPLICAS"), "\(status)")
+        let verified = try await Command.run(["fleet", "verify"] + address)
+        #expect(verified.status == 77 && verified.error.contains("NOREPLICAS"), "\(verified)")
+        let end = try await command.end()
+        #expect(end.error.contains("fleet: blind") && end.error.contains("NOREPLICAS"), "\(end.error)")
+      }
+    }
+    origin.stop()
+  }
+
   @Test func `a fleet without a server is 69`() async throws {
     let address = ["--fleet", "redis://127.0.0.1:1", "--namespace", "test"]
     for arguments in [["status"], ["watch"], ["verify"], ["purge", "--all"]] {
@@ -152,6 +178,9 @@ private enum RedisServer {
     (["--fleet", "http://127.0.0.1", "--namespace", "a"], "--fleet"),
     (["--fleet", "redis://127.0.0.1", "--namespace", "a b"], "--namespace"),
     (["--fleet", "redis://127.0.0.1", "--namespace", "a", "--keep-cookies"], "--keep-cookies"),
+    (["--fleet", "redis://127.0.0.1", "--namespace", "a", "--fleet-ca", "/dev/null"], "--fleet-ca"),
+    (["--fleet", "rediss://127.0.0.1", "--namespace", "a", "--fleet-key", "/dev/null"], "--fleet-key"),
+    (["--fleet", "rediss://127.0.0.1", "--namespace", "a", "--fleet-ca", "/nowhere/ca.pem"], "/nowhere/ca.pem"),
   ])
   func `an option that cannot be meant is named`(options: [String], name: String) async throws {
     let result = try await Command.run(
