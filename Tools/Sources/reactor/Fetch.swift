@@ -34,8 +34,10 @@ struct Fetch: Sendable {
     self.resource = resource
     self.configuration = configuration
     policy = command.policy.policy
-    parser = .jsonBytes(
+    let json = Parser<Data>.jsonBytes(
       keyPath: command.keyPath, requiring: command.require, mode: command.strict ? .strict : .prune)
+    // A response to HEAD has no body, and one to a change need not have one.
+    parser = command.effectiveMethod == .get ? json : json.orEmpty
     store = command.store
     timeout = command.timeout
     isOffline = command.offline
@@ -113,11 +115,22 @@ struct Fetch: Sendable {
 
   private func print(_ bytes: Data) -> Int32 {
     do {
-      try StandardStream.output.write(bytes + Data("\n".utf8))
+      if !bytes.isEmpty { try StandardStream.output.write(bytes + Data("\n".utf8)) }
       return ExitCode.success.rawValue
     } catch {
       ExitStatus.unwritableOutput.report()
       return ExitStatus.unwritableOutput.code
+    }
+  }
+}
+
+extension Parser where Model == Data {
+  /// A parser that also accepts the body of a response that has none.
+  fileprivate var orEmpty: Parser {
+    Parser {
+      $0.isEmpty ? Parsed($0) : try parse($0)
+    } encode: {
+      try encode($0)
     }
   }
 }

@@ -15,6 +15,8 @@ struct FetchCommand: AsyncParsableCommand {
       fetchStatus, origin and isStale, until it is interrupted. --policy chooses which values are printed first, and \
       when the server is asked; the default is cache-first, as without --watch.
 
+      A response without a body prints nothing: one to HEAD, or a 204 to a DELETE.
+
       --retries applies to failures that may be temporary: no connection, a timeout, and the statuses 408, 425, 429, 500, \
       502, 503 and 504, for GET, HEAD, PUT, DELETE or a request with an Idempotency-Key. The wait grows with each \
       retry, and follows Retry-After up to a minute.

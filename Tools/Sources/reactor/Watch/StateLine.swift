@@ -5,10 +5,11 @@ import ReactorCore
 /// A state as one line of standard output: a JSON object with its members in a fixed order.
 enum StateLine {
   /// Returns the line with its newline. `value` is the JSON as it was received, without white
-  /// space.
+  /// space, or null for a response without a body.
   static func bytes(_ state: LoadState<Data>) -> Data {
     var line = Data(#"{"value":"#.utf8)
-    line += state.value.map(CompactJSON.bytes) ?? Data("null".utf8)
+    let json = state.value.map(CompactJSON.bytes) ?? Data()
+    line += json.isEmpty ? Data("null".utf8) : json
     let error = state.error.map(object) ?? "null"
     let origin = state.origin.map { quoted(name(of: $0)) } ?? "null"
     line += Data(

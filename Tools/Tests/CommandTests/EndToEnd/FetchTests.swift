@@ -27,6 +27,30 @@ import Testing
     }
   }
 
+  @Test(arguments: ["HEAD", "DELETE", "PUT", "POST"])
+  func `prints nothing of a response without a body, and ends well`(method: String) async throws {
+    let answer = MockServer.Response.raw(
+      "HTTP/1.1 \(method == "HEAD" ? "200 OK\r\nContent-Length: 9" : "204 Done")\r\n\r\n")
+    let server = try MockServer { $0.target == "/bad" ? .text("") : answer }
+    let result = try await Command.run(
+      "fetch", server.url("/a"), "--method", method, "--key-path", "data", "--require", "id")
+    #expect(result.status == 0 && result.output == "" && result.error == "")
+    #expect(server.requests.map(\.method) == [method])
+    // A GET has something to print.
+    #expect(try await Command.run("fetch", server.url("/bad")).status == 65)
+    server.stop()
+  }
+
+  @Test func `watches a HEAD, whose value is null`() async throws {
+    let server = try MockServer { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n") }
+    try await RunningCommand.run(["fetch", server.url("/a"), "--method", "HEAD", "--watch"]) { command in
+      let line = try await command.line(with: #""fetchStatus":"idle""#)
+      #expect(line.hasPrefix(#"{"value":null,"error":null,"#) && line.contains(#""origin":"network""#))
+      _ = try await command.end()
+    }
+    server.stop()
+  }
+
   @Test func `tells each event in one line on standard error`() async throws {
     try await withServer(["/articles": .text(Self.articles)]) { server, _ in
       let result = try await Command.run("fetch", server.url("/articles"), "--trace")
