@@ -16,8 +16,9 @@ import Foundation
 public struct OutageTable<Failure: Error>: Sendable {
   /// The place of an outage.
   private enum Place: Hashable, Sendable {
-    case server(Substring)
-    case record(RecordKey)
+    case server(String)
+    /// The digest of a key, so that the length of a URL does not count.
+    case record(String)
   }
 
   private struct Outage: Sendable {
@@ -58,7 +59,7 @@ public struct OutageTable<Failure: Error>: Sendable {
   }
 
   private var outages: [Place: Outage] = [:]
-  private var failuresInRow: [Substring: Int] = [:]
+  private var failuresInRow: [String: Int] = [:]
 
   /// Creates a table that knows of no failure.
   public init() {}
@@ -134,7 +135,7 @@ public struct OutageTable<Failure: Error>: Sendable {
     guard !isEmpty else { return nil }
     let server = Self.server(of: key)
     failuresInRow[server] = nil
-    let ended = [Place.server(server), .record(key)].compactMap { outages.removeValue(forKey: $0) }
+    let ended = [Place.server(server), .record(key.digest)].compactMap { outages.removeValue(forKey: $0) }
     return ended.map { now - $0.since }.max().map { .ended(after: $0) }
   }
 
@@ -144,7 +145,7 @@ public struct OutageTable<Failure: Error>: Sendable {
     let server = Self.server(of: key)
     failuresInRow[server, default: 0] += 1
     let isOfServer = isOfConnection || failuresInRow[server] ?? 0 >= OutageLimits.failuresOfServer
-    let place = place(of: key) ?? (isOfServer ? .server(server) : .record(key))
+    let place = place(of: key) ?? (isOfServer ? .server(server) : .record(key.digest))
     guard var outage = outages[place] else {
       makeRoom()
       outages[place] = Outage(error, at: now, jitter: jitter)
@@ -167,14 +168,15 @@ public struct OutageTable<Failure: Error>: Sendable {
     if outages.isEmpty { return nil }
     let server = Place.server(Self.server(of: key))
     if outages[server] != nil { return server }
-    return outages[.record(key)] == nil ? nil : .record(key)
+    let record = Place.record(key.digest)
+    return outages[record] == nil ? nil : record
   }
 
   /// Returns scheme, host and port of the record's URL.
-  private static func server(of key: RecordKey) -> Substring {
+  private static func server(of key: RecordKey) -> String {
     let url = key.url
-    guard let scheme = url.range(of: "://") else { return url[...] }
-    return url[..<(url[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? url.endIndex)]
+    guard let scheme = url.range(of: "://") else { return url }
+    return String(url[..<(url[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? url.endIndex)])
   }
 
   private mutating func makeRoom() {
