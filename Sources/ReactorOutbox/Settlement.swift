@@ -54,7 +54,10 @@ public struct Settlement: Sendable {
 
   mutating func note<Value: Sendable>(_ value: Value) { entities.append { $0.note(value, of: $1) } }
 
-  /// Shows the draft for a while longer, whatever arrives meanwhile: for a server that answers 202
-  /// and applies the change later.
+  /// Shows the draft for a while longer, up to a day, whatever arrives meanwhile: for a server that
+  /// answers 202 and applies the change later. The resources of the draft are stale then.
+  ///
+  /// With a durable store, the next process goes on to show it. Of drafts that are kept, the latest
+  /// 100 outlive their process.
   public mutating func keepDraft(for duration: Duration) { keepsDraft = duration }
 }

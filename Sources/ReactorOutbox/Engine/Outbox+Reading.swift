@@ -146,6 +146,7 @@ extension Outbox: LayerAttachment {
     let lease = contents.lease(of: entry.id, at: layer.configuration.now(), except: process)
     if lease == nil { entry.abandon() }
     var next = Restorable(entry: entry, item: OutboxState.Item(mutation: box), lease: lease)
+    next.stay = entry.draftStay(at: layer.configuration.now())
     if entry.isInLane || next.isAccepted {
       next.item.drafts = (try? box.drafts.made(of: entry.id, key: layer.key)) ?? []
     }
@@ -159,7 +160,12 @@ extension Outbox: LayerAttachment {
     let isRemoved = first.isAccepted && withState { $0.removals > 0 }
     let drafts = isRemoved ? [] : batch.flatMap(\.item.drafts)
     let place = layer.reserveDraftPlaces(drafts.count, isRestored: !first.isNewest)
-    if first.isAccepted { layer.showAccepted(drafts, at: place) } else { layer.show(drafts, at: place) }
+    if first.isAccepted, first.stay == nil {
+      layer.showAccepted(drafts, at: place)
+    } else {
+      layer.show(drafts, at: place)
+    }
+    if let stay = first.stay { accept(drafts, of: first.entry.id, after: stay, layer) }
     let now = layer.configuration.now()
     withState { state in
       for var next in batch {
@@ -265,6 +271,8 @@ private struct Restorable {
   var item: OutboxState.Item
   /// The lease that another process holds.
   var lease: OutboxLease?
+  /// The time for which its draft stays, although the entry was accepted.
+  var stay: Duration?
   /// A Boolean value that indicates whether it was submitted after all that were known before.
   var isNewest = false
 
@@ -329,7 +337,7 @@ extension OutboxContents {
 extension OutboxEntry {
   /// A Boolean value that indicates whether an accepted entry is no longer needed for its drafts.
   func isOver(at now: Date) -> Bool {
-    guard state == .accepted else { return false }
+    guard state == .accepted, draftStaysUntil == nil else { return false }
     return endedAt.map { !(0..<Outbox.keepsAccepted.inSeconds).contains(now.timeIntervalSince($0)) } ?? true
   }
 }

@@ -42,6 +42,7 @@ extension Outbox {
     ended.start = start
     if entry.state == .accepted, let mutation = withState({ $0.items[entry.id]?.mutation }) {
       (ended.answer, ended.settlement) = mutation.settle(sent.result, layer.configuration)
+      ended.entry.draftStaysUntil = ended.settlement.keepsDraft.map { now + $0.upToADay.inSeconds }
     }
     // The dates of a tag and of a newer response do not tell which is newer if the clock was set.
     if case .conflict = outcome { tags.forget(sent.key.url) }
@@ -154,7 +155,7 @@ extension Outbox {
     guard let item = ending else { return }
     switch entry.state {
     case .accepted:
-      accept(item.drafts, keeping: ended.settlement.keepsDraft, layer)
+      accept(item.drafts, of: entry.id, after: ended.settlement.keepsDraft?.upToADay, layer)
       for note in ended.settlement.entities { note(layer, ended.start) }
       // Not before: the tag would be newer than the value that is read.
       if let sent = ended.sent {
@@ -172,17 +173,6 @@ extension Outbox {
     changed()
     // Those that have waited for its ids, given or not.
     for lane in waiting { pump(lane) }
-  }
-
-  /// Turns drafts into accepted ones; with `duration`, after that time.
-  private func accept(_ drafts: [Draft], keeping duration: Duration?, _ layer: LayerContext) {
-    guard let duration, !drafts.isEmpty else { return layer.accept(drafts) }
-    let clock = layer.configuration.clock
-    _ = spawnApart(on: layer.configuration.taskExecutor) {
-      try? await clock.sleep(for: duration.upToADay)
-      layer.accept(drafts)
-      await layer.invalidate(drafts.keys, groups: [])
-    }
   }
 
   /// Invalidates what an ended entry has made stale, or may have.
@@ -236,7 +226,7 @@ extension SentRequest {
 
 extension OutboxEntry {
   /// Returns the entry without its request, whose bytes are not needed any more.
-  fileprivate func withoutRequest(if isOver: Bool) -> OutboxEntry {
+  func withoutRequest(if isOver: Bool = true) -> OutboxEntry {
     guard isOver else { return self }
     var entry = self
     entry.request = nil
@@ -262,11 +252,13 @@ extension OutboxState {
     if ended.consequence == .ended { items[id]?.error = ended.error }
   }
 
-  /// Makes room for another accepted entry, and returns the one that is forgotten.
+  /// Makes room for another accepted entry, and returns the one that is forgotten: if there is one,
+  /// the oldest whose draft does not stay.
   fileprivate mutating func forgetOldestAccepted(adding id: UUID) -> UUID? {
     accepted.append(id)
     guard accepted.count > Outbox.acceptedLimit else { return nil }
-    let oldest = accepted.removeFirst()
+    let place = accepted.dropLast().firstIndex { queue.entries[$0]?.draftStaysUntil == nil }
+    let oldest = accepted.remove(at: place ?? 0)
     _ = remove(oldest)
     return oldest
   }

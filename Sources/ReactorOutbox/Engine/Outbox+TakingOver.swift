@@ -90,7 +90,11 @@ extension Outbox {
       return item
     }
     if let item {
-      if entry.state == .accepted { layer.accept(item.drafts) } else { layer.withdraw(item.drafts) }
+      if entry.state == .accepted {
+        accept(item.drafts, of: entry.id, after: entry.draftStay(at: layer.configuration.now()), layer)
+      } else {
+        layer.withdraw(item.drafts)
+      }
       emit(entry, .endedElsewhere, layer)
       await layer.invalidate(item.drafts.keys, groups: [])
       item.result?.settle(.failure(.network(MutationError.endedElsewhere)))

@@ -14,9 +14,10 @@ import HTTPCaching
 /// never taken for one of a newer release.
 extension OutboxEntry {
   private static let magic = UInt64(littleEndian: 0x0A45_424F_5452_5889)  // 89 'X' 'R' 'T' 'O' 'B' 'E' 0A
-  static let formatVersion: UInt64 = 2
-  /// The format without ``awaited``, for the entries that wait for none.
-  private static let formatWithoutAwaited: UInt64 = 1
+  static let formatVersion: UInt64 = 3
+  /// The oldest format that has all of the entry: the first has no ``awaited``, and the second no
+  /// ``draftStaysUntil``.
+  private var format: UInt64 { draftStaysUntil != nil ? 3 : awaited.isEmpty ? 1 : 2 }
   static let prefixLength = 32
 
   /// Returns the bytes of the entry, without its number.
@@ -31,13 +32,13 @@ extension OutboxEntry {
     let contents = arguments.count + (request?.body?.count ?? 0)
     guard contents <= StoredEntry.byteLimit else { throw .tooLarge(size: contents, limit: StoredEntry.byteLimit) }
     var writer = RecordWriter(capacity: contents + 512)
-    let format = awaited.isEmpty ? Self.formatWithoutAwaited : Self.formatVersion
     for word in [Self.magic, 0, format, 0] { writer.write(word) }
     write(to: &writer)
-    if !awaited.isEmpty {
+    if format > 1 {
       writer.write(count: awaited.count)
       for temporary in awaited.sorted() { writer.write(temporary) }
     }
+    if let draftStaysUntil { writer.write(draftStaysUntil) }
     let size = writer.bytes.count
     guard size <= StoredEntry.byteLimit else { throw .tooLarge(size: size, limit: StoredEntry.byteLimit) }
     writer.write(UInt64(size - Self.prefixLength), at: 3 * 8)
@@ -73,22 +74,23 @@ extension OutboxEntry {
     let sum = try reader.word()
     let format = try reader.word()
     let length = try reader.word()
-    let isKnown = format == formatVersion || format == formatWithoutAwaited
+    let isKnown = (1...formatVersion).contains(format)
     if isKnown, length > UInt64(bytes.count - prefixLength) { throw .truncated }
     guard sum == checksum(bytes) else { throw .corrupt("the checksum is wrong") }
     guard format <= formatVersion else { throw .newerFormat(format) }
     guard isKnown else { throw .corrupt("the format \(format) is unknown") }
     guard length == UInt64(bytes.count - prefixLength) else { throw .corrupt("it has bytes after its end") }
     var entry = try OutboxEntry(&reader)
-    if format == formatVersion {
+    if format > 1 {
       for _ in 0..<(try reader.count()) { entry.awaited.insert(try reader.string()) }
     }
+    if format > 2 { entry.draftStaysUntil = try reader.knownDate() }
     guard reader.isAtEnd else { throw .corrupt("it has bytes after its end") }
     return entry
   }
 }
 
-/// The members in the order of their declaration, without the number and ``awaited``.
+/// The members in the order of their declaration that every format has, without the number.
 extension OutboxEntry {
   private func write(to writer: inout RecordWriter) {
     writer.write(id)

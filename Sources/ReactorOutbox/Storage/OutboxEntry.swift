@@ -44,6 +44,9 @@ package struct OutboxEntry: Sendable, Hashable, Identifiable {
   /// The temporary ids that other entries were to give when this one was submitted. It never gives
   /// them itself, wherever it stands.
   package var awaited: Set<String> = []
+  /// The time until which its draft lies over every newer value, although the server has accepted
+  /// the entry; `nil` once that is over.
+  package var draftStaysUntil: Date?
 
   package init(
     id: UUID, lane: String, name: String, version: Int, arguments: Data, submittedAt: Date, idempotencyWindow: Double

@@ -53,12 +53,12 @@ import Testing
     writer = RecordWriter()
     writer.write(OutboxEntry.checksum([UInt8](stored.bytes)))
     stored.bytes.replaceSubrange(8..<16, with: writer.bytes)
-    #expect(throws: OutboxEntryError.newerFormat(3)) { try OutboxEntry(decoding: stored) }
+    #expect(throws: OutboxEntryError.newerFormat(4)) { try OutboxEntry(decoding: stored) }
   }
 
-  @Test func `an entry that waits for no id can be read by an earlier release`() throws {
+  @Test func `an entry is read by each release that knows all of it`() throws {
     let formats = try OutboxEntry.samples.map { try $0.stored().bytes[16] }
-    #expect(formats == [1, 1, 1, 2])
+    #expect(formats == [1, 1, 1, 2, 3])
   }
 
   @Test(arguments: [
@@ -99,7 +99,8 @@ import Testing
 }
 
 extension OutboxEntry {
-  /// A plain entry, one with every member, one with unusual values, and one that waits for ids.
+  /// A plain entry, one with the members of every format, one with unusual values, one that waits
+  /// for ids, and one whose draft stays.
   static var samples: [OutboxEntry] {
     let plain = OutboxEntry(
       id: UUID(), lane: "main", name: "AddPost", version: 1, arguments: Data("{}".utf8),
@@ -127,7 +128,8 @@ extension OutboxEntry {
     unusual.request = FrozenRequest(method: "PUT", url: "", body: Data())
     unusual.outcome = LastOutcome(.unknown, reason: "", date: .distantFuture)
     let waiting = plain.with { $0.awaited = [TemporaryID().string, "tmp-1"] }
-    return [plain, full, unusual, waiting]
+    let staying = full.with { $0.draftStaysUntil = plain.submittedAt + 60 }
+    return [plain, full, unusual, waiting, staying]
   }
 
   func stored() throws -> StoredEntry {
