@@ -48,13 +48,24 @@ extension ReactorEngine {
 
   func startWatchingReachability(_ watcher: TaskHandle) {
     guard let reachability = layer.reachability else { return }
-    attach(watcher) { [weak self] in
-      var wasReachable = true
-      for await isReachable in reachability.changes {
-        // The first value counts too: a flight may have been paused before this task began to
-        // listen.
-        if isReachable { self?.reconnected(refreshes: !wasReachable) }
-        wasReachable = isReachable
+    attach(watcher) { [weak self, sleep, elapsed] in
+      var throttle = ReconnectionThrottle()
+      await withDiscardingTaskGroup { group in
+        for await isReachable in reachability.changes {
+          switch throttle.changed(isReachable: isReachable, at: elapsed()) {
+          case .nothing: break
+          // The first value counts too: a flight may have been paused before this task began to
+          // listen.
+          case .resume: self?.reconnected(refreshes: false)
+          case .refresh: self?.reconnected(refreshes: true)
+          case .refreshLater(let time):
+            self?.reconnected(refreshes: false)
+            group.addTask {
+              do { try await sleep(time) } catch { return }
+              if self?.flow.isReachable == true { self?.reconnected(refreshes: true) }
+            }
+          }
+        }
       }
     }
   }
