@@ -108,8 +108,10 @@ let support: [Target] = [
     name: "Simulate", dependencies: ["ReactorTesting", "TestSupport"], path: "Tests/Simulate",
     swiftSettings: settings),
   .executableTarget(
-    name: "StoreWriter", dependencies: ["ReactorCore", "ReactorSQLite", "ReactorTesting", "TestSupport"],
-    path: "Tests/StoreWriter", swiftSettings: settings(trait: "SQLite")),
+    name: "StoreWriter",
+    dependencies: httpTypes + [
+      "ReactorCore", "ReactorLists", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "TestSupport",
+    ], path: "Tests/StoreWriter", swiftSettings: settings(trait: "SQLite")),
 ]
 
 func tests(of name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = settings) -> Target {

@@ -10,7 +10,7 @@ import TestSupport
 /// begins when there is a byte on standard input. On standard output: `open`, then a line of key
 /// and version for each save that has returned.
 ///
-/// With `models` as its first argument it is ``ModelKinds``.
+/// With `models` as its first argument it is ``ModelKinds``, and with `idle` ``IdleLayer``.
 @main struct StoreWriter {
   static let taskCount = 4
 
@@ -18,6 +18,9 @@ import TestSupport
     let arguments = CommandLine.arguments
     if arguments.count == 4, arguments[1] == "models" {
       return try await ModelKinds.run(arguments[2], writes: arguments[3] == "write").forEach(say)
+    }
+    if arguments.count == 3, arguments[1] == "idle", let which = IdleCase(rawValue: arguments[2]) {
+      return say("\(try await IdleLayer.run(which))")
     }
     guard arguments.count == 7, let engine = WriterEngine(rawValue: arguments[1]), let seed = UInt64(arguments[3]),
       let run = Int(arguments[4]), let part = Int(arguments[5]), let parts = Int(arguments[6]), part < parts

@@ -1,0 +1,17 @@
+#if os(macOS) || os(Linux)
+  import TestSupport
+  import Testing
+
+  /// Nothing that waits takes a processor's time: no loop is the cause of its own next round.
+  ///
+  /// Each layer is in a process of its own, whose time is measured, so it does not matter what else
+  /// runs.
+  @Suite(.timeLimit(.minutes(5))) struct `A layer that waits` {
+    @Test(arguments: IdleCase.allCases) func `takes next to no processor time`(which: IdleCase) async throws {
+      let output = try await Program("StoreWriter").output("idle", which.rawValue)
+      let spent = try #require(Int(output.filter(\.isNumber)), "\(which): \(output)")
+      // A loop takes all of the 1,500 milliseconds, and of the second processor too.
+      #expect(spent < 300, "\(which): \(spent) ms")
+    }
+  }
+#endif
