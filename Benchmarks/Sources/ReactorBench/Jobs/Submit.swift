@@ -46,18 +46,31 @@ enum Submit: Benchmark {
     let path = directory.path("full.sqlite")
     let full = try await Outboxes(SQLiteOutboxStorage(path: path))
     try await full.fill(10_000)
-    try await bench.compare(
-      "10,000 entries read at start", to: "a locked array of as many", target: .nanosecondsMore(100_000_000)
-    ) { count in
+    let starting: Work = { count in
       for _ in 0..<count {
         let next = try await Outboxes(SQLiteOutboxStorage(path: path))
         try expect(next.layer.outbox.entries.count == 10_000, "all entries are read")
       }
-    } limit: { count in
+    }
+    try await bench.compare(
+      "10,000 entries read at start", to: "a locked array of as many", target: .nanosecondsMore(100_000_000),
+      job: starting
+    ) { count in
       for _ in 0..<count {
         let list = Mutex<[Int]>([])
         for index in 0..<10_000 { list.withLock { $0.append(index) } }
         blackHole(list.withLock(\.self))
+      }
+    }
+    // The difference is what the library does with an entry: its bytes are checked, its mutation is
+    // decoded, and its drafts are shown.
+    try await bench.compare(
+      "10,000 entries read at start", to: "a plain read of the same rows", target: nil, job: starting
+    ) { count in
+      for _ in 0..<count {
+        let rows = try RawSQLite.rows(of: "SELECT bytes, number, id, lane FROM outbox_entry ORDER BY number", in: path)
+        try expect(rows.count == 10_000, "all rows are read")
+        blackHole(rows)
       }
     }
   }

@@ -56,6 +56,11 @@ final class RawSQLite {
     try writing?.commit.run()
   }
 
+  /// Opens a database, and returns the first column of each row.
+  static func rows(of sql: String, in path: String) throws -> [Data] {
+    try Connection(path, SQLITE_OPEN_READONLY).prepare(sql).all { $0.data(0) }
+  }
+
   func execute(_ sql: String) throws { try database.execute(sql) }
   func prepare(_ sql: String) throws -> Statement { try database.prepare(sql) }
 }
@@ -129,6 +134,18 @@ extension RawSQLite {
       if code == SQLITE_DONE { return nil }
       guard code == SQLITE_ROW else { throw Failure(code: code) }
       return body(self)
+    }
+
+    func all<Value>(_ body: (Statement) -> Value) throws -> [Value] {
+      defer { sqlite3_reset(handle) }
+      var values: [Value] = []
+      while true {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: values.append(body(self))
+        case SQLITE_DONE: return values
+        case let code: throw Failure(code: code)
+        }
+      }
     }
 
     func data(_ column: Int32) -> Data {
