@@ -11,17 +11,26 @@ public struct Known: Sendable {
   let layer: LayerContext
   let drafts: Drafts
   let tags: EntityTags
+  /// The copies that were fetched for this request.
+  var fetched = FetchedCopies()
   let asked = Asked()
 
   /// Returns the confirmed value of a resource with the mutation's own draft: from memory, else
   /// from persistence. Drafts of writes that are still pending are not in it. It never asks the
   /// network.
   public func value<Model: Sendable>(_ type: Model.Type, at resource: Resource) async -> Model? {
-    asked.note(resource) { layer in try await layer.refresh(resource, as: type) }
+    asked.note(resource) { try await FetchedCopies.Copy($0, resource, as: type, for: $1) }
+    let copy = fetched.copy(of: resource)
     // The tag is that of the very response that the value was made of: a newer one would put back
     // what others have changed.
-    let confirmed = await layer.confirmed(resource, as: type)
-    let tag = tag(of: resource, confirmed.head)
+    let confirmed: LayerContext.Confirmed<Model>
+    var tag: Tag?
+    if let known = copy?.value as? LayerContext.Confirmed<Model> {
+      (confirmed, tag) = (known, copy?.tag.map { Tag(text: $0) })
+    } else {
+      confirmed = await layer.confirmed(resource, as: type)
+      tag = self.tag(of: resource, confirmed.head)
+    }
     // What another accepted write has made of a value is not the value that the tag is of. If the
     // server has the tag's value still, others have changed it since that write.
     let isOutdated = tag.map { !confirmed.acceptedDrafts.isSubset(of: $0.writes) } ?? false
@@ -32,18 +41,35 @@ public struct Known: Sendable {
     return drafts.applied(to: confirmed.model, of: resource, key: layer.key)
   }
 
-  /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1).
+  /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1): the
+  /// `ETag` of the response that ``value(_:at:)`` has returned the value of, or of the newest
+  /// response, if it was not called. A response to a `PUT` of this outbox counts, too.
   ///
-  /// Where an accepted write has changed that value since, the tag is not the value's. The outbox
-  /// then fetches the resource and makes the request once more, before it sends anything.
+  /// If none is known, or only that of a coded answer, the method fetches the resource once. If the
+  /// value was read before, or an accepted write has changed it since, the outbox then makes the
+  /// request once more from the newer value, before it sends anything.
   ///
-  /// - Returns: The `ETag` of the response that ``value(_:at:)`` has returned the value of; of the
-  ///   newest response, if it was not called. A response to a `PUT` of this outbox counts, too.
-  ///   `nil` if there is none, or a weak one.
-  public func entityTag(of resource: Resource) async -> String? {
-    if let known = asked.useTag(of: resource) { return known }
-    asked.noteIfNew(resource) { layer in try await layer.refresh(resource, as: Void.self) }
-    return tag(of: resource, await layer.head(of: resource))?.text
+  /// - Throws: The error of the fetch, and `ReactorError.network` with
+  ///   ``MutationError/noEntityTag(of:)`` if the server gives no strong tag. Unless you catch it,
+  ///   the write is refused, and nothing is sent.
+  public func entityTag(of resource: Resource) async throws -> String {
+    let known = asked.useTag(of: resource)
+    if let tag = known ?? nil { return tag }
+    var copy = fetched.copy(of: resource)
+    if known == nil {
+      asked.noteIfNew(resource) { try await FetchedCopies.Copy($0, resource, as: Void.self, for: $1) }
+      if copy == nil, let tag = tag(of: resource, await layer.head(of: resource))?.text {
+        asked.noteGiven(tag, of: resource)
+        return tag
+      }
+    }
+    if copy?.tag == nil, copy?.isForTag != true {
+      copy = try await asked.fetch(resource, in: layer)
+      fetched.note(copy, of: resource)
+    }
+    guard let tag = copy?.tag else { throw ReactorError.network(MutationError.noEntityTag(of: "\(resource)")) }
+    asked.noteGiven(tag, of: resource)
+    return tag
   }
 
   private struct Tag: Equatable {
@@ -57,15 +83,69 @@ public struct Known: Sendable {
     if let known = tags.tag(of: resource, in: layer, notBefore: head?.receivedAt) {
       return Tag(text: known.tag, writes: known.writes)
     }
-    return head?.fields[.eTag].flatMap { $0.hasPrefix("W/") ? nil : Tag(text: $0) }
+    return head?.fields[.eTag].flatMap { $0.isTagOfUncodedContent ? Tag(text: $0) : nil }
   }
+}
+
+extension String {
+  /// A Boolean value that indicates whether the text is a strong entity tag (RFC 9110 §8.8.3).
+  fileprivate var isStrongTag: Bool { hasPrefix("\"") }
+
+  /// A Boolean value that indicates whether the text is a strong entity tag, and not one that names
+  /// a content coding, as `"1-gzip"`. Servers that give those do not know them again in `If-Match`.
+  var isTagOfUncodedContent: Bool {
+    guard isStrongTag else { return false }
+    let words = dropFirst().prefix { $0 != "\"" }.split { "-;:._+/".contains($0) }
+    return words.count < 2 || !["gzip", "gz", "br", "deflate", "zstd"].contains(words.last?.lowercased())
+  }
+}
+
+/// The copies of resources that were fetched for one request of a mutation.
+final class FetchedCopies: Sendable {
+  struct Copy: Sendable {
+    /// The entity tag to guard a change with.
+    let tag: String?
+    /// The value, a `LayerContext.Confirmed`.
+    let value: any Sendable
+    /// A Boolean value that indicates whether there is no other tag.
+    let isForTag: Bool
+
+    /// Fetches a resource.
+    init<Model: Sendable>(
+      _ layer: LayerContext, _ resource: Resource, as type: Model.Type, for purpose: Asked.Purpose
+    ) async throws {
+      isForTag = purpose != .value
+      let stored = purpose == .tag ? await layer.head(of: resource)?.fields[.eTag] : nil
+      if stored?.isTagOfUncodedContent ?? true {
+        let copy = try await layer.refresh(resource, as: type)
+        let found = copy.head?.fields[.eTag]
+        let guards = found?.isTagOfUncodedContent == true
+        if guards || found == nil || purpose == .value {
+          (tag, value) = (guards ? found : nil, copy)
+          return
+        }
+      }
+      let copy = try await layer.fetchUncoded(resource, as: type)
+      (tag, value) = (copy.head?.fields[.eTag].flatMap { $0.isStrongTag ? $0 : nil }, copy)
+    }
+  }
+
+  private let copies = Mutex<[Resource: Copy]>([:])
+
+  func copy(of resource: Resource) -> Copy? { copies.withLock { $0[resource] } }
+
+  func note(_ copy: Copy?, of resource: Resource) { copies.withLock { $0[resource] = copy } }
 }
 
 /// The resources that a request was made from.
 final class Asked: Sendable {
-  typealias Refresh = @Sendable (LayerContext) async throws -> Void
+  /// The purpose of a fetch. A tag that guards nothing, since the answer was coded, is asked for
+  /// once more, without a coding.
+  enum Purpose: Sendable { case value, tag, newerValueAndTag }
 
-  private let state = Mutex<[(resource: Resource, refresh: Refresh)]>([])
+  typealias Fetch = @Sendable (LayerContext, Purpose) async throws -> FetchedCopies.Copy
+
+  private let state = Mutex<[(resource: Resource, fetch: Fetch)]>([])
   /// A value that was read, and its entity tag.
   struct Value: Sendable {
     let resource: Resource
@@ -84,21 +164,41 @@ final class Asked: Sendable {
   }
 
   private let values = Mutex<[Value]>([])
+  /// The tags that the request has got, by the resource.
+  private let given = Mutex<[Resource: String]>([:])
 
-  /// A Boolean value that indicates whether the request has a tag that is older than the value that
-  /// it was made from.
-  var hasOutdatedTag: Bool { values.withLock { $0.contains { $0.isOutdated && $0.isUsed } } }
+  /// A Boolean value that indicates whether the request has a tag that is not the one of the value
+  /// that it was made from.
+  var hasOutdatedTag: Bool {
+    let given = given.withLock(\.self)
+    return values.withLock { values in
+      values.contains { value in
+        value.isOutdated && value.isUsed || given[value.resource].map { $0 != value.tag } ?? false
+      }
+    }
+  }
 
   /// The accepted writes that are in the value of a URL that was read; none if it was not.
   func writes(at url: String) -> Set<UUID> {
     values.withLock { values in values.last { $0.url == url }?.writes ?? [] }
   }
 
-  /// Fetches the resources, past the cache.
+  /// Fetches the resources, past the cache, but those that were fetched already.
   ///
   /// - Throws: the error of the first fetch that fails.
-  func refresh(in layer: LayerContext) async throws {
-    for refresh in state.withLock({ $0.map(\.refresh) }) { try await refresh(layer) }
+  func refresh(in layer: LayerContext, into fetched: FetchedCopies) async throws {
+    for (resource, fetch) in state.withLock(\.self) where fetched.copy(of: resource) == nil {
+      fetched.note(try await fetch(layer, needsTag(of: resource) ? .newerValueAndTag : .value), of: resource)
+    }
+  }
+
+  /// Fetches a resource for its tag.
+  func fetch(_ resource: Resource, in layer: LayerContext) async throws -> FetchedCopies.Copy? {
+    try await state.withLock { $0.last { $0.resource == resource }?.fetch }?(layer, .tag)
+  }
+
+  private func needsTag(of resource: Resource) -> Bool {
+    given.withLock { $0[resource] != nil } || values.withLock { $0.contains { $0.resource == resource && $0.isUsed } }
   }
 
   func note(_ value: Value) {
@@ -107,6 +207,9 @@ final class Asked: Sendable {
       values.append(value)
     }
   }
+
+  /// Notes the tag that the request gets.
+  func noteGiven(_ tag: String, of resource: Resource) { given.withLock { $0[resource] = tag } }
 
   /// Returns the tag of the value that was read, for the request; `nil` if none was.
   func useTag(of resource: Resource) -> String?? {
@@ -117,17 +220,17 @@ final class Asked: Sendable {
     }
   }
 
-  func note(_ resource: Resource, _ refresh: @escaping Refresh) {
+  func note(_ resource: Resource, _ fetch: @escaping Fetch) {
     state.withLock { state in
       state.removeAll { $0.resource == resource }
-      state.append((resource, refresh))
+      state.append((resource, fetch))
     }
   }
 
-  func noteIfNew(_ resource: Resource, _ refresh: @escaping Refresh) {
+  func noteIfNew(_ resource: Resource, _ fetch: @escaping Fetch) {
     state.withLock { state in
       guard !state.contains(where: { $0.resource == resource }) else { return }
-      state.append((resource, refresh))
+      state.append((resource, fetch))
     }
   }
 }
@@ -157,7 +260,7 @@ final class EntityTags: Sendable {
     let response = sent.key.method == .put && !sent.isSeenElsewhere ? try? sent.result.get().0 : nil
     let tag = response?.headerFields[.eTag]
     state.withLock { state in
-      guard let tag, !tag.hasPrefix("W/") else { return state[sent.key.url] = nil }
+      guard let tag, tag.isTagOfUncodedContent else { return state[sent.key.url] = nil }
       if state.count >= Self.limit, let oldest = state.min(by: { $0.value.date < $1.value.date }) {
         state[oldest.key] = nil
       }

@@ -62,6 +62,16 @@ public protocol Mutation: Codable, Sendable {
   /// checks that.
   func draft(_ drafts: inout Drafts)
 
+  /// Judges a success of the server before anything follows from it, for a server that answers 200
+  /// and says in the body that it has not carried out the mutation. Default: does nothing.
+  ///
+  /// It is not called for an answer that cannot be read.
+  ///
+  /// - Throws: Any error. It refuses the mutation, and ``Submission/answer()`` throws it.
+  ///   `ReactorError.authentication` waits for a sign-in instead, and `ReactorError.Diverted`
+  ///   leaves the mutation unresolved.
+  func check(_ answer: Answer) throws
+
   /// Handles the accepted response: ids that the server has given, and resources that are stale.
   /// Default: does nothing.
   func settle(_ answer: Answer, _ settlement: inout Settlement)
@@ -83,6 +93,8 @@ extension Mutation {
   public var lane: Lane { .main }
   /// Adds no drafts.
   public func draft(_ drafts: inout Drafts) {}
+  /// Accepts every answer.
+  public func check(_ answer: Answer) throws {}
   /// Does nothing.
   public func settle(_ answer: Answer, _ settlement: inout Settlement) {}
   /// ``ConflictPolicy/rebase``.
@@ -131,11 +143,14 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
   case expired
   /// The mutation conflicted with newer values as often as the outbox tries.
   case tooManyConflicts(Int)
-  /// The answer was a redirect that asks for another request, or a page for a person, as of a
-  /// sign-in. The target is that of the redirect; `nil` for a page without one.
-  case diverted(to: String?)
+  /// The server gives no strong entity tag for the resource, so that `If-Match` cannot guard a
+  /// change of it.
+  case noEntityTag(of: String)
   /// The request of a mutation awaits a later one of this lane, which is not sent before it.
   case awaitsItsLane(String)
+  /// The request of a mutation awaits a write of this lane, which gets no turn: every lane that
+  /// sends awaits such a write, and there are ``OutboxConfiguration/concurrentLanes`` of them.
+  case awaitsTurn(String)
   /// Another process has ended the entry, and its answer is not known here.
   case endedElsewhere
 
@@ -152,12 +167,12 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
     case .expired: "the write was never sent, and is older than OutboxConfiguration.maximumAge; submit it again"
     case .tooManyConflicts(let count):
       "the write conflicted with newer values \(count) times; compare both values, then retry or discard it"
-    case .diverted(let target?):
-      "the server has redirected the write to \(target), which is no answer to it; if the resource has moved, change its URL, or sign in, then retry the write"
-    case .diverted(nil):
-      "a web page has answered the write, as of a sign-in or of a network's gate; sign in, then retry the write"
+    case .noEntityTag(let resource):
+      "the server has sent no strong ETag for \(resource), so nothing tells whether others have changed it, and the write was not sent; let the server send one, or catch the error and write without If-Match"
     case .awaitsItsLane(let lane):
       "the request of a write awaits a later write of the lane \(lane), which waits for it; await it elsewhere, or give it another lane"
+    case .awaitsTurn(let lane):
+      "the requests of all lanes that send await writes of others, so the lane \(lane) gets no turn; await it elsewhere, or raise OutboxConfiguration.concurrentLanes"
     case .endedElsewhere: "another process has ended the write; fetch the resource to see the result"
     }
   }

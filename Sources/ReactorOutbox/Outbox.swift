@@ -149,7 +149,7 @@ extension Outbox {
   public func resume() {
     withState { state in
       state.queue.isPaused = false
-      state.queue.needsSignIn = false
+      state.queue.signedIn()
       state.signIns += 1
       state.queue.forgetUnsentBackoff()
     }
@@ -257,7 +257,8 @@ extension Outbox {
       case backoff(until: Date)
       /// ``Outbox/pause()`` was called.
       case paused
-      /// The server has answered 401.
+      /// The server has answered 401. If that was with a credential that was renewed for the write,
+      /// only its own lane waits.
       case signIn
       /// Another entry will give an id that this one holds.
       case identity(of: UUID)

@@ -19,10 +19,18 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   ///   was withdrawn, discarded or removed, or if its layer was released. In the last case the
   ///   mutation is kept, and sent by the next layer of its scope. `ReactorError.network` with
   ///   ``MutationError/awaitsItsLane(_:)`` in the request of another mutation of its lane, and in
-  ///   tasks that this request has created. Detached tasks may await it.
+  ///   tasks that this request has created. Detached tasks may await it. In the request of a
+  ///   mutation of another lane, it is ``MutationError/awaitsTurn(_:)`` if every lane that sends
+  ///   awaits a write of a lane that does not.
   public func answer() async throws(ReactorError) -> Answer {
     var end = result.known
-    if end == nil { end = await KeyedAsyncLock.awaiting(result.turn.owner) { await result.value() } }
+    if end == nil {
+      let waited = await result.awaitingTurn { [result] in
+        await KeyedAsyncLock.awaiting(result.turn.owner) { await result.value() }
+      }
+      guard let waited else { throw .network(MutationError.awaitsTurn(result.turn.lane)) }
+      end = waited
+    }
     guard let end else { throw .network(MutationError.awaitsItsLane(result.turn.lane)) }
     let answer = try end.get()
     guard let answer = answer as? Answer else { throw .network(MutationError.endedElsewhere) }
@@ -50,9 +58,16 @@ final class SubmissionResult: Sendable {
   }
 
   let turn: LaneTurn
+  private weak let outbox: Outbox?
   private let state = Mutex(State())
 
-  init(_ turn: LaneTurn) { self.turn = turn }
+  init(_ turn: LaneTurn, of outbox: Outbox) { (self.turn, self.outbox) = (turn, outbox) }
+
+  /// Runs `body`, which waits for the end; `nil` if the lane would never get a turn.
+  func awaitingTurn<Result>(_ body: () async -> Result) async -> Result? {
+    guard let outbox else { return await body() }
+    return await outbox.awaiting(turn.lane, body)
+  }
 
   /// Sets the end, unless it is set already.
   func settle(_ value: Value) {

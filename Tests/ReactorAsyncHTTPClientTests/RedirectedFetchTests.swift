@@ -23,5 +23,13 @@
     @Test func `is a change that has been made, whatever follows`() async throws {
       try await RedirectScenario(AsyncHTTPClientTransport()).expectChange()
     }
+
+    @Test func `is no answer to a write that was not carried out, or may not have been`() async throws {
+      try await RedirectedWriteScenario(AsyncHTTPClientTransport()).expectNoLoss()
+    }
+
+    @Test func `is no page instead of an answer`() async throws {
+      try await RedirectedWriteScenario(AsyncHTTPClientTransport()).expectNoPage()
+    }
   }
 #endif

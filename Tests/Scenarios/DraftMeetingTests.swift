@@ -243,7 +243,7 @@ struct DraftMeetingTests {
     }
     #expect(desk.shown == ["a", "b"])
     desk.bench.transport.answer("/v1/c", with: .response(.seeOther, fields: [.location: "/v1/d"]))
-    await #expect(throws: ReactorError.self) { try await desk.add("c").value }
+    try await desk.add("c").value
     #expect(desk.shown == ["a", "b", "c"])
   }
 

@@ -136,13 +136,13 @@ private struct Heeding: Persistence {
     try await script.waitUntilIdle()
   }
 
-  @Test func `leaves ours to us where another origin answers`() async throws {
+  @Test func `stays with its origin, and fails with the target of the redirect`() async throws {
     let notes = layer().reactor(Note.self)
     try await store(notes)
     script.answer("/v1/note", with: redirect(307, to: "https://elsewhere.example/moved", naming: "there"))
-    let names: HTTPFields = [.location: "https://api.example.com/v1/named", .contentLocation: "/v1/other"]
-    script.answer("/moved", with: .json(Note(1, "new").json, fields: names))
-    _ = try await notes.send(Resource("note", method: .put))
+    let error = await TestSupport.error { try await notes.send(Resource("note", method: .put)) }
+    #expect(error?.diverted?.target == "https://elsewhere.example/moved")
+    #expect(script.requests.allSatisfy { $0.path != "/moved" })
     #expect(try await stale(notes) == [["note", "there"], ["note", "there"]])
   }
 

@@ -19,6 +19,13 @@ extension LayerContext {
       head = confirmed.copy?.head.flatMap { $0.localModel == nil ? $0 : nil }
       acceptedDrafts = confirmed.acceptedDrafts
     }
+
+    /// A response that has just been fetched, which has every write that was accepted before.
+    fileprivate init(_ model: AnyModel, _ head: Record.Head?) {
+      self.model = model.model(as: Model.self)
+      self.head = head.flatMap { $0.localModel == nil ? $0 : nil }
+      acceptedDrafts = []
+    }
   }
 
   /// Returns the value without pending drafts: from memory, else from persistence. It never asks
@@ -35,8 +42,35 @@ extension LayerContext {
   }
 
   /// Fetches a value from the network, whatever is stored, into memory and persistence.
-  package func refresh<Model: Sendable>(_ resource: Resource, as type: Model.Type) async throws(ReactorError) {
-    _ = try await engine(of: type).fetch(resource, .networkOnly)
+  ///
+  /// - Returns: The value as the server has it, also if it may not be stored.
+  package func refresh<Model: Sendable>(
+    _ resource: Resource, as type: Model.Type
+  ) async throws(ReactorError) -> Confirmed<Model> {
+    let copy = try await engine(of: type).fetch(resource, .networkOnly).copy
+    return Confirmed(copy.model, copy.head)
+  }
+
+  /// Fetches a value without a content coding (RFC 9110 §12.5.3), for the entity tag of what the
+  /// server has. A server or a proxy that codes an answer may give it a weak tag, or one that it
+  /// does not know again.
+  ///
+  /// The request has no validators, and the response is neither shared nor stored.
+  @concurrent package func fetchUncoded<Model: Sendable>(
+    _ resource: Resource, as type: Model.Type
+  ) async throws(ReactorError) -> Confirmed<Model> {
+    var resource = resource
+    resource.headers[.acceptEncoding] = "identity"
+    let engine = engine(of: type)
+    guard isReachable(configuration) else { throw .noConnectivity }
+    var context = FetchContext<AnyModel>()
+    (context.hasAskedPersistence, context.asksServer) = (true, true)
+    do {
+      let snapshot = try await engine.flow.network(resource, context)
+      return Confirmed(snapshot.model, snapshot.head)
+    } catch {
+      throw ReactorError(error, wrap: ReactorError.network)
+    }
   }
 
   /// Returns the head of the newest response that memory or persistence has; `nil` if neither has

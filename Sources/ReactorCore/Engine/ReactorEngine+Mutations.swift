@@ -67,6 +67,7 @@ extension ReactorEngine {
       layer.events.append(ReactorEvent(key: key, model: model, kind: .failed(error)))
       layer.events.deliver()
       var sent = Sent(outcome: .failure(error), groups: layer.staleGroups(after: trail, key, nil))
+      let isDone = error.diverted == nil && trail.latestHops.contains(where: \.showsResult)
       switch error {
       // Nothing was sent.
       case .parser(let error) where error.reason == .unsupported: return sent
@@ -76,10 +77,12 @@ extension ReactorEngine {
         sent.changed = changed(by: trail, key, isAccepted: true, nil)
       // A redirect that nobody follows may be the server's acceptance.
       case .server(let response, _):
-        sent.isAccepted = Invalidation.isAcceptance(response)
+        sent.isAccepted = isDone || Invalidation.isAcceptance(response)
         sent.changed = changed(by: trail, key, isAccepted: sent.isAccepted, response)
         sent.groups = layer.staleGroups(after: trail, key, response)
-      default: sent.changed = changed(by: trail, key, isAccepted: false, nil)
+      default:
+        sent.isAccepted = isDone
+        sent.changed = changed(by: trail, key, isAccepted: isDone, nil)
       }
       return sent
     }

@@ -59,7 +59,8 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     do {
       return try await answer(to: request, for: resource, key, context)
     } catch {
-      throw FailedRequest(request).attached(to: error)
+      let error = FailedRequest(request).attached(to: error)
+      return try snapshot(ofChange: request, resource, context, after: error)
     }
   }
 
@@ -72,11 +73,10 @@ final class HTTPFlow<Model: Sendable>: Sendable {
     let conditional = HTTPCache.conditional(request, on: resource.readsOnly ? head : nil)
     let isConditional = conditional.headerFields != request.headerFields
     let exchange = try await response(to: conditional, isConditional: isConditional, resource, key, context)
+    try checkRoute(of: request, resource, context, exchange)
     switch judge(exchange, resource, key, stored: isConditional ? head : nil) {
     case .notModified(var updated):
       updated.join(resource.groups)
-      // The stored bytes are in the charset of their own response.
-      updated.fields[.contentType] = head?.fields[.contentType]
       do {
         return try unchanged(updated, stored: stored, stale: context.stale, key)
       } catch is ParserError {
@@ -91,7 +91,8 @@ final class HTTPFlow<Model: Sendable>: Sendable {
       if RequestCacheControl(resource.headers).isNoStore { record.head.fields[.cacheControl] = "no-store" }
       record.head.join(resource.groups)
       return Snapshot(
-        model: try parse(exchange.body, of: record.head, key), fetchedAt: record.head.receivedAt, record: record)
+        model: try parse(exchange.body, of: record.head, key, isAnswerToChange: !resource.readsOnly),
+        fetchedAt: record.head.receivedAt, record: record)
     case .mismatched:
       // The server has confirmed another representation, so it is asked without validators.
       var bare = context
@@ -124,9 +125,15 @@ final class HTTPFlow<Model: Sendable>: Sendable {
 extension HTTPFlow {
   static var modelName: ModelName { ModelName(Model.self) }
 
-  func parse(_ body: Data, of head: Record.Head, _ key: RecordKey) throws -> Model {
+  func parse(
+    _ body: Data, of head: Record.Head, _ key: RecordKey, isAnswerToChange: Bool = false
+  ) throws -> Model {
     let started = ContinuousClock.now
-    let parsed = try parser.parse(body, contentType: head.fields[.contentType])
+    let parsed: Parsed<Model>
+    do { parsed = try parser.parse(body, contentType: head.fields[.contentType]) } catch {
+      if isAnswerToChange, head.fields.isHTML { throw ReactorError.network(ReactorError.Diverted()) }
+      throw error
+    }
     emit(key, .parsed(bytes: body.count, duration: started.duration(to: .now)))
     if !parsed.pruned.isEmpty { emit(key, .pruned(parsed.pruned, count: parsed.prunedCount)) }
     if !parsed.duplicates.isEmpty { emit(key, .duplicateMembers(parsed.duplicates)) }
@@ -268,7 +275,7 @@ extension HTTPFlow {
       emit(key, .request(isConditional: isConditional))
       let (requestedAt, started, trail) = (configuration.now(), ContinuousClock.now, RedirectTrail())
       // An attempt that fails may have changed something too.
-      defer { context.trail?.leave(trail.hops) }
+      defer { context.trail?.leave(trail) }
       number += 1
       let (response, body) = try await instrumented(request, key, number, isConditional) { request in
         try await within(resource.timeout) { [backend] in

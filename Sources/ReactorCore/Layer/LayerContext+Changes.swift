@@ -28,41 +28,13 @@ extension LayerContext {
     sent.isAccepted = response.map(Invalidation.isAcceptance) ?? false
     sent.latest = trail.latest
     sent.failures = trail.failures
-    // A middleware may have called the transport before, and have done something about the answer.
-    sent.redirect = trail.latestHops.last(where: \.becameGet)?.response ?? response.flatMap(Self.redirect)
+    sent.isRenewed = trail.isRenewed
+    sent.route = WriteRoute(of: request, trail, answer: try? sent.result.get())
     sent.isSeenElsewhere = trail.hops.contains(where: \.leadsToResult)
-    sent.isFromOtherOrigin = trail.hasChangedOrigin || sent.redirect.map { leadsAway($0, from: key.url) } == true
-    if !(request.headerFields[.accept] ?? "").lowercased().contains("html") {
-      sent.isWebPage = (try? sent.result.get()).map(Self.isWebPage) ?? false
-    }
     sent.changed = staleKeys(
       after: trail, key, isAccepted: sent.isAccepted, response, configuration.secretQueryItems)
     sent.groups = staleGroups(after: trail, key, response)
     return sent
-  }
-
-  /// Returns `response` if it is a redirect that nobody has followed.
-  private static func redirect(_ response: HTTPResponse) -> HTTPResponse? {
-    [301, 302, 303].contains(response.status.code) && response.headerFields.contains(.location) ? response : nil
-  }
-
-  private func leadsAway(_ redirect: HTTPResponse, from url: String) -> Bool {
-    guard let from = URL(string: url), let origin = WebOrigin(from),
-      let target = redirect.headerFields[.location].flatMap({ URL(string: $0, relativeTo: from) })
-    else { return false }
-    return WebOrigin(target.absoluteURL) != origin
-  }
-
-  /// Returns a Boolean value that indicates whether a success is a page for a person, as that of a
-  /// sign-in or of a network's gate. The type alone tells nothing: some frameworks send it with
-  /// anything.
-  private static func isWebPage(_ response: HTTPResponse, _ body: Data) -> Bool {
-    guard [200, 203].contains(response.status.code),
-      let type = response.headerFields[.contentType]?.lowercased(), type.contains("html")
-    else { return false }
-    let start = String(decoding: body.prefix(512), as: UTF8.self).drop { $0.isWhitespace || $0 == "\u{FEFF}" }
-      .lowercased()
-    return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
   }
 
   /// Returns the keys that a change makes stale (RFC 9111 §4.4). These are the key itself, if the
@@ -133,14 +105,11 @@ package struct SentRequest: Sendable {
   package fileprivate(set) var latest = LatestExchange.none
   /// The errors of the calls of the transport that have failed.
   package fileprivate(set) var failures: [any Error] = []
-  /// The redirect that has turned the request into a `GET`, or that nobody has followed.
-  package fileprivate(set) var redirect: HTTPResponse?
-  /// A Boolean value that indicates whether ``result`` is of another origin, or the redirect that
-  /// nobody has followed leads to one.
-  package fileprivate(set) var isFromOtherOrigin = false
-  /// A Boolean value that indicates whether the response is a page for a person, which the request
-  /// has not asked for.
-  package fileprivate(set) var isWebPage = false
+  /// A Boolean value that indicates whether the credential was renewed for the request, so that a
+  /// 401 is the answer of this URL alone.
+  package fileprivate(set) var isRenewed = false
+  /// The way of the request to ``result``.
+  package fileprivate(set) var route = WriteRoute()
   /// The keys that the request has made stale.
   package fileprivate(set) var changed: [RecordKey] = []
   /// The groups that the responses have made stale (RFC 9875).

@@ -135,7 +135,11 @@ extension AuthenticationMiddleware {
   /// Waits for the refresh under way, or begins one if the server has refused the current
   /// credential.
   private func credential(_ look: Machine.Look) async throws -> Held {
-    do { return try await awaitedCredential(look) } catch {
+    do {
+      let held = try await awaitedCredential(look)
+      RedirectTrail.sender?.noteRenewed()
+      return held
+    } catch {
       RedirectTrail.sender?.noteUnsigned()
       throw error
     }

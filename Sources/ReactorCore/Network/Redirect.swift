@@ -56,7 +56,10 @@ package struct Redirect: Sendable {
     next.request.path = Self.target(parts)
     if becomesGet(response.status.code) { next.becomeGet() }
     next.dropConditions()
-    if WebOrigin(from) != origin { next.request.headerFields.removeAll(where: Self.isSecret) }
+    guard WebOrigin(from) != origin else { return next }
+    // A write stays with its origin, as its credentials do.
+    guard Self.mayLeave.contains(next.request.method.rawValue) else { return nil }
+    next.request.headerFields.removeAll(where: Self.isSecret)
     return next
   }
 
@@ -102,6 +105,8 @@ package struct Redirect: Sendable {
     return parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
   }
 
+  /// The methods that change nothing (RFC 9110 §9.2.1, RFC 10008).
+  private static let mayLeave: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"]
   private static let credentials: Set<HTTPField.Name> = [.authorization, .cookie, .proxyAuthorization]
   private static let contentFields: [HTTPField.Name] = [
     .contentEncoding, .contentLanguage, .contentLength, .contentLocation, .contentType,
@@ -122,6 +127,10 @@ final class RedirectTrail: Sendable {
     /// A Boolean value that indicates whether the response redirected a change to a `GET` of its
     /// result, which was followed. A 301 says only that the target has moved.
     var leadsToResult: Bool { becameGet && response.status.code != 301 }
+
+    /// A Boolean value that indicates whether the response says that the change was made, and shows
+    /// its result (RFC 9110 §15.4.4).
+    var showsResult: Bool { response.status == .seeOther && (becameGet || !isFollowed) }
 
     /// A Boolean value that indicates whether the response has turned a change into a `GET`, which
     /// was sent.
@@ -145,6 +154,7 @@ final class RedirectTrail: Sendable {
     /// The count of hops before the latest call.
     var start = 0
     var failures: [any Error] = []
+    var isRenewed = false
   }
 
   private let state = Mutex(State())
@@ -177,6 +187,15 @@ final class RedirectTrail: Sendable {
 
   func leave(_ hops: [Hop]) { state.withLock { $0.hops += hops } }
 
+  /// Leaves the hops of another trail, whose latest call is now the latest one of this trail.
+  func leave(_ other: RedirectTrail) {
+    let (hops, start) = other.state.withLock { ($0.hops, $0.start) }
+    state.withLock { state in
+      state.start = state.hops.count + start
+      state.hops += hops
+    }
+  }
+
   /// Begins a call of the transport.
   func begin() {
     state.withLock { state in
@@ -193,6 +212,12 @@ final class RedirectTrail: Sendable {
       }
     }
   }
+
+  /// A Boolean value that indicates whether the credential of the request was renewed for it.
+  var isRenewed: Bool { state.withLock(\.isRenewed) }
+
+  /// Notes that there is a newer credential than the one that the server has refused.
+  func noteRenewed() { state.withLock { $0.isRenewed = true } }
 
   /// Notes that the request will not be sent, since there is no credential for it.
   func noteUnsigned() { state.withLock { $0.latest = .unsigned } }

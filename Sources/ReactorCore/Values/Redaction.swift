@@ -38,7 +38,7 @@ enum Redaction {
   /// the queries of its paths.
   ///
   /// An error does not say which query items are secret, so all are dropped.
-  fileprivate static func withoutQueries(_ text: String) -> String {
+  static func withoutQueries(_ text: String) -> String {
     var (words, rest) = ([UInt8](), Array(text.utf8)[...])
     while !rest.isEmpty {
       let word = rest.prefix { !SecretScanner.isNoPartOfURL($0) }

@@ -208,7 +208,11 @@ extension Outbox {
     let isDone = await whileLeased(id, layer) { stored in
       guard isUnchanged(stored) else { return .isForbidden }
       let now = layer.configuration.now()
-      let entries = withState { $0.retried(id, at: now, newKey: { self.configuration.makeID().uuidString }) }
+      let entries = withState { state in
+        // It would be made from the same values, and conflict again.
+        if state.queue.entries[id]?.outcome?.kind == .conflict { state.items[id]?.needsRefresh = true }
+        return state.retried(id, at: now, newKey: { self.configuration.makeID().uuidString })
+      }
       return entries.isEmpty ? .isForbidden : await move(entries, from: stored, layer)
     }
     return await isDoneOrChanged(isDone)
@@ -262,6 +266,7 @@ extension Outbox {
         var item = OutboxState.Item(mutation: old.mutation, drafts: drafts)
         // Of a conflicted entry somebody may be waiting still.
         item.result = old.result
+        (item.asked, item.needsRefresh) = (old.asked, old.needsRefresh)
         let isActive = state.queue.active.contains(entry.id)
         state.remove(entry.id, keepsIDs: true)
         state.insert(entry, item)

@@ -191,7 +191,7 @@ extension Outbox: LayerAttachment {
   /// Continues after a 401: the user has signed in.
   func signedIn() {
     withState { state in
-      state.queue.needsSignIn = false
+      state.queue.signedIn()
       state.signIns += 1
     }
     changed()
@@ -250,7 +250,7 @@ extension Outbox: LayerAttachment {
       state.forgetIdentities()
       state.queue.identities = TemporaryIDs()
       for id in state.idsInOrder { if let entry = state.queue.entries[id] { state.queue.identities.note(entry) } }
-      state.queue.needsSignIn = false
+      state.queue.signedIn()
       return (items, ids)
     }
     tags.removeAll()

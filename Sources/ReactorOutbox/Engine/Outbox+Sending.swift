@@ -243,12 +243,13 @@ extension Outbox {
     _ entry: OutboxEntry, _ item: OutboxState.Item, _ layer: LayerContext
   ) async throws -> OutboxState.Making.Made {
     var known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
-    if item.needsRefresh { try await item.asked?.refresh(in: layer) }
+    let isRebase = item.needsRefresh || entry.outcome?.kind == .conflict
+    if isRebase { try await item.asked?.refresh(in: layer, into: known.fetched) }
     var resource = try await item.mutation.value.request(known)
-    if known.asked.hasOutdatedTag {
+    if known.asked.hasOutdatedTag || isRebase && item.asked == nil {
       // Once: a response that is requested now has what was accepted before, and its own tag.
-      try await known.asked.refresh(in: layer)
-      known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags)
+      try await known.asked.refresh(in: layer, into: known.fetched)
+      known = Known(layer: layer, drafts: item.mutation.drafts, tags: tags, fetched: known.fetched)
       resource = try await item.mutation.value.request(known)
     }
     return OutboxState.Making.Made(

@@ -31,17 +31,21 @@ extension Outbox {
     let now = layer.configuration.now()
     let attempt = SendOutcome.Attempt(
       number: entry.attempts, isKeyed: entry.request?.isKeyed == true, hasIfMatch: entry.request?.hasIfMatch == true,
-      redirect: sent.redirect?.status.code, isFromOtherOrigin: sent.isFromOtherOrigin, isWebPage: sent.isWebPage,
-      latest: sent.latest, failures: sent.failures)
-    let outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
-    let error = sent.error(outcome)
+      route: sent.route, latest: sent.latest, failures: sent.failures)
+    var outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
+    var error = sent.error(outcome)
+    let mutation = withState { $0.items[entry.id]?.mutation }
+    let answer = outcome.kind == .accepted ? mutation?.answer(sent.result, layer.configuration) : nil
+    if let objection = answer?.objection { (outcome, error) = (SendOutcome(checking: objection), objection) }
     let consequence = entry.end(
       outcome, status: sent.response?.status.code, reason: error?.reason ?? "accepted", at: now, limits,
       random: nextRandom())
     var ended = Ended(entry: entry, begun: stored, consequence: consequence, sent: sent, error: error)
     ended.start = start
-    if entry.state == .accepted, let mutation = withState({ $0.items[entry.id]?.mutation }) {
-      (ended.answer, ended.settlement) = mutation.settle(sent.result, layer.configuration)
+    if entry.state == .accepted, let mutation {
+      // A refusal may be an acceptance for an entry in doubt.
+      let answer = answer ?? mutation.answer(sent.result, layer.configuration)
+      (ended.answer, ended.settlement) = (answer.result, mutation.settlement(of: answer))
       ended.entry.draftStaysUntil = ended.settlement.keepsDraft.map { now + $0.upToADay.inSeconds }
     }
     // The dates of a tag and of a newer response do not tell which is newer if the clock was set.
@@ -213,8 +217,8 @@ extension SentRequest {
 
   /// Returns the error of an answer that is no acceptance; `nil` if it is one.
   fileprivate func error(_ outcome: SendOutcome) -> ReactorError? {
-    if outcome.kind == .diverted || outcome.kind == .refused && redirect != nil {
-      return .network(MutationError.diverted(to: redirect?.headerFields[.location]))
+    if outcome.kind == .diverted || outcome.kind == .refused && route.redirect != nil {
+      return .network(ReactorError.Diverted(to: route.target))
     }
     return switch result {
     case .success((let response, let body)):
@@ -240,7 +244,10 @@ extension OutboxState {
     let id = ended.entry.id
     switch ended.consequence {
     case .rebase: items[id]?.needsRefresh = true
-    case .signIn: if items[id]?.signIns == signIns { queue.needsSignIn = true }
+    case .signIn where items[id]?.signIns == signIns:
+      // With a new credential, other writes may succeed.
+      if ended.sent?.isRenewed == true { queue.waitForSignIn(id) } else { queue.needsSignIn = true }
+    case .signIn: break
     case .asks:
       if let (response, body) = try? ended.sent?.result.get() {
         items[id]?.conflict = Outbox.Entry.Conflict(status: response.status.code, response: response, body: body)

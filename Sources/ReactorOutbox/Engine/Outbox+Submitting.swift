@@ -59,7 +59,7 @@ extension Outbox {
       var item = item
       item.epoch = state.epoch
       // The turn is the lane's for as long as the lane has entries, so it is drawn with the place.
-      let result = SubmissionResult(state.laneTurn(entry.lane))
+      let result = SubmissionResult(state.laneTurn(entry.lane), of: self)
       item.result = result
       state.submitting[entry.id] = OutboxState.Submitted(entry: entry, item: item)
       state.queue.identities.expect(entry)

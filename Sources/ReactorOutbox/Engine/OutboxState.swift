@@ -105,6 +105,8 @@ struct OutboxState: Sendable {
   private var renamedLanes: [String: String] = [:]
   /// The lanes that send.
   private(set) var running: Set<String> = []
+  /// The lanes that send and whose requests await writes, with the counts of these waits.
+  private var awaiting: [String: Int] = [:]
   /// The lanes that could send, and wait for their turn; the longest wait is first.
   private var starved = WaitingLanes()
   /// The entries whose turn comes in the lanes that send, as the layer knows them.
@@ -296,6 +298,29 @@ struct OutboxState: Sendable {
 
   /// A Boolean value that indicates whether a lane waits for its turn.
   var isStarved: Bool { !starved.isEmpty }
+
+  /// The wait of a request for a write of another lane.
+  enum Awaiting {
+    /// The waiting task works for no lane.
+    case none
+    case begun(lane: String)
+    /// Every lane that sends waits, and the other lane gets no turn.
+    case endless
+  }
+
+  /// Notes that work of `owner` waits for a write of a lane.
+  mutating func beginAwaiting(_ lane: String, by owner: LockOwner, _ limit: Int) -> Awaiting {
+    guard let own = running.first(where: { laneTurns[$0]?.owner === owner }) else { return .none }
+    awaiting[own, default: 0] += 1
+    let mayEnd = running.contains(lane) || running.count < limit || running.contains { awaiting[$0] == nil }
+    if !mayEnd { endAwaiting(own) }
+    return mayEnd ? .begun(lane: own) : .endless
+  }
+
+  mutating func endAwaiting(_ own: String) {
+    let count = awaiting[own] ?? 1
+    awaiting[own] = count > 1 ? count - 1 : nil
+  }
 
   /// Ends the turn of a lane, until it runs again.
   mutating func stop(_ lane: String) {

@@ -62,28 +62,52 @@ final class MutationBox: Sendable {
     return drafts
   }
 
-  /// Parses the response to an accepted mutation, and returns its consequences.
-  ///
-  /// A mutation may have been accepted although its response is an error or none: a `DELETE` that
-  /// an earlier attempt has carried out, and a redirect whose target fails.
-  func settle(
-    _ result: Result<(HTTPResponse, Data), ReactorError>, _ configuration: ReactorConfiguration
-  ) -> (answer: Result<any Sendable, ReactorError>, settlement: Settlement) {
-    Self.settle(value, result, configuration)
+  /// The answer to a mutation that the server has accepted.
+  struct Answered: Sendable {
+    var result: Result<any Sendable, ReactorError>
+    /// The reason for which the mutation itself does not take it for an acceptance.
+    var objection: ReactorError?
   }
 
-  private static func settle<M: Mutation>(
+  /// Parses the response to a mutation, and lets the mutation judge it.
+  ///
+  /// A mutation may have been accepted although its response is an error or none: a `DELETE` that
+  /// an earlier attempt has carried out, and a redirect whose target fails. That is not judged.
+  func answer(
+    _ result: Result<(HTTPResponse, Data), ReactorError>, _ configuration: ReactorConfiguration
+  ) -> Answered {
+    Self.answer(value, result, configuration)
+  }
+
+  private static func answer<M: Mutation>(
     _ mutation: M, _ result: Result<(HTTPResponse, Data), ReactorError>, _ configuration: ReactorConfiguration
-  ) -> (answer: Result<any Sendable, ReactorError>, settlement: Settlement) {
-    var settlement = Settlement()
-    do {
-      let answer = try answer(of: M.Answer.self, result, configuration)
-      settlement.note(answer)
-      mutation.settle(answer, &settlement)
-      return (.success(answer), settlement)
-    } catch {
-      return (.failure(ReactorError(error, wrap: ReactorError.network)), settlement)
+  ) -> Answered {
+    let response = try? result.get().0
+    let model: M.Answer
+    do { model = try answer(of: M.Answer.self, result, configuration) } catch {
+      let isPage = error is ParserError && response?.headerFields.isHTML == true
+      return Answered(
+        result: .failure(ReactorError(error, wrap: ReactorError.network)),
+        objection: isPage ? .network(ReactorError.Diverted()) : nil)
     }
+    guard response?.status.kind == .successful else { return Answered(result: .success(model)) }
+    do { try mutation.check(model) } catch {
+      return Answered(result: .success(model), objection: ReactorError(error, wrap: ReactorError.network))
+    }
+    return Answered(result: .success(model))
+  }
+
+  /// Returns the consequences of an accepted mutation.
+  func settlement(of answer: Answered) -> Settlement {
+    var settlement = Settlement()
+    if case .success(let model) = answer.result { Self.settle(value, model, &settlement) }
+    return settlement
+  }
+
+  private static func settle<M: Mutation>(_ mutation: M, _ answer: any Sendable, _ settlement: inout Settlement) {
+    guard let answer = answer as? M.Answer else { return }
+    settlement.note(answer)
+    mutation.settle(answer, &settlement)
   }
 
   private static func answer<Answer: Sendable>(

@@ -42,7 +42,11 @@ struct OutboxQueue: Sendable {
   var identities = TemporaryIDs()
   var isPaused = false
   var isStopped = false
+  /// A Boolean value that indicates whether nothing is sent until the user has signed in.
   var needsSignIn = false
+  /// The entries that the server has refused for the user although the credential was new. Each of
+  /// them holds its lane alone.
+  private var refusedForUser: Set<UUID> = []
 
   /// The lanes with entries that could be sent, by their first entries.
   var laneNames: [String] {
@@ -82,6 +86,7 @@ struct OutboxQueue: Sendable {
     if let place = entry.place { removeFromLane(id, place) }
     active.remove(id)
     elsewhere[id] = nil
+    refusedForUser.remove(id)
   }
 
   private mutating func removeFromLane(_ id: UUID, _ place: OutboxEntry.Place) {
@@ -114,6 +119,15 @@ struct OutboxQueue: Sendable {
 
   mutating func end(_ id: UUID) { active.remove(id) }
 
+  /// Holds an entry until the user has signed in.
+  mutating func waitForSignIn(_ id: UUID) { refusedForUser.insert(id) }
+
+  /// Lets everything go that waits for a sign-in.
+  mutating func signedIn() {
+    needsSignIn = false
+    refusedForUser = []
+  }
+
   /// Notes that another process has a lease of an entry.
   mutating func deferLease(_ id: UUID, until date: Date) { elsewhere[id] = date }
 
@@ -142,6 +156,7 @@ struct OutboxQueue: Sendable {
   ) -> (reason: Outbox.Entry.Reason, until: Date?)? {
     if isPaused { return (.paused, nil) }
     if needsSignIn { return (.signIn, nil) }
+    if refusedForUser.contains(entry.id) { return (.signIn, nil) }
     if entry.state == .conflicted { return (.turn, nil) }
     if let owner = identities.owner(awaitedBy: entry.id) { return (.identity(of: owner), nil) }
     if let date = elsewhere[entry.id], conditions.isBefore(date, atMost: Self.longestLease) { return (.turn, date) }

@@ -56,30 +56,21 @@ extension SendOutcome {
     package var isKeyed: Bool
     /// A Boolean value that indicates whether the request has `If-Match`.
     package var hasIfMatch: Bool
-    /// The status of the redirect that has turned the request into a `GET`, or that nobody has
-    /// followed (RFC 9110 §15.4); `nil` if there was none.
-    package var redirect: Int?
-    /// A Boolean value that indicates whether another origin has answered, or the redirect leads to
-    /// one.
-    package var isFromOtherOrigin: Bool
-    /// A Boolean value that indicates whether the answer is a page for a person.
-    package var isWebPage: Bool
+    /// The way of the request to its answer.
+    package var route: WriteRoute
     /// The latest exchange of the transport.
     package var latest: LatestExchange
     /// The errors of the calls of the transport, of which a middleware may make several.
     package var failures: [any Error]
 
     package init(
-      number: Int = 1, isKeyed: Bool = false, hasIfMatch: Bool = false, redirect: Int? = nil,
-      isFromOtherOrigin: Bool = false, isWebPage: Bool = false, latest: LatestExchange = .failed,
-      failures: [any Error] = []
+      number: Int = 1, isKeyed: Bool = false, hasIfMatch: Bool = false, route: WriteRoute = WriteRoute(),
+      latest: LatestExchange = .failed, failures: [any Error] = []
     ) {
       self.number = number
       self.isKeyed = isKeyed
       self.hasIfMatch = hasIfMatch
-      self.redirect = redirect
-      self.isFromOtherOrigin = isFromOtherOrigin
-      self.isWebPage = isWebPage
+      self.route = route
       self.latest = latest
       self.failures = failures
     }
@@ -98,31 +89,27 @@ extension SendOutcome {
   ///
   /// - Parameter now: the wall clock's time, for a date in `Retry-After`.
   package init(_ result: Result<HTTPResponse, ReactorError>, of attempt: Attempt, now: Date) {
-    if let redirect = attempt.redirect {
-      self.init(redirect, to: result, of: attempt)
-      return
-    }
-    switch result {
-    case .success(let response):
-      self.init(response, of: attempt, now: now)
-      if attempt.isWebPage, case .accepted = self { self = .diverted }
-    case .failure(let error): self.init(error, of: attempt, now: now)
-    }
-  }
-
-  /// A 303 says that the request was carried out, whatever becomes of the `GET`. After a 302, the
-  /// result must look like one: it is also the way to a sign-in. A 301 says only that the target
-  /// has moved, and a `GET` is no write.
-  private init(_ redirect: Int, to result: Result<HTTPResponse, ReactorError>, of attempt: Attempt) {
     let isSuccess = (try? result.get()).map { $0.status.kind == .successful } ?? false
-    switch redirect {
-    case 301: self = .refused
-    case 303: self = attempt.isFromOtherOrigin || attempt.isWebPage ? .diverted : .accepted
-    default: self = isSuccess && !attempt.isFromOtherOrigin && !attempt.isWebPage ? .accepted : .diverted
+    switch (attempt.route.verdict(isSuccess: isSuccess), result) {
+    case (.carriedOut, _): self = .accepted
+    case (.notCarriedOut, _): self = .refused
+    case (.diverted, _): self = .diverted
+    case (.answered, .success(let response)): self.init(response, of: attempt, now: now)
+    case (.answered, .failure(let error)): self.init(error, of: attempt, now: now)
     }
   }
 
-  /// The table of statuses. A 307 or 308 that arrives here was not followed.
+  /// Returns the meaning of a success that the mutation itself has taken for none; see
+  /// ``Mutation/check(_:)``.
+  package init(checking error: ReactorError) {
+    switch error {
+    case .authentication: self = .signIn
+    case _ where error.diverted != nil: self = .diverted
+    default: self = .refused
+    }
+  }
+
+  /// The table of statuses. A 307 or 308 that arrives here names no target.
   private init(_ response: HTTPResponse, of attempt: Attempt, now: Date) {
     switch response.status.code {
     case 307, 308: self = .refused

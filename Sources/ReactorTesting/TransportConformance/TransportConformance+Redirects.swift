@@ -91,6 +91,22 @@ extension TransportConformance.Check {
         }
       }
     },
+    Self("a write is not sent to another origin, and the redirect is the response", unless: .redirects) { subject in
+      try await MockServer.run { _ in
+        .text("other")
+      } body: { other in
+        let url = other.url
+        try await subject.serving { _ in
+          .redirect(307, to: "\(url)/other")
+        } body: { server, transport in
+          for method in [HTTPRequest.Method.post, .put, .delete] {
+            let (response, _) = try await transport.send(server.request(method: method), body: Data("{}".utf8))
+            subject.expect(response.status == .temporaryRedirect, "\(method): the status is \(response.status)")
+            subject.expect(other.requests.isEmpty, "\(method): the other origin got \(other.requests)")
+          }
+        }
+      }
+    },
     Self("a loop ends at the limit", unless: .redirects) { subject in
       for limit in [1, 5, 20] {
         try await subject.serving({ _ in .redirect(to: "/again") }, settings: .init(maximumRedirects: limit)) {

@@ -23,6 +23,23 @@ import Testing
     #expect(next.request.authority?.contains("@") == false)
   }
 
+  @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete], [301, 302, 303, 307, 308])
+  func `a write stays with its origin, and a read goes on`(method: HTTPRequest.Method, status: Int) throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let request = HTTPRequest(method: method, url: url)
+    func next(_ location: String) -> Redirect? {
+      let response = HTTPResponse(status: .init(code: status), headerFields: [.location: location])
+      return Redirect(request: request, body: Data("secret".utf8)).next(after: response)
+    }
+    let outside = next("https://b.example/")
+    let becomesGet = status == 303 || method == .post && status < 303
+    #expect(outside?.request.method == (becomesGet ? .get : nil))
+    #expect(outside?.body == nil)
+    let inside = next("/x")
+    #expect(inside?.request.method == (becomesGet ? .get : method))
+    #expect(inside?.body == (becomesGet ? nil : Data("secret".utf8)))
+  }
+
   @Test(
     arguments: [
       (HTTPRequest.Method.get, 302, HTTPField.Name.ifNoneMatch, "\"1\"", false), (.get, 301, .ifNoneMatch, "*", false),

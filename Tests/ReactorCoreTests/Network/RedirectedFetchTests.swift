@@ -22,4 +22,12 @@ import Testing
   @Test func `is a change that has been made, whatever follows`() async throws {
     try await RedirectScenario(URLSessionTransport()).expectChange()
   }
+
+  @Test func `is no answer to a write that was not carried out, or may not have been`() async throws {
+    try await RedirectedWriteScenario(URLSessionTransport()).expectNoLoss()
+  }
+
+  @Test func `is no page instead of an answer`() async throws {
+    try await RedirectedWriteScenario(URLSessionTransport()).expectNoPage()
+  }
 }

@@ -7,6 +7,11 @@ import ReactorOutbox
 private struct Comment: Codable, Sendable, Identifiable {
   var id: Int
   var text: String
+  var rejection: String?
+}
+
+private struct Rejected: Error {
+  var reason: String
 }
 
 private struct AddComment: Mutation {
@@ -29,6 +34,12 @@ private struct AddComment: Mutation {
 }
 
 extension AddComment {
+  func check(_ comment: Comment) throws {
+    if let reason = comment.rejection { throw Rejected(reason: reason) }
+  }
+}
+
+extension AddComment {
   var lane: Lane { Lane(rawValue: "comments") }
 }
 
@@ -38,7 +49,7 @@ private struct Rename: Mutation {
 
   func request(_ known: Known) async throws -> Resource {
     var request = try Resource("articles/\(article)", method: .patch, json: ["title": title])
-    request.headers[.ifMatch] = await known.entityTag(of: "articles/\(article)")
+    request.headers[.ifMatch] = try await known.entityTag(of: "articles/\(article)")
     return request
   }
 }

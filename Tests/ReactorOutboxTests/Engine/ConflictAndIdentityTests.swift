@@ -17,7 +17,7 @@ private struct SlowAppend: Mutation {
     let list = await known.value([String].self, at: "list") ?? []
     try await Self.gate.wait()
     var request = try Resource("list", method: .put, json: list + [name])
-    request.headers[.ifMatch] = await known.entityTag(of: "list")
+    request.headers[.ifMatch] = try await known.entityTag(of: "list")
     return request
   }
 }

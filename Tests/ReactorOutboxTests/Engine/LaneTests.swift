@@ -148,6 +148,27 @@ struct AwaitingTests {
   }
 }
 
+/// Requests that hold all turns.
+@Suite("Requests that await writes of other lanes", .timeLimit(.minutes(2)))
+struct AwaitingTurnTests {
+  @Test func `get an error that names the lane, where all that send do so`() async throws {
+    let writer = Writer {
+      $0.mutations.append(AwaitingOther.self)
+      $0.concurrentLanes = 1
+    }
+    let layer = writer.layer
+    AwaitingOther.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "other")).answer() } }
+    writer.transport.answer("/v1/inner", with: accepted)
+    let error = await TestSupport.error { try await layer.submit(AwaitingOther()).answer() }
+    guard case .network(MutationError.awaitsTurn("other")) = error else {
+      return #expect(Bool(false), "\(String(describing: error))")
+    }
+    await writer.wait(for: "refused")
+    #expect(writer.sent == ["POST /v1/inner "])
+    try await writer.end()
+  }
+}
+
 /// Decisions of the program, and what keeps them waiting.
 @Suite("Decisions while something does not end", .timeLimit(.minutes(2)))
 struct UnendingTests {
@@ -352,6 +373,15 @@ private struct Replace: Mutation {
 
 /// A mutation whose request awaits another one.
 private struct AwaitingWrite: Mutation {
+  static let inner = Shared<@Sendable () async throws -> Void>({})
+
+  func request(_ known: Known) async throws -> Resource {
+    try await Self.inner.value()
+    return Resource("nested", method: .post)
+  }
+}
+
+private struct AwaitingOther: Mutation {
   static let inner = Shared<@Sendable () async throws -> Void>({})
 
   func request(_ known: Known) async throws -> Resource {

@@ -33,6 +33,31 @@ struct WhoseErrorTests {
     try await writer.end()
   }
 
+  @Test func `a URL that answers 401 to a new credential too holds its lane, and no other`() async throws {
+    let authentication = AuthenticationMiddleware(Tokens(), credential: 1, origins: [Bench.url])
+    let writer = Writer(authentication: authentication)
+    writer.transport.answer("/v1/b", with: .response(.unauthorized))
+    let first = try await writer.layer.submit(Add(name: "b", lane: "other"))
+    await writer.wait(for: "waiting, sign in")
+    for name in ["c", "d"] {
+      writer.transport.answer("/v1/\(name)", with: .json("\"done\""))
+      _ = try await writer.layer.submit(Add(name: name)).answer()
+    }
+    let behind = try await writer.layer.submit(Add(name: "e", lane: "other"))
+    #expect(writer.states == ["waiting, sign in", "waiting, turn"])
+    // Once more after a sign-in, and no more.
+    authentication.signIn(7)
+    await writer.wait(for: "waiting, sign in", "waiting, turn")
+    try await writer.transport.waitForRequests(count: 6)
+    await writer.wait(for: "waiting, sign in", "waiting, turn")
+    #expect(writer.sent.filter { $0.contains("/v1/b") }.count == 4)
+    // What was refused can be taken back.
+    #expect(await writer.outbox.withdraw(first.id))
+    writer.transport.answer("/v1/e", with: .json("\"done\""))
+    _ = try await behind.answer()
+    try await writer.end()
+  }
+
   @Test func `a request that meets a 401 while it is made waits for a sign-in, and asks once`() async throws {
     let tokens = Tokens()
     let authentication = AuthenticationMiddleware(tokens, credential: 1, origins: [Bench.url])
@@ -70,7 +95,9 @@ struct WhoseErrorTests {
     // An expired session, a trailing slash, and a network's gate.
     Detour(.found, "/v1/login", .page), Detour(.seeOther, "/v1/login", .page),
     Detour(.found, "https://sign-in.example/v1/login", .response(.ok)),
-    Detour(.movedPermanently, "/v1/b/", .json("[]"), "refused"), Detour(.ok, nil, .page),
+    Detour(.movedPermanently, "/v1/b/", .json("[]"), "refused"), Detour(.found, "/v1/b/", .json("[]"), "refused"),
+    Detour(.ok, nil, .page),
+    Detour(.temporaryRedirect, "https://sign-in.example/v1/login", .response(.ok), "refused"),
   ])
   func `a page for a person is no acceptance, and the write is not repeated`(detour: Detour) async throws {
     let writer = Writer(followsRedirects: true)
@@ -84,16 +111,60 @@ struct WhoseErrorTests {
     }
     let submission = try await writer.layer.submit(Add(name: "b"))
     let error = await TestSupport.error { try await submission.answer() }
-    guard case .network(MutationError.diverted(let target)) = error else {
-      return #expect(Bool(false), "\(String(describing: error))")
-    }
-    #expect(target == detour.location)
+    let diverted = try #require(error?.diverted, "\(String(describing: error))")
+    #expect(diverted.target == detour.location)
     #expect(writer.states == [detour.state])
     writer.clock.advance(by: .seconds(3_600))
     #expect(writer.sent == ["POST /v1/b b"])
     #expect(await writer.outbox.retry(submission.id))
     await writer.wait()
     #expect(writer.sent.count == 2)
+    try await writer.end()
+  }
+
+  @Test func `a mutation that does not take a success for one is refused, and says why`() async throws {
+    let writer = Writer(storage: MemoryStore()) { $0.mutations.append(Checked.self) }
+    try await writer.fetch("a")
+    writer.transport.answer("/v1/checked", with: .json(#"{"error": "too late"}"#), .json("{}"))
+    let submission = try await writer.layer.submit(Checked())
+    let error = await TestSupport.error { try await submission.answer() }
+    guard case .network(let cause) = error else { return #expect(Bool(false), "\(String(describing: error))") }
+    #expect(cause as? Checked.Refusal == Checked.Refusal(description: "too late"))
+    #expect(writer.shown == ["a"])
+    let next = writer.relaunched { $0.mutations.append(Checked.self) }
+    await next.wait(for: "refused")
+    guard case .refused(let saved)? = next.outbox.entries.first?.state else { return #expect(Bool(false)) }
+    #expect(saved.description.contains("too late"))
+    #expect(await next.outbox.retry(submission.id))
+    await next.wait()
+    #expect(try await next.notes.fetch(next.list, policy: .cacheOnly) == ["a", "checked"])
+    #expect(next.sent.count == 2)
+    try await next.end()
+  }
+
+  @Test func `a success that the mutation takes for a sign-in, or for another's answer, leaves it there`() async throws
+  {
+    for (error, state) in [
+      (ReactorError.authentication(CocoaError(.userCancelled)), "waiting, sign in"),
+      (.network(ReactorError.Diverted()), "unresolved"),
+    ] {
+      let writer = Writer { $0.mutations.append(Checked.self) }
+      writer.transport.answer("/v1/checked", with: .json(#"{"error": "look"}"#))
+      Checked.error.change { $0 = error }
+      defer { Checked.error.change { $0 = nil } }
+      try await writer.layer.submit(Checked(throwsError: true))
+      await writer.wait(for: state)
+      try await writer.end()
+    }
+  }
+
+  @Test func `content of the type of a page that cannot be read is no acceptance`() async throws {
+    let writer = Writer { $0.mutations.append(Checked.self) }
+    let text = Data("<p>Sign in".utf8)
+    writer.transport.answer("/v1/checked", with: .response(.ok, fields: [.contentType: "text/html"], body: text))
+    let submission = try await writer.layer.submit(Checked())
+    #expect(await TestSupport.error { try await submission.answer() }?.diverted == ReactorError.Diverted())
+    #expect(writer.states == ["unresolved"])
     try await writer.end()
   }
 
@@ -150,6 +221,30 @@ private struct Prepared: Mutation {
   func request(_ known: Known) async throws -> Resource {
     _ = try await Self.notes.value?.fetch("base", policy: .networkOnly)
     return Resource("prepared", method: .post)
+  }
+}
+
+/// A mutation of a server that answers 200 to everything.
+private struct Checked: Mutation {
+  struct Answer: Decodable, Sendable {
+    var error: String?
+  }
+  struct Refusal: Error, Equatable, CustomStringConvertible {
+    var description: String
+  }
+
+  static let error = Shared<ReactorError?>(nil)
+  var throwsError = false
+
+  func request(_ known: Known) -> Resource { Resource("checked", method: .post) }
+
+  func draft(_ drafts: inout Drafts) {
+    drafts.change([String].self, at: "list") { if !$0.contains("checked") { $0.append("checked") } }
+  }
+
+  func check(_ answer: Answer) throws {
+    if throwsError, let error = Self.error.value { throw error }
+    if let text = answer.error { throw Refusal(description: text) }
   }
 }
 

@@ -29,7 +29,7 @@ struct Append: Mutation {
   func request(_ known: Known) async throws -> Resource {
     let list = await known.value([String].self, at: "list") ?? []
     var request = try Resource("list", method: .put, json: list)
-    request.headers[.ifMatch] = await known.entityTag(of: "list")
+    request.headers[.ifMatch] = try await known.entityTag(of: "list")
     return request
   }
 

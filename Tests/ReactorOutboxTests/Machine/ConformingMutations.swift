@@ -110,9 +110,8 @@ struct NeedsKnown: Mutation {
   struct NoValue: Error {}
 
   func request(_ known: Known) async throws -> Resource {
-    guard let tag = await known.entityTag(of: "a"), let value = await known.value(Int.self, at: "a") else {
-      throw NoValue()
-    }
+    let tag = try await known.entityTag(of: "a")
+    guard let value = await known.value(Int.self, at: "a") else { throw NoValue() }
     return Resource("a", method: .put, headers: [.ifMatch: tag], body: Data("\(value)".utf8))
   }
 }

@@ -98,7 +98,7 @@ import Testing
 
   @Test(arguments: [
     MutationError.noMigration(name: "n", from: 1, to: 2), .unknownName("n"), .notCodable(name: "n", reason: "r"),
-    .missingIdentity("i"), .expired, .tooManyConflicts(6), .endedElsewhere,
+    .missingIdentity("i"), .expired, .tooManyConflicts(6), .endedElsewhere, .noEntityTag(of: "r"), .awaitsTurn("l"),
   ])
   func `has an error that says what is wrong`(_ error: MutationError) {
     #expect(error.description.count > 20)
@@ -110,7 +110,9 @@ import Testing
   private func settle(
     _ mutation: some Mutation, _ result: Result<(HTTPResponse, Data), ReactorError>
   ) -> (answer: Result<any Sendable, ReactorError>, settlement: Settlement) {
-    MutationBox(mutation).settle(result, ReactorConfiguration())
+    let box = MutationBox(mutation)
+    let answer = box.answer(result, ReactorConfiguration())
+    return (answer.result, box.settlement(of: answer))
   }
 
   private func response(_ status: HTTPResponse.Status, _ body: String) -> Result<(HTTPResponse, Data), ReactorError> {

@@ -44,9 +44,10 @@ extension SendOutcome.Attempt {
       case "key": isKeyed = true
       case "If-Match": hasIfMatch = true
       case "attempt": number = Int(value) ?? 0
-      case "redirect": redirect = Int(value)
-      case "other origin": isFromOtherOrigin = true
-      case "web page": isWebPage = true
+      case "redirect": route.redirect = Int(value)
+      case "slash": route.hasMoved = true
+      case "other origin": route.isFromOtherOrigin = true
+      case "web page": route.isWebPage = true
       case "unsigned": latest = .unsigned
       case "before": latest = .none
       case "lost": failures = [URLError(.timedOut), URLError(.cannotConnectToHost)]

@@ -60,7 +60,7 @@ struct RenameCard: ErrandMutation {
 
   func request(_ known: Known) async throws -> Resource {
     var resource = try await request(errand.page, .patch, CardChange(title: errand.title))
-    if errand.isConditional { resource.headers[.ifMatch] = await known.entityTag(of: Resource(errand.page)) }
+    if errand.isConditional { resource.headers[.ifMatch] = try await known.entityTag(of: Resource(errand.page)) }
     return resource
   }
 }
@@ -77,11 +77,11 @@ protocol CheckingMutation: ErrandMutation {}
 extension CheckingMutation {
   func request(_ known: Known) async throws -> Resource {
     let page = Resource(errand.page)
-    guard errand.isConditional, let card = await known.value(Board.self, at: page)?.cards.first,
-      let tag = await known.entityTag(of: page)
-    else { return try await request(errand.page, .patch, CardChange(isDone: errand.isDone)) }
+    guard errand.isConditional, let card = await known.value(Board.self, at: page)?.cards.first else {
+      return try await request(errand.page, .patch, CardChange(isDone: errand.isDone))
+    }
     var resource = try await request(errand.page, .put, CardChange(title: card.title, isDone: errand.isDone))
-    resource.headers[.ifMatch] = tag
+    resource.headers[.ifMatch] = try await known.entityTag(of: page)
     return resource
   }
 }

@@ -1,0 +1,41 @@
+import Foundation
+import HTTPTypes
+
+/// The answers to requests that may change something.
+extension HTTPFlow {
+  /// Checks that a response is the answer to a change, and none to another request or of a page for
+  /// a person.
+  ///
+  /// - Throws: ``ReactorError/Diverted`` as a ``ReactorError/network(_:)``.
+  func checkRoute(
+    of request: HTTPRequest, _ resource: Resource, _ context: FetchContext<Model>, _ exchange: HTTPFlowResponse
+  ) throws {
+    guard !resource.readsOnly else { return }
+    let route = WriteRoute(of: request, context.trail ?? RedirectTrail(), answer: (exchange.response, exchange.body))
+    switch route.verdict(isSuccess: exchange.response.status.kind == .successful) {
+    case .answered, .carriedOut: break
+    case .notCarriedOut, .diverted: throw ReactorError.network(ReactorError.Diverted(to: route.target))
+    }
+  }
+
+  /// Returns the outcome of a change that was made although its result is an error (RFC 9110
+  /// §15.4.4), for a caller that reads no result.
+  ///
+  /// - Throws: The error, or ``ReactorError/Diverted`` if a redirect that was followed before says
+  ///   more.
+  func snapshot(
+    ofChange request: HTTPRequest, _ resource: Resource, _ context: FetchContext<Model>, after error: any Error
+  ) throws -> Snapshot<Model> {
+    guard !resource.readsOnly, (error as? ReactorError)?.diverted == nil else { throw error }
+    var answer: (HTTPResponse, Data)?
+    if case .server(let response, let body)? = error as? ReactorError { answer = (response, body) }
+    let route = WriteRoute(of: request, context.trail ?? RedirectTrail(), answer: answer)
+    switch route.verdict(isSuccess: false) {
+    case .answered: throw error
+    case .notCarriedOut, .diverted: throw ReactorError.network(ReactorError.Diverted(to: route.target))
+    case .carriedOut:
+      guard let nothing = () as? Model else { throw error }
+      return Snapshot(model: nothing, fetchedAt: configuration.now())
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+package import HTTPTypes
+
+/// The way of a write to its answer, as far as it says whether the server has carried the write out
+/// (RFC 9110 §15.4).
+package struct WriteRoute: Sendable {
+  /// The status of the redirect that has turned the write into a `GET`, or that nobody has
+  /// followed; `nil` if there was none.
+  package var redirect: Int?
+  /// The target of that redirect, as the server has spelled it.
+  package var target: String?
+  /// A Boolean value that indicates whether the redirect leads to the same URL, but for a slash at
+  /// its end.
+  package var hasMoved = false
+  /// A Boolean value that indicates whether another origin has answered, or the redirect leads to
+  /// one.
+  package var isFromOtherOrigin = false
+  /// A Boolean value that indicates whether the answer is a page for a person, which the write has
+  /// not asked for.
+  package var isWebPage = false
+
+  package init() {}
+
+  package enum Verdict: Sendable {
+    /// The answer itself says what has become of the write.
+    case answered
+    case carriedOut
+    case notCarriedOut
+    /// A page for a person or another origin has answered. Nobody knows what has become of the
+    /// write, and another attempt would end the same way.
+    case diverted
+  }
+
+  /// Returns what the way says of the write.
+  ///
+  /// A 303 says that it was carried out, whatever becomes of the `GET`. After a 302, the result
+  /// must look like one: it is also the way to a sign-in. A 301, 307 or 308 says that the target is
+  /// elsewhere, and a `GET` of it is no write.
+  ///
+  /// - Parameter isSuccess: `true` if the final answer is a success.
+  package func verdict(isSuccess: Bool) -> Verdict {
+    switch redirect {
+    case nil: isWebPage ? .diverted : .answered
+    case 301, 307, 308: .notCarriedOut
+    case 303: isFromOtherOrigin || isWebPage ? .diverted : .carriedOut
+    default:
+      if !isSuccess || isFromOtherOrigin || isWebPage { .diverted } else { hasMoved ? .notCarriedOut : .carriedOut }
+    }
+  }
+}
+
+extension WriteRoute {
+  /// - Parameters:
+  ///   - trail: The hops of the write. A middleware may have called the transport before, and have
+  ///     done something about that answer, so the latest call counts.
+  ///   - answer: The final answer; `nil` if there is none.
+  init(of write: HTTPRequest, _ trail: RedirectTrail, answer: (HTTPResponse, Data)?) {
+    let followed = trail.latestHops.last(where: \.becameGet)
+    if let redirect = followed?.response ?? answer?.0, redirect.isAimedRedirect {
+      self.redirect = redirect.status.code
+      target = redirect.headerFields[.location]
+      note(from: (followed ?? trail.latestHops.last)?.request.url ?? write.url, to: target)
+    }
+    isFromOtherOrigin = isFromOtherOrigin || trail.hasChangedOrigin
+    if let answer, !(write.headerFields[.accept] ?? "").lowercased().contains("html") {
+      isWebPage = Self.isWebPage(answer.0, answer.1)
+    }
+  }
+
+  private mutating func note(from: URL?, to target: String?) {
+    guard let from, let to = target.flatMap({ URL(string: $0, relativeTo: from) })?.absoluteURL,
+      let origin = WebOrigin(from)
+    else { return }
+    isFromOtherOrigin = WebOrigin(to) != origin
+    let (old, new) = (from.path(percentEncoded: true), to.path(percentEncoded: true))
+    hasMoved = old + "/" == new || old == new + "/"
+  }
+
+  /// Returns a Boolean value that indicates whether a success is a page for a person, as that of a
+  /// sign-in or of a network's gate. The type alone tells nothing: some frameworks send it with
+  /// anything.
+  private static func isWebPage(_ response: HTTPResponse, _ body: Data) -> Bool {
+    guard [200, 203].contains(response.status.code), response.headerFields.isHTML else { return false }
+    let start = String(decoding: body.prefix(512), as: UTF8.self).drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+      .lowercased()
+    return start.hasPrefix("<!doctype html") || start.hasPrefix("<html")
+  }
+}
+
+extension HTTPResponse {
+  /// A Boolean value that indicates whether the response is a redirect that says where to.
+  fileprivate var isAimedRedirect: Bool {
+    [301, 302, 303, 307, 308].contains(status.code) && headerFields.contains(.location)
+  }
+}
+
+extension HTTPFields {
+  /// A Boolean value that indicates whether the content is said to be HTML.
+  package var isHTML: Bool { self[.contentType]?.lowercased().contains("html") == true }
+}
+
+extension ReactorError {
+  /// The error of a write whose answer is none: a redirect that asks for another request, or a page
+  /// for a person, as of a sign-in. It arrives as ``network(_:)``.
+  ///
+  /// After a 301, 307 or 308 to somewhere else, the server has not carried the write out. Otherwise
+  /// nobody knows.
+  public struct Diverted: Error, Hashable, CustomStringConvertible {
+    /// The target of the redirect, as the server has spelled it; `nil` for a page without one.
+    public let target: String?
+
+    /// Creates the error, for a middleware or a check of your own.
+    public init(to target: String? = nil) { self.target = target }
+
+    /// A sentence with the remedy, without the query of the target.
+    public var description: String {
+      guard let target else {
+        return "a web page has answered the write, as of a sign-in or of a network's gate; sign in, then try again"
+      }
+      let place = Redaction.withoutQueries(target)
+      return
+        "the server has redirected the write to \(place), which is no answer to it; if the resource has moved, change its URL, or sign in, then try again"
+    }
+  }
+
+  /// The error of a write whose answer is none; `nil` for any other error.
+  package var diverted: Diverted? {
+    switch self {
+    case .network(let error as Diverted): error
+    case .network(let error as ReactorError): error.diverted
+    default: nil
+    }
+  }
+}
