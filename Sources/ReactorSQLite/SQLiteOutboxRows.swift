@@ -40,6 +40,14 @@
       return contents
     }
 
+    /// Returns a Boolean value that indicates whether there are entries between two numbers.
+    func hasEntries(after: UInt64, before: UInt64) throws -> Bool {
+      // In the order of the table, from the first number on.
+      try integer(
+        "SELECT 1 FROM outbox_entry WHERE number > ? AND number < ? AND +scope = ? LIMIT 1",
+        .integer(Int(clamping: after)), .integer(Int(clamping: before)), .blob(scope)) != nil
+    }
+
     private static let columns = "number, id, lane, bytes, process, until"
 
     private static func lease(_ row: SQLiteRow) -> OutboxLease? {

@@ -81,6 +81,16 @@
       }
     }
 
+    /// Returns a Boolean value that indicates whether `scope` has entries between two numbers,
+    /// which are drawn over all scopes.
+    ///
+    /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.
+    @concurrent public func mayHaveEntries(in scope: Scope, after: UInt64, before: UInt64) async throws -> Bool {
+      try outward(.load) {
+        try database.manage { try SQLiteOutboxRows(scope, $0).hasEntries(after: after, before: before) }
+      }
+    }
+
     /// Applies `changes` in one transaction.
     ///
     /// - Throws: ``SQLitePersistenceError``, `OutboxStorageError`.

@@ -58,6 +58,12 @@ extension Outbox {
   /// A reading that succeeds knows every number that was saved before it began. So an entry causes
   /// one reading at most, unless everything is removed meanwhile.
   func readOthers(before id: UUID, _ layer: LayerContext) async {
+    if let gap = withState({ $0.gap(before: id) }) {
+      // A store that fails is read, which reports it.
+      let isEmpty =
+        (try? await configuration.storage.mayHaveEntries(in: scope, after: gap.after, before: gap.before)) == false
+      if isEmpty { return withState { $0.noteEmpty(gap) } }
+    }
     do { try await reloading() } catch {
       let now = layer.configuration.now()
       withState { $0.queue.deferLease(id, until: now + Self.storePause.inSeconds) }

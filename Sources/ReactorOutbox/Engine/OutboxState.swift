@@ -166,6 +166,16 @@ struct OutboxState: Sendable {
   /// one of this process.
   func mayFollowOthers(_ id: UUID) -> Bool { queue.entries[id].map { $0.number > numbers.complete } ?? false }
 
+  /// Returns the numbers between which other processes may have added entries before one of this
+  /// process; `nil` if there are none.
+  func gap(before id: UUID) -> (after: UInt64, before: UInt64)? {
+    guard mayFollowOthers(id), let number = queue.entries[id]?.number else { return nil }
+    return (numbers.complete, number)
+  }
+
+  /// Notes that the store has no entries in such a gap.
+  mutating func noteEmpty(_ gap: (after: UInt64, before: UInt64)) { numbers.noteGap(from: gap.after, to: gap.before) }
+
   /// Returns a Boolean value that indicates whether a store is another one than the one that was
   /// read last.
   func isOther(_ identity: UUID?) -> Bool {

@@ -22,6 +22,13 @@ struct StoreNumbers: Sendable, Equatable {
     saved = max(saved, number)
   }
 
+  /// Notes that the store has no entries between ``complete`` and an entry that is known.
+  ///
+  /// - Parameter start: ``complete`` when the store was asked.
+  mutating func noteGap(from start: UInt64, to number: UInt64) {
+    if complete == start { complete = max(complete, number) }
+  }
+
   /// Notes a reading of the store.
   ///
   /// - Parameters:

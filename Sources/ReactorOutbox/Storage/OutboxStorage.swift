@@ -15,6 +15,16 @@ public protocol OutboxStorage: Sendable {
   /// Entries that cannot be read are left out and kept. ``OutboxContents/setAside`` describes them.
   func contents(of scope: Scope) async throws -> OutboxContents
 
+  /// Returns a Boolean value that indicates whether `scope` may have entries whose numbers are
+  /// between two others.
+  ///
+  /// The outbox asks before it sends an entry, where other processes may have added earlier ones,
+  /// and reads the contents if there may be some. Implement it for a store that draws its numbers
+  /// over all scopes: every entry of another scope leaves such a gap.
+  ///
+  /// - Returns: `true` if the store does not know; the default implementation does so.
+  func mayHaveEntries(in scope: Scope, after: UInt64, before: UInt64) async throws -> Bool
+
   /// Applies `changes` in order, all or none.
   ///
   /// When the method returns, the changes survive a power cut. When it throws, none was applied.
@@ -63,6 +73,8 @@ public protocol OutboxStorage: Sendable {
 }
 
 extension OutboxStorage {
+  public func mayHaveEntries(in scope: Scope, after: UInt64, before: UInt64) async throws -> Bool { true }
+
   public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
     let others = try await contents(of: scope).entries.map(\.id).filter { !ids.contains($0) }
     // A removal has no number.

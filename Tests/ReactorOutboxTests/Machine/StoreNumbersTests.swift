@@ -27,6 +27,16 @@ import Testing
     #expect(numbers.complete == 1)
   }
 
+  @Test mutating func `go on over a gap in which the store has nothing`() {
+    numbers.noteSaved(1)
+    numbers.noteSaved(3)
+    numbers.noteGap(from: 1, to: 3)
+    #expect(numbers.complete == 3)
+    // The store was read meanwhile, or counts anew.
+    numbers.noteGap(from: 1, to: 9)
+    #expect(numbers.complete == 3)
+  }
+
   @Test(arguments: [UInt64(1), 4, 5]) mutating func `are none once the store counts anew`(number: UInt64) {
     for number in UInt64(1)...5 { numbers.noteSaved(number) }
     numbers.noteSaved(number)
