@@ -153,26 +153,35 @@ class Client:
 
 
 class Relay:
-    """A connection to a server that can be cut: nothing arrives any more, and nobody is told."""
+    """A connection to a server that can be cut: nothing arrives any more, and nobody is told. Its target may move."""
 
     def __init__(self, port):
         self.target, self.is_cut = port, False
+        self.feeds, self.silent = set(), set()
 
     async def start(self):
         server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
+
+    def silence(self):
+        """Lets the present connections for messages carry nothing any more."""
+        self.silent |= self.feeds
 
     async def serve(self, reader, writer):
         try:
             other_reader, other_writer = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:
             return writer.close()
-        await asyncio.gather(self.copy(reader, other_writer), self.copy(other_reader, writer))
+        name = object()
+        await asyncio.gather(self.copy(reader, other_writer, name), self.copy(other_reader, writer, name))
+        self.feeds.discard(name)
 
-    async def copy(self, reader, writer):
+    async def copy(self, reader, writer, name):
         try:
             while data := await reader.read(65536):
-                if not self.is_cut:
+                if b"SUBSCRIBE" in data:
+                    self.feeds.add(name)
+                if not self.is_cut and name not in self.silent:
                     writer.write(data)
                     await writer.drain()
         except ConnectionError:
@@ -181,13 +190,14 @@ class Relay:
 
 
 class Redis:
-    def __init__(self):
-        self.port = free_port()
+    def __init__(self, save=False):
+        self.port, self.save = free_port(), save
         self.directory = tempfile.mkdtemp(prefix="load-")
         self.start()
 
     def start(self):
-        words = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no"]
+        words = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", ""]
+        words += ["--appendonly", "yes" if self.save else "no"]
         self.process = subprocess.Popen(words + ["--dir", self.directory], stdout=subprocess.DEVNULL)
 
     def call(self, *words):
@@ -233,6 +243,16 @@ class Proxy:
             await asyncio.sleep(0.05)
         return False
 
+    async def says(self, words, limit=20):
+        """Waits until it says something on standard error from now on; returns the seconds, or None."""
+        start, said = time.monotonic(), b""
+        while time.monotonic() - start < limit:
+            said += self.process.stderr.read() or b""
+            if words.encode() in said:
+                return time.monotonic() - start
+            await asyncio.sleep(0.02)
+        return None
+
     def owns(self, port):
         """Returns True if a connection from this local port is this process's."""
         wanted = {
@@ -256,7 +276,11 @@ class Proxy:
                 return int(line.split()[1]) / 1024
         return 0
 
+    def signal(self, number):
+        self.process.send_signal(number)
+
     def kill(self):
+        self.signal(signal.SIGCONT)
         self.process.kill()
         self.process.wait()
 

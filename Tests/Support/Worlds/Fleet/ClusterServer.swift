@@ -126,8 +126,8 @@ final class ClusterServer: Sendable {
 
   /// Makes a change.
   ///
-  /// - Returns: `true` if the store has acknowledged it; `nil` if the origin has not made it, or the
-  ///   server ends.
+  /// - Returns: `true` if the store has acknowledged it; `nil` if the origin has not made it, or
+  ///   the server ends.
   func put(_ path: String) async -> Bool? {
     await standstill.wait()
     let standstills = standstill.count
