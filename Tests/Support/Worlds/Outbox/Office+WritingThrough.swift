@@ -4,9 +4,14 @@ import ReactorOutbox
 import ReactorTesting
 
 extension Office {
+  func beforeSaving(_ board: Board, _ path: String) async {
+    if traits.writesThrough, board.version < 0 { await writeThrough(path) }
+    if traits.leaves { try? await world.clock.sleep(for: stepDraws.duration(upTo: .seconds(4))) }
+  }
+
   /// Adds a card to the board whose local value is being saved, and awaits that: the step and the
   /// write need the same key.
-  func writeThrough(_ path: String) async {
+  private func writeThrough(_ path: String) async {
     guard BoardServer.paths.contains(path) else { return }
     let mark = book.nextMark()
     let errand = Errand(

@@ -21,6 +21,7 @@ final class Office: Sendable {
   /// Opens when the process ends, by a crash or not.
   private let ended = Gate()
   private let identities: IdentitySource
+  let stepDraws: SeededDraws
   private let watchers = Mutex<[Task<Void, Never>]>([])
 
   var world: SimulatedWorld { book.world }
@@ -33,6 +34,7 @@ final class Office: Sendable {
     self.owner = owner
     self.traits = traits
     self.isOff = isOff
+    stepDraws = SeededDraws(seed: book.world.seed &+ UInt64(number))
     self.book = book
     let world = book.world
     world.note("office \(number) of \(owner) begins\(isOff ? ", switched off" : "")")
@@ -58,7 +60,7 @@ final class Office: Sendable {
       backend: backend, persistence: world.disk.open(in: process), scope: Scope(owner), configuration: configuration,
       outbox: outbox)
     let own = Shared(Own())
-    boards = traits.writesThrough ? Self.writingThrough(layer, own) : layer.reactor()
+    boards = traits.writesThrough || traits.leaves ? Self.stepping(layer, own) : layer.reactor()
     own.change { $0.office = self }
     courier.entries.change { [weak layer] in $0 = { [weak layer] in layer?.outbox.entries ?? [] } }
     listen()
@@ -66,12 +68,13 @@ final class Office: Sendable {
 
   private struct Own: Sendable { weak var office: Office? }
 
-  /// A reactor whose step for local values awaits a write of them, before it saves them.
-  private static func writingThrough(_ layer: ModelLayer, _ own: Shared<Own>) -> Reactor<Board> {
+  /// A reactor whose step awaits a write of a local value, before it saves it; or takes long, so that
+  /// a removal of everything waits for its turn.
+  private static func stepping(_ layer: ModelLayer, _ own: Shared<Own>) -> Reactor<Board> {
     var flow = layer.flow(Board.self)
     let save = flow.saveToPersistence
     flow.saveToPersistence = { snapshot, resource in
-      if snapshot.model.version < 0 { await own.value.office?.writeThrough(resource.path) }
+      await own.value.office?.beforeSaving(snapshot.model, resource.path)
       try await save(snapshot, resource)
     }
     return Reactor(flow: flow)

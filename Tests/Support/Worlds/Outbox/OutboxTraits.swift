@@ -61,7 +61,7 @@ struct OutboxTraits: Sendable {
     isSlow = later.chance(0.3)
     storeFails = later.chance(0.25)
     bursts = later.chance(0.3)
-    writesThrough = saves && !crashes && !signsOut && later.chance(0.6)
+    writesThrough = saves && !crashes && !signsOut && !isShared && later.chance(0.6)
     hasPhotos = later.chance(0.2)
     leaves = signsOut && later.chance(0.5)
     isUnstored = later.chance(0.15)
