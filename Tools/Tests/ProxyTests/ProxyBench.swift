@@ -23,13 +23,13 @@ final class ProxyBench: Sendable {
     keepsCookies: Bool = true, rules: CacheRules = .private, statusName: String? = nil,
     pace: RequestPaceLimits = RequestPaceLimits(), outages: UpstreamOutages? = UpstreamOutages(),
     bodyLimit: Int = BodyLimit.response, upstreamPort: Int? = nil, staysOnEventLoop: Bool = true,
-    idle: TimeAmount = .minutes(2), script: @escaping MockServer.Handler,
-    body: (ProxyBench) async throws -> Void
+    idle: TimeAmount = .minutes(2), requestBodies: Int = BodyLimit.requests, responseBodies: Int = BodyLimit.responses,
+    script: @escaping MockServer.Handler, body: (ProxyBench) async throws -> Void
   ) async throws {
     let cache = HTTPCache(persistence: MemoryPersistence(), rules: rules, keepsCookies: keepsCookies)
     let bench = try await ProxyBench(
       isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, cache, statusName, pace, outages, bodyLimit,
-      upstreamPort, staysOnEventLoop, idle, script)
+      upstreamPort, staysOnEventLoop, idle, requestBodies, responseBodies, script)
     do {
       try await body(bench)
     } catch {
@@ -43,7 +43,8 @@ final class ProxyBench: Sendable {
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
     _ maxConnections: Int, _ hosts: [String], _ base: String, _ cache: HTTPCache, _ statusName: String?,
     _ pace: RequestPaceLimits, _ outages: UpstreamOutages?, _ bodyLimit: Int, _ upstreamPort: Int?,
-    _ staysOnEventLoop: Bool, _ idle: TimeAmount, _ script: @escaping MockServer.Handler
+    _ staysOnEventLoop: Bool, _ idle: TimeAmount, _ requestBodies: Int, _ responseBodies: Int,
+    _ script: @escaping MockServer.Handler
   ) async throws {
     origin = try MockServer(handler: script)
     let upstream = try Upstream(
@@ -52,7 +53,8 @@ final class ProxyBench: Sendable {
     let time = SharedDate()
     proxy = Proxy(
       cache: cache, upstream: upstream, isStaleOnDisconnect: isStaleOnDisconnect, statusName: statusName,
-      staysOnEventLoop: staysOnEventLoop, now: { time.value.withLock { $0 } }, trace: trace, outages: outages)
+      staysOnEventLoop: staysOnEventLoop, now: { time.value.withLock { $0 } }, trace: trace, outages: outages,
+      requestBodies: BodyMemory(limit: requestBodies), responseBodies: SharedBodies(BodyMemory(limit: responseBodies)))
     server = try await ProxyServer.start(
       proxy, on: ListenArgument(host: "127.0.0.1", port: 0), hosts: hosts, maxConnections: maxConnections, pace: pace,
       idle: idle)

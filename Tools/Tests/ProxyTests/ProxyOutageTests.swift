@@ -1,4 +1,7 @@
 import Foundation
+import HTTPTypes
+import NIOCore
+import ReactorCore
 import ReactorTesting
 import Synchronization
 import Testing
@@ -100,6 +103,63 @@ import Wire
       #expect(answer.body == "1")
       #expect(try await bench.get("GET /c").status == 502)
     }
+  }
+
+  @Test(arguments: [500, 502, 503, 504])
+  func `with a status that nothing stands in for is asked each time, whatever is stored`(status: Int) async throws {
+    let fails = "HTTP/1.1 \(status) No\r\nExpires: Thu, 01 Jan 2026 00:00:00 GMT\r\nContent-Length: 0\r\n\r\n"
+    try await ProxyBench.run(
+      isStaleOnDisconnect: true, statusName: "p", outages: stopwatch.outages, script: { _ in .raw(fails) }
+    ) { bench async throws in
+      for number in 1...8 {
+        #expect(try await bench.get()["Cache-Status"]?.contains("fwd-status=\(status)") == true)
+        #expect(bench.origin.requests.count == number)
+      }
+    }
+  }
+
+  @Test func `and is there again, with a status, is asked where only a disconnection lets a stale response stand in`()
+    async throws
+  {
+    let server = server
+    let hangsUp = Mutex(false)
+    let script: MockServer.Handler = { request in
+      if hangsUp.withLock(\.self) { return .close }
+      return server.fails.withLock(\.self)
+        ? .raw("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+        : .raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=1\r\nContent-Length: 1\r\n\r\n1")
+    }
+    try await ProxyBench.run(
+      isStaleOnDisconnect: true, trace: { [trace] in trace.continuation.yield($0) }, outages: stopwatch.outages,
+      script: script
+    ) { bench async throws in
+      _ = try await bench.get()
+      bench.setAge(10)
+      hangsUp.withLock { $0 = true }
+      for _ in 0..<3 { #expect(try await bench.get().body == "1") }
+      #expect(bench.origin.requests.count == 2)
+      hangsUp.withLock { $0 = false }
+      server.fails.withLock { $0 = true }
+      stopwatch.set(2)
+      #expect(try await bench.get().body == "1")
+      await waitForLine(" behind")
+      #expect(try await bench.get().status == 503)
+      #expect(bench.origin.requests.count == 4)
+    }
+    trace.continuation.finish()
+  }
+
+  @Test func `prints each line of the trace as one, whatever a URL has`() async throws {
+    let proxy = Proxy(
+      cache: HTTPCache(persistence: nil), upstream: try Upstream(UpstreamArgument.parse("http://127.0.0.1:1")),
+      trace: { [trace] in trace.continuation.yield($0) })
+    let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/a\u{1B}[2J\u{2028}b")
+    _ = await proxy.answer(ForwardedRequest(head: head, body: ByteBuffer()))
+    trace.continuation.finish()
+    var lines: [String] = []
+    for await line in trace.stream { lines.append(line) }
+    #expect(lines.count == 2 && lines[0].hasPrefix("outage began: "))
+    #expect(lines.allSatisfy { TraceLine.oneLine($0) == $0 })
   }
 
   @Test func `is asked each time where outages are forgotten`() async throws {

@@ -1,6 +1,5 @@
 import Foundation
 import NIOCore
-import NIOPosix
 import ReactorTesting
 import Testing
 import Wire
@@ -75,7 +74,7 @@ import Wire
   }
 
   @Test func `reaches the client before its end has left the server`() async throws {
-    try await Origin.run { origin, bench in
+    try await WireOrigin.run { origin, bench in
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send("GET /a HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n")
       let server = try await origin.accept()
@@ -101,7 +100,7 @@ import Wire
   }
 
   @Test func `is no longer read from the server once its client has gone`() async throws {
-    try await Origin.run { origin, bench async throws in
+    try await WireOrigin.run { origin, bench async throws in
       let client = try await WireClient.connect(port: bench.server.port)
       try await client.send("GET /a HTTP/1.1\r\nHost: proxy\r\n\r\n")
       let server = try await origin.accept()
@@ -113,7 +112,7 @@ import Wire
   }
 
   @Test func `is read no faster than its client takes it`() async throws {
-    try await Origin.run { origin, bench in
+    try await WireOrigin.run { origin, bench in
       let channel = try await WireClient.connect(port: bench.server.port).channel
       let source = try await channel.eventLoop.submit { BodyStream.Source(channel) }.get()
       func isReading() async throws -> Bool { try await channel.getOption(.autoRead).get() }
@@ -153,45 +152,4 @@ import Wire
       #expect(try await bench.get("GET /b")["Cache-Status"] == "proxy; fwd=uri-miss; fwd-status=200; stored")
     }
   }
-}
-
-/// A server that sends what the test writes, once a request has arrived: a client need not read a
-/// response that precedes its request.
-private struct Origin: Sendable {
-  private let channel: any Channel
-  private let connections: AsyncStream<any Channel>
-
-  /// Runs `body` with a proxy before the server; both are stopped afterwards.
-  static func run(_ body: (Origin, ProxyBench) async throws -> Void) async throws {
-    let (connections, connected) = AsyncStream.makeStream(of: (any Channel).self)
-    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(RequestHandler { connected.yield($0) })
-        }
-      }
-      .bind(host: "127.0.0.1", port: 0).get()
-    let origin = Origin(channel: channel, connections: connections)
-    let port = channel.localAddress?.port
-    try await ProxyBench.run(statusName: "proxy", bodyLimit: 1000, upstreamPort: port, script: { _ in .close }) {
-      bench in
-      try await body(origin, bench)
-    }
-    try await channel.close()
-  }
-
-  func accept() async throws -> any Channel {
-    for await connection in connections { return connection }
-    throw CancellationError()
-  }
-}
-
-private final class RequestHandler: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-
-  private let requested: (any Channel) -> Void
-
-  init(_ requested: @escaping (any Channel) -> Void) { self.requested = requested }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) { requested(context.channel) }
 }

@@ -23,10 +23,10 @@ import Wire
   }
 
   @Test(arguments: ["GET", "HEAD", "OPTIONS", "DELETE", "POST", "M-SEARCH", "QUERY", "PROPFIND"])
-  func `is a request without a field more`(method: String) async throws {
+  func `is a request without a field more than Via`(method: String) async throws {
     let (sent, _) = try await exchange("\(method) /a HTTP/1.1\r\nHost: proxy\r\nConnection: close\r\n\r\n")
     #expect(sent.firstLine == "\(method) /a HTTP/1.1")
-    #expect(sent.names == ["Host", "Connection"])
+    #expect(sent.names == ["Host", "Via", "Connection"])
     #expect(sent["Host"]?.hasPrefix("127.0.0.1:") == true)
     #expect(sent["Connection"] == "close")
   }
@@ -35,7 +35,7 @@ import Wire
     let (sent, _) = try await exchange(
       "POST /a HTTP/1.1\r\nB: 1\r\nhost: proxy\r\nA: 2\r\nb: 3\r\nCookie: x=y\r\nTE: trailers\r\nUpgrade: h2c\r\n"
         + "Connection: close, X-Hop\r\nX-Hop: 4\r\nExpect: nothing\r\nContent-Length: 2\r\nEmpty:\r\n\r\nhi")
-    #expect(sent.names == ["Host", "B", "A", "b", "Cookie", "Expect", "Content-Length", "Empty", "Connection"])
+    #expect(sent.names == ["Host", "B", "A", "b", "Cookie", "Expect", "Content-Length", "Empty", "Via", "Connection"])
     #expect(sent["B"] == "1, 3")
     #expect(sent.body == "hi")
   }
@@ -79,12 +79,14 @@ import Wire
     let (sent, _) = try await exchange(
       "PUT /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
         + "2;x=y\r\nhe\r\n003\r\nllo\r\n0\r\nTrailer: x\r\n\r\n")
-    #expect(sent.names == ["Host", "Transfer-Encoding", "Connection"])
+    #expect(sent.names == ["Host", "Via", "Transfer-Encoding", "Connection"])
     #expect(sent.body == "hello")
   }
 
   @Test(arguments: [200, 201, 299, 302, 404, 499, 500, 599, 700, 999])
-  func `is a response without a field more, duplicates and cookies apart`(status: Int) async throws {
+  func `is a response without a field more than Date and Via, duplicates and cookies apart`(status: Int)
+    async throws
+  {
     let (_, received) = try await exchange(
       "GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n",
       answer: "HTTP/1.1 \(status) Words\r\nX: 1\r\nSet-Cookie: a=b\r\nx: 2\r\nSet-Cookie: c=d\r\nEmpty:\r\n"
@@ -93,7 +95,8 @@ import Wire
     #expect(received.status == status)
     #expect(
       received.names == [
-        "X", "Set-Cookie", "x", "Set-Cookie", "Empty", "Location", "Content-Encoding", "Content-Length", "Connection",
+        "X", "Set-Cookie", "x", "Set-Cookie", "Empty", "Location", "Content-Encoding", "Content-Length", "Date", "Via",
+        "Connection",
       ])
     #expect(received["Set-Cookie"] == "a=b, c=d")
     #expect(received.body == "no")
@@ -106,13 +109,13 @@ import Wire
   ])
   func `is a body without a length, in chunks`(answer: String) async throws {
     let (_, received) = try await exchange("GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n", answer: answer)
-    #expect(received.names == ["Transfer-Encoding", "Connection"])
+    #expect(received.names == ["Date", "Via", "Transfer-Encoding", "Connection"])
     #expect(received.body == "hello")
   }
 
   @Test func `is a body as it is to a client of HTTP 1.0`() async throws {
     let (_, received) = try await exchange("GET /a HTTP/1.0\r\n\r\n", answer: "HTTP/1.1 200 OK\r\n\r\nhello")
-    #expect(received.names == ["Connection"])
+    #expect(received.names == ["Date", "Via", "Connection"])
     #expect(received.body == "hello")
   }
 
@@ -182,36 +185,6 @@ import Wire
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `A field beyond ASCII` {
-  private func exchange(_ value: [UInt8], _ bench: ProxyBench) async throws -> WireMessage {
-    let client = try await WireClient.connect(port: bench.server.port)
-    let head = "GET /a HTTP/1.1\r\nHost: p\r\nConnection: close\r\nIf-None-Match: \""
-    try await client.send(bytes: Array(head.utf8) + value + Array("\"\r\nAfter: 日本\r\n\r\n".utf8))
-    return WireMessage(try await client.rest())
-  }
-
-  @Test func `goes on as it is, in UTF-8`() async throws {
-    try await ProxyBench.run(script: { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }) { bench in
-      let answer = try await exchange(Array("ü".utf8), bench)
-      let sent = WireMessage(try #require(bench.origin.requests.first))
-      #expect(answer.status == 200 && sent["If-None-Match"] == "\"ü\"" && sent["After"] == "日本")
-    }
-  }
-
-  @Test func `is refused where it is no UTF-8, so that it does not match another`() async throws {
-    let answer = MockServer.Response.raw(
-      Data("HTTP/1.1 200 OK\r\nCache-Control: max-age=9\r\nETag: \"".utf8) + [0xFC]
-        + Data("\"\r\nContent-Length: 1\r\n\r\n1".utf8))
-    try await ProxyBench.run(script: { _ in answer }) { bench in
-      _ = try await bench.get()
-      for value in [[0xE4], [0xFC], Array("\u{FFFD}".utf8)] as [[UInt8]] {
-        #expect(try await exchange(value, bench).status == 400)
-      }
-      #expect(bench.origin.requests.count == 1)
-    }
-  }
-}
-
 @Suite(.timeLimit(.minutes(5))) struct `A request that is no HTTP` {
   private static let chunked = "POST /a HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: "
   private static let empty = "\r\n\r\n0\r\n\r\n"
@@ -250,6 +223,7 @@ import Wire
     "POST /a HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n0\r\n\r\n",
     "POST /a HTTP/1.1\r\nHost: p\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n\r\n",
     "CONNECT p:80 HTTP/1.1\r\nHost: p\r\n\r\n", "GET * HTTP/1.1\r\nHost: p\r\n\r\n",
+    "GET /f#frag HTTP/1.1\r\nHost: p\r\n\r\n", "GET http://p/f?a#b HTTP/1.1\r\nHost: p\r\n\r\n",
     "GET /" + String(repeating: "a", count: 70_000),
   ])
   func `is refused, and reaches no server`(request: String) async throws {
@@ -258,8 +232,7 @@ import Wire
       // The parser's limit is that of the whole head, its first line included.
       let isTooLarge = request.utf8.count > 64 << 10 || request.components(separatedBy: "\r\n").count > 4_096
       #expect(response.status == (isTooLarge ? 431 : 400))
-      #expect(
-        response.names == ["Connection", "Content-Length"] || response.names == ["Content-Length", "Connection"])
+      #expect(Set(response.names) == ["Connection", "Content-Length", "Date"])
       #expect(bench.origin.requests.isEmpty)
     }
   }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The body of a response that is passed on as it arrives. It is read once.
+/// The body of a response that is passed on as it arrives, and not stored. It is read once.
 ///
 /// The server's connection is read as fast as the client takes the body: with 16 parts in memory,
 /// reading pauses. Whoever drops the stream, or cancels the task that reads it, closes the
@@ -10,6 +10,17 @@ struct BodyStream: Sendable {
     ByteBuffer, any Error, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark, Connection
   >
 
+  /// The reason for passing a body on as it arrives.
+  enum Reason: String, Sendable {
+    /// It is larger than the largest body that is stored.
+    case tooLarge = "too-large"
+    /// The memory of all bodies is taken.
+    case noMemory = "no-memory"
+    /// The response is a stream of events, which has no end.
+    case eventStream = "event-stream"
+  }
+
+  let reason: Reason
   private let parts: Parts
 
   /// Passes each part to `body`, in order.
@@ -28,12 +39,12 @@ struct BodyStream: Sendable {
     private let channel: any Channel
     let stream: BodyStream
 
-    init(_ channel: any Channel) {
+    init(_ channel: any Channel, _ reason: Reason = .tooLarge) {
       let made = Parts.makeSequence(
         elementType: ByteBuffer.self, backPressureStrategy: .init(lowWatermark: 4, highWatermark: 16),
         finishOnDeinit: true, delegate: Connection(channel: channel))
       source = made.source
-      stream = BodyStream(parts: made.sequence)
+      stream = BodyStream(reason: reason, parts: made.sequence)
       self.channel = channel
     }
 

@@ -56,17 +56,18 @@ final class CollapsedRequests: Sendable {
 
   private struct State {
     var flights: [String: Flight] = [:]
-    /// The URLs whose answers could not be stored, each until a time.
-    var passes: [String: ContinuousClock.Instant] = [:]
+    /// The hashes of the URLs whose answers could not be stored, each until a time. A URL with the
+    /// hash of another one does not wait either.
+    var passes: [Int: ContinuousClock.Instant] = [:]
 
     mutating func pass(_ key: String, until end: ContinuousClock.Instant) {
       if passes.count >= CollapsedRequests.passLimit { passes = [:] }
-      passes[key] = end
+      passes[key.hashValue] = end
     }
   }
 
   private static let passDuration = Duration.seconds(120)
-  private static let passLimit = 10_000
+  static let passLimit = 10_000
   private let state = Mutex(State())
   private let now: @Sendable () -> ContinuousClock.Instant
 
@@ -82,9 +83,9 @@ final class CollapsedRequests: Sendable {
   func join(_ key: String, mayLead: Bool, isOvertaken: @escaping @Sendable () -> Bool = { false }) async -> Step {
     let (step, other) = state.withLock { state -> (Step, Flight?) in
       if let other = state.flights[key], !other.isOvertaken() { return (.alone, other) }
-      if let end = state.passes[key] {
+      if let end = state.passes[key.hashValue] {
         if end > now() { return (.alone, nil) }
-        state.passes[key] = nil
+        state.passes[key.hashValue] = nil
       }
       guard mayLead else { return (.alone, nil) }
       let flight = Flight(isOvertaken)

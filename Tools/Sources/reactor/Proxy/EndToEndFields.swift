@@ -24,18 +24,35 @@ enum EndToEndFields {
     return fields
   }
 
-  /// Returns the fields of a client's request, without its host and without claims about other
-  /// proxies.
+  /// Returns the fields of a client's request, without its host and without claims that only a
+  /// proxy may make.
   ///
-  /// Servers build URLs from such claims, which are not part of the cache key. The response to all
-  /// clients would otherwise contain the claims of the first one.
-  static func ofRequest(_ headers: HTTPHeaders) -> HTTPFields? {
-    of(headers) { $0 == "host" || $0.hasPrefix("x-forwarded") || claims.contains($0) }
+  /// Servers build URLs from such claims, or act by them, and they are not part of the cache key.
+  /// The response to all clients would otherwise contain the claims of the first one.
+  static func ofRequest(_ headers: HTTPHeaders, _ method: HTTPRequest.Method) -> HTTPFields? {
+    let isRead = method == .get || method == .head
+    return of(headers) { $0 == "host" || isClaim($0) || isRead && methodOverrides.contains($0) }
+  }
+
+  /// Returns a Boolean value that indicates whether a field claims something about the client's
+  /// connection or another target.
+  ///
+  /// A name with an underscore is one, since many servers read it as the same name with a hyphen.
+  private static func isClaim(_ name: String) -> Bool {
+    name.utf8.contains(UInt8(ascii: "_")) || name.contains("forward") && name != "max-forwards"
+      || claims.contains(name) || claimPrefixes.contains { name.hasPrefix($0) }
+      || claimSuffixes.contains { name.hasSuffix($0) }
   }
 
   private static let claims: Set<String> = [
-    "forwarded", "x-host", "x-original-host", "x-original-url", "x-rewrite-url",
+    "front-end-https", "proxy", "x-arr-ssl", "x-host", "x-port", "x-proto", "x-scheme", "x-url-scheme",
   ]
+  private static let claimPrefixes = ["x-original-", "x-real-", "x-remote-", "x-rewrite-"]
+  private static let claimSuffixes = ["-client-ip", "-connecting-ip", "-host-override"]
+
+  /// The fields that give a request another method. A read keeps its method, since it may be
+  /// answered from the cache, and its response stored.
+  private static let methodOverrides: Set<String> = ["x-http-method", "x-http-method-override", "x-method-override"]
 
   static func headers(_ fields: HTTPFields) -> HTTPHeaders {
     var headers = HTTPHeaders()

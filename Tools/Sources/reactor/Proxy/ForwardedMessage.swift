@@ -8,8 +8,12 @@ struct ForwardedMessage<Head: Sendable>: Sendable {
   var body: ByteBuffer
   /// A Boolean value that indicates whether the body was chunked, without an announced length.
   var isChunked = false
-  /// The body of a response that is too large to hold, as it arrives; ``body`` is then empty.
+  /// The body of a response that is not held, as it arrives; ``body`` is then empty.
   var stream: BodyStream?
+  /// The bytes that are counted for the body, for as long as the message lasts.
+  var held = HeldBytes()
+  /// The version in which the message was received, for `Via`.
+  var version = "1.1"
 }
 
 typealias ForwardedRequest = ForwardedMessage<HTTPRequest>
@@ -19,10 +23,14 @@ extension ByteBuffer {
   var data: Data { Data(readableBytesView) }
 }
 
-/// The maximum size of one body in memory.
+/// The most bytes of bodies in memory.
 enum BodyLimit {
-  /// That of a request. A larger one is refused.
+  /// The body of a request. A larger one is refused.
   static let request = 64 << 20
-  /// That of a response, unless the command line says otherwise. A larger one is not stored.
+  /// The bodies of all requests. Beyond it, a request with a body of more than 64 KiB is refused.
+  static let requests = 256 << 20
+  /// The body of a response, unless the command line says otherwise. A larger one is not stored.
   static let response = 16 << 20
+  /// The bodies of all responses on their way to clients, unless the command line asks for more.
+  static let responses = 256 << 20
 }

@@ -18,10 +18,16 @@ struct Proxy: Sendable {
   var staysOnEventLoop = false
   /// The wall clock.
   var now: @Sendable () -> Date = { Date() }
-  /// A closure that receives a line for each exchange.
+  /// A closure that receives a line for each exchange, without line breaks and control characters.
   var trace: (@Sendable (String) -> Void)?
   /// The outages of the server; `nil` asks it each time.
   var outages: UpstreamOutages? = UpstreamOutages()
+  /// The name of the proxy in `Via`, which no other proxy has.
+  var viaName = ViaName.random()
+  /// The memory of the bodies of requests.
+  var requestBodies = BodyMemory(limit: BodyLimit.requests)
+  /// The bodies on their way to clients, and the memory for them.
+  var responseBodies = SharedBodies(BodyMemory(limit: BodyLimit.responses))
   private let revalidations = Revalidations()
   let collapsing = CollapsedRequests()
 
@@ -34,6 +40,7 @@ struct Proxy: Sendable {
     _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
   ) async -> ProxyResponse {
     let start = ContinuousClock.now
+    if let own = Intermediary.answer(to: request.head, named: viaName) { return end(own, request, since: start) }
     let target = target(of: request)
     let scope = cache.rules.isShared ? .shared : Self.scope(of: target.headerFields)
     // The body of a GET is not part of the key and has no defined meaning (RFC 9110 §9.3.1), so
@@ -61,10 +68,11 @@ struct Proxy: Sendable {
   /// Returns the stale response that answers during an outage, and asks the server behind it if
   /// that is due; `nil` if there is no outage, or no response that may stand in.
   private func standIn(_ exchange: CacheRequest, _ request: ForwardedRequest, _ key: String) -> CacheResponse? {
-    guard exchange.acceptsCollapsing, let isProbeDue = outages?.isProbeDue(for: exchange),
-      let stored = cache.staleAnswer(for: exchange, at: now(), always: isStaleOnDisconnect, wasSent: false)
+    guard exchange.acceptsCollapsing, let outage = outages?.outage(for: exchange),
+      let stored = cache.staleAnswer(
+        for: exchange, at: now(), always: isStaleOnDisconnect && outage.isDisconnection, wasSent: false)
     else { return nil }
-    if isProbeDue { sendBehind(exchange, request, key) }
+    if outage.isProbeDue { sendBehind(exchange, request, key) }
     return stored
   }
 
@@ -112,22 +120,33 @@ struct Proxy: Sendable {
     return await send(exchange, request, interim: interim)
   }
 
-  /// Returns the answer with its `Cache-Status`, and prints its line.
+  /// Returns the answer with its `Via` and `Cache-Status`, and prints its line. Without memory for
+  /// the body, the answer is a 503.
   private func end(
     _ answer: ProxyResponse, _ request: ForwardedRequest, since start: ContinuousClock.Instant
   ) -> ProxyResponse {
-    tell(request, answer, since: start)
-    guard let statusName else { return answer }
     var answer = answer
-    answer.cacheStatus.append(to: &answer.response.headerFields, name: statusName)
+    if !answer.body.isEmpty {
+      answer.whole = responseBodies.body(answer.body, held: answer.held)
+      if answer.whole == nil {
+        answer = ProxyResponse(
+          own: .serviceUnavailable, [.retryAfter: "1"], detail: BodyStream.Reason.noMemory.rawValue)
+      }
+    }
+    tell(request, answer, since: start)
+    answer.response.headerFields.addVia(version: answer.version, name: viaName)
+    if let statusName { answer.cacheStatus.append(to: &answer.response.headerFields, name: statusName) }
     return answer
   }
 
   private func tell(
     _ request: ForwardedRequest, _ answer: ProxyResponse, since start: ContinuousClock.Instant, _ end: String = ""
   ) {
-    trace?(ProxyTrace.line(request.head, answer, in: ContinuousClock.now - start) + end)
+    guard trace != nil else { return }
+    say(ProxyTrace.line(request.head, answer, in: ContinuousClock.now - start) + end)
   }
+
+  private func say(_ line: String) { trace?(TraceLine.oneLine(line)) }
 
   private func send(
     _ exchange: CacheRequest, _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
@@ -144,20 +163,19 @@ struct Proxy: Sendable {
     var sent = request
     sent.head = exchange.request
     do {
-      let response = try await upstream.send(sent, interim: interim)
-      if let line = outages?.answered(exchange, response.head.status) { trace?(line) }
+      let response = try await received(sent, interim: interim)
       let body = response.stream == nil ? response.body.data : nil
       let received = await cache.receive(response.head, body: body, for: exchange, at: now())
       if let retry = received.retry { return await sendAdmitted(retry, request, interim: interim) }
+      if let line = outages?.answered(exchange, response.head.status, isReplaced: received.source == .stale) {
+        say(line)
+      }
       var answer = ProxyResponse(received)
       // A stale response in its place has a body of its own.
-      if received.source == .network, let stream = response.stream {
-        answer.stream = stream
-        answer.cacheStatus.detail = "too-large"
-      }
+      if received.source == .network { answer.receive(response) }
       return answer
     } catch {
-      if let line = outages?.failed(exchange, error) { trace?(line) }
+      if let line = outages?.failed(exchange, error) { say(line) }
       return failed(exchange, error)
     }
   }
@@ -182,9 +200,20 @@ struct Proxy: Sendable {
   ) async -> ProxyResponse {
     var sent = request
     sent.head = target
-    do { return ProxyResponse(try await upstream.send(sent, interim: interim)) } catch {
+    do { return ProxyResponse(try await received(sent, interim: interim)) } catch {
       return ProxyResponse(failure: error)
     }
+  }
+
+  /// Returns the server's response, with the time of its arrival where it has no `Date`.
+  private func received(
+    _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void
+  ) async throws -> ForwardedResponse {
+    var request = request
+    Intermediary.prepare(&request.head, received: request.version, named: viaName)
+    var response = try await upstream.send(request, memory: responseBodies.memory, interim: interim)
+    response.head.headerFields.addDate(now())
+    return response
   }
 
   /// Returns the request for the server behind the proxy.

@@ -30,12 +30,18 @@ struct ProxyCommand: AsyncParsableCommand {
       shared permits otherwise.
 
       It serves requests for this machine (localhost, 127.0.0.1, [::1]), for the address that it listens on, and for the names \
-      of --allow-host; another Host is a 421. A path with a segment . or .. is a 400. Forwarded and X-Forwarded fields are not sent on. \
-      A GET with a body bypasses the cache. Values of secret query items, such as access_token, are stored as digests.
+      of --allow-host; another Host is a 421. A path with a segment . or .., or a fragment, is a 400. Claims that only a proxy may \
+      make are not sent on, such as Forwarded, X-Forwarded-Host, X-Real-IP and each field with an underscore in its name. It adds \
+      itself to Via; a request that comes back is a 508. A GET with a body bypasses the cache. Values of secret query items, such as access_token, are stored as digests.
 
-      A response of up to --largest-body is held in memory, and stored; a larger one is passed on as it arrives, and not stored. \
-      The body of a request is held in memory, up to 64 MiB. A request's head has at most 64 KiB and takes at most 30 seconds; its body \
-      must bring 16 KiB in each 30 seconds. A connection that is idle for two minutes is closed.
+      A response of up to --largest-body is held in memory, and stored; a larger one, and a stream of events, is passed on as it \
+      arrives, and not stored. The body of a request is held in memory, up to 64 MiB, and all of them up to 256 MiB. Clients that \
+      are sent one body share its bytes. A request's head has at most 64 KiB and takes at most 30 seconds; its body \
+      must bring 16 KiB in each 30 seconds. A connection is closed after two minutes in which nothing comes and nothing goes out.
+
+      Of the public HTTP caching suite (github.com/http-tests/cache-tests), it passes 143 of the 144 required tests for a private \
+      cache with --stale-on-disconnect, and all with --keep-cookies too; with --stale-on-disconnect, --rules shared and --targets \
+      CDN-Cache-Control, 159 of 160 for a shared one.
       """)
 
   @Option(
@@ -193,7 +199,9 @@ struct ProxyCommand: AsyncParsableCommand {
   private func sharedFleet() throws -> Fleet? {
     guard let fleet, let namespace else { return nil }
     var configuration = FleetConfiguration()
-    configuration.statusChanged = { status, error in StandardStream.error.writeLine(FleetLine.text(status, error)) }
+    configuration.statusChanged = { status, error in
+      StandardStream.error.writeLine(TraceLine.oneLine(FleetLine.text(status, error)))
+    }
     return Fleet(try fleetTLS.store(fleet, namespace), configuration: configuration)
   }
 
@@ -210,6 +218,10 @@ struct ProxyCommand: AsyncParsableCommand {
       upstream: try Upstream(upstream, bodyLimit: largestBody << 20), isStaleOnDisconnect: staleOnDisconnect)
     proxy.statusName = cacheStatus?.name
     proxy.staysOnEventLoop = store == nil
+    // As many bodies as the store in memory has may be on their way, and always some of the
+    // largest.
+    proxy.responseBodies = SharedBodies(
+      BodyMemory(limit: max(BodyLimit.responses, (memoryLimit ?? 0) << 20, 4 * largestBody << 20)))
     if forgetOutages { proxy.outages = nil }
     if trace { proxy.trace = { StandardStream.error.writeLine($0) } }
     return proxy

@@ -6,12 +6,15 @@ import NIOHTTP1
 /// The connection of one client. It collects a request, and sends the answer of the proxy. The
 /// pipeline holds back the next request until then.
 ///
+/// The body of an answer is written in pieces, as fast as the client reads. So a client that does
+/// not read costs little, and each piece that has gone out counts as progress.
+///
 /// A client that closes its side of the connection still gets its answer. The handler cannot
 /// distinguish it from one that has disconnected. Its request to the server therefore continues
 /// unless the client resets the connection.
 final class ProxyHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPServerRequestPart
-  typealias OutboundIn = HTTPServerResponsePart
+  typealias OutboundIn = ClientOutput
   typealias OutboundOut = HTTPServerResponsePart
 
   private let proxy: Proxy
@@ -21,6 +24,11 @@ final class ProxyHandler: ChannelDuplexHandler {
   private var servedHost: String?
   private var head: HTTPRequestHead?
   private var body = ByteBuffer()
+  /// The bytes that are counted for ``body``.
+  private var held = HeldBytes()
+  /// The rest of the answer that is being written.
+  private var unsent: Unsent?
+  private var isWriting = false
   private var exchange: Task<Void, Never>?
   /// A Boolean value that indicates whether the connection ends after the current answer.
   private var isLast = false
@@ -46,7 +54,7 @@ final class ProxyHandler: ChannelDuplexHandler {
       let announced = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
       guard announced <= BodyLimit.request else { return refuse(.payloadTooLarge, context) }
       self.head = head
-      body = ByteBuffer()
+      (body, held) = (ByteBuffer(), HeldBytes())
       // The proxy forwards a body only when it is complete, so it asks the client for it here (RFC
       // 9110 §10.1.1).
       let expectations = head.headers[canonicalForm: "expect"]
@@ -59,17 +67,22 @@ final class ProxyHandler: ChannelDuplexHandler {
       guard part.readableBytes <= BodyLimit.request - body.readableBytes else {
         return refuse(.payloadTooLarge, context)
       }
+      guard held.grow(by: part.readableBytes, in: proxy.requestBodies) else {
+        return refuse(.serviceUnavailable, context)
+      }
       body.writeBuffer(&part)
     case .end:
       guard let head else { return }
-      self.head = nil
       isLast = head.isLastOfConnection
-      answer(head, body, context.channel)
+      answer(head, context)
+      self.head = nil
+      (body, held) = (ByteBuffer(), HeldBytes())
     }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
     exchange?.cancel()
+    unsent = nil
     context.fireChannelInactive()
   }
 
@@ -91,15 +104,65 @@ final class ProxyHandler: ChannelDuplexHandler {
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+    switch unwrapOutboundIn(data) {
+    case .interim(let head):
+      // It may be left out, and a client that does not read gets no more of them.
+      if context.channel.isWritable {
+        context.write(wrapOutboundOut(.head(head)), promise: promise)
+      } else {
+        promise?.succeed()
+      }
+    case .head(let response): context.write(wrapOutboundOut(.head(response.head)), promise: promise)
+    case .part(let part): context.write(wrapOutboundOut(.body(.byteBuffer(part))), promise: promise)
+    case .end(let response): writeEnd(of: response, promise, context)
+    case .whole(let response):
+      promise?.succeed()
+      unsent = Unsent(response: response)
+      writeUnsent(context)
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    writeUnsent(context)
+    context.fireChannelWritabilityChanged()
+  }
+
+  /// Writes as much of the answer as the client takes. The end, after which the next request of the
+  /// connection is answered, waits as well.
+  private func writeUnsent(_ context: ChannelHandlerContext) {
+    // A write may report at once that it can go on, and an end may bring the next answer.
+    guard !isWriting else { return }
+    isWriting = true
+    defer { isWriting = false }
+    while let response = unsent?.response {
+      guard context.channel.isWritable else {
+        context.flush()
+        if context.channel.isWritable { continue }
+        return
+      }
+      if let part = unsent?.next() {
+        context.write(wrapOutboundOut(part), promise: nil)
+      } else {
+        unsent = nil
+        writeEnd(of: response, nil, context)
+        context.flush()
+      }
+    }
+  }
+
+  private func writeEnd(
+    of response: ClientResponse, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+  ) {
     isAnswering = false
     unsentAnswers += 1
     let sent = promise ?? context.eventLoop.makePromise()
+    // Not the response, whose body is let go here.
+    let closes = response.closes
     sent.futureResult.assumeIsolated().whenComplete { _ in
       self.unsentAnswers -= 1
-      self.closeIfDone(context)
+      if closes { context.close(promise: nil) } else { self.closeIfDone(context) }
     }
-    context.write(data, promise: sent)
+    context.write(wrapOutboundOut(.end(nil)), promise: sent)
   }
 
   private func endInput(_ context: ChannelHandlerContext) {
@@ -113,37 +176,55 @@ final class ProxyHandler: ChannelDuplexHandler {
     if isInputClosed, !isAnswering, unsentAnswers == 0 { context.close(promise: nil) }
   }
 
-  private func answer(_ head: HTTPRequestHead, _ body: ByteBuffer, _ channel: any Channel) {
+  private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
     isAnswering = true
     guard let method = RequestRules.method(of: head), let target = RequestTarget(head) else {
-      isLast = true
-      return ClientResponse(status: .badRequest).send(on: channel)
+      return refuse(.badRequest, context)
     }
     if let authority = target.authority, authority != servedHost {
-      guard hosts.contains(authority, at: channel.localAddress) else {
-        isLast = true
-        return ClientResponse(status: .misdirectedRequest).send(on: channel)
+      guard hosts.contains(authority, at: context.channel.localAddress) else {
+        return refuse(.misdirectedRequest, context)
       }
       servedHost = authority
     }
-    guard let fields = EndToEndFields.ofRequest(head.headers) else {
-      isLast = true
-      return ClientResponse(status: .requestHeaderFieldsTooLarge).send(on: channel)
+    guard let fields = EndToEndFields.ofRequest(head.headers, method) else {
+      return refuse(.requestHeaderFieldsTooLarge, context)
     }
     let request = ForwardedRequest(
       head: HTTPRequest(
         method: method, scheme: nil, authority: nil, path: target.path, headerFields: fields),
       body: body,
-      isChunked: head.headers.contains(name: "transfer-encoding"))
-    let work = ClientRequest(proxy: proxy, request: request, head: head, channel: channel)
+      isChunked: head.headers.contains(name: "transfer-encoding"), held: held,
+      version: head.version == .http1_0 ? "1.0" : "1.1")
+    let work = ClientRequest(proxy: proxy, request: request, head: head, channel: context.channel)
     exchange = Task(executorPreference: executor) { await work.run() }
   }
 
   private func refuse(_ status: HTTPResponseStatus, _ context: ChannelHandlerContext) {
     head = nil
-    body = ByteBuffer()
+    (body, held) = (ByteBuffer(), HeldBytes())
     isLast = true
-    ClientResponse(status: status).send(on: context.channel)
+    context.channel.writeAndFlush(ClientOutput.whole(ClientResponse(status: status)), promise: nil)
+  }
+}
+
+/// The parts of an answer that are still to be written.
+private struct Unsent {
+  let response: ClientResponse
+  private var isHeadWritten = false
+  private var pieces = 0
+
+  init(response: ClientResponse) { self.response = response }
+
+  /// Returns the head, and then each piece of the body.
+  mutating func next() -> HTTPServerResponsePart? {
+    guard isHeadWritten else {
+      isHeadWritten = true
+      return .head(response.head)
+    }
+    guard let body = response.body, pieces < body.pieces.count else { return nil }
+    defer { pieces += 1 }
+    return .body(.byteBuffer(body.pieces[pieces]))
   }
 }
 
@@ -161,76 +242,24 @@ private struct ClientRequest: Sendable {
       var interim = interim
       // An interim response has no body (RFC 9110 §8.6).
       interim.headerFields[.contentLength] = nil
-      channel.writeAndFlush(HTTPServerResponsePart.head(ClientResponse.head(interim)), promise: nil)
+      channel.writeAndFlush(ClientOutput.interim(ClientResponse.head(interim)), promise: nil)
     }
     let response = ClientResponse(answer, to: head)
-    guard let stream = answer.stream, head.method != .HEAD else { return response.send(on: channel) }
-    await response.send(on: channel, stream)
-  }
-}
-
-/// A response to a client, with the framing of its connection.
-private struct ClientResponse {
-  var head: HTTPResponseHead
-  var body = Data()
-  /// A Boolean value that indicates whether the connection ends after the response.
-  var closes: Bool
-
-  /// Creates a response of the proxy itself, which ends the connection.
-  init(status: HTTPResponseStatus) {
-    head = HTTPResponseHead(
-      version: .http1_1, status: status, headers: ["Content-Length": "0", "Connection": "close"])
-    closes = true
-  }
-
-  init(_ answer: ProxyResponse, to request: HTTPRequestHead) {
-    head = Self.head(answer.response)
-    // HTTP/1.0 has no chunks, so the end of the connection ends the body.
-    closes = request.isLastOfConnection
-    let status = answer.response.status
-    if status == .noContent || status.kind == .informational {
-      head.headers.remove(name: "content-length")
-    } else if answer.stream != nil, request.method != .HEAD {
-      // The server's length, or none: the body is not here.
-      if head.headers["content-length"].count != 1 { head.headers.frame(bodyLength: -1, isChunked: true) }
-      if request.version == .http1_0 {
-        closes = closes || head.headers.contains(name: "transfer-encoding")
-        head.headers.remove(name: "transfer-encoding")
-      }
-    } else if request.method != .HEAD, status != .notModified {
-      body = answer.body
-      head.headers.frame(bodyLength: body.count, isChunked: true)
-      if request.version == .http1_0 { head.headers.remove(name: "transfer-encoding") }
+    guard let stream = answer.stream, head.method != .HEAD else {
+      return channel.writeAndFlush(ClientOutput.whole(response), promise: nil)
     }
-    if closes { head.headers.add(name: "Connection", value: "close") }
-  }
-
-  func send(on channel: any Channel) {
-    channel.write(HTTPServerResponsePart.head(head), promise: nil)
-    if !body.isEmpty {
-      channel.write(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: body))), promise: nil)
-    }
-    let end = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
-    if closes { end.whenComplete { _ in channel.close(promise: nil) } }
+    await send(response, stream)
   }
 
   /// Sends the head, and the body as it arrives. A body that ends too early closes the connection,
   /// so that nobody takes it for the whole.
-  func send(on channel: any Channel, _ stream: BodyStream) async {
+  private func send(_ response: ClientResponse, _ stream: BodyStream) async {
     do {
-      try await channel.writeAndFlush(HTTPServerResponsePart.head(head))
-      try await stream.forEach { try await channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer($0))) }
-      try await channel.writeAndFlush(HTTPServerResponsePart.end(nil))
-      if closes { channel.close(promise: nil) }
+      try await channel.writeAndFlush(ClientOutput.head(response))
+      try await stream.forEach { try await channel.writeAndFlush(ClientOutput.part($0)) }
+      try await channel.writeAndFlush(ClientOutput.end(response))
     } catch {
       channel.close(promise: nil)
     }
-  }
-
-  static func head(_ response: HTTPResponse) -> HTTPResponseHead {
-    HTTPResponseHead(
-      version: .http1_1,
-      status: HTTPResponseStatus(statusCode: response.status.code, reasonPhrase: response.status.reasonPhrase),
-      headers: EndToEndFields.headers(response.headerFields))
   }
 }

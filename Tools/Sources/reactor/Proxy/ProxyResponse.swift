@@ -6,8 +6,14 @@ import HTTPTypes
 struct ProxyResponse: Sendable {
   var response: HTTPResponse
   var body = Data()
-  /// The body as it arrives, if it is too large to hold; ``body`` is then empty.
+  /// ``body`` in the pieces that are sent; `nil` for none.
+  var whole: SharedBody?
+  /// The body as it arrives, if it is not held; ``body`` is then empty.
   var stream: BodyStream?
+  /// The bytes that are counted for the body of a response from the server; `nil` for another.
+  var held: HeldBytes?
+  /// The version in which the response was received, for `Via`.
+  var version = "1.1"
   var source: CacheResponse.Source
   /// A Boolean value that indicates whether the cache stored the server's answer.
   var isStored = false
@@ -29,14 +35,30 @@ struct ProxyResponse: Sendable {
   init(_ message: ForwardedResponse) {
     response = message.head
     body = message.body.data
-    stream = message.stream
     source = .network
+    receive(message)
+  }
+
+  /// Takes from the server's message what the cache does not know.
+  mutating func receive(_ message: ForwardedResponse) {
+    (stream, held, version) = (message.stream, message.held, message.version)
+    if let stream { cacheStatus.detail = stream.reason.rawValue }
   }
 
   /// Creates a 502: the server gave no complete answer (RFC 9110 §15.6.3).
   init(failure: any Error) {
-    response = HTTPResponse(status: .badGateway, headerFields: [.contentLength: "0"])
-    source = .network
+    self.init(own: .badGateway)
     self.failure = failure
+  }
+
+  /// Creates a response of the proxy itself.
+  ///
+  /// - Parameter detail: The reason, for `Cache-Status`.
+  init(own status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Data = Data(), detail: String? = nil) {
+    response = HTTPResponse(status: status, headerFields: [.contentLength: "\(body.count)"])
+    response.headerFields.append(contentsOf: fields)
+    self.body = body
+    source = .network
+    if let detail { cacheStatus = CacheStatus(detail: detail) }
   }
 }

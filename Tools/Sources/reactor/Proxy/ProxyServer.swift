@@ -3,6 +3,14 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// A server that accepts the clients of a proxy.
 final class ProxyServer: Sendable {
   private let channel: any Channel
@@ -38,6 +46,7 @@ final class ProxyServer: Sendable {
         }
       }
       .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+      .childChannelOption(unsentLowWater, value: 128 << 10)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -47,6 +56,12 @@ final class ProxyServer: Sendable {
       }
       .bind(host: address.host, port: address.port).get()
     return ProxyServer(channel: channel, connections: connections)
+  }
+
+  /// The bytes that the system takes beyond what the client's window allows. With more, a slow
+  /// client would seem to take nothing for minutes.
+  private static var unsentLowWater: ChannelOptions.Types.SocketOption {
+    ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: CInt(TCP_NOTSENT_LOWAT)))
   }
 
   private init(channel: any Channel, connections: Connections) {
@@ -68,9 +83,11 @@ final class ProxyServer: Sendable {
   ) throws {
     var framing = HTTPResponseEncoder.Configuration()
     framing.automaticallySetFramingHeaders = false
+    let bytes = FieldBytes.Inbound()
     try channel.pipeline.syncOperations.addHandlers([
       IdleStateHandler(allTimeout: idle), HTTPResponseEncoder(configuration: framing),
-      RequestPace.Arrivals(), RequestRules.makeParser(), HTTPServerPipelineHandler(), RequestPace(pace),
+      RequestPace.Arrivals(), bytes, RequestRules.makeParser(), FieldBytes.Heads(bytes), HTTPServerPipelineHandler(),
+      RequestPace(pace),
       ProxyHandler(proxy, hosts, proxy.staysOnEventLoop ? EventLoopExecutor(channel.eventLoop) : nil),
     ])
   }

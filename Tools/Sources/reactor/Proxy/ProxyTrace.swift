@@ -11,8 +11,8 @@ enum ProxyTrace {
     let age = answer.response.headerFields[.age].map { ", age \($0)" } ?? ""
     let milliseconds = duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
     let failure = answer.failure.map { ", failed: \($0)" } ?? ""
-    return TraceLine.oneLine(
-      "\(request.method.rawValue) \(path) \(answer.response.status.code) \(answer.source)\(age), "
-        + "\(answer.stream == nil ? "\(answer.body.count) bytes" : "too large to store"), \(milliseconds) ms\(failure)")
+    let size = answer.stream.map { "not stored, \($0.reason.rawValue)" } ?? "\(answer.body.count) bytes"
+    return "\(request.method.rawValue) \(path) \(answer.response.status.code) \(answer.source)\(age), \(size), "
+      + "\(milliseconds) ms\(failure)"
   }
 }

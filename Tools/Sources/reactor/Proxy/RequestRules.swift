@@ -52,9 +52,9 @@ enum RequestRules {
       && coding.lowercased() == "chunked"
   }
 
-  /// Returns a Boolean value that indicates whether all values are UTF-8. The parser replaces other
-  /// bytes, so two different values could become equal (RFC 9110 §5.5). A client could then get the
-  /// answer to another's request.
+  /// Returns a Boolean value that indicates whether the parser has replaced no byte. With one, two
+  /// different values could be equal (RFC 9110 §5.5), and a client could get the answer to
+  /// another's request. ``FieldBytes`` leaves few such heads.
   private static func isUTF8(_ headers: HTTPHeaders) -> Bool {
     headers.allSatisfy { !$0.value.unicodeScalars.contains("\u{FFFD}") }
   }

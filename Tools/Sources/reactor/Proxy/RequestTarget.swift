@@ -8,12 +8,14 @@ struct RequestTarget: Equatable {
   /// The path and the query, or the asterisk of OPTIONS.
   let path: String
 
-  /// Creates the target, or returns `nil` if it is not a path of this server or has a dot segment.
+  /// Creates the target, or returns `nil` if it is not a path of this server, or has a dot segment
+  /// or a fragment.
   ///
+  /// No target has a fragment (§3.2). A server that drops it would give one resource two keys.
   /// A dot segment may lead out of the base path of the server behind the proxy. It also gives one
   /// resource a second name.
   init?(_ head: HTTPRequestHead) {
-    guard head.method != .CONNECT else { return nil }
+    guard head.method != .CONNECT, !head.uri.utf8.contains(UInt8(ascii: "#")) else { return nil }
     let host = head.headers.first(name: "host")
     if head.uri == "*" && head.method == .OPTIONS {
       (authority, path) = (host, "*")
@@ -37,7 +39,7 @@ struct RequestTarget: Equatable {
   private static func hasDotSegment(_ path: String) -> Bool {
     // Most paths have neither a dot nor anything encoded.
     guard path.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return false }
-    let path = path.prefix { $0 != "?" && $0 != "#" }.lowercased()
+    let path = path.prefix { $0 != "?" }.lowercased()
       .replacing("%2e", with: ".").replacing("%2f", with: "/").replacing("%5c", with: "/").replacing("\\", with: "/")
     return path.split(separator: "/").contains { segment in
       // Some servers drop the parameters of a segment first.

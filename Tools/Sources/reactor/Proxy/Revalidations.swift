@@ -2,7 +2,7 @@ import Synchronization
 
 /// Revalidations in the background: at most one per key and 16 in all.
 final class Revalidations: Sendable {
-  private static let limit = 16
+  static let limit = 16
   private let keys = Mutex<Set<String>>([])
 
   /// Runs `work` in a task of its own. It does nothing if the key has one already, or at the limit.

@@ -35,12 +35,13 @@ struct Upstream: Sendable {
   ///
   /// - Parameters:
   ///   - request: The request to send.
+  ///   - memory: The memory of the bodies of responses.
   ///   - interim: A closure that receives each response before the final one (RFC 9110 §15.2), on
   ///     an event loop.
   /// - Throws: ``UpstreamUnreachable`` without a connection, and another error if there is no
   ///   complete response.
   func send(
-    _ request: ForwardedRequest, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
+    _ request: ForwardedRequest, memory: BodyMemory, interim: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
   ) async throws -> ForwardedResponse {
     let channel = try await connect()
     // Made after the connection: of several addresses, only the connected one may fail the answer.
@@ -48,8 +49,11 @@ struct Upstream: Sendable {
     return try await withTaskCancellationHandler {
       channel.eventLoop.execute {
         do {
-          try configure(channel, answer, isHead: request.head.method == .head, interim)
-          write(request, to: channel, answer)
+          let handler = UpstreamHandler(
+            answer: answer, isHead: request.head.method == .head, limit: bodyLimit, memory: memory,
+            requestBody: request.body, interim: interim)
+          try configure(channel, handler)
+          handler.write(head(of: request), try channel.pipeline.syncOperations.context(handler: handler))
         } catch {
           answer.fail(error)
           channel.close(promise: nil)
@@ -70,10 +74,7 @@ struct Upstream: Sendable {
     } catch { throw UpstreamUnreachable(reason: error) }
   }
 
-  private func configure(
-    _ channel: any Channel, _ answer: EventLoopPromise<ForwardedResponse>, isHead: Bool,
-    _ interim: @escaping @Sendable (HTTPResponse) -> Void
-  ) throws {
+  private func configure(_ channel: any Channel, _ handler: UpstreamHandler) throws {
     let pipeline = channel.pipeline.syncOperations
     if let tls {
       // An IP address cannot be sent as a server name (RFC 6066 §3).
@@ -83,31 +84,21 @@ struct Upstream: Sendable {
     var framing = HTTPRequestEncoder.Configuration()
     framing.automaticallySetFramingHeaders = false
     try pipeline.addHandlers([
-      IdleStateHandler(allTimeout: silence), HTTPRequestEncoder(configuration: framing),
+      IdleStateHandler(allTimeout: silence), FieldBytes.Outbound(), HTTPRequestEncoder(configuration: framing),
       ByteToMessageHandler(
         HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward)),
-      UpstreamHandler(answer: answer, isHead: isHead, limit: bodyLimit, interim: interim),
+      handler,
     ])
   }
 
-  private func write(
-    _ request: ForwardedRequest, to channel: any Channel, _ answer: EventLoopPromise<ForwardedResponse>
-  ) {
+  private func head(of request: ForwardedRequest) -> HTTPRequestHead {
     var headers = EndToEndFields.headers(request.head.headerFields)
     headers.frame(bodyLength: request.body.readableBytes, isChunked: request.isChunked)
     headers.add(name: "Connection", value: "close")
     var first = HTTPHeaders([("Host", address.authority)])
     first.add(contentsOf: headers)
-    let head = HTTPRequestHead(
+    return HTTPRequestHead(
       version: .http1_1, method: HTTPMethod(rawValue: request.head.method.rawValue), uri: request.head.path ?? "/",
       headers: first)
-    channel.write(HTTPClientRequestPart.head(head), promise: nil)
-    if request.body.readableBytes > 0 {
-      channel.write(HTTPClientRequestPart.body(.byteBuffer(request.body)), promise: nil)
-    }
-    // The connection was closed before the handler was there to report it.
-    channel.writeAndFlush(HTTPClientRequestPart.end(nil)).whenFailure { _ in
-      if !channel.isActive { answer.fail(UpstreamFailure.disconnected) }
-    }
   }
 }

@@ -1,8 +1,10 @@
+import Foundation
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// Collects one response, and closes the connection. A body beyond the limit becomes a stream.
+/// Sends one request and collects its response, and closes the connection. A body beyond the limit
+/// becomes a stream.
 final class UpstreamHandler: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundOut = HTTPClientRequestPart
@@ -11,22 +13,66 @@ final class UpstreamHandler: ChannelInboundHandler {
   private let interim: @Sendable (HTTPResponse) -> Void
   private let isHead: Bool
   private let limit: Int
+  private let memory: BodyMemory
+  private var requestBody: ByteBuffer?
+  private var isWriting = false
   private var head: HTTPResponse?
+  private var version = "1.1"
   private var body = ByteBuffer()
+  private var held = HeldBytes()
   private var stream: BodyStream.Source?
 
   /// - Parameters:
   ///   - isHead: A Boolean value that indicates whether the request is HEAD, whose response has no
   ///     body.
   ///   - limit: The size of a body in bytes beyond which it becomes a stream.
+  ///   - memory: The memory of all bodies. A body without room in it becomes a stream.
+  ///   - requestBody: The body of the request, which is sent as fast as the server reads it.
   init(
-    answer: EventLoopPromise<ForwardedResponse>, isHead: Bool, limit: Int,
-    interim: @escaping @Sendable (HTTPResponse) -> Void
+    answer: EventLoopPromise<ForwardedResponse>, isHead: Bool, limit: Int, memory: BodyMemory,
+    requestBody: ByteBuffer, interim: @escaping @Sendable (HTTPResponse) -> Void
   ) {
     self.answer = answer
     self.isHead = isHead
     self.limit = limit
+    self.memory = memory
+    self.requestBody = requestBody
     self.interim = interim
+  }
+
+  /// Writes the head of the request, and its body in pieces. Each piece that has gone out counts as
+  /// progress for the limit of silence.
+  func write(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    // The connection was closed before the handler was there to hear of it.
+    guard context.channel.isActive else { return end(UpstreamFailure.disconnected) }
+    context.write(wrapOutboundOut(.head(head)), promise: nil)
+    writeBody(context)
+  }
+
+  private func writeBody(_ context: ChannelHandlerContext) {
+    // A write may report at once that it can go on.
+    guard !isWriting else { return }
+    isWriting = true
+    defer { isWriting = false }
+    while requestBody != nil {
+      guard context.channel.isWritable else {
+        context.flush()
+        if context.channel.isWritable { continue }
+        return
+      }
+      let size = min(SharedBody.pieceSize, requestBody?.readableBytes ?? 0)
+      if size > 0, let piece = requestBody?.readSlice(length: size) {
+        context.write(wrapOutboundOut(.body(.byteBuffer(piece))), promise: nil)
+      } else {
+        requestBody = nil
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+      }
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    writeBody(context)
+    context.fireChannelWritabilityChanged()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -34,8 +80,13 @@ final class UpstreamHandler: ChannelInboundHandler {
     case .head(let head): receive(head, context)
     case .body(var part):
       if let stream { return stream.yield(part) }
+      let isHeld = held.grow(by: part.readableBytes, in: memory)
       body.writeBuffer(&part)
-      if body.readableBytes > limit { beginStream(context) }
+      if body.readableBytes > limit {
+        beginStream(context, .tooLarge)
+      } else if !isHeld {
+        beginStream(context, .noMemory)
+      }
     case .end:
       guard let head else { return }
       if let stream {
@@ -45,7 +96,7 @@ final class UpstreamHandler: ChannelInboundHandler {
         return context.close(promise: nil)
       }
       // The first response counts; bytes after it are not part of it (RFC 9112 §6.3).
-      answer.succeed(ForwardedResponse(head: head, body: body))
+      answer.succeed(ForwardedResponse(head: head, body: body, held: held, version: version))
       context.close(promise: nil)
     }
   }
@@ -62,18 +113,32 @@ final class UpstreamHandler: ChannelInboundHandler {
     let response = HTTPResponse(status: status, headerFields: fields)
     if status.kind == .informational { return interim(response) }
     self.head = response
-    // Whoever announces such a body does not let anybody wait for it.
+    if head.version == .http1_0 { version = "1.0" }
+    guard hasBody(head.status) else { return }
+    // A client does not wait for a body that is known to be too large, nor for the end of events.
     let announced = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
-    if hasBody(head.status), announced > limit { beginStream(context) }
+    if announced > limit {
+      beginStream(context, .tooLarge)
+    } else if Self.isEventStream(fields) {
+      beginStream(context, .eventStream)
+    }
   }
 
-  private func beginStream(_ context: ChannelHandlerContext) {
+  private static func isEventStream(_ fields: HTTPFields) -> Bool {
+    let type = fields[.contentType]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+    return type == "text/event-stream"
+  }
+
+  private func beginStream(_ context: ChannelHandlerContext, _ reason: BodyStream.Reason) {
     guard let head else { return }
-    let stream = BodyStream.Source(context.channel)
+    let stream = BodyStream.Source(context.channel, reason)
     self.stream = stream
-    if body.readableBytes > 0 { stream.yield(body) }
+    while let piece = body.readSlice(length: min(SharedBody.pieceSize, body.readableBytes)), piece.readableBytes > 0 {
+      stream.yield(piece)
+    }
     body = ByteBuffer()
-    answer.succeed(ForwardedResponse(head: head, body: ByteBuffer(), stream: stream.stream))
+    answer.succeed(
+      ForwardedResponse(head: head, body: ByteBuffer(), stream: stream.stream, held: held, version: version))
   }
 
   /// Returns a Boolean value that indicates whether the response has a body. A response to HEAD may

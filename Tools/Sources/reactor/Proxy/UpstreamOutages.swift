@@ -12,6 +12,18 @@ final class UpstreamOutages: Sendable {
     /// A Boolean value that indicates whether the server could not be reached. Then a client
     /// without a stale response gets this error too, for a second.
     let isOfConnection: Bool
+    /// A Boolean value that indicates whether the server gave no complete answer. A status is an
+    /// answer, and no disconnection (RFC 9111 §4.2.4).
+    var isDisconnection: Bool { !(error is UpstreamStatus) }
+  }
+
+  /// The outage that a request falls into.
+  struct Outage {
+    /// A Boolean value that indicates whether the next request is due that looks whether the server
+    /// is back.
+    let isProbeDue: Bool
+    /// A Boolean value that indicates whether the server gave no complete answer.
+    let isDisconnection: Bool
   }
 
   /// The permission to send a request.
@@ -33,11 +45,14 @@ final class UpstreamOutages: Sendable {
     return { ContinuousClock.now - start }
   }
 
-  /// Returns `true` if the next request is due that looks whether the server is back; `nil` if
-  /// there is no outage.
-  func isProbeDue(for exchange: CacheRequest) -> Bool? {
+  /// Returns the outage that a request falls into; `nil` if there is none.
+  func outage(for exchange: CacheRequest) -> Outage? {
     let now = elapsed()
-    return table.withLock { $0.error(of: exchange.key) == nil ? nil : $0.isProbeDue(for: exchange.key, at: now) }
+    return table.withLock { table in
+      table.error(of: exchange.key).map { failure in
+        Outage(isProbeDue: table.isProbeDue(for: exchange.key, at: now), isDisconnection: failure.isDisconnection)
+      }
+    }
   }
 
   /// - Parameter isBehind: `true` if no client waits for the response.
@@ -51,14 +66,16 @@ final class UpstreamOutages: Sendable {
 
   /// Notes the server's answer.
   ///
+  /// A failing status begins an outage where a stale response stands in for it. Where none does,
+  /// the client gets it, and the next request is sent.
+  ///
+  /// - Parameter isReplaced: A Boolean value that indicates whether a stale response stands in.
   /// - Returns: a line to print, if an outage has begun or ended.
-  func answered(_ exchange: CacheRequest, _ status: HTTPResponse.Status) -> String? {
-    let isFailure = [500, 502, 503, 504].contains(status.code)
-    return end(
-      exchange,
-      isFailure
-        ? .failed(Failure(error: UpstreamStatus(code: status.code), isOfConnection: false), ofConnection: false)
-        : .answered)
+  func answered(_ exchange: CacheRequest, _ status: HTTPResponse.Status, isReplaced: Bool) -> String? {
+    guard [500, 502, 503, 504].contains(status.code) else { return end(exchange, .answered) }
+    let isOutage = isReplaced || table.withLock { $0.error(of: exchange.key) != nil }
+    let failure = Failure(error: UpstreamStatus(code: status.code), isOfConnection: false)
+    return end(exchange, isOutage ? .failed(failure, ofConnection: false) : .unknown)
   }
 
   /// Notes a request without a complete answer.

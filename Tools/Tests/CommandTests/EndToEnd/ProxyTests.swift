@@ -53,7 +53,6 @@ import Wire
     }
     let queries = [
       "access_token=c4nary", "TOKEN=c4nary", "a=1;token=c4nary", "token[]=c4nary", "%74oken=c4nary",
-      "a#access_token=c4nary",
       "next=https://b/?access_token=c4nary", "next=https%3A%2F%2Fu%3Ac4nary%40b%2F%3Ftoken%3Dc4nary",
     ]
     let origin = try MockServer(handler: script)
