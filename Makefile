@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
+.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
 
 SWIFT_MINIMUM := 6.3
 # Swift Testing starts every test at once unless it is told to; on two processors, the time limits of those that wait for one would then run out.
@@ -96,6 +96,16 @@ test-tools: system ## the tests of the command reactor
 	$(TEST) $(call nested,Tools) --skip '^(ProxyTests|OutboxKillTests)\.'
 	$(TEST) $(call nested,Tools) --filter '^ProxyTests\.'
 	$(TEST) $(call nested,Tools) --filter '^OutboxKillTests\.'
+
+# The tests of github.com/http-tests/cache-tests, as data; TESTS is a table of yours, exported as Tests/Checks/Conformance/run --help says.
+# To see a failure's reason: CONFORMANCE=--list. What is built for the tests of the command is run.
+conformance: system ## the public HTTP caching suite against reactor proxy, in fifteen seconds: make conformance TESTS=tests.json
+	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,Tools) --product reactor)
+	python3 Tests/Checks/Conformance/run "$$(swift build $(call nested,Tools) --show-bin-path)/reactor" $(if $(TESTS),--tests '$(TESTS)') $(CONFORMANCE)
+
+slow-clients: system ## what clients cost reactor proxy that do not read, or send large bodies: a thousand of them beside ten
+	$(if $(SKIP_BUILD),,$(BUILD) $(call nested,Tools) --product reactor)
+	python3 Tests/Checks/SlowClients/run "$$(swift build $(call nested,Tools) --show-bin-path)/reactor"
 
 # Optimized, as what is shipped is, and beside the program that is weighed, which shares its modules.
 OPTIMIZED = -c release --scratch-path '$(SCRATCH)/optimized'
@@ -212,6 +222,7 @@ lint: swift ## check the style, the comments and the links of the guides; fails 
 	$(SOURCES) | xargs -0 swift format lint --strict --parallel
 	Tests/Prose/run
 	Tests/Links/run
+	Tests/Checks/Limits/run
 
 consumers: system ## build and run packages that use this one, README.md's code among them
 	SCRATCH='$(SCRATCH)' QUICKLY='$(QUICKLY)' Tests/Consumers/check $(CONSUMER)
