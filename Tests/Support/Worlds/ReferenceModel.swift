@@ -101,8 +101,6 @@ final class ReferenceModel: Sendable {
   /// for none.
   let slowness: Duration
   let polling: Duration
-  /// The changes of connectivity end.
-  let changesEnd: Bool
   let state = Mutex(State())
 
   init(_ world: SimulatedWorld) {
@@ -120,7 +118,6 @@ final class ReferenceModel: Sendable {
     let isOvertaken = world.draws.chance(0.2)
     slowness = isOvertaken ? .seconds(5) : .zero
     polling = isOvertaken ? world.draws.element(of: [.milliseconds(500), .seconds(2)]) ?? .zero : .zero
-    changesEnd = world.laterDraws.chance(0.2)
     world.network.serve { [server] request, _ in
       server.answer(request, order: request.headerFields[Self.order].flatMap(Int.init) ?? 0)
     }
@@ -143,7 +140,7 @@ final class ReferenceModel: Sendable {
     if isForgetful { configuration.memoryLimit.models = 1 }
     let backend = Backend(
       baseURL: Bench.url.deletingLastPathComponent(), transport: world.network,
-      middlewares: [Stamp(model: self, owner: owner)], reachability: world.reachability(ends: changesEnd))
+      middlewares: [Stamp(model: self, owner: owner)], reachability: world.reachability)
     return ModelLayer(backend: backend, persistence: persistence, scope: Scope(owner), configuration: configuration)
   }
 
