@@ -54,9 +54,11 @@ struct Writers: Sendable {
     /// No answer may be stored.
     var isUnstored: Bool
 
-    init(_ draws: SeededDraws) {
+    init(_ world: SimulatedWorld) {
+      let draws = world.laterDraws
       evicts = draws.chance(0.3)
-      signsOut = draws.chance(0.3)
+      // A removal that fails leaves an older record.
+      signsOut = draws.chance(0.3) && world.currentFaults.saveFailure == 0
       changesEnd = draws.chance(0.2)
       isUnstored = draws.chance(0.2)
     }
@@ -64,7 +66,7 @@ struct Writers: Sendable {
 
   init(_ world: SimulatedWorld) {
     self.world = world
-    let traits = Traits(world.laterDraws)
+    let traits = Traits(world)
     self.traits = traits
     hasSoundDisk = world.currentFaults.saveFailure == 0 && world.currentFaults.clockChange == 0
     world.note("\(traits)")
