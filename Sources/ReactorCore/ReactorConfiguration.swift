@@ -70,7 +70,9 @@ public struct ReactorConfiguration: Sendable {
   /// the default was `true`.
   public var failsWhenSaveFails: Bool = false
 
-  /// The time that a fetch waits for the persistence. Default: 5 seconds.
+  /// The time that a fetch waits for the persistence. Default: `nil`, which is 5 seconds with a
+  /// `ContinuousClock`, and no limit with any other ``clock``: in a test, only the code under test
+  /// sleeps.
   ///
   /// A record that is not loaded by then counts as missing, and a fetch whose record is not saved
   /// by then returns its answer while the save goes on. Events report both
@@ -78,7 +80,7 @@ public struct ReactorConfiguration: Sendable {
   /// ``failsWhenSaveFails``, the fetch fails instead. While the persistence has yet to answer,
   /// other fetches of the resource do not wait for it. ``Reactor/save(_:for:)`` and removals always
   /// wait. With `Duration.never`, there is no limit.
-  public var persistenceBudget: Duration = .seconds(5)
+  public var persistenceBudget: Duration?
 
   /// A Boolean value that indicates whether a 404 or 410 removes the stored value. Default: `true`.
   ///

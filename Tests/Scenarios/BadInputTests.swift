@@ -65,8 +65,8 @@ struct BadInputTests {
     Bad("closed before an answer", .close) { $0.isNetwork },
     Bad("a redirect loop", .redirect(to: "/v1/note")) { $0.isNetwork },
     Bad("larger than the limit", .status(200, body: Data(repeating: 0x20, count: 40_000))) { error in
-      if case .network(let cause) = error {
-        cause as? TransportError == .responseTooLarge(limit: 32_768)
+      if case .network(let cause) = error, case .responseTooLarge(32_768, let request)? = cause as? TransportError {
+        request?.hasPrefix("GET 127.0.0.1") == true && request?.hasSuffix("/v1/note") == true
       } else {
         false
       }

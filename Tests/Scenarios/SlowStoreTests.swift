@@ -11,7 +11,10 @@ struct SlowStoreTests {
   private static let budget = Duration.seconds(5)
 
   private func bench(_ disk: FaultyPersistence, configure: (inout ReactorConfiguration) -> Void = { _ in }) -> Bench {
-    let bench = Bench(persistence: disk, configure: configure)
+    let bench = Bench(persistence: disk) {
+      $0.persistenceBudget = Self.budget
+      configure(&$0)
+    }
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json, headers: [.eTag: "\"1\""]))
     return bench
   }

@@ -34,11 +34,13 @@ final class StoreBudget: Sendable {
   private let sleepsOn: Bool
 
   init(_ configuration: ReactorConfiguration) {
-    limit = configuration.persistenceBudget < .never ? max(.zero, configuration.persistenceBudget) : nil
+    let isContinuous = configuration.clock is ContinuousClock
+    let budget = configuration.persistenceBudget ?? (isContinuous ? .seconds(5) : .never)
+    limit = budget < .never ? max(.zero, budget) : nil
     clock = configuration.clock
     elapsed = configuration.clock.stopwatch()
     executor = configuration.taskExecutor
-    sleepsOn = configuration.clock is ContinuousClock
+    sleepsOn = isContinuous
   }
 
   /// The error of a wait that is over; `nil` if there is no limit.
