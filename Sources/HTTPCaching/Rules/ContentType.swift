@@ -1,6 +1,7 @@
 /// A value of `Content-Type` (RFC 9110 §8.3).
 package enum ContentType {
-  /// Returns the charset of a text in lower case (RFC 9110 §8.3.2); UTF-8 where the value names none.
+  /// Returns the charset of a text in lower case (RFC 9110 §8.3.2), or UTF-8 if the value names
+  /// none.
   package static func charset(of value: String?) -> String {
     for parameter in value?.split(separator: ";").dropFirst() ?? [] {
       let parts = parameter.lowercased().split(separator: "=", maxSplits: 1).map { $0.filter { !" \t\"".contains($0) } }

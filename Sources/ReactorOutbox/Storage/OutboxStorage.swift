@@ -73,8 +73,12 @@ public protocol OutboxStorage: Sendable {
 }
 
 extension OutboxStorage {
+  /// The default implementation: entries may be there.
   public func mayHaveEntries(in scope: Scope, after: UInt64, before: UInt64) async throws -> Bool { true }
 
+  /// The default implementation: it removes the other entries in one commit.
+  ///
+  /// - Throws: an error if something is left.
   public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
     let others = try await contents(of: scope).entries.map(\.id).filter { !ids.contains($0) }
     // A removal has no number.

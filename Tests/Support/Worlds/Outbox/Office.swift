@@ -68,8 +68,8 @@ final class Office: Sendable {
 
   private struct Own: Sendable { weak var office: Office? }
 
-  /// A reactor whose step awaits a write of a local value, before it saves it; or takes long, so that
-  /// a removal of everything waits for its turn.
+  /// A reactor whose step awaits a write of a local value before it saves it, or takes long, so
+  /// that a removal of everything waits for its turn.
   private static func stepping(_ layer: ModelLayer, _ own: Shared<Own>) -> Reactor<Board> {
     var flow = layer.flow(Board.self)
     let save = flow.saveToPersistence
