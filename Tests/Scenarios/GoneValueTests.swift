@@ -120,7 +120,7 @@ struct GoneValueTests {
 
   @Test func `a removal that hangs does not hold the error of a value that is gone`() async throws {
     let disk = FaultyPersistence()
-    let bench = try await bench(persistence: disk)
+    let bench = try await bench(persistence: disk) { $0.persistenceBudget = .seconds(5) }
     let gate = disk.hold(.remove)
     let fetch = Task { try await bench.notes.fetchFromNetwork("note") }
     try await gate.reached()
