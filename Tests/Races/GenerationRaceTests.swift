@@ -362,7 +362,7 @@ struct GenerationRaceTests {
     try await written.reached()
     written.open()
     try await first.value
-    // The second write fails, unless its turn came before that of the first, which it then replaces.
+    // The second write fails, unless its turn came first: it then replaces the other one.
     let newest = await second.value == nil ? "second" : "first"
     #expect(try await fetching.value == "first")
     #expect(try await bench.restarted().notes.fetch("note", policy: .cacheOnly).text == newest)
