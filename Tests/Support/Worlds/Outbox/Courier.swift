@@ -27,8 +27,6 @@ final class Courier: Transport {
   let entries = Shared<@Sendable () -> [Outbox.Entry]>({ [] })
   private let draws: SeededDraws
   private let writes = Mutex<[String: Int]>([:])
-  /// The entries that were sent since an entry has waited for the turn of its lane.
-  private let passed = Mutex<[UUID: Set<Int>]>([:])
 
   init(_ book: OfficeBook, _ office: Int, _ process: SimulatedProcess, _ draws: SeededDraws) {
     self.book = book
@@ -50,7 +48,6 @@ final class Courier: Transport {
       return try await world.network.send(request, body: body, progress: progress)
     }
     if !Task.isCancelled {
-      judgeTurn(request)
       await book.judgeSending(request, body, in: office)
     }
     let paths = [path, path.split(separator: "/").first.map { "/\($0)" } ?? path]
@@ -62,25 +59,6 @@ final class Courier: Transport {
     } catch is CancellationError {
       arriveLater(request, body)
       throw CancellationError()
-    }
-  }
-
-  /// Lanes take turns: none sends many while another waits for nothing but its turn.
-  private func judgeTurn(_ request: HTTPRequest) {
-    // A lease of another process, or a store that fails, is said to be a turn as well.
-    guard !book.traits.endsEarly, !book.traits.mayFailToSave(world) else { return }
-    let mark = request.headerFields[.mark].flatMap(Int.init) ?? 0
-    let first = entries.value().firstOfLanes.compactMapValues {
-      if case .waiting(.turn) = $0.state { $0.id } else { nil }
-    }
-    let lane = book.record(of: mark)?.errand.lane
-    let passed = passed.withLock { passed in
-      passed = passed.filter { first.values.contains($0.key) }
-      for (other, id) in first where other.rawValue != lane { passed[id, default: []].insert(mark) }
-      return passed
-    }
-    for (id, marks) in passed where marks.count > OutboxTraits.mostPassed {
-      world.check(false, "\(book.name(id)) waits for its turn, while \(marks.sorted()) were sent")
     }
   }
 

@@ -73,10 +73,6 @@ struct OutboxTraits: Sendable {
   /// A change of the store may fail now.
   func mayFailToSave(_ world: SimulatedWorld) -> Bool { storeFails || world.currentFaults.saveFailure > 0 }
 
-  /// The most entries that may be sent while a lane waits for its turn: each of the other lanes
-  /// once, and what is sent as it begins to wait.
-  static let mostPassed = 8
-
   /// Nothing but what the server does twice by itself is ever done twice.
   var isStrict: Bool { isRemembered && window > .zero }
 
