@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
+.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
 
 SWIFT_MINIMUM := 6.3
 # Swift Testing starts every test at once unless it is told to; on two processors, the time limits of those that wait for one would then run out.
@@ -208,8 +208,14 @@ sanitize: system ## every test under Thread Sanitizer, then under Address Saniti
 coverage: system ## every test, and the share of lines that ran, by folder
 	Tests/Coverage/run
 
+# Two at a time: while one module of the first is compiled, which a processor does alone for a minute, the packages of the second are.
 build: system ## everything, tests included
+	@$(MAKE) --no-print-directory --jobs 2 build-quick build-server
+
+build-quick: swift
 	$(BUILD) --build-tests $(QUICK)
+
+build-server: swift
 	REACTOR_TESTS=$(ADAPTERS) $(BUILD) --build-tests $(SERVER) --traits Server
 	$(BUILD) --build-tests $(call nested,Tools)
 	$(BUILD) --build-tests $(call nested,$(NEWSROOM))
