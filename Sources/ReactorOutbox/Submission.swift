@@ -21,12 +21,17 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   ///   ``MutationError/awaitsItsLane(_:)`` in the request of another mutation of its lane, and in
   ///   tasks that this request has created. Detached tasks may await it. In the request of a
   ///   mutation of another lane, it is ``MutationError/awaitsTurn(_:)`` if every lane that sends
-  ///   awaits a write of a lane that does not.
+  ///   awaits a write of a lane that does not. `ReactorError.deadlock(keys:)` in a step of a fetch
+  ///   whose resource the mutation changes, or one before it in its lane: the write goes after the
+  ///   fetch. Its mutation is sent all the same.
   public func answer() async throws(ReactorError) -> Answer {
     var end = result.known
     if end == nil {
       let waited = await result.awaitingTurn { [result] in
-        await KeyedAsyncLock.awaiting(result.turn.owner) { await result.value() }
+        let id = result.nextID()
+        return await KeyedAsyncLock.awaiting(result.turn.owner, refused: { result.refuse(id, .deadlock(keys: $0)) }) {
+          await result.value(for: id)
+        }
       }
       guard let waited else { throw .network(MutationError.awaitsTurn(result.turn.lane)) }
       end = waited
@@ -54,6 +59,8 @@ final class SubmissionResult: Sendable {
   private struct State {
     var value: Value?
     var waiters: [UInt64: CheckedContinuation<Value, Never>] = [:]
+    /// The waiters that were refused before they waited.
+    var refused: [UInt64: ReactorError] = [:]
     var last: UInt64 = 0
   }
 
@@ -83,16 +90,31 @@ final class SubmissionResult: Sendable {
   /// The end; `nil` before it is reached.
   var known: Value? { state.withLock(\.value) }
 
-  /// Waits for the end. A cancelled wait ends at once.
-  func value() async -> Value {
-    let id = state.withLock { state in
+  /// Returns the number of another waiter.
+  func nextID() -> UInt64 {
+    state.withLock { state in
       state.last += 1
       return state.last
     }
-    return await withTaskCancellationHandler {
+  }
+
+  /// Ends the wait of a waiter with an error.
+  func refuse(_ id: UInt64, _ error: ReactorError) {
+    let waiter = state.withLock { state in
+      let waiter = state.waiters.removeValue(forKey: id)
+      if waiter == nil { state.refused[id] = error }
+      return waiter
+    }
+    waiter?.resume(returning: .failure(error))
+  }
+
+  /// Waits for the end. A cancelled wait ends at once.
+  func value(for id: UInt64) async -> Value {
+    await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let known = state.withLock { state -> Value? in
           if let value = state.value { return value }
+          if let error = state.refused.removeValue(forKey: id) { return .failure(error) }
           if Task.isCancelled { return .failure(.cancelled) }
           state.waiters[id] = continuation
           return nil

@@ -77,14 +77,19 @@ package final class KeyedAsyncLock: Sendable {
   static func add(_ wait: LockOwner.Wait, to owner: LockOwner) {
     owner.add(wait)
     resume(table.withLock { $0.gained(owner) })
+    SendingGate.ownersGainedWaits()
   }
 
   /// Runs `body`, which awaits work of `owner`. That work shares the access of the current task's
   /// owner meanwhile.
   ///
+  /// - Parameter refused: called at most once, with the keys of a circle, if the work of `owner`
+  ///   turns out to need what the current task holds until `body` returns. It must end `body`.
   /// - Returns: `nil` if the work of `owner` awaits the current task, so that neither would end.
-  package static func awaiting<Result>(_ owner: LockOwner, _ body: () async -> Result) async -> Result? {
-    guard let wait = LockOwner.wait() else { return await body() }
+  package static func awaiting<Result>(
+    _ owner: LockOwner, refused: @escaping @Sendable ([RecordKey]) -> Void, _ body: () async -> Result
+  ) async -> Result? {
+    guard let wait = LockOwner.wait(refused: refused) else { return await body() }
     guard begin(wait, for: owner) else { return nil }
     defer { wait.end() }
     add(wait, to: owner)
@@ -128,19 +133,35 @@ package final class LockOwner: Sendable {
   final class Wait: Sendable {
     let owner: LockOwner
     private let isOver = Atomic<Bool>(false)
+    private let refused: (@Sendable ([RecordKey]) -> Void)?
 
-    init(_ owner: LockOwner) { self.owner = owner }
+    init(_ owner: LockOwner, refused: (@Sendable ([RecordKey]) -> Void)? = nil) {
+      (self.owner, self.refused) = (owner, refused)
+    }
 
     /// Ends the wait. The awaited owner no longer shares the access of this one.
     func end() { isOver.store(true, ordering: .releasing) }
 
     fileprivate var isUnderWay: Bool { !isOver.load(ordering: .acquiring) }
+
+    /// Ends the wait with an error, if it can be refused.
+    fileprivate func refuse(_ keys: [RecordKey]) -> Bool {
+      guard let refused else { return false }
+      if !isOver.exchange(true, ordering: .acquiringAndReleasing) { refused(keys) }
+      return true
+    }
   }
 
   /// The waits of other owners for the end of this one.
   private let waits: Mutex<[Wait]>
 
-  init(_ waits: [Wait]) { self.waits = Mutex(waits) }
+  /// The key whose flight the owner is; `nil` if it is none.
+  let flight: RecordKey?
+
+  init(_ waits: [Wait], flight: RecordKey? = nil) {
+    self.waits = Mutex(waits)
+    self.flight = flight
+  }
 
   package convenience init() { self.init([]) }
 
@@ -150,7 +171,9 @@ package final class LockOwner: Sendable {
   static func awaited() -> LockOwner { LockOwner(wait()) }
 
   /// Returns a wait of the current task's owner; `nil` if the task has none and so holds nothing.
-  static func wait() -> Wait? { current.map(Wait.init) }
+  static func wait(refused: (@Sendable ([RecordKey]) -> Void)? = nil) -> Wait? {
+    current.map { Wait($0, refused: refused) }
+  }
 
   /// Adds `wait` to those that wait for this owner, if it is not among them. Call
   /// ``KeyedAsyncLock/add(_:to:)`` instead if work of this owner may be queued.
@@ -174,15 +197,31 @@ package final class LockOwner: Sendable {
     fileprivate(set) var members: Set<ObjectIdentifier>
     /// A Boolean value that indicates whether an owner with access to a key waits for this one.
     fileprivate(set) var isInside = false
+    /// The keys whose flights wait for this owner.
+    fileprivate(set) var flights: Set<RecordKey> = []
+  }
+
+  /// Refuses the waits for this owner on which the flight of one of `keys` depends. A write of a
+  /// key waits until its flight is over, or begins the flight again.
+  ///
+  /// - Returns: the keys of a wait that cannot be refused; `nil` if there is none.
+  func refuseFlights(of keys: Set<RecordKey>) -> [RecordKey]? {
+    for wait in waits.withLock(\.self) where wait.isUnderWay {
+      let circle = wait.owner.family.flights.intersection(keys)
+      if !circle.isEmpty, !wait.refuse(circle.inOrder) { return circle.inOrder }
+    }
+    return nil
   }
 
   var family: Family {
     var family = Family(members: [ObjectIdentifier(self)])
+    if let flight { family.flights.insert(flight) }
     var open = [self]
     while let owner = open.popLast() {
       for wait in owner.waits.withLock(\.self) where wait.isUnderWay {
         guard family.members.insert(ObjectIdentifier(wait.owner)).inserted else { continue }
         if wait.owner.isInside { family.isInside = true }
+        if let flight = wait.owner.flight { family.flights.insert(flight) }
         open.append(wait.owner)
       }
     }

@@ -35,7 +35,7 @@ final class Flight {
 
   init(_ machine: FlightMachine, under ticket: Generations.Ticket, priority: TaskPriority?) {
     self.machine = machine
-    owner = LockOwner(machine.waiters.waits)
+    owner = LockOwner(machine.waiters.waits, flight: ticket.key)
     self.ticket = ticket
     self.priority = priority
   }

@@ -60,10 +60,10 @@ extension ReactorEngine {
     do {
       return try await layer.writeTurns.with(write.draft.key) {
         try Task.checkCancellation()
-        return await send(write)
+        return try await send(write)
       }
     } catch {
-      // Its turn never came, so the server knows nothing of it.
+      // It was not sent, so the server knows nothing of it.
       layer.withdraw([write.draft])
       layer.lookAgain(at: layer.sendings.expect(write.draft.id, []))
       end(write, isAccepted: false)
@@ -71,8 +71,8 @@ extension ReactorEngine {
     }
   }
 
-  private func send(_ write: DraftedWrite) async -> Sent.Outcome {
-    let start = await layer.beginSending(write.draft.id, write.keys, askedIn: write.epoch)
+  private func send(_ write: DraftedWrite) async throws(ReactorError) -> Sent.Outcome {
+    let start = try await layer.beginSending(write.draft.id, write.keys, askedIn: write.epoch)
     var sent = await exchange(write.request, write.requestKey, through: write.answer, answering: write.model)
     if sent.isAccepted {
       layer.accept([write.draft])

@@ -106,10 +106,13 @@ extension LayerContext {
   ///
   /// - Parameter epoch: ``entityEpoch`` when the program asked for the write; `nil` for the present
   ///   one.
-  @discardableResult
-  package func beginSending(_ id: UUID, _ keys: Set<RecordKey>, askedIn epoch: Int? = nil) async -> WriteStart {
+  /// - Throws: ``ReactorError/deadlock(keys:)`` if the request of a key awaits the write, in a wait
+  ///   that cannot be refused. The write has then not begun.
+  package func beginSending(
+    _ id: UUID, _ keys: Set<RecordKey>, askedIn epoch: Int? = nil
+  ) async throws(ReactorError) -> WriteStart {
     let epoch = epoch ?? entityEpoch
-    await sendings.begin(id, keys)
+    if let circle = await sendings.begin(id, keys) { throw .deadlock(keys: circle) }
     let start = writeStart(askedIn: epoch)
     for key in keys.inOrder { announce(.sendingBegan(key)) }
     return start

@@ -11,6 +11,9 @@ import Synchronization
 ///
 /// Writes are known by an id, and the gate keeps the keys of each. So a write that is announced
 /// twice is announced once, and taking it back leaves nothing, in whatever order both happen.
+///
+/// A request whose own steps await the write would end neither before it nor after it: that wait is
+/// refused (``ReactorError/deadlock(keys:)``).
 package final class SendingGate: Sendable {
   private struct Key {
     /// The writes that are being sent.
@@ -26,7 +29,9 @@ package final class SendingGate: Sendable {
   private struct Waiting {
     let id: UUID
     let keys: Set<RecordKey>
-    let turn: OneShot<Void>
+    let turn: OneShot<[RecordKey]?>
+    /// The owner of the work that sends the write.
+    let owner: LockOwner?
   }
 
   private struct State {
@@ -48,8 +53,8 @@ package final class SendingGate: Sendable {
 
     /// Begins the writes whose keys have no passes any more. Of two writes that share a key, the
     /// later one waits for the earlier, or a write of many keys might never find all of them free.
-    mutating func admit() -> [OneShot<Void>] {
-      var admitted: [OneShot<Void>] = []
+    mutating func admit() -> [OneShot<[RecordKey]?>] {
+      var admitted: [OneShot<[RecordKey]?>] = []
       var awaited: Set<RecordKey> = []
       let arrived = waiting
       waiting = []
@@ -107,10 +112,39 @@ package final class SendingGate: Sendable {
   /// Begins the write `id`, once the requests with a pass are over. Call ``end(_:)`` after it.
   ///
   /// It does not end early for a cancelled task: those requests end by themselves.
-  func begin(_ id: UUID, _ keys: Set<RecordKey>) async {
-    let turn = OneShot<Void>()
-    update { $0.waiting.append(Waiting(id: id, keys: keys, turn: turn)) }
-    await turn.value
+  ///
+  /// - Returns: `nil`, or the keys of a request that awaits the write itself. Then the write has not
+  ///   begun.
+  func begin(_ id: UUID, _ keys: Set<RecordKey>) async -> [RecordKey]? {
+    let waiting = Waiting(id: id, keys: keys, turn: OneShot(), owner: LockOwner.current)
+    // Before it waits: whoever begins to await it from now on is found by one of both.
+    Self.waiting.withLock { _ = $0.updateValue(self, forKey: ObjectIdentifier(waiting.turn)) }
+    defer { Self.waiting.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(waiting.turn)) } }
+    if let circle = waiting.owner?.refuseFlights(of: keys) { return circle }
+    update { $0.waiting.append(waiting) }
+    refuseCircles()
+    return await waiting.turn.value
+  }
+
+  /// The gates with writes that wait, one for each write.
+  private static let waiting = Mutex<[ObjectIdentifier: SendingGate]>([:])
+
+  /// Refuses the circles that new waits of owners may have closed. Call it without a lock.
+  static func ownersGainedWaits() {
+    let gates = waiting.withLock { Array($0.values) }
+    for gate in gates { gate.refuseCircles() }
+  }
+
+  private func refuseCircles() {
+    for write in state.withLock(\.waiting) {
+      guard let circle = write.owner?.refuseFlights(of: write.keys) else { continue }
+      var waits = false
+      update { state in
+        waits = state.waiting.contains { $0.turn === write.turn }
+        state.waiting.removeAll { $0.turn === write.turn }
+      }
+      if waits { write.turn.settle(circle) }
+    }
   }
 
   /// Ends a write. Its announcement stays.
@@ -149,6 +183,6 @@ package final class SendingGate: Sendable {
       count.store(state.keys.count + state.waiting.count, ordering: .releasing)
       return admitted
     }
-    for turn in admitted { turn.settle(()) }
+    for turn in admitted { turn.settle(nil) }
   }
 }

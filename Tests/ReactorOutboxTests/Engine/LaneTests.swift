@@ -97,78 +97,6 @@ struct LaneTests {
   }
 }
 
-/// Steps and requests of the program that await writes.
-@Suite("Program code that awaits writes", .timeLimit(.minutes(2)))
-struct AwaitingTests {
-  @Test func `a step that awaits a write of its own key gets the answer`() async throws {
-    let writer = Writer()
-    let layer = writer.layer
-    writer.transport.answer("/v1/b", with: .json(#""of the server""#))
-    var flow = layer.flow([String].self)
-    let answers = Shared<[String]>([])
-    flow.saveToPersistence = { _, _ in
-      let answer = try await layer.submit(Add(name: "b")).answer()
-      answers.change { $0.append(answer) }
-    }
-    try await Reactor(flow: flow).save(["a"], for: writer.list)
-    #expect(answers.value == [#""of the server""#])
-    try await layer.removeAll()
-  }
-
-  @Test func `a step that awaits a write in memory of its own key gets the answer`() async throws {
-    let writer = Writer()
-    let (layer, notes, list) = (writer.layer, writer.notes, writer.list)
-    writer.transport.answer("/v1/b", with: accepted)
-    var flow = layer.flow([String].self)
-    flow.saveToPersistence = { _, _ in
-      try await notes.mutate(list, by: Resource("b", method: .post)) { $0.append("b") }
-    }
-    try await Reactor(flow: flow).save(["a"], for: writer.list)
-    #expect(writer.sent == ["POST /v1/b "])
-    try await layer.removeAll()
-  }
-
-  @Test func `a request that awaits a later write of its lane gets an error that names the lane`() async throws {
-    let writer = Writer { $0.mutations.append(AwaitingWrite.self) }
-    let layer = writer.layer
-    AwaitingWrite.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "main")).answer() } }
-    writer.transport.answer("/v1/inner", with: accepted)
-    writer.transport.answer("/v1/nested", with: accepted)
-    let error = await TestSupport.error { try await layer.submit(AwaitingWrite()).answer() }
-    guard case .network(MutationError.awaitsItsLane("main")) = error else {
-      return #expect(Bool(false), "\(String(describing: error))")
-    }
-    await writer.wait(for: "refused")
-    #expect(writer.sent == ["POST /v1/inner "])
-    // In another lane it is sent at once.
-    AwaitingWrite.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "other")).answer() } }
-    writer.transport.answer("/v1/inner", with: accepted)
-    _ = try await layer.submit(AwaitingWrite()).answer()
-    try await writer.end()
-  }
-}
-
-/// Requests that hold all turns.
-@Suite("Requests that await writes of other lanes", .timeLimit(.minutes(2)))
-struct AwaitingTurnTests {
-  @Test func `get an error that names the lane, where all that send do so`() async throws {
-    let writer = Writer {
-      $0.mutations.append(AwaitingOther.self)
-      $0.concurrentLanes = 1
-    }
-    let layer = writer.layer
-    AwaitingOther.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "other")).answer() } }
-    writer.transport.answer("/v1/inner", with: accepted)
-    let error = await TestSupport.error { try await layer.submit(AwaitingOther()).answer() }
-    guard case .network(MutationError.awaitsTurn("other")) = error else {
-      return #expect(Bool(false), "\(String(describing: error))")
-    }
-    await writer.wait(for: "refused")
-    #expect(writer.sent == ["POST /v1/inner "])
-    try await writer.end()
-  }
-}
-
 /// Decisions of the program, and what keeps them waiting.
 @Suite("Decisions while something does not end", .timeLimit(.minutes(2)))
 struct UnendingTests {
@@ -340,19 +268,6 @@ extension ReactorError {
   fileprivate var isCancelled: Bool { if case .cancelled = self { true } else { false } }
 }
 
-/// A write to a path, in a lane of its name.
-private struct Push: Mutation {
-  var path: String
-  var lane: Lane
-
-  init(path: String, lane: Lane? = nil) {
-    self.path = path
-    self.lane = lane ?? Lane(rawValue: path)
-  }
-
-  func request(_ known: Known) -> Resource { Resource(path, method: .post) }
-}
-
 /// A change of an item, in the item's lane.
 private struct Retitle: Mutation {
   var id: Int
@@ -369,25 +284,6 @@ private struct Replace: Mutation {
   func request(_ known: Known) -> Resource { Resource("replace", method: .post) }
 
   func draft(_ drafts: inout Drafts) { drafts.change([String].self, at: "list") { [name] in $0 = [name] } }
-}
-
-/// A mutation whose request awaits another one.
-private struct AwaitingWrite: Mutation {
-  static let inner = Shared<@Sendable () async throws -> Void>({})
-
-  func request(_ known: Known) async throws -> Resource {
-    try await Self.inner.value()
-    return Resource("nested", method: .post)
-  }
-}
-
-private struct AwaitingOther: Mutation {
-  static let inner = Shared<@Sendable () async throws -> Void>({})
-
-  func request(_ known: Known) async throws -> Resource {
-    try await Self.inner.value()
-    return Resource("nested", method: .post)
-  }
 }
 
 /// A mutation whose request is never made, and heeds no cancellation.

@@ -206,7 +206,7 @@ struct AwaitingTaskTests {
 }
 
 /// Several processes, and what each knows of the other's entries.
-@Suite("The numbers of a store", .timeLimit(.minutes(1)))
+@Suite("The numbers of a store", .timeLimit(.minutes(5)))
 struct StoreNumberTests {
   @Test func `begin anew after everything was removed, and order the entries of two processes`() async throws {
     let store = MemoryStore()

@@ -9,6 +9,10 @@ public protocol Reachability: Sendable {
   var isReachable: Bool { get }
 
   /// A new stream at each access: first the current value, then each change.
+  ///
+  /// A stream that ends says that the value does not change any more. A stream of states that waits
+  /// for connectivity then goes on with the next fetch or refresh of its resource, and the outbox
+  /// with the next submission or drain.
   var changes: AsyncStream<Bool> { get }
 }
 

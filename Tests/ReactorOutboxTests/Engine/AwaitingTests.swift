@@ -1,0 +1,208 @@
+import Foundation
+import ReactorCore
+import ReactorOutbox
+import ReactorTesting
+import TestSupport
+import Testing
+
+/// Steps and requests of the program that await writes.
+@Suite("Program code that awaits writes", .timeLimit(.minutes(2)))
+struct AwaitingTests {
+  @Test func `a step that awaits a write of its own key gets the answer`() async throws {
+    let writer = Writer()
+    let layer = writer.layer
+    writer.transport.answer("/v1/b", with: .json(#""of the server""#))
+    var flow = layer.flow([String].self)
+    let answers = Shared<[String]>([])
+    flow.saveToPersistence = { _, _ in
+      let answer = try await layer.submit(Add(name: "b")).answer()
+      answers.change { $0.append(answer) }
+    }
+    try await Reactor(flow: flow).save(["a"], for: writer.list)
+    #expect(answers.value == [#""of the server""#])
+    try await layer.removeAll()
+  }
+
+  @Test func `a step that awaits a write in memory of its own key gets the answer`() async throws {
+    let writer = Writer()
+    let (layer, notes, list) = (writer.layer, writer.notes, writer.list)
+    writer.transport.answer("/v1/b", with: accepted)
+    var flow = layer.flow([String].self)
+    flow.saveToPersistence = { _, _ in
+      try await notes.mutate(list, by: Resource("b", method: .post)) { $0.append("b") }
+    }
+    try await Reactor(flow: flow).save(["a"], for: writer.list)
+    #expect(writer.sent == ["POST /v1/b "])
+    try await layer.removeAll()
+  }
+
+  @Test func `a request that awaits a later write of its lane gets an error that names the lane`() async throws {
+    let writer = Writer { $0.mutations.append(AwaitingWrite.self) }
+    let layer = writer.layer
+    AwaitingWrite.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "main")).answer() } }
+    writer.transport.answer("/v1/inner", with: accepted)
+    writer.transport.answer("/v1/nested", with: accepted)
+    let error = await TestSupport.error { try await layer.submit(AwaitingWrite()).answer() }
+    guard case .network(MutationError.awaitsItsLane("main")) = error else {
+      return #expect(Bool(false), "\(String(describing: error))")
+    }
+    await writer.wait(for: "refused")
+    #expect(writer.sent == ["POST /v1/inner "])
+    // In another lane it is sent at once.
+    AwaitingWrite.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "other")).answer() } }
+    writer.transport.answer("/v1/inner", with: accepted)
+    _ = try await layer.submit(AwaitingWrite()).answer()
+    try await writer.end()
+  }
+}
+
+/// Requests that hold all turns.
+@Suite("Requests that await writes of other lanes", .timeLimit(.minutes(2)))
+struct AwaitingTurnTests {
+  @Test func `get an error that names the lane, where all that send do so`() async throws {
+    let writer = Writer {
+      $0.mutations.append(AwaitingOther.self)
+      $0.concurrentLanes = 1
+    }
+    let layer = writer.layer
+    AwaitingOther.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "other")).answer() } }
+    writer.transport.answer("/v1/inner", with: accepted)
+    let error = await TestSupport.error { try await layer.submit(AwaitingOther()).answer() }
+    guard case .network(MutationError.awaitsTurn("other")) = error else {
+      return #expect(Bool(false), "\(String(describing: error))")
+    }
+    await writer.wait(for: "refused")
+    #expect(writer.sent == ["POST /v1/inner "])
+    try await writer.end()
+  }
+}
+
+/// Steps of fetches that await writes of what they fetch.
+@Suite("Fetches that await writes", .timeLimit(.minutes(2)))
+struct FetchesAwaitingWritesTests {
+  /// The paths of the keys that an error names.
+  private static func circle(_ error: ReactorError?) -> [String] {
+    guard case .deadlock(let keys) = error else { return ["\(String(describing: error))"] }
+    return keys.map { URL(string: $0.url)?.path() ?? $0.url }
+  }
+
+  /// The circles of a step that awaits `write` when it saves what was fetched, at the first time.
+  private func errors(
+    of writer: Writer, _ use: (Reactor<[String]>) async throws -> Void,
+    write: @escaping @Sendable () async throws -> Void
+  ) async throws -> [[String]] {
+    let errors = Shared<[[String]]>([])
+    var flow = writer.layer.flow([String].self)
+    flow.saveToPersistence = { _, _ in
+      guard errors.value.isEmpty else { return }
+      let error = await TestSupport.error { try await write() }
+      errors.change { $0.append(Self.circle(error)) }
+    }
+    try await use(Reactor(flow: flow))
+    return errors.value
+  }
+
+  @Test(arguments: ["a caller", "a stream"])
+  func `get an error that names the circle, and the write is sent`(waiter: String) async throws {
+    let writer = Writer()
+    let (layer, list) = (writer.layer, writer.list)
+    let both = Writer.answer(["a", "b"])
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]), both, both)
+    writer.transport.answer("/v1/b", with: accepted)
+    let errors = try await errors(of: writer) { reactor in
+      if waiter == "a stream" {
+        for await state in reactor.states(for: list) where state.value == ["a", "b"] && state.drafts.isEmpty { break }
+      } else {
+        _ = try await reactor.fetch(list)
+      }
+    } write: {
+      _ = try await layer.submit(Add(name: "b")).answer()
+    }
+    #expect(errors == [["/v1/list"]])
+    await writer.wait()
+    #expect(writer.sent == ["POST /v1/b b"])
+    try await writer.end()
+  }
+
+  @Test func `get the error of a write in memory too, which is then not sent`() async throws {
+    let writer = Writer()
+    let (notes, list) = (writer.notes, writer.list)
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]))
+    let errors = try await errors(of: writer) { reactor in
+      _ = try await reactor.fetch(list)
+    } write: {
+      _ = try await notes.mutate(list, by: Resource("b", method: .post)) { $0.append("b") }
+    }
+    #expect(errors == [["/v1/list"]])
+    #expect(writer.sent.isEmpty)
+    try await writer.end()
+  }
+
+  @Test func `get the error from a write that another fetch awaits`() async throws {
+    let writer = Writer()
+    let (layer, list) = (writer.layer, writer.list)
+    let other = Resource("other")
+    let (first, began) = (Gate(), Gate())
+    writer.transport.answer("/v1/first", with: accepted.held(at: first))
+    writer.transport.answer("/v1/second", with: accepted)
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))
+    writer.transport.answer("/v1/other", with: Writer.answer([]))
+    // The fetch of the other resource awaits a write of the list.
+    let error = Shared<ReactorError?>(nil)
+    var flow = layer.flow([String].self)
+    flow.saveToPersistence = { _, _ in
+      let submission = try await layer.submit(Add(name: "second", lane: "other"))
+      began.open()
+      let thrown = await TestSupport.error { _ = try await submission.answer() }
+      error.change { $0 = thrown }
+    }
+    let others = Reactor(flow: flow)
+    var listFlow = layer.flow([String].self)
+    listFlow.saveToPersistence = { _, _ in _ = try await others.fetch(other) }
+    let lists = Reactor(flow: listFlow)
+    // The fetch of the list meets the first write, and the second write waits for it.
+    try await layer.submit(Add(name: "first"))
+    try await first.waitForArrival()
+    let fetch = Task { try await lists.fetch(list) }
+    let otherFetch = Task { try await others.fetch(other) }
+    try await began.wait()
+    first.open()
+    _ = try await (fetch.value, otherFetch.value)
+    #expect(Self.circle(error.value).contains("/v1/list"))
+    await writer.wait()
+    #expect(Set(writer.sent) == ["POST /v1/first first", "POST /v1/second second"])
+    try await writer.end()
+  }
+}
+
+/// A write to a path, in a lane of its name.
+struct Push: Mutation {
+  var path: String
+  var lane: Lane
+
+  init(path: String, lane: Lane? = nil) {
+    self.path = path
+    self.lane = lane ?? Lane(rawValue: path)
+  }
+
+  func request(_ known: Known) -> Resource { Resource(path, method: .post) }
+}
+
+/// A mutation whose request awaits another one.
+private struct AwaitingWrite: Mutation {
+  static let inner = Shared<@Sendable () async throws -> Void>({})
+
+  func request(_ known: Known) async throws -> Resource {
+    try await Self.inner.value()
+    return Resource("nested", method: .post)
+  }
+}
+
+private struct AwaitingOther: Mutation {
+  static let inner = Shared<@Sendable () async throws -> Void>({})
+
+  func request(_ known: Known) async throws -> Resource {
+    try await Self.inner.value()
+    return Resource("nested", method: .post)
+  }
+}
