@@ -119,7 +119,7 @@ extension Outbox {
   ///
   /// - Returns: `true` if the entry is gone, and the server never saw it; `false` if a part of it
   ///   may have been sent, or there is no such entry.
-  @discardableResult public func withdraw(_ id: Entry.ID) async -> Bool { await withdrawing(id) }
+  @discardableResult public func withdraw(_ id: Entry.ID) async -> Bool { await takeBackUnsent(id) }
 
   /// Sends an entry again that was refused, conflicted or left unresolved, at the end of its lane.
   ///
@@ -128,13 +128,13 @@ extension Outbox {
   ///
   /// - Returns: `false` if there is no such entry, its state forbids it, it holds a temporary id
   ///   that no entry gives any more, or the store failed.
-  @discardableResult public func retry(_ id: Entry.ID) async -> Bool { await retrying(id) }
+  @discardableResult public func retry(_ id: Entry.ID) async -> Bool { await sendAgain(id) }
 
   /// Removes an entry that was refused, conflicted, left unresolved or that cannot be read. Entries
   /// that wait for its ids are refused.
   ///
   /// - Returns: `false` if there is no such entry, its state forbids it, or the store failed.
-  @discardableResult public func discard(_ id: Entry.ID) async -> Bool { await discarding(id) }
+  @discardableResult public func discard(_ id: Entry.ID) async -> Bool { await removeDecidable(id) }
 
   /// Sends nothing more until ``resume()``. A request that is being sent goes on. The pause ends
   /// with the process.
@@ -165,7 +165,7 @@ extension Outbox {
   /// Entries that other processes add meanwhile are sent too.
   ///
   /// - Returns: The number of entries that have not ended.
-  @discardableResult public func drain(within duration: Duration) async -> Int { await draining(duration) }
+  @discardableResult public func drain(within duration: Duration) async -> Int { await sendAll(within: duration) }
 
   /// Sends the lane of an entry until the entry has ended, nothing of the lane can go, or the time
   /// is over. What is being sent then goes on; ``stop()`` ends it.
@@ -174,7 +174,7 @@ extension Outbox {
   ///
   /// - Returns: `true` if the entry has ended, or there is no such entry.
   @discardableResult public func drain(until id: Entry.ID, within duration: Duration) async -> Bool {
-    await draining(until: id, within: duration)
+    await sendLane(of: id, within: duration)
   }
 
   /// Cancels the requests that are being sent, and waits until their new state is saved. Nothing is
@@ -182,7 +182,7 @@ extension Outbox {
   ///
   /// The outcome of a cancelled request is unknown. Call the method before the process ends, so
   /// that another one may send the entries at once. Otherwise their leases end after 30 seconds.
-  public func stop() async { await stopping() }
+  public func stop() async { await cancelSending() }
 
   /// Reads the store, and takes over what other processes have added, sent or ended since the last
   /// time.
@@ -192,7 +192,7 @@ extension Outbox {
   ///
   /// - Throws: `ReactorError.persistence` if the store cannot be read. The
   ///   entries are then those that are known already.
-  public func reload() async throws(ReactorError) { try await reloading() }
+  public func reload() async throws(ReactorError) { try await readStore() }
 
   /// Returns the other name of a thing: the id that the server has given for a temporary one, as
   /// JSON text, so that a view keeps its identity.

@@ -4,7 +4,7 @@ import ReactorCore
 
 /// The program's own decisions about entries.
 extension Outbox {
-  func withdrawing(_ id: UUID) async -> Bool {
+  func takeBackUnsent(_ id: UUID) async -> Bool {
     guard let layer else { return false }
     await ready()
     enum Decision { case no, now, whenPrepared }
@@ -103,7 +103,7 @@ extension Outbox {
         return (nil, nil)
       }
       if let isTakenBack { return isTakenBack }
-      guard let shot else { return await withdrawing(id) }
+      guard let shot else { return await takeBackUnsent(id) }
       await shot.value
     }
   }
@@ -154,7 +154,7 @@ extension Outbox {
     return .isDone
   }
 
-  func discarding(_ id: UUID) async -> Bool {
+  func removeDecidable(_ id: UUID) async -> Bool {
     guard let layer else { return false }
     await ready()
     await attemptToEnd(id)
@@ -196,7 +196,7 @@ extension Outbox {
     }
   }
 
-  func retrying(_ id: UUID) async -> Bool {
+  func sendAgain(_ id: UUID) async -> Bool {
     guard let layer else { return false }
     await ready()
     await attemptToEnd(id)
@@ -221,7 +221,7 @@ extension Outbox {
   /// Returns `isDone`. Otherwise another process may have decided: what it has done is taken over,
   /// or the entry would hold its lane for ever.
   private func isDoneOrChanged(_ isDone: Bool) async -> Bool {
-    if !isDone, !(configuration.storage is MemoryOutboxStorage) { try? await reloading() }
+    if !isDone, !(configuration.storage is MemoryOutboxStorage) { try? await readStore() }
     return isDone
   }
 

@@ -6,7 +6,7 @@ extension Outbox {
   /// Sends every lane.
   ///
   /// - Returns: the count of entries that have not ended.
-  func draining(_ duration: Duration) async -> Int {
+  func sendAll(within duration: Duration) async -> Int {
     await drainLanes(until: nil, within: duration)
     return withState { state in state.queue.entries.values.count(where: \.isInLane) }
   }
@@ -14,7 +14,7 @@ extension Outbox {
   /// Sends the lane of an entry until that has ended.
   ///
   /// - Returns: `true` if it has ended, or there is none.
-  func draining(until id: UUID, within duration: Duration) async -> Bool {
+  func sendLane(of id: UUID, within duration: Duration) async -> Bool {
     await drainLanes(until: id, within: duration)
     return withState { state in state.queue.entries[id]?.isInLane != true }
   }
@@ -71,7 +71,7 @@ extension Outbox {
   ///
   /// - Returns: `true` if something can be sent before `end`.
   private func finds(moreBefore end: Date, _ layer: LayerContext) async -> Bool {
-    guard !(configuration.storage is MemoryOutboxStorage), (try? await reloading()) != nil else { return false }
+    guard !(configuration.storage is MemoryOutboxStorage), (try? await readStore()) != nil else { return false }
     let conditions = conditions(layer)
     return withState { $0.canProgress(until: nil, before: end, conditions) }
   }
@@ -97,11 +97,11 @@ extension OutboxState {
       guard let entry = queue.entries[id], entry.isInLane else { return false }
       lanes = [entry.lane]
     } else {
-      guard running.isEmpty else { return true }
+      guard self.lanes.running.isEmpty else { return true }
       lanes = queue.laneNames
     }
     return lanes.contains { lane in
-      guard !running.contains(lane) else { return true }
+      guard !self.lanes.running.contains(lane) else { return true }
       return switch queue.turn(of: lane, conditions) {
       case .send, .busy: true
       case .wait(let until): until.map { $0 <= end } ?? false

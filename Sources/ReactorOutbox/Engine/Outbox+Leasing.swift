@@ -15,38 +15,21 @@ extension Outbox {
   /// Leases an entry, and returns it as it is stored; `nil` if it cannot be sent now.
   func claim(_ id: UUID, _ layer: LayerContext) async -> Claimed? {
     let now = layer.configuration.now()
-    let stored: StoredEntry?
-    do {
-      stored = try await configuration.storage.claim(
-        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
-    } catch {
-      postpone(id, after: .persistence(error), layer)
-      return nil
-    }
-    guard let stored else {
-      await missed(id, layer)
-      return nil
-    }
+    guard let stored = await leased(id, at: now, layer) else { return nil }
     guard var entry = try? OutboxEntry(decoding: stored) else {
       setAside(stored, "it was changed by another process, and cannot be read", layer)
       return nil
     }
     entry.abandon()
-    if let old = withState({ $0.queue.entries[id] }) {
-      if old.arguments != entry.arguments { await learnFromStore(layer) }
-      // Another process has sent it again, and moved those that wait for its ids with it.
-      if old.number != entry.number {
-        do { try await reloading() } catch {
-          try? await configuration.storage.release(id, in: scope, by: process)
-          postpone(id, after: error, layer)
-          return nil
-        }
-      }
+    if let error = await catchUp(with: entry, layer) {
+      await release(id)
+      postpone(id, after: error, layer)
+      return nil
     }
     // It was perhaps saved before its giver was.
     entry = entry.rewritten(by: withState(\.identities)) ?? entry
     if !entry.isInLane {
-      try? await configuration.storage.release(id, in: scope, by: process)
+      await release(id)
       await endedElsewhere(entry, layer)
       return nil
     }
@@ -61,7 +44,38 @@ extension Outbox {
     }
     if let old { showChange(of: entry, from: old, layer) }
     guard !mayGo else { return Claimed(entry: entry, stored: stored) }
-    try? await configuration.storage.release(id, in: scope, by: process)
+    await release(id)
+    return nil
+  }
+
+  private func leased(_ id: UUID, at now: Date, _ layer: LayerContext) async -> StoredEntry? {
+    do {
+      let stored = try await configuration.storage.claim(
+        id, in: scope, by: process, now: now, until: now + Self.lease.inSeconds)
+      if let stored { return stored }
+      await missed(id, layer)
+    } catch {
+      postpone(id, after: .persistence(error), layer)
+    }
+    return nil
+  }
+
+  /// Gives a lease back. One that cannot be given back ends by time.
+  func release(_ id: UUID) async {
+    do { try await configuration.storage.release(id, in: scope, by: process) } catch {
+      if let layer { emit(id, key: nil, .storeFailed(.persistence(error)), layer) }
+    }
+  }
+
+  /// Learns what others have done with an entry that was leased.
+  ///
+  /// - Returns: the error of the store.
+  private func catchUp(with entry: OutboxEntry, _ layer: LayerContext) async -> ReactorError? {
+    guard let old = withState({ $0.queue.entries[entry.id] }) else { return nil }
+    if old.arguments != entry.arguments { await learnFromStore(layer) }
+    guard old.number != entry.number else { return nil }
+    // Another process has sent it again, and moved those that wait for its ids with it.
+    do { try await readStore() } catch { return error }
     return nil
   }
 

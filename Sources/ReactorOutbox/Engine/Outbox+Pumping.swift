@@ -22,11 +22,11 @@ extension Outbox {
       var begun: [String] = []
       var wake: Date?
       for name in lane.map({ [$0] }) ?? state.queue.laneNames
-      where !state.running.contains(name) && state.maySend(name) {
+      where !state.lanes.running.contains(name) && state.maySend(name) {
         switch state.queue.turn(of: name, conditions) {
         case .send:
           // Those that have waited go first.
-          if state.running.count < limit, !state.isStarved || lane != nil {
+          if state.lanes.running.count < limit, !state.lanes.isStarved || lane != nil {
             state.run(name)
             begun.append(name)
           } else {
@@ -65,7 +65,7 @@ extension Outbox {
         case .send(let id): await process(id, layer)
         case .readFirst(let id): await readOthers(before: id, layer)
         }
-        if withState(\.isStarved) { break }
+        if withState(\.lanes.isStarved) { break }
       }
     }
     stop(lane)

@@ -34,7 +34,7 @@ extension Outbox: LayerAttachment {
     guard step != .none else { return pump() }
     _ = spawnApart(on: layer.configuration.taskExecutor) { [weak self] in
       guard step == .readAgain else { return await self?.reading(layer) ?? () }
-      if (try? await self?.reloading()) == nil { self?.pump() }
+      if (try? await self?.readStore()) == nil { self?.pump() }
     }
   }
 
@@ -80,9 +80,6 @@ extension Outbox: LayerAttachment {
     learn(contents.identities, layer)
     withState { $0.reserve(contents.entries.count) }
     let types = mutationTypes
-    let now = layer.configuration.now()
-    let last = withState(\.lastInLanes)
-    var old: [OutboxChange] = []
     // With those that are given and not yet saved.
     let identities = withState(\.identities)
     var (isAwaited, isReadable) = (false, true)
@@ -97,7 +94,22 @@ extension Outbox: LayerAttachment {
         return restored
       }
     if isAwaited || !isReadable { note(new, isAwaited: isAwaited) }
-    var batch: [Restorable] = []
+    let old = restore(new, of: contents, since: start, layer)
+    guard !old.isEmpty else { return }
+    do { try await commits.save(commits.enqueue(old.map { .remove($0) })) } catch {
+      emit(nil, .storeFailed(.persistence(error)), layer)
+    }
+  }
+
+  /// Adds entries in batches.
+  ///
+  /// - Returns: the entries whose time is over.
+  private func restore(
+    _ new: [Restored], of contents: OutboxContents, since start: RecentRemovals.Start, _ layer: LayerContext
+  ) -> [UUID] {
+    let now = layer.configuration.now()
+    let last = withState(\.lastInLanes)
+    var (batch, old): ([Restorable], [UUID]) = ([], [])
     for restored in new {
       switch restored {
       case .unreadable(let unreadable):
@@ -105,7 +117,7 @@ extension Outbox: LayerAttachment {
         if isNew { emit(unreadable.entry, .unreadable(unreadable.reason), layer) }
       case .readable(let entry, let box):
         if entry.isOver(at: now) {
-          old.append(.remove(entry.id))
+          old.append(entry.id)
         } else if var next = restorable(entry, box, contents, since: start, layer) {
           next.isNewest = last.map { $0 < entry.number } ?? false
           if !next.goes(with: batch) {
@@ -117,7 +129,7 @@ extension Outbox: LayerAttachment {
       }
     }
     restore(batch, layer)
-    if !old.isEmpty { _ = try? await commits.save(commits.enqueue(old)) }
+    return old
   }
 
   /// Notes ids before the first entry may go: a giver may be behind one that waits for it, and

@@ -3,7 +3,7 @@ import ReactorCore
 
 /// The entries that other processes have added, sent or ended since the store was read.
 extension Outbox {
-  func reloading() async throws(ReactorError) {
+  func readStore() async throws(ReactorError) {
     guard let layer else { return }
     if try await waitedForReading() { return }
     // What changes here while the store is read is newer than what is read.
@@ -15,28 +15,13 @@ extension Outbox {
       let contents = try await configuration.storage.contents(of: scope)
       // What is being removed with everything else has not ended elsewhere.
       guard withState({ $0.isCurrent(epoch) }) else { return }
-      if try await savedAgain(in: contents, layer) { return try await reloading() }
+      if try await savedAgain(in: contents, layer) { return try await readStore() }
       // Until the places of all entries are known, none is sent before one that was moved.
       withState { state in
         state.takeovers += 1
         state.noteRead(contents, since: mark)
       }
-      // First of all, and in all entries at once. That alone is no change of an entry.
-      learn(contents.identities, layer)
-      let known = withState { state in
-        before.mapValues { old in
-          guard let new = old.rewritten(by: state.identities), state.queue.entries[old.id] == new else { return old }
-          return new
-        }
-      }
-      await forget(known, absentFrom: contents, layer)
-      let types = mutationTypes
-      for stored in contents.entries {
-        guard let old = known[stored.id], withState({ $0.isUnchanged(old) }),
-          case .readable(let entry, _) = Restored(stored, types, withState(\.identities))
-        else { continue }
-        await takeOver(entry, old, contents, layer)
-      }
+      await takeOver(contents, changedSince: before, layer)
       if withState({ $0.epoch == epoch }) { await restore(contents, since: start, layer) }
       withState { $0.takeovers -= 1 }
     } catch let error as ReactorError {
@@ -49,6 +34,28 @@ extension Outbox {
     withState { if case .failed = $0.reading { $0.reading = .read } }
     changed()
     pump()
+  }
+
+  /// Takes over what the store has of the entries that were known.
+  private func takeOver(
+    _ contents: OutboxContents, changedSince before: [UUID: OutboxEntry], _ layer: LayerContext
+  ) async {
+    // First of all, and in all entries at once. That alone is no change of an entry.
+    learn(contents.identities, layer)
+    let known = withState { state in
+      before.mapValues { old in
+        guard let new = old.rewritten(by: state.identities), state.queue.entries[old.id] == new else { return old }
+        return new
+      }
+    }
+    await forget(known, absentFrom: contents, layer)
+    let types = mutationTypes
+    for stored in contents.entries {
+      guard let old = known[stored.id], withState({ $0.isUnchanged(old) }),
+        case .readable(let entry, _) = Restored(stored, types, withState(\.identities))
+      else { continue }
+      await takeOver(entry, old, contents, layer)
+    }
   }
 
   /// Reads the entries that other processes may have added before one of this process, whose turn
@@ -64,7 +71,7 @@ extension Outbox {
         (try? await configuration.storage.mayHaveEntries(in: scope, after: gap.after, before: gap.before)) == false
       if isEmpty { return withState { $0.noteEmpty(gap) } }
     }
-    do { try await reloading() } catch {
+    do { try await readStore() } catch {
       let now = layer.configuration.now()
       withState { $0.queue.deferLease(id, until: now + Self.storePause.inSeconds) }
     }

@@ -21,41 +21,6 @@ struct Ended: Sendable {
 }
 
 extension Outbox {
-  /// Ends an attempt that was sent.
-  ///
-  /// - Parameter stored: The entry as it was stored before.
-  func end(
-    _ entry: inout OutboxEntry, from stored: StoredEntry, _ sent: SentRequest, _ limits: OutboxEntry.Limits,
-    _ start: WriteStart, _ layer: LayerContext
-  ) async {
-    let now = layer.configuration.now()
-    let attempt = SendOutcome.Attempt(
-      number: entry.attempts, isKeyed: entry.request?.isKeyed == true, hasIfMatch: entry.request?.hasIfMatch == true,
-      route: sent.route, latest: sent.latest, failures: sent.failures)
-    var outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
-    var error = sent.error(outcome)
-    let mutation = withState { $0.items[entry.id]?.mutation }
-    let answer = outcome.kind == .accepted ? mutation?.answer(sent.result, layer.configuration) : nil
-    if let objection = answer?.objection { (outcome, error) = (SendOutcome(checking: objection), objection) }
-    let consequence = entry.end(
-      outcome, status: sent.response?.status.code, reason: error?.reason ?? "accepted", at: now, limits,
-      random: nextRandom())
-    var ended = Ended(entry: entry, begun: stored, consequence: consequence, sent: sent, error: error)
-    ended.start = start
-    if entry.state == .accepted, let mutation {
-      // A refusal may be an acceptance for an entry in doubt.
-      let answer = answer ?? mutation.answer(sent.result, layer.configuration)
-      (ended.answer, ended.settlement) = (answer.result, mutation.settlement(of: answer))
-      ended.entry.draftStaysUntil = ended.settlement.keepsDraft.map { now + $0.upToADay.inSeconds }
-    }
-    // The dates of a tag and of a newer response do not tell which is newer if the clock was set.
-    if case .conflict = outcome { tags.forget(sent.key.url) }
-    if entry.state == .refused, entry.conflicts > OutboxEntry.Limits.conflicts {
-      ended.error = .network(MutationError.tooManyConflicts(entry.conflicts))
-    }
-    await settle(ended, layer)
-  }
-
   /// Ends an entry that cannot be sent.
   ///
   /// - Parameter stored: The entry as it must be stored still; `nil` without a lease.
@@ -82,11 +47,8 @@ extension Outbox {
     await show(ended, identities, layer)
     // Before the lease is given back, or another process would send what is stored.
     await keepSaving(rest, of: ended, epoch, layer)
-    if !ended.entry.isInLane || ended.consequence != .ended {
-      if ended.entry.state != .accepted {
-        try? await configuration.storage.release(id, in: scope, by: process)
-      }
-    }
+    let isOver = ended.entry.isInLane && ended.consequence == .ended
+    if !isOver, ended.entry.state != .accepted { await release(id) }
   }
 
   /// Returns the end of an attempt for the store, with what follows from it for other entries.
@@ -214,18 +176,6 @@ extension Ended {
 
 extension SentRequest {
   var response: HTTPResponse? { try? result.get().0 }
-
-  /// Returns the error of an answer that is no acceptance; `nil` if it is one.
-  fileprivate func error(_ outcome: SendOutcome) -> ReactorError? {
-    if outcome.kind == .diverted || outcome.kind == .refused && route.redirect != nil {
-      return .network(ReactorError.Diverted(to: route.target))
-    }
-    return switch result {
-    case .success((let response, let body)):
-      outcome.kind == .accepted ? nil : .server(response, body: body)
-    case .failure(let error): error
-    }
-  }
 }
 
 extension OutboxEntry {

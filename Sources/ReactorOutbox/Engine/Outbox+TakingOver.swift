@@ -18,7 +18,7 @@ extension Outbox {
     if withState({ $0.isOther(contents.identity) }) {
       // It is not absent because somebody has ended it. A failure is reported, and the next turn of
       // the entry tries again.
-      guard (try? await reloading()) != nil, let again = try? await configuration.storage.contents(of: scope)
+      guard (try? await readStore()) != nil, let again = try? await configuration.storage.contents(of: scope)
       else { return }
       contents = again
     }
@@ -29,7 +29,7 @@ extension Outbox {
     }
     // What else was moved with it is known first, or would be sent in another order.
     if let known = withState({ $0.queue.entries[id]?.number }), known != stored.number {
-      return _ = try? await reloading()
+      return _ = try? await readStore()
     }
     // It keeps the lease for a while.
     if let entry = try? OutboxEntry(decoding: stored), !entry.isInLane {

@@ -91,24 +91,15 @@ struct OutboxState: Sendable {
   var setAside: [String] = []
   /// The accepted entries that are kept for their drafts, the oldest first.
   var accepted: [UUID] = []
-  /// The ids that the server has given, as JSON: those that entries hold, and the latest others.
-  private(set) var identities: [String: Data] = [:]
-  /// The temporary ids of ``identities``, in the order in which they became known.
-  private var identityOrder: [String] = []
-  /// The count of ids that the latest look at old ones has left.
-  private var keptIdentities = 0
+  private var given = KnownIDs()
   var reading: Reading
   var readyWaiters: [CheckedContinuation<Void, Never>] = []
   /// The lanes with entries, as the steps that await one of them see them.
   private var laneTurns: [String: LaneTurn] = [:]
   /// The lanes that were named by a temporary id, by the names that they would have now.
   private var renamedLanes: [String: String] = [:]
-  /// The lanes that send.
-  private(set) var running: Set<String> = []
-  /// The lanes that send and whose requests await writes, with the counts of these waits.
-  private var awaiting: [String: Int] = [:]
-  /// The lanes that could send, and wait for their turn; the longest wait is first.
-  private var starved = WaitingLanes()
+  /// The lanes that send, and those that wait for their turn.
+  private(set) var lanes = RunningLanes()
   /// The entries whose turn comes in the lanes that send, as the layer knows them.
   var turns: LaneTurns
   /// The next wake-up, at this time of the configuration's clock. Times of that clock are compared,
@@ -227,7 +218,7 @@ struct OutboxState: Sendable {
 
   /// Forgets the turn of a lane that has no entries any more.
   private mutating func forgetTurn(of lane: String) {
-    guard !running.contains(lane), !queue.hasEntries(in: lane), laneTurns[lane] != nil,
+    guard !lanes.running.contains(lane), !queue.hasEntries(in: lane), laneTurns[lane] != nil,
       !submitting.values.contains(where: { $0.entry.lane == lane })
     else { return }
     laneTurns[lane] = nil
@@ -296,45 +287,27 @@ struct OutboxState: Sendable {
 
   /// Lets a lane send.
   mutating func run(_ lane: String) {
-    running.insert(lane)
+    lanes.begin(lane)
     for id in queue.entries(in: lane) { noteTurn(of: id) }
   }
 
   /// Puts a lane behind those that wait for their turn, if it does not wait yet.
-  mutating func starve(_ lane: String) { starved.add(lane) }
+  mutating func starve(_ lane: String) { lanes.starve(lane) }
 
   /// Takes out the lane that has waited longest; `nil` if none waits, or no turn is free.
-  mutating func nextStarved(_ limit: Int) -> String? { running.count < limit ? starved.takeFirst() : nil }
-
-  /// A Boolean value that indicates whether a lane waits for its turn.
-  var isStarved: Bool { !starved.isEmpty }
-
-  /// The wait of a request for a write of another lane.
-  enum Awaiting {
-    /// The waiting task works for no lane.
-    case none
-    case begun(lane: String)
-    /// Every lane that sends waits, and the other lane gets no turn.
-    case endless
-  }
+  mutating func nextStarved(_ limit: Int) -> String? { lanes.nextStarved(limit) }
 
   /// Notes that work of `owner` waits for a write of a lane.
-  mutating func beginAwaiting(_ lane: String, by owner: LockOwner, _ limit: Int) -> Awaiting {
-    guard let own = running.first(where: { laneTurns[$0]?.owner === owner }) else { return .none }
-    awaiting[own, default: 0] += 1
-    let mayEnd = running.contains(lane) || running.count < limit || running.contains { awaiting[$0] == nil }
-    if !mayEnd { endAwaiting(own) }
-    return mayEnd ? .begun(lane: own) : .endless
+  mutating func beginAwaiting(_ lane: String, by owner: LockOwner, _ limit: Int) -> RunningLanes.Awaiting {
+    guard let own = lanes.running.first(where: { laneTurns[$0]?.owner === owner }) else { return .none }
+    return lanes.beginAwaiting(lane, from: own, limit)
   }
 
-  mutating func endAwaiting(_ own: String) {
-    let count = awaiting[own] ?? 1
-    awaiting[own] = count > 1 ? count - 1 : nil
-  }
+  mutating func endAwaiting(_ own: String) { lanes.endAwaiting(own) }
 
   /// Ends the turn of a lane, until it runs again.
   mutating func stop(_ lane: String) {
-    running.remove(lane)
+    lanes.end(lane)
     for id in turns.ids { noteTurn(of: id) }
     forgetTurn(of: lane)
   }
@@ -342,7 +315,7 @@ struct OutboxState: Sendable {
   /// Tells the layer which keys an entry is about to change. Call it after each change of an entry,
   /// its drafts or its lane; a call too many changes nothing.
   mutating func noteTurn(of id: UUID) {
-    let isDue = queue.entries[id].map { $0.isInLane && running.contains($0.lane) } ?? false
+    let isDue = queue.entries[id].map { $0.isInLane && lanes.running.contains($0.lane) } ?? false
     turns.note(id, isDue ? items[id]?.keys ?? [] : [])
   }
 
@@ -356,21 +329,16 @@ struct OutboxState: Sendable {
   /// one that is being saved may be on disk already.
   func isKnown(_ id: UUID) -> Bool { queue.entries[id] != nil || submitting[id] != nil }
 
+  /// The ids that the server has given, as JSON: those that entries hold, and the latest others.
+  var identities: [String: Data] { given.ids }
+
   /// Keeps ids that the server has given, and forgets old ones that no entry holds.
-  mutating func keepIdentities(_ given: [String: Data]) {
-    identityOrder += given.keys.filter { identities[$0] == nil }.sorted()
-    identities.merge(given) { $1 }
-    // A store has as many, so that reading it brings back none that was forgotten.
-    let limit = GivenIDs.limit + GivenIDs.slack
-    guard identityOrder.count > max(keptIdentities, limit) + GivenIDs.slack else { return }
-    let old = identityOrder.dropLast(limit)
-    let held = old.filter { !queue.identities.holders(of: $0).isEmpty }
-    for temporary in Set(old).subtracting(held) { identities[temporary] = nil }
-    identityOrder = identityOrder.suffix(limit) + held
-    keptIdentities = identityOrder.count
+  mutating func keepIdentities(_ new: [String: Data]) {
+    let identities = queue.identities
+    given.keep(new) { !identities.holders(of: $0).isEmpty }
   }
 
-  mutating func forgetIdentities() { (identities, identityOrder, keptIdentities) = ([:], [], 0) }
+  mutating func forgetIdentities() { given = KnownIDs() }
 
   /// Returns a Boolean value that indicates whether an entry that was read is one to add.
   ///

@@ -1,0 +1,266 @@
+import Foundation
+import HTTPTypes
+import ReactorCore
+
+/// One attempt of an entry that this process has a lease of: its request is made, saved and sent,
+/// and its end is judged, saved and shown.
+///
+/// Each step changes the copy of the entry that the attempt has. Only what is saved is shown. A
+/// step that cannot go on has settled the entry, or leaves it as it is stored.
+struct Attempt {
+  let outbox: Outbox
+  let layer: LayerContext
+  let item: OutboxState.Item
+  let limits: OutboxEntry.Limits
+  /// The number of removals of everything when the attempt began.
+  let epoch: Int
+  let leasedAt: Date
+  var entry: OutboxEntry
+  /// The entry as the store has it. It must have it still whenever a change is saved.
+  var stored: StoredEntry
+
+  mutating func run() async {
+    guard await isDue(), await makesRequest(), let request = await message() else { return }
+    // It has taken a while. The entry stays as it is stored, and other processes may send it.
+    guard outbox.withState({ !$0.queue.isPaused }) else { return await outbox.release(entry.id) }
+    let prepared = entry
+    entry.begin(at: now)
+    guard await isSaved() else { return }
+    let keys = item.keys.union([request.frozen.key(in: layer)])
+    let start: WriteStart
+    do {
+      start = try await layer.beginSending(entry.id, keys)
+    } catch {
+      // Each wait for the lane is that of a Submission.answer(), which can be refused instead.
+      entry = prepared
+      return await unmade(error)
+    }
+    let end = await send(request)
+    if case .sent(let sent) = end {
+      // The requests of its keys wait until its end is shown.
+      if outbox.withState({ $0.epoch == epoch && $0.items[entry.id] != nil }) {
+        await outbox.settle(judge(sent, start), layer)
+      }
+      return layer.endSending(entry.id, keys)
+    }
+    // Nothing was sent, so no request waits for what is saved now, however long the store takes.
+    layer.endSending(entry.id, keys)
+    switch end {
+    case .unwanted: await outbox.takenBack(stored, layer)
+    // As it was before, so that the next attempt does not take it for one in doubt.
+    case .stopped: await outbox.settle(Ended(entry: prepared, begun: stored, consequence: .again), layer)
+    case .sent, .takenOver: break
+    }
+  }
+
+  private var now: Date { layer.configuration.now() }
+
+  private mutating func refuse(_ error: ReactorError) async {
+    await outbox.refuse(&entry, from: stored, error, layer)
+  }
+}
+
+/// The request.
+extension Attempt {
+  /// Returns `true` if the entry may be sent. Otherwise it has ended.
+  private mutating func isDue() async -> Bool {
+    if let id = outbox.withState({ $0.queue.identities.missingID(in: entry.id) }) {
+      await refuse(.network(MutationError.missingIdentity(id)))
+      return false
+    }
+    switch entry.beginning(at: now, limits) {
+    case .send: return true
+    case .expired: await refuse(.network(MutationError.expired))
+    case .unresolved:
+      _ = entry.end(as: .unresolved, at: now)
+      await outbox.settle(Ended(entry: entry, begun: stored, consequence: .ended), layer)
+    }
+    return false
+  }
+
+  /// Makes the request of the entry, unless it has one.
+  private mutating func makesRequest() async -> Bool {
+    guard entry.request == nil else { return true }
+    switch await made() {
+    case .made(let made): return await freezes(made)
+    case .failed(let error): await unmade(error)
+    case .interrupted:
+      // For the next attempt or process, unless it was withdrawn.
+      let isWithdrawn = outbox.withState { $0.items[entry.id]?.isWithdrawn == true }
+      if isWithdrawn { await outbox.takenBack(stored, layer) } else { await outbox.release(entry.id) }
+    }
+    return false
+  }
+
+  private mutating func freezes(_ made: OutboxState.Making.Made) async -> Bool {
+    entry.request = made.request
+    let hasOwnKey = made.request.isKeyed && entry.idempotencyKey == nil && made.key != nil
+    if made.request.isKeyed {
+      entry.idempotencyKey = entry.idempotencyKey ?? made.key ?? outbox.configuration.makeID().uuidString
+    }
+    let keyed = entry
+    if hasOwnKey, outbox.withState({ $0.usesKeyForOtherBytes(keyed) }) {
+      (entry.request, entry.idempotencyKey) = (nil, nil)
+      await refuse(.usedKey)
+      return false
+    }
+    outbox.withState { state in
+      state.items[keyed.id]?.asked = made.asked
+      state.items[keyed.id]?.needsRefresh = false
+    }
+    return true
+  }
+
+  /// Makes the request in a task that is left alone if the entry is withdrawn or removed, or the
+  /// outbox is stopped: the program's code may take as long as it likes.
+  private func made() async -> OutboxState.Making.End {
+    let making = OutboxState.Making()
+    let begins = outbox.withState { state in
+      guard state.items[entry.id]?.isWithdrawn == false, !state.isStopped, state.removals == 0 else { return false }
+      state.items[entry.id]?.making = making
+      return true
+    }
+    guard begins else { return .interrupted }
+    making.task.attach(
+      spawn(on: layer.configuration.taskExecutor, for: LockOwner.current) { [outbox, layer, entry, item] in
+        do {
+          making.end.settle(.made(try await outbox.made(entry, item, layer)))
+        } catch {
+          making.end.settle(.failed(ReactorError(error, wrap: ReactorError.network)))
+        }
+      })
+    let end = await making.end.value
+    outbox.withState { $0.items[entry.id]?.making = nil }
+    return end
+  }
+
+  /// Ends an attempt whose request could not be made.
+  private mutating func unmade(_ error: ReactorError) async {
+    let outcome = SendOutcome(preparing: error)
+    guard outcome.kind == .unsent || outcome.kind == .signIn else { return await refuse(error) }
+    entry.begin(at: now)
+    let consequence = entry.end(
+      outcome, status: nil, reason: error.reason, at: now, limits, random: outbox.nextRandom())
+    await outbox.settle(Ended(entry: entry, begun: stored, consequence: consequence, error: error), layer)
+  }
+
+  private typealias Message = (http: HTTPRequest, frozen: FrozenRequest)
+
+  private mutating func message() async -> Message? {
+    if let request = entry.request, let http = request.message(entry.idempotencyKey, outbox.configuration) {
+      return (http, request)
+    }
+    await refuse(.invalidResource("the saved request is not valid; discard the entry"))
+    return nil
+  }
+}
+
+/// What is saved and sent.
+extension Attempt {
+  /// Saves that the entry is about to be sent. Otherwise it cannot be sent now.
+  private mutating func isSaved() async -> Bool {
+    do {
+      let begun = StoredEntry(id: entry.id, lane: entry.lane, bytes: try outbox.encoded(entry, layer))
+      try await outbox.commits.save(
+        outbox.commits.enqueue([.require(stored), .update(begun)]) { [outbox, entry] _ in
+          outbox.withState { state in state.update(entry) }
+        })
+      stored = begun
+      return true
+    } catch let error as ReactorError {
+      // An end without the request fits, as the entry did when it was submitted.
+      entry.request = nil
+      await refuse(error)
+    } catch OutboxStorageError.changedEntry, OutboxStorageError.unknownEntry {
+      await outbox.takeOver(entry.id, layer)
+    } catch {
+      outbox.postpone(entry.id, after: .persistence(error), layer)
+    }
+    return false
+  }
+
+  /// The end of an attempt to send.
+  private enum Sending {
+    case sent(SentRequest)
+    /// The outbox was stopped or paused before, everything is being removed, or it is no longer the
+    /// turn of the entry. Nothing was sent.
+    case stopped
+    /// The entry was withdrawn before. Nothing was sent.
+    case unwanted
+    /// Another process has the entry. Nothing was sent.
+    case takenOver
+  }
+
+  /// Sends the request in a task of its own, which a removal of everything cancels.
+  private func send(_ request: Message) async -> Sending {
+    // To begin may have waited for a fetch.
+    switch await outbox.lookUp(begun: stored, leasedAt: leasedAt, layer) {
+    case .isStored: break
+    case .isTakenOver: return .takenOver
+    case .isUnknown: return .stopped
+    }
+    let task = TaskHandle(priority: nil)
+    let obstacle = outbox.withState { state -> Sending? in
+      guard state.items[entry.id]?.isWithdrawn == false else { return .unwanted }
+      guard state.isCurrent(epoch), !state.isStopped, !state.queue.isPaused else { return .stopped }
+      // An earlier one of another process may have been found since.
+      guard state.queue.mayGo(entry.id) else { return .stopped }
+      state.items[entry.id]?.sending = task
+      state.items[entry.id]?.signIns = state.signIns
+      return nil
+    }
+    if let obstacle { return obstacle }
+    outbox.emit(entry, .sending(attempt: entry.attempts), layer)
+    outbox.changed()
+    let shot = OneShot<SentRequest>()
+    task.attach(
+      spawn(on: layer.configuration.taskExecutor, for: LockOwner.current) { [layer] in
+        shot.settle(await layer.send(request.http, body: request.frozen.body))
+      })
+    return .sent(await shot.value)
+  }
+
+  /// Returns the end of an attempt that was sent.
+  private mutating func judge(_ sent: SentRequest, _ start: WriteStart) -> Ended {
+    let now = now
+    let attempt = SendOutcome.Attempt(
+      number: entry.attempts, isKeyed: entry.request?.isKeyed == true, hasIfMatch: entry.request?.hasIfMatch == true,
+      route: sent.route, latest: sent.latest, failures: sent.failures)
+    var outcome = SendOutcome(sent.result.map(\.0), of: attempt, now: now)
+    var error = sent.error(outcome)
+    let mutation = outbox.withState { $0.items[entry.id]?.mutation }
+    let answer = outcome.kind == .accepted ? mutation?.answer(sent.result, layer.configuration) : nil
+    if let objection = answer?.objection { (outcome, error) = (SendOutcome(checking: objection), objection) }
+    let consequence = entry.end(
+      outcome, status: sent.response?.status.code, reason: error?.reason ?? "accepted", at: now, limits,
+      random: outbox.nextRandom())
+    var ended = Ended(entry: entry, begun: stored, consequence: consequence, sent: sent, error: error)
+    ended.start = start
+    if entry.state == .accepted, let mutation {
+      // A refusal may be an acceptance for an entry in doubt.
+      let answer = answer ?? mutation.answer(sent.result, layer.configuration)
+      (ended.answer, ended.settlement) = (answer.result, mutation.settlement(of: answer))
+      ended.entry.draftStaysUntil = ended.settlement.keepsDraft.map { now + $0.upToADay.inSeconds }
+    }
+    // The dates of a tag and of a newer response do not tell which is newer if the clock was set.
+    if case .conflict = outcome { outbox.tags.forget(sent.key.url) }
+    if entry.state == .refused, entry.conflicts > OutboxEntry.Limits.conflicts {
+      ended.error = .network(MutationError.tooManyConflicts(entry.conflicts))
+    }
+    return ended
+  }
+}
+
+extension SentRequest {
+  /// Returns the error of an answer that is no acceptance; `nil` if it is one.
+  fileprivate func error(_ outcome: SendOutcome) -> ReactorError? {
+    if outcome.kind == .diverted || outcome.kind == .refused && route.redirect != nil {
+      return .network(ReactorError.Diverted(to: route.target))
+    }
+    return switch result {
+    case .success((let response, let body)):
+      outcome.kind == .accepted ? nil : .server(response, body: body)
+    case .failure(let error): error
+    }
+  }
+}

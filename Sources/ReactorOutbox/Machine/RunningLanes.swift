@@ -1,0 +1,44 @@
+/// The lanes that send, those whose requests await writes meanwhile, and those that wait for their
+/// turn.
+struct RunningLanes: Sendable {
+  private(set) var running: Set<String> = []
+  /// The lanes that send and whose requests await writes, with the counts of these waits.
+  private var awaiting: [String: Int] = [:]
+  /// The lanes that could send, and wait for their turn; the longest wait is first.
+  private var starved = WaitingLanes()
+
+  /// A Boolean value that indicates whether a lane waits for its turn.
+  var isStarved: Bool { !starved.isEmpty }
+
+  mutating func begin(_ lane: String) { running.insert(lane) }
+
+  mutating func end(_ lane: String) { running.remove(lane) }
+
+  /// Puts a lane behind those that wait for their turn, if it does not wait yet.
+  mutating func starve(_ lane: String) { starved.add(lane) }
+
+  /// Takes out the lane that has waited longest; `nil` if none waits, or no turn is free.
+  mutating func nextStarved(_ limit: Int) -> String? { running.count < limit ? starved.takeFirst() : nil }
+
+  /// The wait of a request for a write of another lane.
+  enum Awaiting {
+    /// The waiting task works for no lane.
+    case none
+    case begun(lane: String)
+    /// Every lane that sends waits, and the other lane gets no turn.
+    case endless
+  }
+
+  /// Notes that a request of the lane `own` waits for a write of `lane`.
+  mutating func beginAwaiting(_ lane: String, from own: String, _ limit: Int) -> Awaiting {
+    awaiting[own, default: 0] += 1
+    let mayEnd = running.contains(lane) || running.count < limit || running.contains { awaiting[$0] == nil }
+    if !mayEnd { endAwaiting(own) }
+    return mayEnd ? .begun(lane: own) : .endless
+  }
+
+  mutating func endAwaiting(_ own: String) {
+    let count = awaiting[own] ?? 1
+    awaiting[own] = count > 1 ? count - 1 : nil
+  }
+}
