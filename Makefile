@@ -229,6 +229,7 @@ lint: swift ## check the style, the comments and the links of the guides; fails 
 	Tests/Prose/run
 	Tests/Links/run
 	Tests/Checks/Limits/run
+	Tests/Checks/House/run
 
 consumers: system ## build and run packages that use this one, README.md's code among them
 	SCRATCH='$(SCRATCH)' QUICKLY='$(QUICKLY)' Tests/Consumers/check $(CONSUMER)
