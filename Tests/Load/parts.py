@@ -224,7 +224,7 @@ class Proxy:
         self.start()
 
     def start(self):
-        words = [self.program, "proxy", "--listen", f"127.0.0.1:{self.port}", "--cache-status", "load"]
+        words = [self.program, "proxy", "--listen", f"127.0.0.1:{self.port}", "--cache-status", "load", "--no-stale-on-disconnect"]
         words += ["--upstream", f"http://127.0.0.1:{self.origin.port}"]
         if self.redis_port:
             words += ["--fleet", f"redis://127.0.0.1:{self.redis_port}", "--namespace", "load"]

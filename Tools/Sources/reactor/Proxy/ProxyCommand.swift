@@ -40,8 +40,7 @@ struct ProxyCommand: AsyncParsableCommand {
       must bring 16 KiB in each 30 seconds. A connection is closed after two minutes in which nothing comes and nothing goes out.
 
       Of the public HTTP caching suite (github.com/http-tests/cache-tests), it passes 143 of the 144 required tests for a private \
-      cache with --stale-on-disconnect, and all with --keep-cookies too; with --stale-on-disconnect, --rules shared and --targets \
-      CDN-Cache-Control, 159 of 160 for a shared one.
+      cache, and all with --keep-cookies; with --rules shared and --targets CDN-Cache-Control, 159 of 160 for a shared one.
       """)
 
   @Option(
@@ -121,8 +120,10 @@ struct ProxyCommand: AsyncParsableCommand {
       valueName: "MiB"))
   var memoryLimit: Int?
 
-  @Flag(help: "When the server does not answer, serve a stale response unless the server forbids it.")
-  var staleOnDisconnect = false
+  @Flag(
+    inversion: .prefixedNo,
+    help: "When the server cannot be reached or hangs up, serve a stale response unless the server forbids it.")
+  var staleOnDisconnect = true
 
   @Flag(help: "Ask the server for each request, even where it has just failed and a stale response may stand in.")
   var forgetOutages = false
