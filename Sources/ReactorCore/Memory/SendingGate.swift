@@ -113,8 +113,7 @@ package final class SendingGate: Sendable {
   ///
   /// It does not end early for a cancelled task: those requests end by themselves.
   ///
-  /// - Returns: `nil`, or the keys of a request that awaits the write itself. Then the write has not
-  ///   begun.
+  /// - Returns: `nil`, or the keys of a request that awaits the write, which has not begun.
   func begin(_ id: UUID, _ keys: Set<RecordKey>) async -> [RecordKey]? {
     let waiting = Waiting(id: id, keys: keys, turn: OneShot(), owner: LockOwner.current)
     // Before it waits: whoever begins to await it from now on is found by one of both.
