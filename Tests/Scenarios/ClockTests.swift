@@ -62,6 +62,49 @@ struct ClockTests {
     try await bench.waitUntilNothingWaits()
   }
 
+  @Test func `a value that could not be saved stays the newer one once the server has confirmed it`() async throws {
+    let faulty = FaultyPersistence()
+    let bench = Bench(persistence: faulty) { $0.freshFor = .seconds(60) }
+    let (one, two): (HTTPFields, HTTPFields) = ([.eTag: "\"1\""], [.eTag: "\"2\""])
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "1").json, fields: one), .json(Note(1, "2").json, fields: two),
+      .response(.notModified, fields: two))
+    #expect(try await bench.notes.fetch("note").text == "1")
+    try await bench.log.wait(for: .saved)
+    faulty.fail(.save, with: Broken())
+    #expect(try await bench.notes.fetchFromNetwork("note").text == "2")
+    try await bench.log.wait(for: .saveFailed)
+    bench.clock.setWallClock(back: .seconds(600))
+    // So that the request has the validators of the value in memory, which the answer confirms.
+    faulty.fail(.load, with: Broken())
+    #expect(try await bench.notes.fetchFromNetwork("note").text == "2")
+    try await judgeOffline(bench, "2", faulty)
+  }
+
+  @Test func `a local value that could not be saved stays newer than the record in its place`() async throws {
+    let faulty = FaultyPersistence()
+    let bench = Bench(persistence: faulty) { $0.freshFor = .seconds(60) }
+    bench.transport.answer("/v1/note", with: .json(Note(1, "1").json))
+    #expect(try await bench.notes.fetch("note").text == "1")
+    try await bench.log.wait(for: .saved)
+    bench.clock.setWallClock(back: .seconds(600))
+    faulty.fail(.save, with: Broken())
+    try await bench.notes.save(Note(1, "mine"), for: "note")
+    try await judgeOffline(bench, "mine", faulty)
+  }
+
+  /// Once the times of all are in the past again, the record is read, and does not replace what is
+  /// shown.
+  private func judgeOffline(_ bench: Bench, _ text: String, _ faulty: FaultyPersistence) async throws {
+    bench.clock.advance(by: .seconds(1_200))
+    bench.reachability.set(false)
+    let loads = faulty.calls(.load)
+    _ = await error { try await bench.notes.fetch("note") }
+    #expect(faulty.calls(.load) > loads)
+    #expect(bench.notes.cached("note")?.text == text)
+    try await bench.waitUntilNothingWaits()
+  }
+
   @Test func `a value from after the clock was set back has its whole life`() async throws {
     let bench = counting(persistence: nil)
     _ = try await bench.notes.fetch("note")

@@ -81,16 +81,16 @@ extension EngineState {
   ///
   /// - Parameters:
   ///   - lead: the wall clock's lead when the request began; see ``ClockSteps/lead``.
-  ///   - isUnsaved: `true` if the response could not be saved.
+  ///   - isSaved: `true` if the response is saved already.
   mutating func succeeded(
-    _ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double, isUnsaved: Bool, at now: Date
+    _ step: FlightStep, _ snapshot: Snapshot<AnyModel>, lead: Double, isSaved: Bool, at now: Date
   ) -> Commit {
     guard let entry = entry(of: step) else { return .isOver }
     entry.flight?.record?.answer()
     guard step.ticket.commit() else { return .isOvertaken }
     step.task.release()
     let copy = copy(snapshot, entry, lead: lead, step.ticket.number)
-    if isUnsaved { copy.noteUnsaved() }
+    copy.note(isSaved: isSaved)
     setCopy(copy, of: entry)
     entry.clearOutdated()
     // Other variants may be on disk without the invalidation's mark.
@@ -99,10 +99,10 @@ extension EngineState {
     return .isCommitted
   }
 
-  /// Notes that a response could not be saved, if it was committed before.
-  func noteUnsaved(_ ticket: Generations.Ticket) {
-    guard let copy = memory.entries[ticket.key]?.copy, copy.generation == ticket.number else { return }
-    copy.noteUnsaved()
+  /// Notes that a response or a local write is saved, if memory has it.
+  func noteSaved(_ ticket: Generations.Ticket) {
+    guard let entry = memory.entries[ticket.key] else { return }
+    for copy in entry.copies where copy.generation == ticket.number { copy.note(isSaved: true) }
   }
 
   /// Resolves the waiters of a response that a later operation has overtaken.
@@ -123,10 +123,12 @@ extension EngineState {
     // One that would not replace the held copy does not replace the response either. The copy and
     // the response have numbers; dates mislead if the clock was set back meanwhile.
     if let newer = newer?.snapshot, let stored, !own.isNewer(thanStored: stored, at: now),
-      held?.isNewer(thanStored: stored, at: now) != true
+      held === entry.copy && entry.isOutdated(by: stored) || held?.isNewer(thanStored: stored, at: now) != true
     {
       merge(newer, from: version, entry, for: step.resource, at: now)
     } else if !isNewer(held, than: own, at: now) {
+      // What is on disk is from before its request.
+      if !step.ticket.isOutrunOnDisk { own.note(isSaved: false) }
       setCopy(own.invalidated(at: now), of: entry)
       entry.clearOutdated()
     }
@@ -185,7 +187,8 @@ extension EngineState {
     var isLoaded = true
     // Another variant does not answer the resource, however new it is.
     if let old = entry.held(answering: resource), !(old === entry.copy && entry.isOutdated(by: copy)) {
-      if old.isNewer(thanStored: copy, at: now) {
+      // A copy that was saved since the record was read is known to be newer.
+      if isOld && old.generation > number || old.isNewer(thanStored: copy, at: now) {
         copy = old
       } else if old.fetchedAt == copy.fetchedAt {
         copy = copy.freshness.invalidatedAt.map { old.invalidated(at: $0) } ?? old

@@ -213,6 +213,7 @@ extension EngineState {
     let ticket = layer.generations.beginWrite(key)
     let entry = entry(of: key, as: resource)
     let copy = CachedModel(snapshot, of: key, origin: .local, lead: lead, generation: ticket.number)
+    copy.note(isSaved: false)
     setCopy(copy, of: entry)
     entry.clearOutdated()
     entry.error = nil

@@ -303,6 +303,11 @@ final class KeyState: MemoryEntry {
       isRemoved: isForgotten && flight == nil)
   }
 
+  /// The key's copy, and those that are kept beside it.
+  var copies: [CachedModel] {
+    [copy].compactMap(\.self) + (flight?.variants ?? []) + subscribers.all.compactMap(\.ownVariant)
+  }
+
   /// Returns the key's copy or, if that is another variant, a displaced copy that answers
   /// `resource`.
   func copy(answering resource: Resource) -> CachedModel? {

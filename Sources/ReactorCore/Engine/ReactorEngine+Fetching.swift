@@ -242,12 +242,11 @@ extension ReactorEngine {
         return
       }
     }
-    let isUnsaved = saved?.isUnsaved == true
     if case .failed(let error) = saved, flow.configuration.failsWhenSaveFails { return fail(step, error) }
     // A caller that gets the response also finds it through the layer's other reactors.
     if case .saved = saved { layer.announce(stored, except: self) }
     let now = now
-    switch update({ $0.succeeded(step, snapshot, lead: lead, isUnsaved: isUnsaved, at: now) }) {
+    switch update({ $0.succeeded(step, snapshot, lead: lead, isSaved: saved?.isSaved == true, at: now) }) {
     case .isCommitted where saved == nil:
       guard case .saved = await save(snapshot, step.resource, step.ticket) else { return }
       layer.announce(stored, except: self)
@@ -265,7 +264,7 @@ extension ReactorEngine {
     append(step.key, .saveIsLate(after: limit))
     if flow.configuration.failsWhenSaveFails { return fail(step, error) }
     let now = now
-    guard update({ $0.succeeded(step, snapshot, lead: lead, isUnsaved: false, at: now) }) == .isOvertaken else {
+    guard update({ $0.succeeded(step, snapshot, lead: lead, isSaved: false, at: now) }) == .isOvertaken else {
       return
     }
     // The newer record cannot be read either.

@@ -14,13 +14,7 @@ extension ReactorEngine {
     case outrun
     case failed(ReactorError)
 
-    /// A Boolean value that indicates whether an older record may be on disk.
-    var isUnsaved: Bool {
-      switch self {
-      case .failed, .notEncoded: true
-      case .saved, .notStored, .outrun: false
-      }
-    }
+    var isSaved: Bool { if case .saved = self { true } else { false } }
   }
 
   /// Runs the flow's save step with exclusive access to the key, unless something newer makes it
@@ -31,9 +25,7 @@ extension ReactorEngine {
     let snapshot = snapshot.withReceipt
     do {
       let result = try await layer.gate.with(ticket.key) {
-        let result = await carryOut(snapshot, resource, ticket, isLocal: false)
-        if result.isUnsaved { state.withLock { $0.noteUnsaved(ticket) } }
-        return result
+        await carryOut(snapshot, resource, ticket, isLocal: false)
       }
       return report(result, snapshot, ticket.key)
     } catch is CancellationError {
@@ -54,6 +46,8 @@ extension ReactorEngine {
       if !isConfirmed { ticket.didPersist() }
       let isStored = !isConfirmed && flow.isPersistent && !snapshot.freshness.isNoStore
       if !isConfirmed || !flow.isPersistent { replaceDrafts(ticket, isLocal: isLocal, isOnDisk: isStored) }
+      // Before another step reads the record.
+      if isStored { state.withLock { $0.noteSaved(ticket) } }
       return isStored ? .saved : .notStored
     } catch let error as NotEncoded {
       if !flow.isPersistent { replaceDrafts(ticket, isLocal: isLocal, isOnDisk: false) }

@@ -12,8 +12,8 @@ final class CachedModel: Sendable {
   var entities: ModelEntities? { extras?.entities }
   private let extras: Extras?
   let origin: Origin
-  /// A Boolean value that indicates whether the copy could not be saved, so that the disk may have
-  /// an older record. Beside another byte, it takes no room.
+  /// A Boolean value that indicates whether the copy is not saved, or not yet, so that the disk may
+  /// have an older record. Beside another byte, it takes no room.
   private let unsaved: Atomic<Bool>
   let freshness: Freshness
   /// The size in bytes of the payload that the model was made from.
@@ -68,8 +68,8 @@ final class CachedModel: Sendable {
 
   var isUnsaved: Bool { unsaved.load(ordering: .relaxed) }
 
-  /// Notes that the copy could not be saved.
-  func noteUnsaved() { unsaved.store(true, ordering: .relaxed) }
+  /// Notes whether the copy is saved.
+  func note(isSaved: Bool) { unsaved.store(!isSaved, ordering: .relaxed) }
 
   /// The latest number when a loaded copy arrived; `nil` for any other copy.
   var arrivedAfter: Generation? {
@@ -96,8 +96,8 @@ final class CachedModel: Sendable {
   ///
   /// The copy that was requested later is newer, even if it arrived earlier. A date in the future
   /// is from a clock that was set back since, and is older than any date in the past. A local value
-  /// yields only to a copy that is known to be newer. A copy that could not be saved is newer than
-  /// the record in its place, whatever the dates say.
+  /// yields only to a copy that is known to be newer. A copy that is not saved is newer than the
+  /// record in its place, whatever the dates say.
   func isNewer(thanStored other: CachedModel, at now: Date) -> Bool {
     if isUnsaved { return true }
     let (isAhead, otherIsAhead) = (askedAt > now, other.askedAt > now)

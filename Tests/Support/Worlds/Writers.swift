@@ -40,8 +40,6 @@ struct Writers: Sendable {
   /// that has returned: no draft of it, or of an earlier one, is shown.
   private let removals = Shared((begun: 0, next: 0))
   private let traits: Traits
-  /// The newest answer is on disk: no save fails, and no date of a record is wrong.
-  private let hasSoundDisk: Bool
 
   /// The events that are possible in one world of writers.
   private struct Traits {
@@ -68,7 +66,6 @@ struct Writers: Sendable {
     self.world = world
     let traits = Traits(world)
     self.traits = traits
-    hasSoundDisk = world.currentFaults.saveFailure == 0 && world.currentFaults.clockChange == 0
     world.note("\(traits)")
     server = NumberServer(world, isUnstored: traits.isUnstored)
     let transport = WatchedTransport(world: world)
@@ -216,8 +213,6 @@ struct Writers: Sendable {
   /// The streams ask again by themselves. A caller's request is not made before: it would pass a
   /// list at which streams wait for a write that is over.
   private func judgeWatchers() async {
-    // Otherwise an older record may come back with the invalidation.
-    guard hasSoundDisk else { return }
     for path in Self.paths { await lists.invalidate(Resource(path)) }
     try? await world.clock.sleep(for: .seconds(60))
     for path in watched {
