@@ -93,6 +93,46 @@ struct ClockTests {
     try await judgeOffline(bench, "mine", faulty)
   }
 
+  @Test func `an overtaken answer, which is not saved, stays newer than the record in its place`() async throws {
+    let faulty = FaultyPersistence()
+    let bench = Bench(persistence: faulty) { $0.freshFor = .seconds(60) }
+    let titles = bench.layer.reactor(Title.self)
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "1").json), .json(Note(1, "own").json).held(at: gate),
+      .json(Note(1, "another's").json))
+    #expect(try await bench.notes.fetch("note").text == "1")
+    try await bench.log.wait(for: .saved)
+    bench.clock.setWallClock(back: .seconds(600))
+    let notes = bench.notes
+    let caller = Task { try await notes.fetchFromNetwork("note").text }
+    try await gate.waitForArrival()
+    faulty.fail(.save, with: Broken())
+    #expect(try await titles.fetchFromNetwork("note").text == "another's")
+    gate.open()
+    #expect(try await caller.value == "own")
+    try await judgeOffline(bench, "own", faulty)
+  }
+
+  @Test func `a value that could not be saved gives way to another type's newer record`() async throws {
+    let faulty = FaultyPersistence()
+    let bench = Bench(persistence: faulty)
+    let titles = bench.layer.reactor(Title.self)
+    faulty.fail(.save, with: Broken())
+    try await bench.notes.save(Note(1, "mine"), for: "note")
+    let gate = Gate()
+    bench.transport.answer(
+      "/v1/note", with: .json(Note(1, "own").json).held(at: gate), .json(Note(1, "another's").json))
+    let notes = bench.notes
+    let caller = Task { try await notes.fetchFromNetwork("note").text }
+    try await gate.waitForArrival()
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await titles.fetchFromNetwork("note").text == "another's")
+    gate.open()
+    #expect(try await caller.value == "another's")
+    try await bench.waitUntilNothingWaits()
+  }
+
   /// Once the times of all are in the past again, the record is read, and does not replace what is
   /// shown.
   private func judgeOffline(_ bench: Bench, _ text: String, _ faulty: FaultyPersistence) async throws {

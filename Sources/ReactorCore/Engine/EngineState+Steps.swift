@@ -187,8 +187,7 @@ extension EngineState {
     var isLoaded = true
     // Another variant does not answer the resource, however new it is.
     if let old = entry.held(answering: resource), !(old === entry.copy && entry.isOutdated(by: copy)) {
-      // A copy that was saved since the record was read is known to be newer.
-      if isOld && old.generation > number || old.isNewer(thanStored: copy, at: now) {
+      if old.isNewer(thanStored: copy, at: now) {
         copy = old
       } else if old.fetchedAt == copy.fetchedAt {
         copy = copy.freshness.invalidatedAt.map { old.invalidated(at: $0) } ?? old
