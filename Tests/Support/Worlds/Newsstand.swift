@@ -153,7 +153,7 @@ extension Newsstand {
   private func takeLaterStep(_ user: SimulatedUser) async throws {
     let id = user.draws.element(of: Self.permanent.sorted()) ?? 1
     let change = Resource("headlines/\(id)", method: .patch)
-    switch user.draws.number(below: 3) {
+    switch user.draws.number(below: 4) {
     case 0:
       world.note("user \(user.number) changes \(id)")
       _ = try await user.impatiently(in: world, after: .seconds(3)) { [layer] in
@@ -164,7 +164,30 @@ extension Newsstand {
       _ = try await user.impatiently(in: world, after: .seconds(3)) { [reactor] in
         try? await reactor.mutate("news", by: change, answer: Headline.self) { _ in }
       }
-    default: try await signOut(user)
+    case 2: try await signOut(user)
+    default: try await signOutDuringChange(user)
+    }
+  }
+
+  /// Signs out while a change is under way, whose answer is not for the next user. That one reads
+  /// meanwhile.
+  private func signOutDuringChange(_ user: SimulatedUser) async throws {
+    let number = user.draws.number(below: lists.count)
+    let first = lists[number].states.current.value?.first?.headlines ?? []
+    let id = user.draws.element(of: first)?.id ?? 6
+    world.note("user \(user.number) changes \(id), and signs out")
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [layer] in
+        _ = try? await layer.reactor(Headline.self).send(Resource("headlines/\(id)", method: .patch))
+      }
+      group.addTask { [self] in
+        try? await world.clock.sleep(for: user.draws.duration(upTo: .milliseconds(200)))
+        try? await signOut(user)
+        try? await lists[number].refresh()
+      }
+    }
+    for (number, list) in lists.enumerated() {
+      judgeSessions(list.states.current, number, since: sessions.value.first)
     }
   }
 

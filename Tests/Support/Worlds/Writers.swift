@@ -51,6 +51,8 @@ struct Writers: Sendable {
     var changesEnd: Bool
     /// No answer may be stored.
     var isUnstored: Bool
+    /// Some users leave a write as soon as they see their draft.
+    var leavesAtOnce: Bool
 
     init(_ world: SimulatedWorld) {
       let draws = world.laterDraws
@@ -59,6 +61,7 @@ struct Writers: Sendable {
       signsOut = draws.chance(0.3) && world.currentFaults.saveFailure == 0
       changesEnd = draws.chance(0.2)
       isUnstored = draws.chance(0.2)
+      leavesAtOnce = draws.chance(0.3)
     }
   }
 
@@ -152,7 +155,11 @@ struct Writers: Sendable {
     do {
       let request = Resource(path + "/\(number)", method: method)
       let isDone = try await user.impatiently(in: world, after: .seconds(3)) {
-        try await lists.mutate(Resource(path), by: request, draft: draft)
+        guard traits.leavesAtOnce, user.draws.chance(0.3) else {
+          try await lists.mutate(Resource(path), by: request, draft: draft)
+          return true
+        }
+        try await leave(path, request, draft)
         return true
       }
       world.note("\(who): \(isDone == nil ? "gave up" : "accepted")")
@@ -164,6 +171,26 @@ struct Writers: Sendable {
       world.note("\(who): \(error)")
       return .unknown
     }
+  }
+
+  /// Changes a list, and cancels that once the draft is drawn: often before the library's own task
+  /// has begun.
+  private func leave(_ path: String, _ request: Resource, _ draft: @escaping @Sendable (inout Numbers) -> Void)
+    async throws
+  {
+    let caller = Shared<Task<Void, Never>?>(nil)
+    let failure = Shared<(any Error)?>(nil)
+    let task = spawnApart(on: world.configuration.taskExecutor) {
+      do {
+        try await lists.mutate(Resource(path), by: request) { list in
+          caller.value?.cancel()
+          draft(&list)
+        }
+      } catch { failure.change { $0 = error } }
+    }
+    caller.change { $0 = task }
+    await task.value
+    if let failure = failure.value { throw failure }
   }
 
   private func fetch(_ path: String, _ user: SimulatedUser) async throws {

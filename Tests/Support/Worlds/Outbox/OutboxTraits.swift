@@ -40,6 +40,8 @@ struct OutboxTraits: Sendable {
   var leaves: Bool
   /// No answer of the server may be stored.
   var isUnstored: Bool
+  /// A step removes everything, for which another step waits.
+  var removesInCircles: Bool
 
   init(_ world: SimulatedWorld, _ draws: SeededDraws) {
     window =
@@ -65,6 +67,7 @@ struct OutboxTraits: Sendable {
     hasPhotos = later.chance(0.2)
     leaves = signsOut && later.chance(0.5)
     isUnstored = later.chance(0.15)
+    removesInCircles = later.chance(0.2)
   }
 
   /// Processes end while they work.

@@ -40,11 +40,24 @@ extension Town {
       let duration = user.draws.duration(upTo: .seconds(user.draws.element(of: [1, 20, 120]) ?? 1))
       try await book.whileFailing(calls) { try await world.clock.sleep(for: duration) }
       world.note("of the store, \(calls) fail no more")
+    } else if traits.leaves, user.draws.chance(0.05) {
+      try await signOut(user)
+    } else if traits.removesInCircles, user.draws.chance(0.05) {
+      try await removeInCircle(office)
     } else {
       return false
     }
     for office in running { office.judgeNow("after a step of user \(user.number)") }
     return true
+  }
+
+  /// Removes everything in a step that another step waits for. Nothing is removed from the disk, and
+  /// the outbox goes on.
+  private func removeInCircle(_ office: Office) async throws {
+    guard book.view(office.number)?.storeRemovals == 0 else { return }
+    world.note("office \(office.number): everything is removed in a circle")
+    book.changeView(office.number) { $0.hasFailedToRemove = true }
+    _ = try await office.run { await $0.removeInCircle() }
   }
 
   /// Submits several errands at once, or one right after the other, some of them in one lane.

@@ -71,6 +71,7 @@ struct Town: Sendable {
       let removed = book.beginRemoval(old, in: office.number)
       defer { book.endRemoval(in: office.number) }
       do {
+        if traits.leaves, laterDraws.chance(0.5) { office.keepBusy(for: laterDraws.duration(upTo: .seconds(4))) }
         let probability = traits.leaves ? 0.5 : 0
         let patience = Duration.milliseconds(user.draws.chance(0.5) ? 5 : 500)
         let isDone: Void? = try await user.impatiently(in: world, probability: probability, after: patience) {
