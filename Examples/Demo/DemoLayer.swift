@@ -15,7 +15,7 @@ enum DemoLayer {
   {
     #if SQLite
       try ModelLayer(
-        baseURL: url, sqlite: "news", in: directory, reachability: .always, configuration: configuration)
+        baseURL: url, persistence: .sqlite("news", in: directory), reachability: .always, configuration: configuration)
     #else
       ModelLayer(
         baseURL: url, persistence: FilePersistence(directory: directory.appending(path: "news")),

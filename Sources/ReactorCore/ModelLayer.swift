@@ -1,5 +1,4 @@
 public import Foundation
-package import HTTPCaching
 import Synchronization
 
 /// The transport, persistence, ordering and events that the reactors of one backend and scope
@@ -24,14 +23,15 @@ public final class ModelLayer: Sendable {
   ///   - persistence: The durable store. `nil`, the default, stores models in memory only.
   ///   - reachability: The source of connectivity. ``Reachability/always`` tries every request.
   ///   - scope: The owner of the records, usually a user. Default: `Scope.shared`.
+  ///   - extensions: The features of other products, such as an outbox or a fleet. Default: none.
   public convenience init(
     baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
     reachability: any Reachability = SystemReachability(), scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init()
+    configuration: ReactorConfiguration = .init(), extensions: [LayerExtension] = []
   ) {
     self.init(
       backend: Backend(baseURL: baseURL, transport: transport, reachability: reachability), persistence: persistence,
-      scope: scope, configuration: configuration)
+      scope: scope, configuration: configuration, extensions: extensions)
   }
 
   /// Creates a layer over a backend, which may have middlewares and authentication.
@@ -39,21 +39,15 @@ public final class ModelLayer: Sendable {
   /// - Parameters:
   ///   - persistence: The durable store. `nil`, the default, stores models in memory only.
   ///   - scope: The owner of the records, usually a user. Default: `Scope.shared`.
-  public convenience init(
+  ///   - extensions: The features of other products, such as an outbox or a fleet. Default: none.
+  public init(
     backend: Backend, persistence: (any Persistence)? = nil, scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init()
-  ) {
-    self.init(backend: backend, persistence: persistence, scope: scope, configuration: configuration, tier: nil)
-  }
-
-  /// Creates a layer whose responses other processes share.
-  package init(
-    backend: Backend, persistence: (any Persistence)?, scope: Scope, configuration: ReactorConfiguration,
-    tier: (any CacheTier)?
+    configuration: ReactorConfiguration = .init(), extensions: [LayerExtension] = []
   ) {
     self.backend = backend
     layer = LayerContext(
-      backend: backend, persistence: persistence, scope: scope, configuration: configuration, tier: tier)
+      backend: backend, persistence: persistence, scope: scope, configuration: configuration, tier: extensions.tier)
+    layer.connect(extensions)
   }
 
   /// The owner of the layer's records, part of every key.

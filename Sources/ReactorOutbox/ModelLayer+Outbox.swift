@@ -1,51 +1,32 @@
-public import Foundation
 public import ReactorCore
 
-extension ModelLayer {
-  /// Creates a layer over a base URL, with an outbox.
+extension LayerExtension {
+  /// The extension that gives a layer an outbox.
+  ///
+  /// ```swift
+  /// let outbox = OutboxConfiguration(
+  ///   storage: FileOutboxStorage(directory: support), mutations: [AddPost.self, RenamePost.self])
+  /// let layer = ModelLayer(baseURL: api, extensions: [.outbox(outbox)])
+  /// ```
   ///
   /// Entries that an earlier process has left are read and sent at once. Reads and requests of the
-  /// layer wait until they are read, so that no value is shown without its drafts.
+  /// layer wait until they are read, so that no value is shown without its drafts. The layer's
+  /// scope is the owner of the entries.
   ///
-  /// - Parameters:
-  ///   - persistence: The durable store of records. `nil`, the default, stores models in memory
-  ///     only.
-  ///   - reachability: The source of connectivity. `Reachability.always` tries every request.
-  ///   - scope: The owner of the records and the entries, usually a user. Default: `Scope.shared`.
-  ///   - outbox: The store of the entries and the behaviour of the outbox.
-  public convenience init(
-    baseURL: URL, transport: any Transport = URLSessionTransport(), persistence: (any Persistence)? = nil,
-    reachability: any Reachability = SystemReachability(), scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init(), outbox: OutboxConfiguration
-  ) {
-    self.init(
-      backend: Backend(baseURL: baseURL, transport: transport, reachability: reachability), persistence: persistence,
-      scope: scope, configuration: configuration, outbox: outbox)
+  /// - Parameter configuration: The store of the entries and the behaviour of the outbox.
+  public static func outbox(_ configuration: OutboxConfiguration) -> LayerExtension {
+    LayerExtension { layer in
+      let outbox = Outbox(configuration, layer)
+      outbox.read()
+      return outbox
+    }
   }
+}
 
-  /// Creates a layer over a backend, with an outbox.
-  ///
-  /// - Parameters:
-  ///   - persistence: The durable store of records. `nil`, the default, stores models in memory
-  ///     only.
-  ///   - scope: The owner of the records and the entries, usually a user. Default: `Scope.shared`.
-  ///   - outbox: The store of the entries and the behaviour of the outbox.
-  public convenience init(
-    backend: Backend, persistence: (any Persistence)? = nil, scope: Scope = .shared,
-    configuration: ReactorConfiguration = .init(), outbox: OutboxConfiguration
-  ) {
-    self.init(backend: backend, persistence: persistence, scope: scope, configuration: configuration)
-    let made = Outbox(outbox, layer)
-    _ = layer.attachment { made }
-    made.read()
-  }
-
-  /// The outbox of the layer. A layer that was made without one has an outbox in memory.
-  public var outbox: Outbox {
-    let attachment = layer.attachment { [layer] in Outbox(OutboxConfiguration(), layer) }
-    // Only an outbox is ever attached.
-    return attachment as? Outbox ?? Outbox(OutboxConfiguration(), layer)
-  }
+extension ModelLayer {
+  /// The outbox of the layer. A layer without ``ReactorCore/LayerExtension/outbox(_:)`` has an
+  /// outbox in memory.
+  public var outbox: Outbox { layer.part { [layer] in Outbox(OutboxConfiguration(), layer) } }
 
   /// Shows the drafts of a mutation, saves it, and sends it when its turn comes.
   ///

@@ -6,29 +6,15 @@
   // Without the trait, the declarations exist too, so that the compiler only reports the missing
   // trait.
 
-  extension ModelLayer {
-    /// A layer with records in SQLite. Available only with the trait `SQLite`.
-    @available(
-      *, unavailable,
-      message:
-        "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
-    )
-    public convenience init(
-      baseURL: URL, sqlite name: String, in directory: URL? = nil,
-      transport: any Transport = URLSessionTransport(), reachability: any Reachability = SystemReachability(),
-      scope: Scope = .shared, configuration: ReactorConfiguration = .init()
-    ) throws { self.init(baseURL: baseURL) }
-
-    /// A layer over a backend, with records in SQLite. Available only with the trait `SQLite`.
-    @available(
-      *, unavailable,
-      message:
-        "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
-    )
-    public convenience init(
-      backend: Backend, sqlite name: String, in directory: URL? = nil, scope: Scope = .shared,
-      configuration: ReactorConfiguration = .init()
-    ) throws { self.init(backend: backend) }
+  @available(
+    *, unavailable,
+    message: "add traits: [\"SQLite\"] to the package dependency on Reactor, so that GRDB is resolved and this is built"
+  )
+  extension Persistence where Self == SQLitePersistence {
+    /// A store in SQLite, for a layer. Available only with the trait `SQLite`.
+    public static func sqlite(_ name: String, in directory: URL? = nil) throws -> SQLitePersistence {
+      try SQLitePersistence(path: name)
+    }
   }
 
   /// A store in an SQLite database. Available only with the trait `SQLite`.

@@ -74,7 +74,7 @@ private final class LayerServer: Sendable {
       backend: Backend(
         baseURL: Bench.url, transport: ScriptedTransport(handler: origin.answer),
         reachability: ScriptedReachability(true)),
-      persistence: persistence, scope: scope, configuration: settings, fleet: fleet)
+      persistence: persistence, scope: scope, configuration: settings, extensions: [.fleet(fleet)])
     names = layer.reactor()
     log = EventRecorder(layer)
     running = Task { [fleet] in try? await fleet.run() }

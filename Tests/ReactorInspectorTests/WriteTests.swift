@@ -303,6 +303,6 @@ extension Bench {
     configuration.secretQueryItems = secretQueryItems
     return ModelLayer(
       backend: Backend(baseURL: Bench.url, transport: transport, reachability: reachability),
-      configuration: configuration, outbox: outbox)
+      configuration: configuration, extensions: [.outbox(outbox)])
   }
 }

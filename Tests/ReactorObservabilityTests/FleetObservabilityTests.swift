@@ -38,7 +38,7 @@
         (own.clock, own.now, own.instrument) = (clock, clock.wallClock, observability)
         let layer = ModelLayer(
           baseURL: try #require(URL(string: "https://api.example.com")), transport: transport,
-          reachability: .always, configuration: own, fleet: fleet)
+          reachability: .always, configuration: own, extensions: [.fleet(fleet)])
         return (fleet, layer.reactor([String].self))
       }
       let running = servers.map { fleet, _ in Task { try? await fleet.run() } }

@@ -12,7 +12,8 @@
 
     private func layer(_ name: String, in directory: URL, _ transport: ScriptedTransport) throws -> ModelLayer {
       try ModelLayer(
-        baseURL: #require(URL(string: "http://localhost/v1")), sqlite: name, in: directory, transport: transport)
+        baseURL: #require(URL(string: "http://localhost/v1")), transport: transport,
+        persistence: .sqlite(name, in: directory))
     }
 
     @Test func `what one layer has fetched the next has from the file`() async throws {

@@ -47,7 +47,7 @@
         let layers = ["one", "two"].map { scope in
           ModelLayer(
             baseURL: Bench.url, transport: transport, reachability: .always, scope: Scope(scope),
-            outbox: OutboxConfiguration(storage: storage, mutations: []))
+            extensions: [.outbox(OutboxConfiguration(storage: storage, mutations: []))])
         }
         for layer in layers { try await layer.outbox.reload() }
         let start = storage.reads

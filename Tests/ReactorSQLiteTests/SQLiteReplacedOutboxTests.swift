@@ -28,10 +28,10 @@
       configuration.clock = bench.clock
       configuration.now = bench.clock.wallClock
       configuration.retry = .never
+      let outbox = OutboxConfiguration(storage: try SQLiteOutboxStorage(path: path), mutations: [Write.self])
       layer = ModelLayer(
         baseURL: Bench.url, transport: bench.transport, persistence: nil, reachability: bench.reachability,
-        configuration: configuration,
-        outbox: OutboxConfiguration(storage: try SQLiteOutboxStorage(path: path), mutations: [Write.self]))
+        configuration: configuration, extensions: [.outbox(outbox)])
       log = EventRecorder(layer, except: [.ownSteps])
       for name in ["a", "b", "c"] { bench.transport.answer("/v1/\(name)", with: .response(.noContent)) }
     }

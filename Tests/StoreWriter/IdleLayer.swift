@@ -48,7 +48,7 @@ struct IdleLayer {
     if which == .refused { outbox.retry.firstDelay = .zero }
     layer = ModelLayer(
       backend: Backend(baseURL: url, transport: transport, reachability: reachability),
-      persistence: which == .fullDisk ? FullDisk() : nil, outbox: outbox)
+      persistence: which == .fullDisk ? FullDisk() : nil, extensions: [.outbox(outbox)])
   }
 
   private func processorTime() async throws -> Int {

@@ -121,7 +121,7 @@ extension ReactorEngine {
       // A flight serves any caller, so its requests are signed even if a refresh began it.
       await Refreshing.outside {
         // No stream shows a value without the drafts that an earlier process has left.
-        if let attachment = self.layer.attachment, !attachment.isReady { await attachment.ready() }
+        for part in self.layer.parts where !part.isReady { await part.ready() }
         switch step.step {
         case .load: await self.load(step)
         case .request(let loaded): await self.request(step, loaded)
@@ -314,7 +314,7 @@ extension ReactorEngine {
     // Nobody else asks for what was refused meanwhile.
     for member in layer.livingMembers { member.serverReturned() }
     // The writes that could not be sent need not wait for their backoff.
-    layer.attachment?.wentOnline()
+    for part in layer.parts { part.wentOnline() }
   }
 
   private func fail(_ step: FlightStep, _ error: ReactorError, wasSent: Bool = true) {

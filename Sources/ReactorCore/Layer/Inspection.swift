@@ -52,22 +52,26 @@ extension ModelLayer {
     set {
       guard layer.isOffline.exchange(newValue, ordering: .relaxed) != newValue, !newValue else { return }
       for member in layer.livingMembers { member.wentOnline() }
-      layer.attachment?.wentOnline()
+      for part in layer.parts { part.wentOnline() }
     }
   }
 
   /// The writes of the layer's outbox that no server has accepted, in the order of submission;
   /// `nil` if the layer has no outbox.
-  package var writes: [WriteStatus]? { layer.attachment?.writes }
+  package var writes: [WriteStatus]? { inspectedWrites?.writes }
 
   /// A count that increases when ``writes`` change; `nil` if the layer has no outbox. Connectivity
   /// and the passage of time change a reason without it.
-  package var writesVersion: UInt64? { layer.attachment?.writesVersion }
+  package var writesVersion: UInt64? { inspectedWrites?.writesVersion }
 
   /// Carries out a command on a write. Returns `false` if there is no such write, its state forbids
   /// the command, or the store failed.
   package func perform(_ command: WriteStatus.Command, onWrite id: UUID) async -> Bool {
-    await layer.attachment?.perform(command, onWrite: id) ?? false
+    await inspectedWrites?.perform(command, onWrite: id) ?? false
+  }
+
+  private var inspectedWrites: (any InspectedWrites)? {
+    layer.parts.lazy.compactMap { $0 as? any InspectedWrites }.first
   }
 
   /// The present time of the configuration's wall clock.
@@ -104,6 +108,17 @@ package struct KeyStatus: Sendable {
   package let phase: FlightPhase?
   /// The error of the latest attempt.
   package let error: ReactorError?
+}
+
+/// A part of a layer whose writes an inspector shows.
+package protocol InspectedWrites: LayerPart {
+  /// The writes that no server has accepted, in the order of submission.
+  var writes: [WriteStatus] { get }
+  /// A count that increases when ``writes`` change.
+  var writesVersion: UInt64 { get }
+  /// Carries out a command on a write. Returns `false` if there is no such write, its state forbids
+  /// the command, or the store failed.
+  func perform(_ command: WriteStatus.Command, onWrite id: UUID) async -> Bool
 }
 
 /// The state of one write of an outbox at one moment, for an inspector. It holds no model, no part

@@ -41,7 +41,7 @@ package final class LayerContext: Sendable {
   let isOffline = Atomic<Bool>(false)
   private let removalCount = Atomic<UInt64>(0)
   private let members = Mutex<[WeakMember]>([])
-  private let attached = Mutex<(any LayerAttachment)?>(nil)
+  private let connectedParts = Mutex<[any LayerPart]>([])
   private let followers = Mutex<[Task<Void, Never>]>([])
   private let observation = Mutex<(any CacheTierObservation)?>(nil)
 
@@ -112,16 +112,23 @@ package final class LayerContext: Sendable {
     @inline(never) get { members.withLock { $0.compactMap(\.member) } }
   }
 
-  /// The part that another module has added; `nil` for most layers.
-  package var attachment: (any LayerAttachment)? { attached.withLock(\.self) }
+  /// The parts that extensions have added; none for most layers.
+  package var parts: [any LayerPart] { connectedParts.withLock(\.self) }
 
-  /// Returns the part that another module has added. If there is none yet, `make` makes it.
-  package func attachment(orAttach make: () -> any LayerAttachment) -> any LayerAttachment {
-    if let attachment { return attachment }
+  /// Adds the parts of a new layer, before it has a reactor.
+  func connect(_ extensions: [LayerExtension]) {
+    let parts = extensions.makeParts(of: self)
+    connectedParts.withLock { $0 += parts }
+  }
+
+  /// Returns the part of a type. If there is none yet, `make` makes it.
+  package func part<Part: LayerPart>(orConnect make: () -> Part) -> Part {
+    func find(in parts: [any LayerPart]) -> Part? { parts.lazy.compactMap { $0 as? Part }.first }
+    if let part = find(in: parts) { return part }
     let made = make()
-    return attached.withLock { attached in
-      if let attached { return attached }
-      attached = made
+    return connectedParts.withLock { parts in
+      if let part = find(in: parts) { return part }
+      parts.append(made)
       return made
     }
   }
@@ -169,10 +176,9 @@ package final class LayerContext: Sendable {
   @concurrent func removeAll() async throws(ReactorError) {
     let removal = generations.beginRemoval(of: nil)
     let number = generations.fenceAll()
-    let attachment = attachment
-    let place = attachment?.willRemoveAll() ?? 0
-    // Also where the body never runs, or fails before the attachment's part.
-    let ending = AtEnd { attachment?.didRemoveAll() }
+    let removals = parts.map { $0.willRemoveAll() }
+    // Also where the body never runs, or fails before the parts' removals.
+    let ending = AtEnd { removals.end() }
     drafts.removeAll()
     entities.removeAll()
     removalCount.add(1, ordering: .releasing)
@@ -182,10 +188,10 @@ package final class LayerContext: Sendable {
         removal.end()
         ending.reach()
       }
-      try await upstream?.removeAll(in: scope)
-      // If one of them fails, the other still removes its part.
+      // If one of them fails, the others still remove what they have.
       var failure: (any Error)?
-      do { try await attachment?.removeAll(from: place) } catch { failure = error }
+      do { try await upstream?.removeAll(in: scope) } catch { failure = error }
+      do { try await removals.carryOut() } catch { failure = failure ?? error }
       try await cache.removeAll(in: scope)
       generations.didPersistAll(number)
       if let failure { throw failure }
@@ -241,32 +247,6 @@ package final class LayerContext: Sendable {
     }
     return try result.get()
   }
-}
-
-/// A part of a layer that another module adds, such as the outbox.
-package protocol LayerAttachment: AnyObject, Sendable {
-  /// A Boolean value that indicates whether everything that it shows over cached values is known.
-  var isReady: Bool { get }
-  /// Returns once ``isReady`` is `true`. No flight of the layer loads or requests before.
-  func ready() async
-  /// Stops what is under way. Called before memory is cleared, and followed by one call of
-  /// ``didRemoveAll()``, whether anything was removed or not.
-  ///
-  /// - Returns: the place of the removal, for ``removeAll(from:)``.
-  func willRemoveAll() -> Int
-  func didRemoveAll()
-  /// Removes everything of the layer's scope that came before the place, with exclusive access to
-  /// every key.
-  func removeAll(from place: Int) async throws
-  /// Continues what waits for connectivity.
-  func wentOnline()
-  /// The writes that no server has accepted, in the order of submission, for an inspector.
-  var writes: [WriteStatus] { get }
-  /// A count that increases when ``writes`` change.
-  var writesVersion: UInt64 { get }
-  /// Carries out an inspector's command on a write. Returns `false` if there is no such write, its
-  /// state forbids the command, or the store failed.
-  func perform(_ command: WriteStatus.Command, onWrite id: UUID) async -> Bool
 }
 
 /// A change of a layer's records.

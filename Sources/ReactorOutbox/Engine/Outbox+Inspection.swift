@@ -2,7 +2,7 @@ package import Foundation
 package import ReactorCore
 
 /// The entries as an inspector shows them, and its commands.
-extension Outbox {
+extension Outbox: InspectedWrites {
   package var writes: [WriteStatus] {
     let summaries = withState { $0.unreadable.compactMapValues(\.summary) }
     return entries.map { WriteStatus($0, summary: summaries[$0.id]) }

@@ -1,9 +1,9 @@
 import Foundation
 import HTTPCaching
-import ReactorCore
+package import ReactorCore
 
 /// The entries that an earlier process has left, and the removal of everything.
-extension Outbox: LayerAttachment {
+extension Outbox: LayerPart {
   package var isReady: Bool { withState(\.isReady) }
 
   package func ready() async {
@@ -210,7 +210,9 @@ extension Outbox: LayerAttachment {
     pump()
   }
 
-  package func willRemoveAll() -> Int {
+  /// Cancels what is being sent and made. What was submitted by then is removed. A caller that was
+  /// cancelled may submit more meanwhile, which stays.
+  package func willRemoveAll() -> PartRemoval {
     let (tasks, makings, place) = withState { state in
       state.epoch += 1
       state.removals += 1
@@ -218,14 +220,12 @@ extension Outbox: LayerAttachment {
     }
     for task in tasks { task.cancel() }
     for making in makings { making.interrupt() }
-    return place
-  }
-
-  /// Removes what was submitted before the place. A caller that was cancelled may have submitted
-  /// more since, which stays.
-  package func removeAll(from place: Int) async throws {
-    try await commits.save(
-      commits.enqueueRemoval(keeping: { self.ids(since: place) }) { self.forgetAll(before: place) })
+    return PartRemoval {
+      try await self.commits.save(
+        self.commits.enqueueRemoval(keeping: { self.ids(since: place) }) { self.forgetAll(before: place) })
+    } end: {
+      self.didRemoveAll()
+    }
   }
 
   /// The entries that were submitted after a removal was asked for.
@@ -233,7 +233,7 @@ extension Outbox: LayerAttachment {
     withState { state in Set(state.items.filter { $0.value.epoch >= place }.keys) }
   }
 
-  package func didRemoveAll() {
+  private func didRemoveAll() {
     // Before any lane goes on, and ends one of them.
     showAgain()
     withState { $0.removals -= 1 }

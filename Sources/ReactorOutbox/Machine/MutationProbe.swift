@@ -19,8 +19,7 @@ package struct MutationProbe<M: Mutation>: Sendable {
 
   package init(baseURL: URL, configuration: ReactorConfiguration) {
     layer = ModelLayer(
-      baseURL: baseURL, transport: Unreachable(), reachability: .always, configuration: configuration,
-      outbox: OutboxConfiguration())
+      baseURL: baseURL, transport: Unreachable(), reachability: .always, configuration: configuration)
   }
 
   /// Returns the saved form of a mutation.

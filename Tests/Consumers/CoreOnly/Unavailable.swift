@@ -6,11 +6,9 @@ import ReactorSQLite
 // Checked and never built: each line of the function uses something that needs a trait, and must
 // say which to add.
 func use(api: URL, backend: Backend, client: Int) async throws {
-  _ = try ModelLayer(baseURL: api, sqlite: "news")
-  _ = try ModelLayer(baseURL: api, sqlite: "news", scope: "ada")
-  _ = try ModelLayer(baseURL: api, sqlite: "news", in: api, transport: URLSessionTransport(), configuration: .init())
-  _ = try ModelLayer(backend: backend, sqlite: "news")
-  _ = try ModelLayer(backend: backend, sqlite: "news", in: api, scope: "ada", configuration: .init())
+  _ = try ModelLayer(baseURL: api, persistence: .sqlite("news"))
+  _ = try ModelLayer(baseURL: api, persistence: .sqlite("news", in: api), scope: "ada")
+  _ = try ModelLayer(backend: backend, persistence: .sqlite("news"))
   _ = try SQLitePersistence(path: "news.sqlite")
   _ = try SQLitePersistence(path: "news.sqlite", limit: 1 << 20, countLimit: 10, synchronization: .full)
   _ = ModelLayer(baseURL: api, persistence: try SQLitePersistence(path: "news.sqlite"))

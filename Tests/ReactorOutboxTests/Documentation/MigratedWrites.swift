@@ -46,7 +46,7 @@ extension ModelLayer {
 private func submit(_ api: URL, _ directory: URL, _ store: any Persistence) async throws -> Author {
   let outbox = OutboxConfiguration(
     storage: FileOutboxStorage(directory: directory), mutations: [Rename.self])
-  let layer = ModelLayer(baseURL: api, persistence: store, outbox: outbox)
+  let layer = ModelLayer(baseURL: api, persistence: store, extensions: [.outbox(outbox)])
   let submission = try await layer.submit(Rename(name: "Ada"))
   let author = try await submission.answer()
   return author
@@ -58,9 +58,9 @@ private func submit(_ api: URL, _ directory: URL, _ store: any Persistence) asyn
 
   // A loopback host, so that the machine's connectivity does not matter.
   init() throws {
+    let outbox = OutboxConfiguration(storage: MemoryOutboxStorage(), mutations: [Rename.self, RenameUser.self])
     layer = ModelLayer(
-      baseURL: try #require(URL(string: "http://localhost/v1")), transport: transport,
-      outbox: OutboxConfiguration(storage: MemoryOutboxStorage(), mutations: [Rename.self, RenameUser.self]))
+      baseURL: try #require(URL(string: "http://localhost/v1")), transport: transport, extensions: [.outbox(outbox)])
   }
 
   @Test func `a submitted change is shown at once, and answered later`() async throws {

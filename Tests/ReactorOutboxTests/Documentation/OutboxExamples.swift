@@ -59,7 +59,8 @@ private func write(_ api: URL, _ support: URL, _ caches: URL, _ user: String) as
     storage: FileOutboxStorage(directory: support.appending(path: "outbox")),
     mutations: [AddComment.self])
   let layer = ModelLayer(
-    baseURL: api, persistence: FilePersistence(directory: caches), scope: Scope(user), outbox: outbox)
+    baseURL: api, persistence: FilePersistence(directory: caches), scope: Scope(user),
+    extensions: [.outbox(outbox)])
 
   try await layer.submit(AddComment(article: 7, text: "Well said"))
   try await show(layer)

@@ -41,9 +41,10 @@ struct TurnTests {
     var configuration = ReactorConfiguration()
     configuration.clock = bench.clock
     configuration.now = bench.clock.wallClock
+    let outbox = OutboxConfiguration(storage: MemoryOutboxStorage(), mutations: [Add.self])
     let layer = ModelLayer(
       backend: Backend(baseURL: Bench.url, transport: bench.transport, reachability: reachability),
-      configuration: configuration, outbox: OutboxConfiguration(storage: MemoryOutboxStorage(), mutations: [Add.self]))
+      configuration: configuration, extensions: [.outbox(outbox)])
     bench.transport.answer("/v1/a", with: accepted)
     let submission = try await layer.submit(Add(name: "a"))
     // As many rounds as it would take to see that it goes round.

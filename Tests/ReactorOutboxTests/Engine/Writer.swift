@@ -72,7 +72,7 @@ struct Writer: Sendable {
         baseURL: Bench.url, transport: followsRedirects ? Following(transport: bench.transport) : bench.transport,
         authentication: authentication,
         reachability: bench.reachability),
-      persistence: bench.persistence, scope: scope, configuration: configuration, outbox: outbox)
+      persistence: bench.persistence, scope: scope, configuration: configuration, extensions: [.outbox(outbox)])
     log = EventRecorder(layer, except: [.ownSteps])
     notes = layer.reactor()
   }

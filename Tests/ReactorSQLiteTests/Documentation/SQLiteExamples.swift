@@ -6,7 +6,7 @@
   // The Swift code of ReactorSQLite.docc, which a test compares with it.
 
   private func makeLayer(_ api: URL) throws -> ModelLayer {
-    let news = try ModelLayer(baseURL: api, sqlite: "com.example.news")
+    let news = try ModelLayer(baseURL: api, persistence: .sqlite("com.example.news"))
     return news
   }
 

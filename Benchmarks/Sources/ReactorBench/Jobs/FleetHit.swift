@@ -183,7 +183,7 @@ private final class Server: Sendable {
     configuration.memoryLimit = MemoryLimit(models: 1_000, bytes: 1 << 30)
     let layer = ModelLayer(
       baseURL: StoredArticles.baseURL, transport: transport, reachability: .always, configuration: configuration,
-      fleet: fleet)
+      extensions: [.fleet(fleet)])
     reactor = layer.reactor()
     running = Task { try? await fleet.run() }
     let end = ContinuousClock.now + .seconds(10)

@@ -102,7 +102,8 @@ private struct Outboxes: Sendable {
     var outbox = OutboxConfiguration(storage: storage, mutations: [AddNumber.self])
     outbox.concurrentLanes = 1
     let url = URL(string: "http://127.0.0.1:9/") ?? URL(filePath: "/")
-    layer = ModelLayer(baseURL: url, transport: Accepting(), reachability: .always, outbox: outbox)
+    layer = ModelLayer(
+      baseURL: url, transport: Accepting(), reachability: .always, extensions: [.outbox(outbox)])
     layer.outbox.pause()
     list = layer.reactor()
     _ = try await list.fetch("numbers")

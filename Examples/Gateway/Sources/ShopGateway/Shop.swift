@@ -51,10 +51,9 @@ public final class Shop: Sendable {
       configuration.now = now
       configuration.instrument = instrument(name)
       let backend = Backend(baseURL: url, transport: transport, reachability: .always)
-      guard let fleet else {
-        return ModelLayer(backend: backend, persistence: persistence, configuration: configuration)
-      }
-      return ModelLayer(backend: backend, persistence: persistence, configuration: configuration, fleet: fleet)
+      return ModelLayer(
+        backend: backend, persistence: persistence, configuration: configuration,
+        extensions: fleet.map { [.fleet($0)] } ?? [])
     }
     catalogue = layer("catalogue", settings.catalogue)
     stock = layer("stock", settings.stock)

@@ -35,7 +35,7 @@ public struct NewsModel: Sendable {
     configuration.encoder = encoder
     layer = ModelLayer(
       backend: backend, persistence: persistence, scope: scope, configuration: configuration,
-      outbox: NewsOutbox.configuration(storage: outbox))
+      extensions: [.outbox(NewsOutbox.configuration(storage: outbox))])
     headlines = layer.reactor()
     searches = layer.reactor()
     articles = layer.reactor()

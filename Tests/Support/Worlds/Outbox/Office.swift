@@ -58,7 +58,7 @@ final class Office: Sendable {
       reachability: isOff ? .never : world.reachability(ends: traits.changesEnd))
     layer = ModelLayer(
       backend: backend, persistence: world.disk.open(in: process), scope: Scope(owner), configuration: configuration,
-      outbox: outbox)
+      extensions: [.outbox(outbox)])
     let own = Shared(Own())
     boards = traits.writesThrough || traits.leaves ? Self.stepping(layer, own) : layer.reactor()
     own.change { $0.office = self }

@@ -28,7 +28,7 @@ struct CommandOutbox: Sendable {
     transport = OutboxTransport(timeout: timeout)
     // The requests have absolute URLs, so nothing is relative to the base.
     layer = ModelLayer(
-      baseURL: URL(filePath: "/"), transport: transport, reachability: .always, outbox: outbox)
+      baseURL: URL(filePath: "/"), transport: transport, reachability: .always, extensions: [.outbox(outbox)])
     layer.observeEvents(for: failures) { failures, event in failures.note(event) }
   }
 

@@ -84,6 +84,6 @@ extension OutboxBench {
       ? try SQLiteOutboxStorage(path: path) : FileOutboxStorage(directory: URL(filePath: path))
     outbox.sendsByItself = false
     configure(&outbox)
-    return ModelLayer(baseURL: server.url, reachability: .always, outbox: outbox)
+    return ModelLayer(baseURL: server.url, reachability: .always, extensions: [.outbox(outbox)])
   }
 }

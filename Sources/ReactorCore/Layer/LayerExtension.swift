@@ -1,0 +1,104 @@
+package import HTTPCaching
+
+/// A feature that another product adds to a layer, such as an outbox or a fleet.
+///
+/// ```swift
+/// let layer = ModelLayer(baseURL: api, extensions: [.outbox(outbox), .fleet(fleet)])
+/// ```
+///
+/// Each product has a factory for its own: `outbox(_:)` in ReactorOutbox, `fleet(_:)` in
+/// ReactorFleet. The order in the list has no effect. A layer has one extension of each kind: of
+/// several, the last one counts, and the others do nothing.
+///
+/// An extension is a description. Each layer that gets it makes a part of its own from it, so one
+/// value may be given to several layers.
+public struct LayerExtension: Sendable {
+  /// The type of the part or the tier. Extensions of one kind have the same.
+  fileprivate let kind: ObjectIdentifier
+  /// The store that other processes share, between the layer and the server; `nil` for none.
+  fileprivate let tier: (any CacheTier)?
+  fileprivate let makePart: @Sendable (LayerContext) -> (any LayerPart)?
+
+  /// Creates an extension that adds a part to each layer.
+  ///
+  /// - Parameter makePart: Creates the part, before the layer has a reactor.
+  package init<Part: LayerPart>(_ makePart: @escaping @Sendable (LayerContext) -> Part) {
+    kind = ObjectIdentifier(Part.self)
+    tier = nil
+    self.makePart = makePart
+  }
+
+  /// Creates an extension whose store answers requests before the server does.
+  package init<Tier: CacheTier>(tier: Tier) {
+    kind = ObjectIdentifier(Tier.self)
+    self.tier = tier
+    makePart = { _ in nil }
+  }
+}
+
+/// A part that an extension adds to a layer.
+///
+/// A layer may have any number of parts, which do not know each other. It retains them for as long
+/// as it lives, so a part holds the layer weakly. A part shows changes over cached values by the
+/// layer's drafts, and reports events by ``LayerContext/report(_:of:model:)``.
+package protocol LayerPart: AnyObject, Sendable {
+  /// A Boolean value that indicates whether everything that the part shows over cached values is
+  /// known.
+  var isReady: Bool { get }
+
+  /// Returns once ``isReady`` is `true`. No flight of the layer loads or requests before.
+  func ready() async
+
+  /// Stops what is under way, since everything is about to be removed. Memory is cleared next.
+  func willRemoveAll() -> PartRemoval
+
+  /// Continues what waits for connectivity.
+  func wentOnline()
+}
+
+/// The share that a part has in a removal of everything.
+package struct PartRemoval: Sendable {
+  fileprivate let body: @Sendable () async throws -> Void
+  fileprivate let end: @Sendable () -> Void
+
+  /// - Parameters:
+  ///   - body: Removes what the part stores of the layer's scope and had at the call of
+  ///     ``LayerPart/willRemoveAll()``. It runs with exclusive access to every key, or never.
+  ///   - end: Ends the removal. It is called once, whether anything was removed or not.
+  package init(_ body: @escaping @Sendable () async throws -> Void, end: @escaping @Sendable () -> Void) {
+    self.body = body
+    self.end = end
+  }
+}
+
+extension [LayerExtension] {
+  /// The last extension of each kind.
+  private var effective: [LayerExtension] {
+    indices.compactMap { index in
+      self[(index + 1)...].contains { $0.kind == self[index].kind } ? nil : self[index]
+    }
+  }
+
+  /// The store that answers requests before the server does; `nil` for most layers.
+  var tier: (any CacheTier)? { effective.lazy.compactMap(\.tier).first }
+
+  /// Creates the parts of a layer.
+  func makeParts(of layer: LayerContext) -> [any LayerPart] { effective.compactMap { $0.makePart(layer) } }
+}
+
+extension [PartRemoval] {
+  /// Runs the removal of each part, also after one of them has failed.
+  ///
+  /// - Throws: The first error.
+  func carryOut() async throws {
+    var failure: (any Error)?
+    for removal in self {
+      do { try await removal.body() } catch { failure = failure ?? error }
+    }
+    if let failure { throw failure }
+  }
+
+  func end() {
+    for removal in self { removal.end() }
+  }
+}
