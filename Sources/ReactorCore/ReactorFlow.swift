@@ -148,6 +148,9 @@ public struct FetchContext<Model: Sendable>: Sendable {
   /// A Boolean value that indicates whether a waiter wants the server's response, and no other
   /// process's.
   var asksServer = false
+  /// A Boolean value that indicates whether the response is neither taken from other processes nor
+  /// shared with them.
+  var isUnshared = false
   /// A closure to call before each request is sent.
   var sends: @Sendable () -> Void = {}
   /// The part that outages play in the fetch; `nil` if they are not remembered.

@@ -328,4 +328,15 @@ struct LayerFleetTests {
       #expect(origin.requests.count == 2)
     }
   }
+
+  @Test func `a response without a content coding is the server's, and none of the others'`() async throws {
+    try await withPair { one, other, reader in
+      #expect(try await one.names.fetch("list") == ["a"])
+      await untilShared("a", by: reader)
+      let uncoded = try await other.layer.layer.fetchUncoded(Resource("list"), as: [String].self)
+      #expect(uncoded.model == ["a"])
+      // Without validators: a 304 would bring back the entity tag of the coded response.
+      #expect(origin.requests == ["GET", "GET"])
+    }
+  }
 }

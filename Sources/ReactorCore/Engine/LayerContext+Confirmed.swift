@@ -64,7 +64,7 @@ extension LayerContext {
     let engine = engine(of: type)
     guard isReachable(configuration) else { throw .noConnectivity }
     var context = FetchContext<AnyModel>()
-    (context.hasAskedPersistence, context.asksServer) = (true, true)
+    (context.hasAskedPersistence, context.isUnshared) = (true, true)
     do {
       let snapshot = try await engine.flow.network(resource, context)
       return Confirmed(snapshot.model, snapshot.head)

@@ -31,6 +31,7 @@ extension ReactorFlow {
         var typed = FetchContext<Model>(stale: context.stale?.typed(as: Model.self), progress: context.progress)
         typed.hasAskedPersistence = context.hasAskedPersistence
         typed.asksServer = context.asksServer
+        typed.isUnshared = context.isUnshared
         typed.outage = context.outage
         typed.record = context.record
         typed.sends = context.sends

@@ -8,7 +8,9 @@ extension HTTPFlow {
   func response(
     to request: HTTPRequest, isConditional: Bool, _ resource: Resource, _ key: RecordKey, _ context: FetchContext<Model>
   ) async throws -> HTTPFlowResponse {
-    guard let upstream = layer.upstream, resource.readsOnly, request.method == .get, resource.body == nil else {
+    guard let upstream = layer.upstream, !context.isUnshared, resource.readsOnly, request.method == .get,
+      resource.body == nil
+    else {
       return try await exchange(request, isConditional: isConditional, resource, key, context)
     }
     var asked = request
