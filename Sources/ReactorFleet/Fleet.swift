@@ -38,12 +38,7 @@ public final class Fleet: Sendable {
     self.store = store
     self.configuration = configuration
     state = Mutex(FleetState(trust: configuration.trustWhileBlind))
-    elapsedTime = Self.stopwatch(configuration.clock)
-  }
-
-  private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
+    elapsedTime = configuration.clock.stopwatch()
   }
 
   /// The time since the fleet was created, by the configuration's clock.

@@ -1,4 +1,5 @@
 public import Foundation
+import HTTPCaching
 public import HTTPTypes
 public import ReactorCore
 import Synchronization
@@ -49,7 +50,7 @@ public final class Outbox: Sendable {
     link = Link(layer: layer)
     process = configuration.makeID()
     random = SplitMix64(seed: configuration.retry.seed ?? .random(in: 0 ... .max))
-    (elapsed, sleep) = Self.stopwatch(layer.configuration.clock)
+    (elapsed, sleep) = layer.configuration.clock.timeline()
     commits = CommitQueue(configuration.storage, layer.scope)
     state = Mutex(
       OutboxState(
@@ -77,13 +78,6 @@ public final class Outbox: Sendable {
     let (result, freed) = state.withLock { state in (body(&state), state.turns.takeFreed()) }
     if !freed.isEmpty { layer?.lookAgain(at: freed) }
     return result
-  }
-
-  private static func stopwatch<C: Clock<Duration>>(
-    _ clock: C
-  ) -> (elapsed: @Sendable () -> Duration, sleep: @Sendable (Duration) async throws -> Void) {
-    let start = clock.now
-    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
   /// The layer; `nil` once it is released.

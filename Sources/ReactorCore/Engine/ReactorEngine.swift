@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCaching
 import HTTPTypes
 import Synchronization
 
@@ -36,7 +37,7 @@ import Synchronization
     name = String(describing: Model.self)
     layer = flow.layer
     let configuration = flow.configuration
-    (elapsed, sleep) = Self.stopwatch(configuration.clock)
+    (elapsed, sleep) = configuration.clock.timeline()
     reader = MemoryReader(configuration, elapsed: elapsed)
     isEqual = (Model.self as? any (Equatable & Sendable).Type).map { AnyModel.equality(of: $0) }
     observers = ObserverQueue(executor: configuration.taskExecutor)
@@ -56,13 +57,6 @@ import Synchronization
       state.reachabilityWatcher?.cancel()
       state.powerWatcher?.cancel()
     }
-  }
-
-  private static func stopwatch<C: Clock<Duration>>(
-    _ clock: C
-  ) -> (elapsed: @Sendable () -> Duration, sleep: @Sendable (Duration) async throws -> Void) {
-    let start = clock.now
-    return ({ start.duration(to: clock.now) }, { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) })
   }
 
   /// The wall clock's time. Read it without the lock: the clock is user code.
