@@ -175,7 +175,8 @@ let tests: [Target] = [
   tests(
     of: "ReactorObservabilityTests",
     observability + recorders + asyncHTTPClient + httpTypes + [
-      "ReactorObservability", "ReactorAsyncHTTPClient", "ReactorCore", "ReactorFleet", "ReactorTesting", "TestSupport",
+      "ReactorObservability", "ReactorAsyncHTTPClient", "ReactorCore", "ReactorFleet", "ReactorInspector",
+      "ReactorOutbox", "ReactorTesting", "TestSupport",
     ], settings: settings(trait: "Observability") + [.define("AsyncHTTPClient", .when(traits: ["Server"]))]),
 ]
 // With REACTOR_TESTS=ReactorCoreTests,Races only these test targets are compiled and linked; the
