@@ -36,7 +36,7 @@ extension [ReactorEvent.Kind] {
   }
   var hasNotModified: Bool { contains { if case .notModified = $0 { true } else { false } } }
   var hasSaved: Bool { contains { if case .saved = $0 { true } else { false } } }
-  var pruned: [PrunedElement] {
+  var pruned: [ParserError.PrunedElement] {
     reduce(into: []) { sum, kind in
       if case .pruned(let elements, _) = kind { sum += elements }
     }

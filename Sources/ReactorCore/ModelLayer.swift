@@ -89,7 +89,7 @@ public final class ModelLayer: Sendable {
 
   /// The numbers of the layer at this moment, of its living reactors. They may be asked for often,
   /// and cost a fetch that memory answers nothing.
-  public var statistics: LayerStatistics { layer.statistics }
+  public var statistics: ModelLayer.Statistics { layer.statistics }
 
   /// The events of the layer's reactors, as a sequence.
   ///

@@ -51,7 +51,7 @@ public struct ModelResponse<Model: Sendable>: Sendable {
   }
 
   /// The links of the `Link` header fields, in order (RFC 8288). Parsed on each access.
-  public var links: [WebLink] { WebLink.links(in: headers) }
+  public var links: [Resource.Link] { Resource.Link.links(in: headers) }
 
   /// Returns the target of the first link with a relation type, such as `next`; `nil` if there is
   /// none.
@@ -75,7 +75,7 @@ public struct ModelResponse<Model: Sendable>: Sendable {
   /// - Throws: ``ReactorError/invalidResource(_:)`` if the target is not an `http` or `https` URL,
   ///   or has another origin. The same error is thrown if its query has an item of
   ///   ``ReactorConfiguration/secretQueryItems``, of which only a digest is stored.
-  public func resource(for link: WebLink) throws(ReactorError) -> Resource {
+  public func resource(for link: Resource.Link) throws(ReactorError) -> Resource {
     var next = resource.at(link: try absolute(link.target))
     next.method = .get
     next.isReadOnly = nil

@@ -104,7 +104,7 @@ public struct ReactorConfiguration: Sendable {
   ///
   /// It is called before each retry that ``retry`` has left, for requests that are safe to repeat
   /// alone. It must be quick, and runs on the executor of the request.
-  public var shouldRetry: (@Sendable (FailedAttempt) -> Bool)?
+  public var shouldRetry: (@Sendable (RetryPolicy.FailedAttempt) -> Bool)?
 
   /// The policy for retrying failed requests. Default: ``RetryPolicy``'s, which is two more
   /// attempts, after half a second or so.

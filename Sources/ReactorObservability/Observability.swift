@@ -70,12 +70,14 @@
         logger.logLevel <= .trace ? layer.observeEvents { logger.trace("\($0)") } : nil
       }
       defer { token?.cancel() }
-      var last: LayerStatistics?
+      var last: ModelLayer.Statistics?
       repeat { last = report(layer.statistics, since: last) } while (try? await clock.sleep(for: interval)) != nil
       _ = report(layer.statistics, since: last)
     }
 
-    private func report(_ statistics: LayerStatistics, since last: LayerStatistics?) -> LayerStatistics {
+    private func report(_ statistics: ModelLayer.Statistics, since last: ModelLayer.Statistics?)
+      -> ModelLayer.Statistics
+    {
       metrics.memory(models: statistics.models, bytes: statistics.bytes)
       let evicted = statistics.evictions.subtractingReportingOverflow(last?.evictions ?? 0)
       if !evicted.overflow { metrics.evicted(Int64(clamping: evicted.partialValue)) }

@@ -48,8 +48,10 @@ struct LedgerTests {
     let error = ParserError(
       .wrongType, codingPath: "[4].id", expected: "expected an integer, found a string", excerpt: "\"hunter2\"")
     let refused = ParserError(.unacceptable, codingPath: "[5]", expected: "hunter2 is no colour")
-    let elements = [PrunedElement(index: 4, error: error), PrunedElement(index: 5, error: refused)]
-    let many = (6..<100).map { PrunedElement(index: $0, error: refused) }
+    let elements = [
+      ParserError.PrunedElement(index: 4, error: error), ParserError.PrunedElement(index: 5, error: refused),
+    ]
+    let many = (6..<100).map { ParserError.PrunedElement(index: $0, error: refused) }
     ledger.record(Self.event("a", .pruned(elements + many, count: 96)), of: 1, at: 7)
     let pruned = ledger.histories[Self.subject("a")]?.pruned
     #expect(pruned?.count == 96)

@@ -11,7 +11,7 @@ import Testing
 struct LiveTests {
   private func bench(keys: Int = 0) async throws -> Bench {
     let bench = Bench(transport: ScriptedTransport { _, _ in .json(Note(1, "one").json) }) {
-      $0.memoryLimit = MemoryLimit(models: 20_000)
+      $0.memoryLimit = ReactorConfiguration.MemoryLimit(models: 20_000)
       $0.freshFor = .seconds(60)
     }
     for number in 0..<keys { _ = try await bench.notes.fetch(Resource("notes/\(number)")) }

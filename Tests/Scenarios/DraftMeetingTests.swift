@@ -137,7 +137,7 @@ struct DraftMeetingTests {
   }
 
   @Test func `a draft comes back with the value that memory had evicted`() async throws {
-    let bench = Bench(except: [.ownSteps]) { $0.memoryLimit = MemoryLimit(models: 1, bytes: .max) }
+    let bench = Bench(except: [.ownSteps]) { $0.memoryLimit = ReactorConfiguration.MemoryLimit(models: 1, bytes: .max) }
     let desk = try await NotesDesk(bench)
     let (task, gate) = try await desk.begin("b", .accepted, count: 2)
     for path in ["x", "y", "z"] {

@@ -41,7 +41,7 @@ struct MemoryTests {
   }
 
   @Test func `beyond the limit the least recently used leaves first, and never what is observed`() async throws {
-    let bench = Bench { $0.memoryLimit = MemoryLimit(models: 2) }
+    let bench = Bench { $0.memoryLimit = ReactorConfiguration.MemoryLimit(models: 2) }
     for name in ["a", "b", "c", "d"] {
       bench.transport.answer("/v1/\(name)", with: .json(Note(1, name).json))
     }
@@ -72,7 +72,7 @@ struct MemoryTests {
 
   @Test func `the limit counts bytes of payload too`() async throws {
     let one = Note(1, String(repeating: "x", count: 1_000))
-    let bench = Bench { $0.memoryLimit = MemoryLimit(bytes: 2_500) }
+    let bench = Bench { $0.memoryLimit = ReactorConfiguration.MemoryLimit(bytes: 2_500) }
     for name in ["a", "b", "c"] {
       bench.transport.answer("/v1/\(name)", with: .json(one.json))
       _ = try await bench.notes.fetch(Resource(name))

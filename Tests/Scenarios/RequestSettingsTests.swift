@@ -52,7 +52,7 @@ struct RequestSettingsTests {
     #expect(seen.withLock(\.self) == .high)
   }
 
-  private func bench(_ decide: @escaping @Sendable (FailedAttempt) -> Bool) -> Bench {
+  private func bench(_ decide: @escaping @Sendable (RetryPolicy.FailedAttempt) -> Bool) -> Bench {
     Bench { configuration in
       configuration.retry = RetryPolicy(attempts: 3, firstDelay: .zero)
       configuration.shouldRetry = decide
@@ -91,7 +91,8 @@ struct RequestSettingsTests {
   @Test func `a failed attempt describes itself without a secret`() {
     let request = HTTPRequest(
       method: .get, scheme: "https", authority: "a", path: "/b?token=hidden", headerFields: [.authorization: "hidden"])
-    let attempt = FailedAttempt(request: request, number: 2, outcome: .success(HTTPResponse(status: .conflict)))
+    let attempt = RetryPolicy.FailedAttempt(
+      request: request, number: 2, outcome: .success(HTTPResponse(status: .conflict)))
     var dumped = ""
     dump(attempt, to: &dumped)
     #expect("\(attempt)" == "attempt 2 of GET /b: status 409" && !dumped.contains("hidden"))

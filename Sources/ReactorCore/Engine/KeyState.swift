@@ -100,7 +100,6 @@ final class KeyState: MemoryEntry {
   /// A class, since few entries need one.
   private final class NewerRecord {
     let variant: Variant?
-
     init(variant: Variant?) { self.variant = variant }
   }
 
@@ -109,8 +108,7 @@ final class KeyState: MemoryEntry {
   /// Records that the layer has stored a newer record of `variant` than ``copy``.
   func outdate(by variant: Variant?) { outdated = NewerRecord(variant: variant) }
 
-  /// Returns `true` if `stored` is of the variant that the layer has stored since ``copy`` arrived.
-  /// `stored` is then newer, whatever the dates say.
+  /// Returns `true` if `stored` is of the variant that was stored since ``copy`` arrived: newer.
   func isOutdated(by stored: CachedModel) -> Bool {
     outdated.map { !stored.isAnotherVariant(than: $0.variant) } ?? false
   }

@@ -113,7 +113,7 @@ extension ReactorEngine {
     return statuses
   }
 
-  func add(to statistics: inout LayerStatistics) {
+  func add(to statistics: inout ModelLayer.Statistics) {
     let (models, bytes, evictions) = state.withLock { ($0.memory.models, $0.memory.bytes, $0.evictions) }
     statistics.memoryHitsByModel[name, default: 0] += reader.table.hitCount
     statistics.models += models

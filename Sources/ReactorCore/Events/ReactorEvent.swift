@@ -46,8 +46,8 @@ public struct ReactorEvent: Sendable, CustomStringConvertible {
     /// A body was parsed into a model, in `duration`.
     case parsed(bytes: Int, duration: Duration)
     /// Elements that could not be parsed were left out: the first ones, at most
-    /// ``PrunedElement/limit``, and the count of all.
-    case pruned([PrunedElement], count: Int)
+    /// ``ParserError/PrunedElement/limit``, and the count of all.
+    case pruned([ParserError.PrunedElement], count: Int)
     /// Members of these names occurred twice in one object. The first was used.
     case duplicateMembers([String])
     /// A record was saved.

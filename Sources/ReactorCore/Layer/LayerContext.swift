@@ -86,8 +86,8 @@ package final class LayerContext: Sendable {
     for member in livingMembers { member.refreshStreams(olderThan: age) }
   }
 
-  var statistics: LayerStatistics {
-    var statistics = LayerStatistics()
+  var statistics: ModelLayer.Statistics {
+    var statistics = ModelLayer.Statistics()
     for member in livingMembers { member.add(to: &statistics) }
     return statistics
   }
@@ -299,7 +299,7 @@ protocol LayerReactor: AnyObject, Sendable {
   /// Evicts every model that is neither observed nor waited for.
   func evictUnused()
   /// Adds the numbers of this reactor.
-  func add(to statistics: inout LayerStatistics)
+  func add(to statistics: inout ModelLayer.Statistics)
 }
 
 private struct WeakMember: Sendable {

@@ -21,10 +21,10 @@ struct ModelMemory<Entry: MemoryEntry> {
   private(set) var models = 0
   private(set) var bytes = 0
   private var oversized = OversizedModels()
-  private let limit: MemoryLimit
+  private let limit: ReactorConfiguration.MemoryLimit
   private let keepUnusedFor: Duration
 
-  init(limit: MemoryLimit, keepUnusedFor: Duration, hits: ReadIndex) {
+  init(limit: ReactorConfiguration.MemoryLimit, keepUnusedFor: Duration, hits: ReadIndex) {
     self.limit = limit
     self.keepUnusedFor = keepUnusedFor
     self.hits = hits

@@ -12,7 +12,7 @@ import Synchronization
 /// for as long as the policy allows. A retry to a loopback host does not wait.
 struct RetryMiddleware: TransportMiddleware {
   private let policy: RetryPolicy
-  private let shouldRetry: (@Sendable (FailedAttempt) -> Bool)?
+  private let shouldRetry: (@Sendable (RetryPolicy.FailedAttempt) -> Bool)?
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
   private let reachability: any Reachability
@@ -24,7 +24,7 @@ struct RetryMiddleware: TransportMiddleware {
   ///   - clock: the clock behind the waits.
   ///   - now: the wall clock, for a date in `Retry-After`.
   init(
-    _ policy: RetryPolicy = RetryPolicy(), shouldRetry: (@Sendable (FailedAttempt) -> Bool)? = nil,
+    _ policy: RetryPolicy = RetryPolicy(), shouldRetry: (@Sendable (RetryPolicy.FailedAttempt) -> Bool)? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
     now: @escaping @Sendable () -> Date = { Date() }, reachability: any Reachability = .always
   ) {

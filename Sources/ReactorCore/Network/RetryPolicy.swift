@@ -45,28 +45,30 @@ public struct RetryPolicy: Sendable, Hashable {
   public static let never = RetryPolicy(attempts: 1)
 }
 
-/// A failed attempt of a request; see ``ReactorConfiguration/shouldRetry``.
-public struct FailedAttempt: Sendable {
-  /// The request as it was sent, without the fields that middlewares add.
-  public let request: HTTPRequest
-  /// The number of the attempt, from 1.
-  public let number: Int
-  /// The response with a status that is no success, or the error.
-  public let outcome: Result<HTTPResponse, any Error>
-  /// The status of the response; `nil` if there was none.
-  public var status: HTTPResponse.Status? { try? outcome.get().status }
-  /// A Boolean value that indicates whether the failure is one that ``RetryPolicy`` retries.
-  public var isTransient: Bool { RetryPolicy.mayPass(outcome) }
+extension RetryPolicy {
+  /// A failed attempt of a request; see ``ReactorConfiguration/shouldRetry``.
+  public struct FailedAttempt: Sendable {
+    /// The request as it was sent, without the fields that middlewares add.
+    public let request: HTTPRequest
+    /// The number of the attempt, from 1.
+    public let number: Int
+    /// The response with a status that is no success, or the error.
+    public let outcome: Result<HTTPResponse, any Error>
+    /// The status of the response; `nil` if there was none.
+    public var status: HTTPResponse.Status? { try? outcome.get().status }
+    /// A Boolean value that indicates whether the failure is one that ``RetryPolicy`` retries.
+    public var isTransient: Bool { RetryPolicy.mayPass(outcome) }
 
-  /// Creates an attempt, for a test of a closure.
-  public init(request: HTTPRequest, number: Int, outcome: Result<HTTPResponse, any Error>) {
-    self.request = request
-    self.number = number
-    self.outcome = outcome
+    /// Creates an attempt, for a test of a closure.
+    public init(request: HTTPRequest, number: Int, outcome: Result<HTTPResponse, any Error>) {
+      self.request = request
+      self.number = number
+      self.outcome = outcome
+    }
   }
 }
 
-extension FailedAttempt: CustomStringConvertible, CustomReflectable {
+extension RetryPolicy.FailedAttempt: CustomStringConvertible, CustomReflectable {
   /// The number of the attempt, the request and the failure, without header fields and query.
   public var description: String {
     let failure = status.map { "status \($0.code)" }
@@ -94,10 +96,11 @@ extension RetryPolicy {
   ///   - random: the position of the wait between zero and its ceiling, in 0...1.
   func decision(
     after attempt: Int, of request: HTTPRequest, isReadOnly: Bool?, outcome: Result<HTTPResponse, any Error>,
-    shouldRetry: ((FailedAttempt) -> Bool)? = nil, now: Date, random: Double
+    shouldRetry: ((RetryPolicy.FailedAttempt) -> Bool)? = nil, now: Date, random: Double
   ) -> RetryDecision {
     guard attempt < attempts, Self.isRepeatable(request, isReadOnly: isReadOnly), Self.hasFailed(outcome),
-      shouldRetry?(FailedAttempt(request: request, number: attempt, outcome: outcome)) ?? Self.mayPass(outcome)
+      shouldRetry?(RetryPolicy.FailedAttempt(request: request, number: attempt, outcome: outcome))
+        ?? Self.mayPass(outcome)
     else { return .giveUp }
     let delay = Duration(saturatingSeconds: ceiling(attempt) * random)
     guard case .success(let response) = outcome,

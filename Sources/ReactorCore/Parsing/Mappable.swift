@@ -50,7 +50,7 @@ extension Parser where Model: Mappable {
   ///     and a name in an object. The parser throws ``ParserError/Reason/missing`` if there is no
   ///     value at the path.
   ///   - mode: Ignored, since a single malformed model always fails.
-  public static func mappable(keyPath: String? = nil, mode: ParsingMode = .prune) -> Parser {
+  public static func mappable(keyPath: String? = nil, mode: ReactorConfiguration.ParsingMode = .prune) -> Parser {
     let path = JSONPath(keyPath: keyPath)
     return Parser(
       ofJSON: { data in
@@ -80,7 +80,7 @@ extension Parser {
   ///     and a name in an object.
   ///   - mode: The treatment of an element whose mapping throws.
   public static func mappable<Element: Mappable>(
-    keyPath: String? = nil, mode: ParsingMode = .prune
+    keyPath: String? = nil, mode: ReactorConfiguration.ParsingMode = .prune
   ) -> Parser where Model == [Element] {
     let path = JSONPath(keyPath: keyPath)
     return Parser(
@@ -96,7 +96,9 @@ extension Parser {
 
 extension JSONDocument {
   /// Maps each element of the array at the path.
-  fileprivate func models<Element: Mappable>(mode: ParsingMode) throws(ParserError) -> Parsed<[Element]> {
+  fileprivate func models<Element: Mappable>(mode: ReactorConfiguration.ParsingMode) throws(ParserError) -> Parsed<
+    [Element]
+  > {
     guard kind == .array else { throw notAnArray }
     var models: [Element] = []
     var failures = ElementFailures()

@@ -33,7 +33,7 @@ extension Parser {
   ///   - mode: The treatment of malformed elements, if the model is a collection.
   public static func automatic(
     keyPath: String? = nil, decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder = JSONEncoder(),
-    mode: ParsingMode = .prune
+    mode: ReactorConfiguration.ParsingMode = .prune
   ) -> Parser {
     if let parser = raw { return parser }
     if let type = Model.self as? any Mappable.Type, let parser = mappable(type, keyPath, mode) { return parser }
@@ -66,12 +66,14 @@ extension Parser {
     return parsers.lazy.compactMap { $0 as? Parser }.first
   }
 
-  private static func mappable<Type: Mappable>(_: Type.Type, _ keyPath: String?, _ mode: ParsingMode) -> Parser? {
+  private static func mappable<Type: Mappable>(
+    _: Type.Type, _ keyPath: String?, _ mode: ReactorConfiguration.ParsingMode
+  ) -> Parser? {
     Parser<Type>.mappable(keyPath: keyPath, mode: mode) as? Parser
   }
 
   private static func mappableModel<Type: MappableModel>(
-    _: Type.Type, _ keyPath: String?, _ mode: ParsingMode
+    _: Type.Type, _ keyPath: String?, _ mode: ReactorConfiguration.ParsingMode
   ) -> Parser? {
     Type.parser(keyPath: keyPath, mode: mode) as? Parser
   }
@@ -79,7 +81,8 @@ extension Parser {
   /// Returns the parser of an optional `Decodable` type. The decoder reads null; an empty body is
   /// `nil` here.
   private static func nilable<Type: Decodable & Nilable & Sendable>(
-    _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder, _ mode: ParsingMode
+    _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder,
+    _ mode: ReactorConfiguration.ParsingMode
   ) -> Parser? {
     let parser = Parser<Type>.json(keyPath: keyPath, decoder: decoder, encoder: encoder, mode: mode)
     return Parser<Type>(
@@ -89,7 +92,8 @@ extension Parser {
   /// Returns the parser of a `Decodable` type. ``json(keyPath:decoder:encoder:mode:)`` detects
   /// collections.
   private static func json<Type: Decodable & Sendable>(
-    _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder, _ mode: ParsingMode
+    _: Type.Type, _ keyPath: String?, _ decoder: JSONDecoder, _ encoder: JSONEncoder,
+    _ mode: ReactorConfiguration.ParsingMode
   ) -> Parser? {
     Parser<Type>.json(keyPath: keyPath, decoder: decoder, encoder: encoder, mode: mode) as? Parser
   }
@@ -144,12 +148,12 @@ extension JSONDocument {
 
 /// A collection or an optional of ``Mappable`` models, for a cast at run time.
 private protocol MappableModel: Sendable {
-  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<Self>
+  static func parser(keyPath: String?, mode: ReactorConfiguration.ParsingMode) -> Parser<Self>
 }
 
 extension MappableModel {
   fileprivate static func parser<Element: Mappable>(
-    _ keyPath: String?, _ mode: ParsingMode, make: @escaping @Sendable ([Element]) -> Self,
+    _ keyPath: String?, _ mode: ReactorConfiguration.ParsingMode, make: @escaping @Sendable ([Element]) -> Self,
     elements: @escaping @Sendable (Self) -> [Element]
   ) -> Parser<Self> {
     let array = Parser<[Element]>.mappable(keyPath: keyPath, mode: mode)
@@ -159,31 +163,31 @@ extension MappableModel {
 }
 
 extension Array: MappableModel where Element: Mappable {
-  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<[Element]> {
+  static func parser(keyPath: String?, mode: ReactorConfiguration.ParsingMode) -> Parser<[Element]> {
     .mappable(keyPath: keyPath, mode: mode)
   }
 }
 
 extension ArraySlice: MappableModel where Element: Mappable {
-  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<ArraySlice> {
+  static func parser(keyPath: String?, mode: ReactorConfiguration.ParsingMode) -> Parser<ArraySlice> {
     parser(keyPath, mode, make: { ArraySlice($0) }, elements: { Array($0) })
   }
 }
 
 extension ContiguousArray: MappableModel where Element: Mappable {
-  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<ContiguousArray> {
+  static func parser(keyPath: String?, mode: ReactorConfiguration.ParsingMode) -> Parser<ContiguousArray> {
     parser(keyPath, mode, make: { ContiguousArray($0) }, elements: { Array($0) })
   }
 }
 
 extension Set: MappableModel where Element: Mappable {
-  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<Set> {
+  static func parser(keyPath: String?, mode: ReactorConfiguration.ParsingMode) -> Parser<Set> {
     parser(keyPath, mode, make: { Set($0) }, elements: { Array($0) })
   }
 }
 
 extension Optional: MappableModel where Wrapped: Mappable {
-  static func parser(keyPath: String?, mode: ParsingMode) -> Parser<Wrapped?> {
+  static func parser(keyPath: String?, mode: ReactorConfiguration.ParsingMode) -> Parser<Wrapped?> {
     Parser<Wrapped?>(.mappable(keyPath: keyPath, mode: mode), nullAt: JSONPath(keyPath: keyPath))
   }
 }

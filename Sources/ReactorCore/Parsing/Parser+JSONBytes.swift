@@ -27,7 +27,7 @@ extension Parser where Model == Data {
   ///     array, and leaves the bytes of the other elements unchanged. It returns the array without
   ///     white space around it. A value that is not an array always fails.
   public static func jsonBytes(
-    keyPath: String? = nil, requiring members: [String] = [], mode: ParsingMode = .prune
+    keyPath: String? = nil, requiring members: [String] = [], mode: ReactorConfiguration.ParsingMode = .prune
   ) -> Parser {
     let path = JSONPath(keyPath: keyPath)
     return Parser(
@@ -49,7 +49,7 @@ extension Parser where Model == Data {
 
 extension JSONDocument {
   fileprivate func bytes(
-    _ whole: Data, requiring members: [String], mode: ParsingMode
+    _ whole: Data, requiring members: [String], mode: ReactorConfiguration.ParsingMode
   ) throws(ParserError) -> Parsed<Data> {
     guard !members.isEmpty else { return Parsed(whole, duplicates: duplicates) }
     guard kind == .array else {

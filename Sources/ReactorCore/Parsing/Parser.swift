@@ -90,9 +90,9 @@ public struct Parser<Model: Sendable>: Sendable {
 public struct Parsed<Model: Sendable>: Sendable {
   /// The model, without its pruned elements.
   public var model: Model
-  /// The pruned elements in order, at most the first ``PrunedElement/limit``. Empty if every
-  /// element was good, or if the array was empty in the body.
-  public var pruned: [PrunedElement]
+  /// The pruned elements in order, at most the first ``ParserError/PrunedElement/limit``. Empty if
+  /// every element was good, or if the array was empty in the body.
+  public var pruned: [ParserError.PrunedElement]
   /// The number of all pruned elements, including those beyond the limit of ``pruned``.
   public var prunedCount: Int
   /// The coding paths of members whose name occurs more than once in their object, at most 16. The
@@ -104,7 +104,9 @@ public struct Parsed<Model: Sendable>: Sendable {
   /// Creates a result, as a custom parser returns it.
   ///
   /// - Parameter prunedCount: The number of all pruned elements. Default: the count of `pruned`.
-  public init(_ model: Model, pruned: [PrunedElement] = [], prunedCount: Int? = nil, duplicates: [String] = []) {
+  public init(
+    _ model: Model, pruned: [ParserError.PrunedElement] = [], prunedCount: Int? = nil, duplicates: [String] = []
+  ) {
     self.model = model
     self.pruned = pruned
     self.prunedCount = prunedCount ?? pruned.count
@@ -117,37 +119,41 @@ public struct Parsed<Model: Sendable>: Sendable {
   }
 }
 
-/// A malformed element that was left out of an array.
-public struct PrunedElement: Sendable, Hashable {
-  /// The largest number of pruned elements of one body that are listed with their errors: 16.
-  /// Further elements are only counted.
-  public static let limit = 16
+extension ParserError {
+  /// A malformed element that was left out of an array.
+  public struct PrunedElement: Sendable, Hashable {
+    /// The largest number of pruned elements of one body that are listed with their errors: 16.
+    /// Further elements are only counted.
+    public static let limit = 16
 
-  /// The index of the element in the array as received.
-  public var index: Int
-  /// The error that made the element malformed, with the path from the root of the body.
-  public var error: ParserError
+    /// The index of the element in the array as received.
+    public var index: Int
+    /// The error that made the element malformed, with the path from the root of the body.
+    public var error: ParserError
 
-  /// Creates a pruned element, as a custom parser reports it.
-  public init(index: Int, error: ParserError) {
-    self.index = index
-    self.error = error
+    /// Creates a pruned element, as a custom parser reports it.
+    public init(index: Int, error: ParserError) {
+      self.index = index
+      self.error = error
+    }
   }
 }
 
-/// The treatment of malformed elements of an array.
-///
-/// The mode applies to the array that is the model, not to arrays inside of a model or an element.
-/// Pruned elements are listed in ``Parsed/pruned``, and a reactor reports them in
-/// ``ReactorEvent/Kind/pruned(_:count:)``.
-public enum ParsingMode: Sendable, Hashable {
-  /// Leaves out malformed elements, and throws if every element is malformed.
+extension ReactorConfiguration {
+  /// The treatment of malformed elements of an array.
   ///
-  /// The ``ParserError`` is that of the first element. If no element can be read, a fault of the
-  /// model is more likely than faults in all the data. An empty array is no error.
-  case prune
-  /// Leaves out malformed elements, even if none is left.
-  case pruneAll
-  /// Throws the error of the first malformed element.
-  case strict
+  /// The mode applies to the array that is the model, not to arrays inside of a model or an
+  /// element. Pruned elements are listed in ``Parsed/pruned``, and a reactor reports them in
+  /// ``ReactorEvent/Kind/pruned(_:count:)``.
+  public enum ParsingMode: Sendable, Hashable {
+    /// Leaves out malformed elements, and throws if every element is malformed.
+    ///
+    /// The ``ParserError`` is that of the first element. If no element can be read, a fault of the
+    /// model is more likely than faults in all the data. An empty array is no error.
+    case prune
+    /// Leaves out malformed elements, even if none is left.
+    case pruneAll
+    /// Throws the error of the first malformed element.
+    case strict
+  }
 }

@@ -28,7 +28,7 @@ import Testing
     #expect(configuration.parsing == .prune)
     #expect(configuration.freshFor == .seconds(300))
     #expect(configuration.keepUnusedFor == .seconds(300))
-    #expect(configuration.memoryLimit == MemoryLimit(models: 1_000, bytes: 64 << 20))
+    #expect(configuration.memoryLimit == ReactorConfiguration.MemoryLimit(models: 1_000, bytes: 64 << 20))
     #expect(Backend(baseURL: migration.api).reachability is SystemReachability)
     #expect(Backend(baseURL: migration.api).middlewares.isEmpty)
   }

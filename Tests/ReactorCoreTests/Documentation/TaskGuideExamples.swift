@@ -176,7 +176,7 @@ extension TaskGuide {
     credential: @escaping @Sendable (String) -> A.Credential, for tenant: String
   ) async throws -> [Story] {
     var configuration = ReactorConfiguration()
-    configuration.memoryLimit = MemoryLimit(models: 100, bytes: 4 << 20)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 100, bytes: 4 << 20)
     configuration.keepUnusedFor = .seconds(60)
     configuration.staleIfError = .seconds(3_600)
     configuration.staleAfter = .seconds(2)

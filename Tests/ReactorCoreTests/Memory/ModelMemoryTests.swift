@@ -65,7 +65,7 @@ extension [RecordKey] {
 
 @Suite struct `A memory of models` {
   private var memory = ModelMemory<Held>(
-    limit: MemoryLimit(models: 3, bytes: 100), keepUnusedFor: .seconds(10), hits: ReadIndex())
+    limit: ReactorConfiguration.MemoryLimit(models: 3, bytes: 100), keepUnusedFor: .seconds(10), hits: ReadIndex())
 
   @Test mutating func `finds an entry by resource and by key`() {
     let entry = memory.add("a")
@@ -101,7 +101,8 @@ extension [RecordKey] {
 
 @Suite struct `A full memory` {
   private func memory(models: Int = .max, bytes: Int = .max) -> ModelMemory<Held> {
-    ModelMemory(limit: MemoryLimit(models: models, bytes: bytes), keepUnusedFor: .never, hits: ReadIndex())
+    ModelMemory(
+      limit: ReactorConfiguration.MemoryLimit(models: models, bytes: bytes), keepUnusedFor: .never, hits: ReadIndex())
   }
 
   @Test func `removes nothing up to its limits`() {
@@ -238,7 +239,7 @@ extension [RecordKey] {
   @Test(arguments: 1...5) func `accounts for what it holds, whatever happens`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var memory = ModelMemory<Held>(
-      limit: MemoryLimit(models: 20, bytes: 200), keepUnusedFor: .seconds(5), hits: ReadIndex())
+      limit: ReactorConfiguration.MemoryLimit(models: 20, bytes: 200), keepUnusedFor: .seconds(5), hits: ReadIndex())
     for time in 0..<2_000 {
       let name = "\(Int.random(in: 0..<40, using: &random))"
       let cost = Int.random(in: 0..<30, using: &random)
@@ -274,7 +275,8 @@ extension [RecordKey] {
 }
 
 @Suite struct `A sweep of the memory` {
-  private var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .seconds(10), hits: ReadIndex())
+  private var memory = ModelMemory<Held>(
+    limit: ReactorConfiguration.MemoryLimit(), keepUnusedFor: .seconds(10), hits: ReadIndex())
 
   @Test mutating func `removes what was unused for the time, and says when the next is due`() {
     memory.add("a", at: .seconds(0))
@@ -318,7 +320,7 @@ extension [RecordKey] {
   }
 
   @Test func `never removes where models are kept for ever`() {
-    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .never, hits: ReadIndex())
+    var memory = ModelMemory<Held>(limit: ReactorConfiguration.MemoryLimit(), keepUnusedFor: .never, hits: ReadIndex())
     memory.add("a")
     let (gone, next) = memory.sweep(at: .seconds(Int64.max / 2))
     #expect(gone == [])
@@ -326,7 +328,7 @@ extension [RecordKey] {
   }
 
   @Test func `removes at once where nothing is kept`() {
-    var memory = ModelMemory<Held>(limit: MemoryLimit(), keepUnusedFor: .zero, hits: ReadIndex())
+    var memory = ModelMemory<Held>(limit: ReactorConfiguration.MemoryLimit(), keepUnusedFor: .zero, hits: ReadIndex())
     memory.add("a", at: .seconds(3))
     #expect(memory.sweep(at: .seconds(3)).gone.names == ["a"])
   }

@@ -17,7 +17,7 @@ import Testing
     models: Int = 100, _ make: @escaping @Sendable (Resource) throws -> Model
   ) -> Reactor<Model> {
     var configuration = ReactorConfiguration()
-    configuration.memoryLimit = MemoryLimit(models: models, bytes: .max)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: models, bytes: .max)
     return Reactor(flow: ReactorFlow(configuration: configuration) { try make($0) })
   }
 

@@ -39,7 +39,9 @@ import Testing
   static let parsers = ["decoded", "mapped", "bytes"]
 
   /// The parsed elements' count, and how often one was tried.
-  private func parse(_ name: String, _ data: Data, _ mode: ParsingMode) throws -> (Parsed<Int>, attempts: Int) {
+  private func parse(_ name: String, _ data: Data, _ mode: ReactorConfiguration.ParsingMode) throws -> (
+    Parsed<Int>, attempts: Int
+  ) {
     let attempts = Attempts()
     let parsed = try Counted.$attempts.withValue(attempts) {
       switch name {
@@ -55,7 +57,7 @@ import Testing
   func `of those that are left out the first are kept and the others are counted`(_ name: String, _ bad: Int) throws {
     let (parsed, attempts) = try parse(name, Self.body(bad: bad), .prune)
     #expect(parsed.prunedCount == bad)
-    #expect(parsed.pruned.map(\.index) == Array(1...min(bad, PrunedElement.limit)))
+    #expect(parsed.pruned.map(\.index) == Array(1...min(bad, ParserError.PrunedElement.limit)))
     #expect(parsed.pruned.allSatisfy { $0.error.codingPath.hasPrefix("[\($0.index)]") && $0.error.position != nil })
     #expect(attempts == (name == "bytes" ? 0 : bad + 1))
   }

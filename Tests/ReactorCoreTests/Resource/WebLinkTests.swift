@@ -11,7 +11,7 @@ import Testing
     let name = try #require(HTTPField.Name("Link"))
     var fields = HTTPFields()
     for value in values { fields.append(HTTPField(name: name, value: value)) }
-    return WebLink.links(in: fields).map { link in
+    return Resource.Link.links(in: fields).map { link in
       ([link.target] + link.parameters.map { "\($0.name)=\($0.value)" }).joined(separator: " ")
     }
   }
@@ -43,7 +43,7 @@ import Testing
 
   @Test func `has relation types of the first rel, in lower case`() throws {
     let name = try #require(HTTPField.Name("Link"))
-    let link = try #require(WebLink.links(in: [name: #"<a>; rel="Next  prefetch"; rel=prev"#]).first)
+    let link = try #require(Resource.Link.links(in: [name: #"<a>; rel="Next  prefetch"; rel=prev"#]).first)
     #expect(link.relations == ["next", "prefetch"])
     #expect(link["REL"] == "Next  prefetch")
     #expect(link["anchor"] == nil)
@@ -57,7 +57,7 @@ import Testing
         "<>;,=\"\\ \taré".utf8.randomElement(using: &chance)
       }
       let value = String(decoding: bytes, as: UTF8.self)
-      for link in WebLink.links(in: [name: value]) { #expect(value.contains("<"), "\(link)") }
+      for link in Resource.Link.links(in: [name: value]) { #expect(value.contains("<"), "\(link)") }
     }
   }
 }

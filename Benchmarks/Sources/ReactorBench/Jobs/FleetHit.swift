@@ -180,7 +180,7 @@ private final class Server: Sendable {
     let fleet = Fleet(store)
     self.fleet = fleet
     var configuration = ReactorConfiguration()
-    configuration.memoryLimit = MemoryLimit(models: 1_000, bytes: 1 << 30)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 1_000, bytes: 1 << 30)
     let layer = ModelLayer(
       baseURL: StoredArticles.baseURL, transport: transport, reachability: .always, configuration: configuration,
       extensions: [.fleet(fleet)])

@@ -38,7 +38,7 @@ enum Instrumented: Benchmark {
     _ articles: StoredArticles, _ instrument: (any LayerInstrument)?
   ) async throws -> Reactor<[Article]> {
     var configuration = ReactorConfiguration()
-    configuration.memoryLimit = MemoryLimit(models: 2_000, bytes: 1 << 30)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 2_000, bytes: 1 << 30)
     configuration.instrument = instrument
     let reactor = Reactor<[Article]>(
       baseURL: StoredArticles.baseURL, transport: InstantTransport(body: articles.body), configuration: configuration)

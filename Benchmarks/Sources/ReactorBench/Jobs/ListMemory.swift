@@ -41,7 +41,7 @@ enum ListMemory: Benchmark {
   private static func scroll() async throws -> [Double] {
     let directory = try TemporaryDirectory()
     var configuration = ReactorConfiguration()
-    configuration.memoryLimit = MemoryLimit(models: 10, bytes: 1 << 30)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 10, bytes: 1 << 30)
     configuration.waitsForSave = true
     let reactor = Reactor<FeedPage>(
       baseURL: StoredArticles.baseURL, transport: FeedTransport(last: pages),

@@ -15,7 +15,7 @@ enum MemoryFootprint: Benchmark {
     guard measuring_counts_allocations() else { return print("Memory cannot be counted on this system.") }
     let store = try await bench.largeStore()
     var configuration = ReactorConfiguration()
-    configuration.memoryLimit = MemoryLimit(models: 20_000, bytes: 1 << 30)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 20_000, bytes: 1 << 30)
     let body = store.articles.body
     let parser = Parser<[Article]>.json()
     try await add("memory, 100,000 records in SQLite, 10,000 live models", .ratio(1.3), store, bench) {

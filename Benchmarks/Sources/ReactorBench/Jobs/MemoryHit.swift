@@ -27,7 +27,7 @@ enum MemoryHit: Benchmark {
     // again.
     try await growth.curve("fetch into a full memory", of: "models", sizes: [100, 1_000, 10_000]) { size in
       var configuration = ReactorConfiguration()
-      configuration.memoryLimit = MemoryLimit(models: size)
+      configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: size)
       let model = Article.list(Size.small.articles)
       let reactor = Reactor<[Article]>(flow: ReactorFlow(configuration: configuration) { _ in model })
       let resources = (0..<size * 2).map { Resource("articles/\($0)") }
@@ -52,7 +52,8 @@ enum MemoryHit: Benchmark {
   /// A reactor that has all in memory.
   static func filledReactor(_ articles: StoredArticles) async throws -> Reactor<[Article]> {
     var configuration = ReactorConfiguration()
-    configuration.memoryLimit = MemoryLimit(models: max(1_000, articles.keys.count), bytes: 1 << 30)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(
+      models: max(1_000, articles.keys.count), bytes: 1 << 30)
     let reactor = Reactor<[Article]>(
       baseURL: StoredArticles.baseURL, transport: InstantTransport(body: articles.body), configuration: configuration)
     for resource in articles.resources { blackHole(try await reactor.fetch(resource)) }

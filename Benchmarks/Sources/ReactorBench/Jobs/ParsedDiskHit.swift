@@ -69,7 +69,7 @@ enum ParsedDiskHit: Benchmark {
       let files = FilePersistence(directory: directory.url)
       try await articles.save(in: files)
       var configuration = ReactorConfiguration()
-      configuration.memoryLimit = MemoryLimit(models: 10)
+      configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 10)
       let reactor = Reactor<[Article]>(
         baseURL: StoredArticles.baseURL, transport: NoTransport(), persistence: files, configuration: configuration)
       var done = 0

@@ -62,7 +62,7 @@ public final class Shop: Sendable {
 
     var configuration = Self.configuration
     configuration.now = now
-    configuration.memoryLimit = MemoryLimit(models: 20, bytes: 1 << 20)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 20, bytes: 1 << 20)
     configuration.instrument = instrument("account")
     let account = settings.account
     users = Users(limit: settings.maximumUsers) { [configuration] token, number in
@@ -77,7 +77,7 @@ public final class Shop: Sendable {
   /// none fails after a second.
   private static var configuration: ReactorConfiguration {
     var configuration = ReactorConfiguration()
-    configuration.memoryLimit = MemoryLimit(models: 10_000, bytes: 64 << 20)
+    configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 10_000, bytes: 64 << 20)
     configuration.staleIfError = .seconds(3_600)
     configuration.staleAfter = .milliseconds(200)
     configuration.retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(50))

@@ -40,7 +40,7 @@ struct ElementFailure {
 ///
 /// Only the first have their errors. A body of bad elements needs no more memory than a good one.
 struct ElementFailures {
-  /// The first failures, at most ``PrunedElement/limit``.
+  /// The first failures, at most ``ParserError/PrunedElement/limit``.
   private(set) var first: [ElementFailure] = []
   /// The number of all failures.
   private(set) var count = 0
@@ -49,7 +49,7 @@ struct ElementFailures {
 
   mutating func append(_ index: Int, _ error: @autoclosure () -> any Error) {
     count += 1
-    if first.count < PrunedElement.limit { first.append(ElementFailure(index: index, error: error())) }
+    if first.count < ParserError.PrunedElement.limit { first.append(ElementFailure(index: index, error: error())) }
   }
 }
 

@@ -35,7 +35,7 @@ extension Parser where Model: Decodable {
   ///   - mode: The treatment of malformed elements, if the model is one of these collections.
   public static func json(
     keyPath: String? = nil, decoder: JSONDecoder = JSONDecoder(), encoder: JSONEncoder = JSONEncoder(),
-    mode: ParsingMode = .prune
+    mode: ReactorConfiguration.ParsingMode = .prune
   ) -> Parser {
     let decoding = JSONDecoding(path: JSONPath(keyPath: keyPath), decoder: decoder)
     let encode: @Sendable (Model) throws -> Data? = { model in
@@ -95,14 +95,14 @@ struct JSONDecoding: Sendable {
   ///
   /// The existential type of the collection is opened once, here, and not at each call.
   func elementwise<Elements: LossyArray & Sendable, Model>(
-    _ elements: Elements.Type, _ mode: ParsingMode, as model: Model.Type
+    _ elements: Elements.Type, _ mode: ReactorConfiguration.ParsingMode, as model: Model.Type
   ) -> (@Sendable (Data) throws -> Parsed<Model>)? {
     let parse: @Sendable (Data) throws -> Parsed<Elements> = { try self.elements($0, mode) }
     return parse as? @Sendable (Data) throws -> Parsed<Model>
   }
 
   private func elements<Elements: LossyArray>(
-    _ data: Data, _ mode: ParsingMode
+    _ data: Data, _ mode: ReactorConfiguration.ParsingMode
   ) throws(ParserError) -> Parsed<Elements> {
     if isLenient { return try elementsLeniently(data, mode) }
     return try JSONDocument.read(data, path: path, by: fast) { document throws(ParserError) in
@@ -116,7 +116,7 @@ struct JSONDecoding: Sendable {
   }
 
   private func elements<Elements: LossyArray>(
-    _ type: Elements.Type, in document: JSONDocument, _ mode: ParsingMode
+    _ type: Elements.Type, in document: JSONDocument, _ mode: ReactorConfiguration.ParsingMode
   ) throws(ParserError) -> ([Elements.LossyElement], ElementFailures) {
     if isOwn {
       do {
@@ -139,12 +139,12 @@ struct JSONDecoding: Sendable {
 
 extension JSONDecoding {
   private func elementsLeniently<Elements: LossyArray>(
-    _ data: Data, _ mode: ParsingMode
+    _ data: Data, _ mode: ReactorConfiguration.ParsingMode
   ) throws(ParserError) -> Parsed<Elements> {
     let lossy = try decodeLeniently(Lossy<Elements>.self, from: data)
     if lossy.isNull, let null = Elements.ofNull { return Parsed(null) }
     let pruned = lossy.failures.first.map {
-      PrunedElement(index: $0.index, error: DecodingFailure($0.error).error)
+      ParserError.PrunedElement(index: $0.index, error: DecodingFailure($0.error).error)
     }
     if let first = pruned.first {
       if mode == .strict { throw first.error }

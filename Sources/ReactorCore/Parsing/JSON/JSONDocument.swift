@@ -129,14 +129,15 @@ extension JSONDocument {
   /// - Throws: The error of the first malformed element under `.strict`, and under `.prune` if no
   ///   element is good.
   func parsed<Model>(
-    _ model: Model, _ failures: ElementFailures, keeping count: Int, _ mode: ParsingMode
+    _ model: Model, _ failures: ElementFailures, keeping count: Int, _ mode: ReactorConfiguration.ParsingMode
   ) throws(ParserError) -> Parsed<Model> {
     // The offsets ascend, so the lines of the body are counted once for all failures.
     var positions = JSONPositions()
-    var pruned: [PrunedElement] = []
+    var pruned: [ParserError.PrunedElement] = []
     for failure in failures.first {
       pruned.append(
-        PrunedElement(index: failure.index, error: error(failure.error, element: failure.index, &positions)))
+        ParserError.PrunedElement(index: failure.index, error: error(failure.error, element: failure.index, &positions))
+      )
     }
     if let first = pruned.first {
       if mode == .strict { throw first.error }

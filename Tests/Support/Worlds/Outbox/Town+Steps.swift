@@ -51,8 +51,8 @@ extension Town {
     return true
   }
 
-  /// Removes everything in a step that another step waits for. Nothing is removed from the disk, and
-  /// the outbox goes on.
+  /// Removes everything in a step that another step waits for. Nothing is removed from the disk,
+  /// and the outbox goes on.
   private func removeInCircle(_ office: Office) async throws {
     guard book.view(office.number)?.storeRemovals == 0 else { return }
     world.note("office \(office.number): everything is removed in a circle")

@@ -1,43 +1,45 @@
 public import HTTPTypes
 
-/// One link of a `Link` field (RFC 8288).
-public struct WebLink: Sendable, Hashable {
-  /// The reference as the server wrote it: a URL, or a reference relative to the URL of the page.
-  public let target: String
-  /// The relation types in lower case, such as `next`, `prev` and `last`; empty without a `rel`.
-  public let relations: [String]
-  /// The parameters in order, `rel` included.
-  public let parameters: [Parameter]
+extension Resource {
+  /// One link of a `Link` field (RFC 8288).
+  public struct Link: Sendable, Hashable {
+    /// The reference as the server wrote it: a URL, or a reference relative to the URL of the page.
+    public let target: String
+    /// The relation types in lower case, such as `next`, `prev` and `last`; empty without a `rel`.
+    public let relations: [String]
+    /// The parameters in order, `rel` included.
+    public let parameters: [Parameter]
 
-  /// A parameter of a link.
-  public struct Parameter: Sendable, Hashable {
-    /// The name, in lower case.
-    public let name: String
-    /// The value without its quotes; empty if there is none.
-    public let value: String
-  }
-
-  /// Returns the value of the first parameter with a name, whose case does not matter; `nil` if
-  /// there is none.
-  public subscript(_ name: String) -> String? { parameters.first { $0.name == name.lowercased() }?.value }
-
-  /// Returns the links of all `Link` fields, in order.
-  ///
-  /// Parsing of a field stops at its first malformed part. The links before it are returned.
-  public static func links(in fields: HTTPFields) -> [WebLink] {
-    guard let name = HTTPField.Name("Link") else { return [] }
-    return fields[values: name].flatMap { value in
-      var scanner = WebLinkScanner(value)
-      return scanner.links()
+    /// A parameter of a link.
+    public struct Parameter: Sendable, Hashable {
+      /// The name, in lower case.
+      public let name: String
+      /// The value without its quotes; empty if there is none.
+      public let value: String
     }
-  }
 
-  fileprivate init(target: String, parameters: [Parameter]) {
-    self.target = target
-    self.parameters = parameters
-    // Only the first `rel` counts (RFC 8288 §3.3).
-    let relation = parameters.first { $0.name == "rel" }?.value ?? ""
-    relations = relation.lowercased().split { $0 == " " || $0 == "\t" }.map(String.init)
+    /// Returns the value of the first parameter with a name, whose case does not matter; `nil` if
+    /// there is none.
+    public subscript(_ name: String) -> String? { parameters.first { $0.name == name.lowercased() }?.value }
+
+    /// Returns the links of all `Link` fields, in order.
+    ///
+    /// Parsing of a field stops at its first malformed part. The links before it are returned.
+    public static func links(in fields: HTTPFields) -> [Resource.Link] {
+      guard let name = HTTPField.Name("Link") else { return [] }
+      return fields[values: name].flatMap { value in
+        var scanner = WebLinkScanner(value)
+        return scanner.links()
+      }
+    }
+
+    fileprivate init(target: String, parameters: [Parameter]) {
+      self.target = target
+      self.parameters = parameters
+      // Only the first `rel` counts (RFC 8288 §3.3).
+      let relation = parameters.first { $0.name == "rel" }?.value ?? ""
+      relations = relation.lowercased().split { $0 == " " || $0 == "\t" }.map(String.init)
+    }
   }
 }
 
@@ -47,20 +49,20 @@ private struct WebLinkScanner {
 
   init(_ value: String) { rest = Array(value.utf8)[...] }
 
-  mutating func links() -> [WebLink] {
-    var links: [WebLink] = []
+  mutating func links() -> [Resource.Link] {
+    var links: [Resource.Link] = []
     while true {
       _ = consume { Self.isSpace($0) || $0 == UInt8(ascii: ",") }
       guard skip("<") else { return links }
       let target = consume { $0 != UInt8(ascii: ">") }
       guard skip(">") else { return links }
-      links.append(WebLink(target: Self.trimmed(target), parameters: parameters()))
+      links.append(Resource.Link(target: Self.trimmed(target), parameters: parameters()))
       guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return links }
     }
   }
 
-  private mutating func parameters() -> [WebLink.Parameter] {
-    var parameters: [WebLink.Parameter] = []
+  private mutating func parameters() -> [Resource.Link.Parameter] {
+    var parameters: [Resource.Link.Parameter] = []
     skipSpace()
     while skip(";") {
       skipSpace()
@@ -72,7 +74,8 @@ private struct WebLinkScanner {
         value = skip("\"") ? quoted() : Self.trimmed(consume { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") })
       }
       if !name.isEmpty {
-        parameters.append(WebLink.Parameter(name: String(decoding: name, as: UTF8.self).lowercased(), value: value))
+        parameters.append(
+          Resource.Link.Parameter(name: String(decoding: name, as: UTF8.self).lowercased(), value: value))
       }
       skipSpace()
     }
