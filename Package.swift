@@ -44,6 +44,7 @@ let recorders =
 let libraries: [Target] = [
   .target(name: "FastJSON", swiftSettings: settings),
   .target(name: "HTTPCaching", dependencies: httpTypes, swiftSettings: settings),
+  .target(name: "HTTPCachingProxy", dependencies: httpTypes + ["HTTPCaching"], swiftSettings: settings),
   .target(
     name: "ReactorCore",
     dependencies: httpTypes + [
@@ -76,7 +77,9 @@ let libraries: [Target] = [
     ], swiftSettings: settings(trait: "AsyncHTTPClient")),
   // The system's zlib. On Linux, its headers are in zlib1g-dev.
   .systemLibrary(name: "CReactorZlib"),
-  .target(name: "ReactorFleet", dependencies: httpTypes + ["HTTPCaching", "ReactorCore"], swiftSettings: settings),
+  .target(
+    name: "ReactorFleet", dependencies: httpTypes + ["HTTPCaching", "HTTPCachingProxy", "ReactorCore"],
+    swiftSettings: settings),
   .target(
     name: "ReactorValkey", dependencies: valkey + ["HTTPCaching", "ReactorFleet"],
     swiftSettings: settings(trait: "Valkey")),
@@ -91,7 +94,8 @@ let support: [Target] = [
   .target(
     name: "TestSupport",
     dependencies: httpTypes + [
-      "HTTPCaching", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorOutbox", "ReactorTesting",
+      "HTTPCaching", "HTTPCachingProxy", "ReactorCore", "ReactorFleet", "ReactorLists", "ReactorOutbox",
+      "ReactorTesting",
     ], path: "Tests/Support", swiftSettings: settings),
   // `make demo`. A target of this package, so that it compiles little and resolves less.
   .executableTarget(
@@ -121,7 +125,10 @@ func tests(of name: String, _ dependencies: [Target.Dependency], settings: [Swif
 
 let tests: [Target] = [
   tests(
-    of: "Scenarios", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
+    of: "Scenarios",
+    httpTypes + [
+      "HTTPCachingProxy", "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport",
+    ]),
   tests(of: "Races", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
   tests(of: "Simulation", httpTypes + ["ReactorCore", "ReactorTesting"]),
   // Suites that run after all others: they need both processors, kill processes, fail disks, damage
@@ -135,6 +142,9 @@ let tests: [Target] = [
     ], settings: settings(trait: "SQLite")),
   tests(of: "FastJSONTests", ["FastJSON", "ReactorTesting"]),
   tests(of: "HTTPCachingTests", httpTypes + ["HTTPCaching", "ReactorTesting", "TestSupport"]),
+  tests(
+    of: "HTTPCachingProxyTests",
+    httpTypes + ["HTTPCachingProxy", "HTTPCaching", "ReactorTesting", "TestSupport"]),
   // swift-async-algorithms is for one page of the documentation.
   tests(
     of: "ReactorOperatorsTests",
@@ -150,7 +160,9 @@ let tests: [Target] = [
     httpTypes + ["ReactorOutbox", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"]),
   tests(
     of: "ReactorFleetTests",
-    httpTypes + ["ReactorFleet", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport"]),
+    httpTypes + [
+      "ReactorFleet", "HTTPCachingProxy", "HTTPCaching", "ReactorCore", "ReactorTesting", "TestSupport",
+    ]),
   tests(of: "ReactorFluxTests", ["ReactorFlux"]),
   tests(
     of: "ReactorInspectorTests",
@@ -189,6 +201,7 @@ let package = Package(
   products: [
     .library(name: "FastJSON", targets: ["FastJSON"]),
     .library(name: "HTTPCaching", targets: ["HTTPCaching"]),
+    .library(name: "HTTPCachingProxy", targets: ["HTTPCachingProxy"]),
     .library(name: "ReactorCore", targets: ["ReactorCore"]),
     .library(name: "ReactorOperators", targets: ["ReactorOperators"]),
     .library(name: "ReactorLists", targets: ["ReactorLists"]),

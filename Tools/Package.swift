@@ -24,7 +24,7 @@ let package = Package(
     .executableTarget(
       name: "reactor",
       dependencies: [
-        .product(name: "HTTPCaching", package: "Reactor"),
+        .product(name: "HTTPCachingProxy", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorFleet", package: "Reactor"),
         .product(name: "ReactorOutbox", package: "Reactor"),
@@ -62,6 +62,7 @@ let package = Package(
       name: "ProxyTests",
       dependencies: [
         "reactor", "Wire",
+        .product(name: "HTTPCachingProxy", package: "Reactor"),
         .product(name: "ReactorCore", package: "Reactor"),
         .product(name: "ReactorTesting", package: "Reactor"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -2,10 +2,10 @@ public import Foundation
 // The module's interface uses `HTTPFields`, `HTTPRequest` and their like.
 @_exported public import HTTPTypes
 
-/// A cache of HTTP responses (RFC 9111) over a ``Persistence``.
+/// The stored HTTP responses (RFC 9111) of a ``Persistence``.
 ///
-/// Every record is looked up, validated, updated, stored and invalidated here, for model layers and
-/// for proxies alike. Pure functions make the decisions, and the cache loads and saves records. It
+/// Every record is looked up, validated, stored and invalidated here, for model layers and for
+/// proxies alike. Pure functions make the decisions, and the cache loads and saves records. It
 /// never parses a body and never sends a request. Its methods run on the caller's executor between
 /// the calls of the persistence.
 ///
@@ -14,14 +14,6 @@ public import Foundation
 /// key that are stored at the same moment may miss each other. One of them is then fetched again.
 public struct HTTPCache: Sendable {
   let persistence: (any Persistence)?
-  /// The rules by which the cache stores and uses responses.
-  public let rules: CacheRules
-  let keepsCookies: Bool
-  /// The store that other processes share; `nil` for none.
-  package var tier: (any CacheTier)?
-  /// The requests that are sent and not answered yet. Copies of the cache share it.
-  let underWay = ExchangesUnderWay()
-  let secretQueryItems: Set<String>
   package let digests: SecretDigests
   /// The names of query items that are secret in most APIs: `access_token`, `api_key`, `apikey`,
   /// `auth`, `client_secret`, `key`, `password`, `secret`, `sig`, `signature` and `token`.
@@ -32,36 +24,15 @@ public struct HTTPCache: Sendable {
 
   /// Creates a cache that stores its records in a persistence.
   ///
-  /// - Parameters:
-  ///   - persistence: The store of the records. With `nil`, the cache stores nothing.
-  ///   - rules: The rules by which the cache stores and uses responses. Default: those of a private
-  ///     cache. A store has one set of rules: what a private cache has stored may be one user's.
-  ///   - keepsCookies: A Boolean value that indicates whether `Set-Cookie` is stored with a
-  ///     response. Only a proxy of a single user should set it; a shared cache never stores it.
-  ///     Default: `false`.
-  ///   - secretQueryItems: The names of query items whose values ``plan(for:scope:at:)`` and
-  ///     ``receive(_:body:for:at:)`` keep out of the store. Where a model layer uses the same
-  ///     store, pass the layer's names. With other names, the layer and the cache store one URL
-  ///     under two keys.
-  public init(
-    persistence: (any Persistence)?, rules: CacheRules = .private, keepsCookies: Bool = false,
-    secretQueryItems: Set<String> = HTTPCache.defaultSecretQueryItems
-  ) {
-    self.persistence = persistence
-    self.rules = rules
-    self.keepsCookies = keepsCookies && !rules.isShared
-    self.secretQueryItems = secretQueryItems
-    digests = SecretDigests(of: persistence)
+  /// - Parameter persistence: The store of the records. With `nil`, the cache stores nothing.
+  public init(persistence: (any Persistence)?) {
+    self.init(persistence: persistence, digests: SecretDigests(of: persistence))
   }
 
-  /// Creates a cache in memory over a tier, for a client that names secrets as another cache does.
-  package init(limit: Int, tier: any CacheTier, like other: HTTPCache) {
-    persistence = MemoryPersistence(limit: limit)
-    rules = other.rules
-    keepsCookies = false
-    secretQueryItems = other.secretQueryItems
-    digests = other.digests
-    self.tier = tier
+  /// Creates a cache whose keys have these digests of secrets.
+  package init(persistence: (any Persistence)?, digests: SecretDigests) {
+    self.persistence = persistence
+    self.digests = digests
   }
 
   /// A Boolean value that indicates whether the cache has a persistence.
@@ -79,7 +50,8 @@ public struct HTTPCache: Sendable {
 
   /// Returns the stored record that answers a request, as ``lookUp(_:for:)`` does, and whether
   /// there is only one that does not.
-  func find(_ key: RecordKey, for request: HTTPFields) async throws -> (record: Record?, hasOtherVariant: Bool) {
+  package func find(_ key: RecordKey, for request: HTTPFields) async throws -> (record: Record?, hasOtherVariant: Bool)
+  {
     guard let record = try await load(key) else { return (nil, false) }
     guard let variant = record.head.variant, !variant.matches(request) else { return (record, false) }
     let digest = variant.digest(for: request)
@@ -104,7 +76,7 @@ public struct HTTPCache: Sendable {
   ///   it was.
   @discardableResult
   public func store(_ record: Record, for key: RecordKey, request: HTTPFields? = nil) async throws -> Bool {
-    guard record.head.isStorable(by: rules) else {
+    guard record.head.isStorable else {
       if let request { try await forget(key, for: request) } else { try await forget(key) }
       return false
     }
@@ -122,13 +94,6 @@ public struct HTTPCache: Sendable {
   ///     stays stale even if that clock is set back later.
   /// - Throws: The persistence's error.
   public func invalidate(_ key: RecordKey, at date: Date) async throws {
-    underWay.overtake(urls: [key.url], in: key.scope)
-    await tier?.fence([key.url], in: key.scope, removes: false)
-    try await markStale(key, at: date)
-  }
-
-  /// Marks the record of `key` stale in the persistence alone.
-  func markStale(_ key: RecordKey, at date: Date) async throws {
     guard let record = try await load(key) else { return }
     try await save(record, invalidatedAt: date, for: key)
     for other in record.head.otherVariants.map(key.variant) {
@@ -159,8 +124,6 @@ public struct HTTPCache: Sendable {
   ///
   /// - Throws: The persistence's error. Some variants may then be left.
   public func remove(_ key: RecordKey) async throws {
-    underWay.overtake(urls: [key.url], in: key.scope)
-    await tier?.fence([key.url], in: key.scope, removes: true)
     guard let persistence else { return }
     if let entries = try? await persistence.entries(in: key.scope, url: key.url) {
       // Also variants that no record lists: the response varied once and does not any more.
@@ -174,8 +137,6 @@ public struct HTTPCache: Sendable {
   /// - Parameter scope: The scope to clear; `nil` clears every scope.
   /// - Throws: The persistence's error.
   public func removeAll(in scope: Scope?) async throws {
-    underWay.overtakeAll(in: scope)
-    await tier?.removeAll(in: scope)
     try await persistence?.removeAll(in: scope)
   }
 }
@@ -189,7 +150,7 @@ extension HTTPCache {
   }
 
   /// Removes the record that a look-up for `request` finds, and no other variant.
-  func forget(_ key: RecordKey, for request: HTTPFields) async throws {
+  package func forget(_ key: RecordKey, for request: HTTPFields) async throws {
     guard var first = try? await load(key), let variant = first.head.variant, variant.isMatchable else {
       return try await forget(key)
     }
@@ -215,7 +176,7 @@ extension HTTPCache {
   }
 
   /// Saves `record` under `key`, or under a variant's own key where another variant has `key`.
-  func save(_ record: Record, for key: RecordKey) async throws {
+  package func save(_ record: Record, for key: RecordKey) async throws {
     guard let persistence else { return }
     var record = record
     record.head.identity = key.identity

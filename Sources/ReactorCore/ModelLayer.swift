@@ -46,7 +46,8 @@ public final class ModelLayer: Sendable {
   ) {
     self.backend = backend
     layer = LayerContext(
-      backend: backend, persistence: persistence, scope: scope, configuration: configuration, tier: extensions.tier)
+      backend: backend, persistence: persistence, scope: scope, configuration: configuration,
+      upstream: extensions.makeUpstream)
     layer.connect(extensions)
   }
 

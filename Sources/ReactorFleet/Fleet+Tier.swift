@@ -1,5 +1,5 @@
 import Foundation
-package import HTTPCaching
+package import HTTPCachingProxy
 package import HTTPTypes
 import Synchronization
 

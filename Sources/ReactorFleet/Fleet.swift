@@ -1,5 +1,5 @@
 import Foundation
-public import HTTPCaching
+public import HTTPCachingProxy
 import HTTPTypes
 import Synchronization
 
@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```swift
 /// let fleet = Fleet(store)
-/// let cache = HTTPCache(persistence: MemoryPersistence(), fleet: fleet)
+/// let cache = ProxyCache(persistence: MemoryPersistence(), fleet: fleet)
 /// try await fleet.run()
 /// ```
 ///
@@ -145,7 +145,7 @@ public final class Fleet: Sendable {
   }
 }
 
-extension HTTPCache {
+extension ProxyCache {
   /// Creates a cache whose responses other servers use too.
   ///
   /// - Parameters:

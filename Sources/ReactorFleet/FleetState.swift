@@ -1,5 +1,5 @@
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 
 /// Everything of a ``Fleet`` that its lock guards: which stored responses count as the fleet's, and
 /// whether the others are heard. No call of it waits or does I/O.

@@ -25,5 +25,7 @@ extension LayerExtension {
   /// - Parameter fleet: The fleet. The credential that a middleware of the backend adds counts as
   ///   that of all servers. Nothing leaves the process of a request whose resource has one of its
   ///   own, or a secret in its URL.
-  public static func fleet(_ fleet: Fleet) -> LayerExtension { LayerExtension(tier: fleet) }
+  public static func fleet(_ fleet: Fleet) -> LayerExtension {
+    LayerExtension(upstream: { FleetUpstream(fleet, $0, $1) })
+  }
 }

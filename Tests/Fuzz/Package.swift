@@ -26,6 +26,7 @@ let package = Package(
           "FuzzSupport",
           .product(name: "FastJSON", package: "Reactor"),
           .product(name: "HTTPCaching", package: "Reactor"),
+          .product(name: "HTTPCachingProxy", package: "Reactor"),
           .product(name: "ReactorCore", package: "Reactor"),
           .product(name: "ReactorOutbox", package: "Reactor"),
           .product(name: "ReactorFlux", package: "Reactor"),

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import ReactorTesting
+import TestSupport
 import Testing
 
 @testable import HTTPCaching

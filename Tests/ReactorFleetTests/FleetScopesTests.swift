@@ -1,4 +1,4 @@
-import HTTPCaching
+import HTTPCachingProxy
 import Testing
 
 @testable import ReactorFleet

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 import HTTPTypes
 import ReactorFleet
 import ReactorTesting
@@ -128,7 +128,7 @@ final class LeapingClock: Clock {
 final class FleetServer: Sendable {
   let store: UnreliableStore
   let fleet: Fleet
-  let cache: HTTPCache
+  let cache: ProxyCache
   let persistence: MemoryPersistence
   let clock: TestClock
   private let running: Task<Void, Never>
@@ -162,7 +162,7 @@ final class FleetServer: Sendable {
     configure(&configuration)
     fleet = Fleet(store, configuration: configuration)
     self.persistence = persistence
-    cache = HTTPCache(persistence: persistence, fleet: fleet, rules: rules)
+    cache = ProxyCache(persistence: persistence, fleet: fleet, rules: rules)
     running = Task { [fleet] in try? await fleet.run() }
     await until { $0.fleet.status == (refusal == nil ? .following : .blind) }
   }
@@ -199,7 +199,7 @@ final class FleetServer: Sendable {
 
   func plan(
     _ method: HTTPRequest.Method = .get, _ fields: HTTPFields = [:], path: String = "/a"
-  ) async -> HTTPCache.Plan {
+  ) async -> ProxyCache.Plan {
     await cache.plan(for: Self.request(method, fields, path: path), at: clock.date)
   }
 

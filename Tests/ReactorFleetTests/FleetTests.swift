@@ -1,5 +1,5 @@
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 import HTTPTypes
 import ReactorFleet
 import ReactorTesting
@@ -127,7 +127,7 @@ struct FleetTests {
 
   @Test func `a request that nobody answers is another server's turn`() async throws {
     let (one, other) = await pair()
-    var plan: HTTPCache.Plan? = await one.plan()
+    var plan: ProxyCache.Plan? = await one.plan()
     guard case .send = plan else { return #expect(Bool(false), "nobody asks") }
     async let waiting = other.plan()
     await other.until { $0.fleet.statistics.waiting == 1 }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCachingProxy
 import HTTPTypes
 import ReactorCore
 import ReactorInspector
@@ -101,7 +102,7 @@ struct CanaryTests {
   }
 
   /// The same requests through a proxy that shares the store.
-  private func proxy(_ cache: HTTPCache, _ query: String) async -> CacheResponse? {
+  private func proxy(_ cache: ProxyCache, _ query: String) async -> CacheResponse? {
     let request = HTTPRequest(
       method: .get, scheme: "https", authority: "api.example.com", path: "/v1/proxied?\(query)",
       headerFields: [.authorization: "Bearer c4nary", .cookie: "id=c4nary"])
@@ -147,7 +148,7 @@ struct CanaryTests {
     let inspector = Inspector(clock: clock, now: clock.wallClock)
     inspector.show(layer)
     let notes = layer.reactor(Note.self)
-    let cache = HTTPCache(persistence: store)
+    let cache = ProxyCache(persistence: store)
     for query in Self.queries {
       await fetch(notes, query)
       let answers = (await proxy(cache, query), await proxy(cache, query))

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCachingProxy
 import HTTPTypes
 import ReactorCore
 import ReactorTesting
@@ -63,7 +64,7 @@ struct SecretKeyTests {
     let bench = bench(KeyedPersistence(SecretKey()))
     _ = try await bench.notes.fetch(resource)
     _ = try await bench.restarted().notes.fetch(resource)
-    let cache = HTTPCache(persistence: bench.persistence)
+    let cache = ProxyCache(persistence: bench.persistence)
     let request = HTTPRequest(
       method: .get, scheme: "https", authority: "api.example.com", path: "/v1/note?password=hunter2")
     guard case .answer = await cache.plan(for: request, at: bench.clock.wallClock()) else {

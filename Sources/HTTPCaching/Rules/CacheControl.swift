@@ -1,68 +1,54 @@
 package import HTTPTypes
 
-/// The directives of a response that concern a cache of the given rules (RFC 9111 §5.2.2, RFC 5861
-/// §3 and §4, RFC 8246, RFC 9213).
+/// The directives of a response that concern a cache (RFC 9111 §5.2.2, RFC 5861 §3 and §4,
+/// RFC 8246).
 ///
 /// Of several equal directives in `Cache-Control`, the first counts (RFC 9111 §4.2.1). An invalid
 /// number counts as zero, which makes the response stale.
-struct CacheControl: Sendable, Hashable {
+package struct CacheControl: Sendable, Hashable {
   /// `max-age` (§5.2.2.1); `s-maxage` in its place where it concerns the cache (§5.2.2.10).
-  var maxAge: Duration?
+  package var maxAge: Duration?
   /// `must-revalidate` (§5.2.2.2).
-  var isMustRevalidate = false
+  package var isMustRevalidate = false
   /// `must-understand` (§5.2.2.3).
-  var isMustUnderstand = false
+  package var isMustUnderstand = false
   /// `no-cache` (§5.2.2.4). The form that names some fields counts as the form for all, which
   /// §5.2.2.4 allows.
-  var isNoCache = false
+  package var isNoCache = false
   /// `no-store` (§5.2.2.5).
-  var isNoStore = false
+  package var isNoStore = false
   /// `immutable` (RFC 8246).
-  var isImmutable = false
+  package var isImmutable = false
   /// `stale-while-revalidate` (RFC 5861 §3).
-  var staleWhileRevalidate: Duration?
+  package var staleWhileRevalidate: Duration?
   /// `stale-if-error` (RFC 5861 §4).
-  var staleIfError: Duration?
+  package var staleIfError: Duration?
   /// A Boolean value that indicates whether `public` or `private` permits storing the response
   /// (§5.2.2.7, §5.2.2.9).
-  var isStorable = false
+  package var isStorable = false
   /// A Boolean value that indicates whether `proxy-revalidate` or `s-maxage` forbids a shared cache
   /// to use the response stale (§5.2.2.8, §5.2.2.10).
-  var isSharedMustRevalidate = false
+  package var isSharedMustRevalidate = false
   /// A Boolean value that indicates whether `public` is present (§5.2.2.9).
-  private var isPublic = false
+  package var isPublic = false
   /// A Boolean value that indicates whether `private` is present (§5.2.2.7).
-  private var isPrivate = false
+  package var isPrivate = false
   /// `s-maxage` (§5.2.2.10).
-  private var sharedMaxAge: Duration?
+  package var sharedMaxAge: Duration?
   /// A Boolean value that indicates whether the directives are those of a targeted field, so that
   /// `Expires` does not count (RFC 9213 §2.2).
-  private(set) var isTargeted = false
+  package var isTargeted = false
   /// A Boolean value that indicates whether `private` forbids this cache to store the response.
-  private(set) var isForOthers = false
-  /// A Boolean value that indicates whether a response to a request with `Authorization` may be
-  /// stored (§3.5).
-  private(set) var allowsAuthorization = true
-  /// A Boolean value that indicates whether a response with `Set-Cookie` may be stored, without
-  /// that field.
-  private(set) var allowsCookies = true
+  package var isForOthers = false
 
-  init(_ fields: HTTPFields, by rules: CacheRules = .private) {
-    guard case .shared(let targets) = rules else {
-      read(fields)
-      isStorable = isPublic || isPrivate
-      return
-    }
-    // Empty counts as missing, and so does what is no dictionary (RFC 9213 §2.2).
-    let targeted = targets.lazy.compactMap { StructuredDictionary(fields, $0) }.first { !$0.members.isEmpty }
-    if let targeted { read(targeted) } else { read(fields) }
-    isTargeted = targeted != nil
-    maxAge = sharedMaxAge ?? maxAge
-    isStorable = isPublic
-    isForOthers = isPrivate
-    allowsAuthorization = isPublic || sharedMaxAge != nil || isMustRevalidate
-    allowsCookies = isPublic || sharedMaxAge != nil || isTargeted
+  /// Reads the directives for a private cache.
+  package init(_ fields: HTTPFields) {
+    read(fields)
+    isStorable = isPublic || isPrivate
   }
+
+  /// Creates the directives of a field that has none.
+  package init() {}
 
   private mutating func read(_ fields: HTTPFields) {
     fields.forEachElement(of: .cacheControl) { directive in
@@ -101,28 +87,6 @@ struct CacheControl: Sendable, Hashable {
     if directive.isNamed("stale-if-error") { staleIfError = staleIfError ?? Self.seconds(directive) }
   }
 
-  /// Reads the directives of a targeted field. A value of another type than its directive's is
-  /// ignored (RFC 9213 §2.1).
-  private mutating func read(_ targeted: StructuredDictionary) {
-    func has(_ name: String) -> Bool { targeted.members[name] == .boolean(true) }
-    func seconds(_ name: String) -> Duration? {
-      guard case .integer(let value)? = targeted.members[name], value >= 0 else { return nil }
-      return .seconds(min(value, DeltaSeconds.greatest))
-    }
-    maxAge = seconds("max-age")
-    sharedMaxAge = seconds("s-maxage")
-    staleWhileRevalidate = seconds("stale-while-revalidate")
-    staleIfError = seconds("stale-if-error")
-    isMustRevalidate = has("must-revalidate")
-    isMustUnderstand = has("must-understand")
-    isNoCache = has("no-cache")
-    isNoStore = has("no-store")
-    isImmutable = has("immutable")
-    isPublic = has("public")
-    isPrivate = has("private")
-    isSharedMustRevalidate = has("proxy-revalidate") || sharedMaxAge != nil
-  }
-
   private static func seconds(_ directive: FieldElement) -> Duration {
     .seconds(directive.argument.flatMap(DeltaSeconds.parse) ?? 0)
   }
@@ -132,19 +96,19 @@ struct CacheControl: Sendable, Hashable {
 /// (§5.4). An invalid number counts as zero.
 package struct RequestCacheControl: Sendable, Hashable {
   /// `max-age` (§5.2.1.1), in seconds.
-  var maxAge: Double?
+  package var maxAge: Double?
   /// `max-stale` (§5.2.1.2), in seconds; infinity where the directive has no number.
-  var maxStale: Double?
+  package var maxStale: Double?
   /// `min-fresh` (§5.2.1.3), in seconds.
-  var minFresh: Double?
+  package var minFresh: Double?
   /// `no-cache` (§5.2.1.4).
-  var isNoCache = false
+  package var isNoCache = false
   /// `no-store` (§5.2.1.5).
   package var isNoStore = false
   /// `only-if-cached` (§5.2.1.7).
-  var isOnlyIfCached = false
+  package var isOnlyIfCached = false
   /// `stale-if-error` (RFC 5861 §4), in seconds.
-  var staleIfError: Double?
+  package var staleIfError: Double?
 
   /// Reads `Cache-Control`, or `Pragma` where the request has no `Cache-Control`.
   package init(_ fields: HTTPFields) {
@@ -169,9 +133,9 @@ package struct RequestCacheControl: Sendable, Hashable {
 }
 
 /// A number of seconds in a field (RFC 9111 §1.2.2).
-enum DeltaSeconds {
+package enum DeltaSeconds {
   /// The upper limit. A greater number counts as this one.
-  static let greatest: Int64 = 1 << 31
+  package static let greatest: Int64 = 1 << 31
 
   /// Returns the number, at most ``greatest``, or `nil` if the bytes are not all digits.
   static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {

@@ -1,11 +1,11 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// One element of a list field, as bytes of its line. It is valid only during the call that
 /// provides it.
-struct FieldElement {
+package struct FieldElement {
   /// The bytes of the element, without surrounding white space; empty only where the caller keeps
   /// empty elements.
-  let bytes: UnsafeBufferPointer<UInt8>
+  package let bytes: UnsafeBufferPointer<UInt8>
 
   /// The bytes before the first `=`, or all of them.
   var name: UnsafeBufferPointer<UInt8> {
@@ -26,13 +26,13 @@ struct FieldElement {
   /// Returns whether ``name`` is `name` in any case (RFC 9111 §5.2).
   ///
   /// - Parameter name: A name in lower case.
-  func isNamed(_ name: StaticString) -> Bool {
+  package func isNamed(_ name: StaticString) -> Bool {
     let own = self.name
     guard own.count == name.utf8CodeUnitCount else { return false }
     return own.indices.allSatisfy { own[$0].asciiLowercased == name.utf8Start[$0] }
   }
 
-  var text: String { String(decoding: bytes, as: UTF8.self) }
+  package var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 extension HTTPFields {
@@ -43,7 +43,9 @@ extension HTTPFields {
   ///
   /// - Parameter keepsEmpty: Pass `true` for a field that may not be a list, of which an empty
   ///   element is part of the value. Default: `false`, which skips it.
-  func forEachElement(of name: HTTPField.Name, keepsEmpty: Bool = false, _ body: (FieldElement) -> Void) {
+  package func forEachElement(
+    of name: HTTPField.Name, keepsEmpty: Bool = false, _ body: (FieldElement) -> Void
+  ) {
     for field in self where field.name == name {
       field.withUnsafeBytesOfValue { Self.forEachElement(of: $0, keepsEmpty: keepsEmpty, body) }
     }
@@ -96,7 +98,7 @@ extension Slice<UnsafeBufferPointer<UInt8>> {
 }
 
 extension UInt8 {
-  var asciiLowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+  package var asciiLowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 
 extension HTTPField {
@@ -106,7 +108,7 @@ extension HTTPField {
 }
 
 extension Collection<UInt8> {
-  var latin1: String {
+  package var latin1: String {
     // ASCII is the same in UTF-8, and this string is made in one piece.
     allSatisfy { $0 < 0x80 }
       ? String(decoding: self, as: UTF8.self) : String(String.UnicodeScalarView(map { Unicode.Scalar($0) }))
@@ -116,7 +118,7 @@ extension Collection<UInt8> {
 extension HTTPFields {
   /// Returns the value of a field with one line, as ``HTTPField/latin1``, or `nil` if there are no
   /// lines or several.
-  func singleLatin1(_ name: HTTPField.Name) -> String? {
+  package func singleLatin1(_ name: HTTPField.Name) -> String? {
     let lines = self[fields: name]
     return lines.count == 1 ? lines.first?.latin1 : nil
   }

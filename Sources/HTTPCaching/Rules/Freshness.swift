@@ -38,17 +38,14 @@ package struct Freshness: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - head: The head of the stored record.
-  ///   - usesHeuristics: A Boolean value that indicates whether a response without a lifetime gets
-  ///     a heuristic one (§4.2.2). Default: `false`.
-  ///   - rules: The rules of the cache. Default: those of a private cache.
-  package init(_ head: Record.Head, usesHeuristics: Bool = false, by rules: CacheRules = .private) {
-    let control = CacheControl(head.fields, by: rules)
+  ///   - control: The directives that concern the cache. Default: those for a private cache.
+  package init(_ head: Record.Head, _ control: CacheControl? = nil) {
+    let control = control ?? CacheControl(head.fields)
     let delay = max(0, head.receivedAt.timeIntervalSince(head.requestedAt))
     since = head.receivedAt.addingTimeInterval(-delay - Self.age(head.fields))
     invalidatedAt = head.invalidatedAt
     guard head.localModel == nil else { return }
     lifetime = Self.lifetime(control, head)
-    if lifetime == nil, usesHeuristics { lifetime = Heuristic.lifetime(head, control) }
     isNoStore = control.forbidsStoring(head.status)
     isNoCache = control.isNoCache
     isMustRevalidate = control.isMustRevalidate
@@ -165,25 +162,6 @@ package struct CopyStatus: Sendable, Hashable {
     self.lifetime = lifetime
     self.isInvalid = isInvalid
   }
-}
-
-/// The freshness lifetime of a response that states none (RFC 9111 §4.2.2).
-enum Heuristic {
-  /// Returns a tenth of the time since the last change, at most a week.
-  ///
-  /// - Returns: `nil` where the last change is unknown, or where the status does not allow
-  ///   heuristics and the response has neither `public` nor `private`.
-  static func lifetime(_ head: Record.Head, _ control: CacheControl) -> Double? {
-    guard statuses.contains(head.status.code) || control.isStorable,
-      let modified = head.date(.lastModified)
-    else { return nil }
-    let date = head.date(.date) ?? head.receivedAt
-    return max(0, min(week, date.timeIntervalSince(modified) / 10))
-  }
-
-  /// The statuses that are *heuristically cacheable* (RFC 9110 §15.1), except 206.
-  static let statuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
-  private static let week = 7 * 86_400.0
 }
 
 extension Record.Head {

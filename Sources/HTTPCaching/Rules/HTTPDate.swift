@@ -25,7 +25,7 @@ package enum HTTPDate {
 
   /// Returns the preferred form of a date, rounded down to seconds. The years are limited to 1
   /// through 9999.
-  static func format(_ date: Date) -> String {
+  package static func format(_ date: Date) -> String {
     let seconds = Int64(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
     let day = seconds.floorDivided(by: 86_400)
     let civil = CivilDate(daysSince1970: day)
@@ -82,7 +82,7 @@ package enum HTTPDate {
 
 extension Record.Head {
   /// Returns the date in a field, or `nil` if the field is missing, repeated or not a date.
-  func date(_ name: HTTPField.Name) -> Date? { fields[name].flatMap { HTTPDate.parse($0, now: receivedAt) } }
+  package func date(_ name: HTTPField.Name) -> Date? { fields[name].flatMap { HTTPDate.parse($0, now: receivedAt) } }
 }
 
 /// A cursor over the text of a date.

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import HTTPTypes
 import HTTPTypesFoundation
 
@@ -6,7 +6,7 @@ import HTTPTypesFoundation
 package enum Invalidation {
   /// Returns whether the method requests no change (RFC 9110 §9.2.1), by its registration with
   /// IANA. An unknown method may change something.
-  static func isSafe(_ method: HTTPRequest.Method) -> Bool {
+  package static func isSafe(_ method: HTTPRequest.Method) -> Bool {
     [.get, .head, .options, .trace].contains(method) || otherSafeMethods.contains(method.rawValue)
   }
 
@@ -14,7 +14,7 @@ package enum Invalidation {
   private static let otherSafeMethods: Set<String> = ["PROPFIND", "REPORT", "SEARCH", "QUERY"]
 
   /// Returns whether an unsafe request succeeded, which makes the records of its target stale.
-  static func isCaused(by method: HTTPRequest.Method, _ response: HTTPResponse) -> Bool {
+  package static func isCaused(by method: HTTPRequest.Method, _ response: HTTPResponse) -> Bool {
     !isSafe(method) && isAcceptance(response)
   }
 
@@ -58,7 +58,7 @@ package enum Invalidation {
 
   /// Returns the URL of a reference, without its fragment, because no request has one. Returns
   /// `nil` for another origin.
-  static func url(_ reference: String, from base: URL, of origin: WebOrigin) -> String? {
+  package static func url(_ reference: String, from base: URL, of origin: WebOrigin) -> String? {
     guard let url = URL(string: reference, relativeTo: base)?.absoluteURL, WebOrigin(url) == origin,
       let parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
     else { return nil }

@@ -6,67 +6,15 @@ extension Record.Head {
   /// difference of one (RFC 9110 §15.3.7, RFC 3229 §10.4.1).
   package var isModel: Bool { status.kind == .successful && !UnkeyedInput.isAnswered(by: status) }
 
-  /// Returns whether a model layer stores the record: a success that allows it (RFC 9111 §3), or a
-  /// local value.
-  func isStorable(by rules: CacheRules) -> Bool {
-    localModel != nil || (isModel && !CacheControl(fields, by: rules).forbidsStoring(status))
-  }
-
-  /// Returns what becomes of the store after the response to a request.
-  ///
-  /// - Parameters:
-  ///   - request: The fields of the request, without validators of the cache.
-  ///   - setsCookies: A Boolean value that indicates whether the response had `Set-Cookie`, which a
-  ///     head does not hold. Default: `false`.
-  ///   - rules: The rules of the cache. Default: those of a private cache.
-  func effect(of request: HTTPFields, setsCookies: Bool = false, by rules: CacheRules = .private) -> StorageEffect {
-    let control = CacheControl(fields, by: rules)
-    guard !answersOneClient(request, setsCookies: setsCookies, control, by: rules) else { return .keep }
-    let isExplicit =
-      control.maxAge != nil || control.isStorable || (fields.contains(.expires) && !control.isTargeted)
-    if (200...599).contains(status.code), !control.forbidsStoring(status), variant?.isMatchable ?? true,
-      isExplicit || Heuristic.statuses.contains(status.code)
-    {
-      return .store
-    }
-    return isNewerState ? .remove : .keep
-  }
-
-  /// A Boolean value that indicates whether the response is the newer state of the resource: a
-  /// success, or the answer that nothing is there. Any other error may pass.
-  var isNewerState: Bool { status.kind == .successful || status == .notFound || status == .gone }
-
-  /// Returns whether the response says nothing to other requests: it answers fields that no key
-  /// has, its client wants nothing to be stored, or it is the response for one user.
-  private func answersOneClient(
-    _ request: HTTPFields, setsCookies: Bool, _ control: CacheControl, by rules: CacheRules
-  ) -> Bool {
-    if UnkeyedInput.isAnswered(by: status) || RequestCacheControl(request).isNoStore || control.isForOthers {
-      return true
-    }
-    let isError = status.kind == .clientError || status.kind == .serverError
-    // In a shared cache, a user's mistake is no other's (§3.5).
-    let isAuthorized = rules.isShared && request.contains(.authorization)
-    if isError, isAuthorized || UnkeyedInput.isPresent(in: request) { return true }
-    return (isAuthorized && !control.allowsAuthorization) || (setsCookies && !control.allowsCookies)
-  }
-}
-
-/// The effect of a server's response on what is stored for its request (RFC 9111 §3, §4).
-enum StorageEffect: Hashable, Sendable {
-  /// The response is stored, in place of an older one.
-  case store
-  /// The store stays as it is: the response answers one client, or is an error that may not be
-  /// stored.
-  case keep
-  /// The older response is removed. No cache may store the newer one.
-  case remove
+  /// A Boolean value that indicates whether a model layer stores the record: a success that allows
+  /// it (RFC 9111 §3), or a local value.
+  var isStorable: Bool { localModel != nil || (isModel && !CacheControl(fields).forbidsStoring(status)) }
 }
 
 extension CacheControl {
   /// Returns whether the cache may not store a response with this status (§5.2.2.5, §5.2.2.7). With
   /// `must-understand`, the status decides instead of `no-store` (§5.2.2.3).
-  func forbidsStoring(_ status: HTTPResponse.Status) -> Bool {
+  package func forbidsStoring(_ status: HTTPResponse.Status) -> Bool {
     isForOthers || (isMustUnderstand ? !Self.understood.contains(status.code) : isNoStore)
   }
 
@@ -78,7 +26,7 @@ extension CacheControl {
 /// The fields of a response that are stored, and those that a later response updates.
 package enum StoredFields {
   /// Returns the fields without those of the connection (RFC 9111 §3.1) and without secrets.
-  static func of(_ fields: HTTPFields, keepsCookies: Bool) -> HTTPFields {
+  package static func of(_ fields: HTTPFields, keepsCookies: Bool) -> HTTPFields {
     let always = keepsCookies ? unstoredButCookies : unstored
     var named: Set<HTTPField.Name> = []
     fields.forEachElement(of: .connection) { if let name = HTTPField.Name($0.text) { named.insert(name) } }
@@ -91,7 +39,7 @@ package enum StoredFields {
   /// A validator that one side lacks matches. Tags are compared weakly, as the server did
   /// (RFC 9110 §13.1.2). Some servers weaken the tag of a response that they compress, but not the
   /// tag of its 304.
-  static func confirm(_ fields: HTTPFields, _ stored: Record.Head) -> Bool {
+  package static func confirm(_ fields: HTTPFields, _ stored: Record.Head) -> Bool {
     if fields.contains(.eTag), stored.fields.contains(.eTag) {
       guard let tag = fields.singleLatin1(.eTag), let own = stored.fields.singleLatin1(.eTag) else { return false }
       if tag == own { return true }
@@ -100,13 +48,6 @@ package enum StoredFields {
     }
     guard let date = fields[.lastModified], let own = stored.fields[.lastModified] else { return true }
     return date == own
-  }
-
-  /// Returns whether a response to HEAD shows that the stored response is the server's present one:
-  /// both have a validator, and it is the same (RFC 9111 §4.3.5).
-  static func validate(_ fields: HTTPFields, _ stored: Record.Head) -> Bool {
-    let names: [HTTPField.Name] = [.eTag, .lastModified]
-    return confirm(fields, stored) && names.contains { fields.contains($0) && stored.fields.contains($0) }
   }
 
   /// The fields that describe the stored bytes (§3.2).
@@ -189,7 +130,9 @@ extension HTTPCache {
 extension Record.Head {
   /// Returns the head after a 304, or a response to HEAD, that confirms it (RFC 9111 §3.2, §4.3.4,
   /// §4.3.5).
-  func updated(by fields: HTTPFields, _ request: HTTPFields, _ requestedAt: Date, _ receivedAt: Date) -> Record.Head {
+  package func updated(
+    by fields: HTTPFields, _ request: HTTPFields, _ requestedAt: Date, _ receivedAt: Date
+  ) -> Record.Head {
     var head = self
     // The age belonged to the earlier response.
     head.fields[.age] = nil

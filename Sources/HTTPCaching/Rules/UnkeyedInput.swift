@@ -1,16 +1,9 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// The input of a request that may decide its answer, although no key of a cache has it.
 ///
 /// Such an answer is that of one client: stored, it would be everybody's.
-enum UnkeyedInput {
-  /// The fields that may turn the answer to a request into an error: conditions and ranges
-  /// (RFC 9110 §13.1, §14.2), `Expect` (§10.1.1), `Early-Data` (RFC 8470 §5.1) and `A-IM`
-  /// (RFC 3229 §10.5.3).
-  private static let fields: [HTTPField.Name] =
-    [.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .range, .expect]
-    + ["Early-Data", "A-IM"].compactMap { HTTPField.Name($0) }
-
+package enum UnkeyedInput {
   /// The statuses that answer the fields, the content or the connection of one request, whichever
   /// fields it has.
   ///
@@ -21,9 +14,6 @@ enum UnkeyedInput {
     206, 226, 304, 406, 407, 408, 411, 412, 413, 415, 416, 417, 421, 425, 426, 428, 429, 431, 511,
   ]
 
-  /// Returns whether a request has one of the fields.
-  static func isPresent(in request: HTTPFields) -> Bool { fields.contains { request.contains($0) } }
-
   /// Returns whether a status is no answer to other requests, whatever its request was.
-  static func isAnswered(by status: HTTPResponse.Status) -> Bool { statuses.contains(status.code) }
+  package static func isAnswered(by status: HTTPResponse.Status) -> Bool { statuses.contains(status.code) }
 }

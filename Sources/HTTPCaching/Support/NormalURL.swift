@@ -4,9 +4,9 @@
 /// unreserved character stands for its percent-encoding, and the other encodings have digits in
 /// upper case. Control characters are encoded, so that the text fits on one line. What is sent to a
 /// server keeps its own spelling.
-enum NormalURL {
+package enum NormalURL {
   /// Returns the spelling of `url`, which has the same spelling itself.
-  static func spelling(of url: String) -> String {
+  package static func spelling(of url: String) -> String {
     var url = url
     let spelling = url.withUTF8 { bytes -> String? in
       let head = Head(bytes)

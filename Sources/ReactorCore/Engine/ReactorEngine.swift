@@ -105,7 +105,7 @@ import Synchronization
 extension ReactorEngine {
   /// Returns the cached model if the policy accepts it. Never suspends.
   @usableFromInline func hit(_ resource: Resource, _ policy: FetchPolicy) -> AnyModel? {
-    if let upstream = layer.upstream { upstream.tier?.advance() }
+    if let upstream = layer.upstream { upstream.advance() }
     guard flow.entities == nil else { return hitWithEntities(resource, policy) }
     guard layer.events.hasObservers else { return reader.hit(resource, policy) }
     // Bound only here: it costs one more reference, and most hits have no listener.

@@ -231,17 +231,6 @@ extension ReactorFlow {
   }
 }
 
-/// The last attempt of a request, which has a response.
-struct HTTPFlowResponse: Sendable {
-  var response: HTTPResponse
-  var body: Data
-  /// The time from which the age of the response is computed (RFC 9111 §4.2.3).
-  let requestedAt: Date
-  let receivedAt: Date
-  /// The redirects that were followed, as far as the transport reports them.
-  let redirects: [HTTPResponse]
-}
-
 extension HTTPFlow {
   /// Sends a request, and retries it as the configuration says. Where the server refuses the
   /// validators, the request is sent once more without them.

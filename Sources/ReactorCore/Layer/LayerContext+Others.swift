@@ -1,16 +1,12 @@
 import Foundation
 import HTTPCaching
 
-/// A layer whose responses other processes share: between its memory and the server stands a cache
-/// that has a tier.
+/// A layer whose responses other processes share: between its memory and the server stands a
+/// ``LayerUpstream``.
 extension LayerContext {
-  /// The bytes of responses that the cache before the server holds, for requests that validate them
-  /// and for other layers.
-  static let upstreamLimit = 16 << 20
-
   /// Makes what others change stale here, too.
-  func follow(_ tier: any CacheTier) -> any CacheTierObservation {
-    tier.observe { [weak self] change in self?.changedElsewhere(change) }
+  func follow(_ upstream: any LayerUpstream) -> any Sendable & AnyObject {
+    upstream.observe { [weak self] keys in self?.changedElsewhere(keys) }
   }
 
   /// Tells the others that the responses of a key's URL are out of date, or removed.
@@ -19,22 +15,15 @@ extension LayerContext {
   /// by a response from before.
   func tellOthers(_ key: RecordKey, isRemoved: Bool = false) async {
     guard let upstream else { return }
-    let get = RecordKey.get(key)
-    // The store in memory does not fail.
-    if isRemoved {
-      try? await upstream.remove(get)
-    } else {
-      try? await upstream.invalidate(get, at: configuration.now())
-    }
+    await upstream.change(RecordKey.get(key), isRemoved: isRemoved, at: configuration.now())
   }
 
-  private func changedElsewhere(_ change: CacheTierChange) {
+  private func changedElsewhere(_ changed: Set<RecordKey>?) {
     var keys: Set<RecordKey>
-    switch change {
-    case .keys(let changed):
+    if let changed {
       let own = changed.filter { $0.scope == scope }
       keys = own.union(own.flatMap { self.keys(of: $0.url) })
-    case .all:
+    } else {
       // What was saved locally is no server's.
       keys = Set(livingMembers.flatMap { member in member.keys.filter { member.head(of: $0)?.localModel == nil } })
     }
@@ -54,7 +43,7 @@ extension LayerContext {
   /// Returns a stored record as it may be used: one of which the others may have told something
   /// that this process has not heard is out of date.
   func trusted(_ record: Record, of key: RecordKey) -> Record {
-    guard let tier = upstream?.tier, record.head.localModel == nil, !tier.follows(RecordKey.get(key)) else {
+    guard let upstream, record.head.localModel == nil, !upstream.follows(RecordKey.get(key)) else {
       return record
     }
     var record = record

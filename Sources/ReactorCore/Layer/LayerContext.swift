@@ -10,7 +10,7 @@ package final class LayerContext: Sendable {
   package let cache: HTTPCache
   /// The cache between this layer and the server, whose responses other processes share; `nil` for
   /// most layers.
-  let upstream: HTTPCache?
+  let upstream: (any LayerUpstream)?
   package let scope: Scope
   package let configuration: ReactorConfiguration
   let keys: RecordKeys
@@ -43,16 +43,16 @@ package final class LayerContext: Sendable {
   private let members = Mutex<[WeakMember]>([])
   private let connectedParts = Mutex<[any LayerPart]>([])
   private let followers = Mutex<[Task<Void, Never>]>([])
-  private let observation = Mutex<(any CacheTierObservation)?>(nil)
+  private let observation = Mutex<(any Sendable & AnyObject)?>(nil)
 
   init(
     backend: Backend?, persistence: (any Persistence)?, reachability: (any Reachability)? = nil, scope: Scope = .shared,
-    configuration: ReactorConfiguration, tier: (any CacheTier)? = nil
+    configuration: ReactorConfiguration, upstream: MakeUpstream? = nil
   ) {
     self.backend = backend
     self.reachability = reachability ?? backend?.reachability
-    cache = HTTPCache(persistence: persistence, secretQueryItems: configuration.secretQueryItems)
-    upstream = tier.map { [cache] in HTTPCache(limit: Self.upstreamLimit, tier: $0, like: cache) }
+    cache = HTTPCache(persistence: persistence)
+    self.upstream = upstream?(cache, configuration)
     self.scope = scope
     self.configuration = configuration
     drafts = DraftTable()
@@ -64,7 +64,7 @@ package final class LayerContext: Sendable {
       backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)
     outages = backend != nil && configuration.remembersOutages ? LayerOutages(configuration) : nil
     isLoopback = (try? backend?.base.get())?.origin.isLoopback ?? false
-    if let tier { observation.withLock { $0 = follow(tier) } }
+    if let upstream = self.upstream { observation.withLock { $0 = follow(upstream) } }
     if let pressure = configuration.memoryPressure { follow(pressure.warnings) { $0.evictUnused() } }
   }
 
@@ -190,7 +190,7 @@ package final class LayerContext: Sendable {
       }
       // If one of them fails, the others still remove what they have.
       var failure: (any Error)?
-      do { try await upstream?.removeAll(in: scope) } catch { failure = error }
+      await upstream?.removeAll(in: scope)
       do { try await removals.carryOut() } catch { failure = failure ?? error }
       try await cache.removeAll(in: scope)
       generations.didPersistAll(number)

@@ -1,5 +1,7 @@
 package import HTTPCaching
 
+package typealias MakeUpstream = @Sendable (HTTPCache, ReactorConfiguration) -> any LayerUpstream
+
 /// A feature that another product adds to a layer, such as an outbox or a fleet.
 ///
 /// ```swift
@@ -13,10 +15,10 @@ package import HTTPCaching
 /// An extension is a description. Each layer that gets it makes a part of its own from it, so one
 /// value may be given to several layers.
 public struct LayerExtension: Sendable {
-  /// The type of the part or the tier. Extensions of one kind have the same.
+  /// The type of the part or the upstream. Extensions of one kind have the same.
   fileprivate let kind: ObjectIdentifier
-  /// The store that other processes share, between the layer and the server; `nil` for none.
-  fileprivate let tier: (any CacheTier)?
+  /// Creates the cache between the layer and the server; `nil` for none.
+  fileprivate let makeUpstream: MakeUpstream?
   fileprivate let makePart: @Sendable (LayerContext) -> (any LayerPart)?
 
   /// Creates an extension that adds a part to each layer.
@@ -24,14 +26,16 @@ public struct LayerExtension: Sendable {
   /// - Parameter makePart: Creates the part, before the layer has a reactor.
   package init<Part: LayerPart>(_ makePart: @escaping @Sendable (LayerContext) -> Part) {
     kind = ObjectIdentifier(Part.self)
-    tier = nil
+    makeUpstream = nil
     self.makePart = makePart
   }
 
-  /// Creates an extension whose store answers requests before the server does.
-  package init<Tier: CacheTier>(tier: Tier) {
-    kind = ObjectIdentifier(Tier.self)
-    self.tier = tier
+  /// Creates an extension with a cache that answers requests before the server does.
+  package init<Upstream: LayerUpstream>(
+    upstream makeUpstream: @escaping @Sendable (HTTPCache, ReactorConfiguration) -> Upstream
+  ) {
+    kind = ObjectIdentifier(Upstream.self)
+    self.makeUpstream = makeUpstream
     makePart = { _ in nil }
   }
 }
@@ -79,8 +83,8 @@ extension [LayerExtension] {
     }
   }
 
-  /// The store that answers requests before the server does; `nil` for most layers.
-  var tier: (any CacheTier)? { effective.lazy.compactMap(\.tier).first }
+  /// Creates the cache that answers requests before the server does; `nil` for most layers.
+  var makeUpstream: MakeUpstream? { effective.lazy.compactMap(\.makeUpstream).first }
 
   /// Creates the parts of a layer.
   func makeParts(of layer: LayerContext) -> [any LayerPart] { effective.compactMap { $0.makePart(layer) } }

@@ -1,5 +1,6 @@
 package import HTTPTypes
 package import ReactorCore
+import ReactorFleet
 
 /// The possible orders of the events of one key and one model.
 ///

@@ -200,7 +200,7 @@ private func head(
   ) {
     var head = head([:], status: status)
     head.fields[.cacheControl] = cacheControl
-    #expect(head.isStorable(by: .private) == isStorable)
+    #expect(head.isStorable == isStorable)
   }
 }
 

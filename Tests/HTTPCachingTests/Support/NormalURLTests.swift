@@ -7,8 +7,6 @@ import Testing
 @testable import HTTPCaching
 
 @Suite struct `The spelling of a URL in a key` {
-  private struct NotSent: Error {}
-
   private static let spellings = [
     ("https://api.example.com/m", "https://api.example.com/%6D"),
     ("https://api.example.com/m", "https://api.example.com/%6d"),
@@ -53,28 +51,5 @@ import Testing
       let spelling = NormalURL.spelling(of: url)
       #expect(NormalURL.spelling(of: spelling) == spelling, "\(url)")
     }
-  }
-
-  @Test(arguments: spellings.filter { $0.0.hasPrefix("https://api.example.com/") && !$0.1.contains("\n") })
-  func `reaches what is stored under another`(spelling: String, other: String) async throws {
-    let cache = HTTPCache(persistence: MemoryPersistence())
-    func request(_ url: String, _ method: HTTPRequest.Method = .get) throws -> HTTPRequest {
-      let rest = url.dropFirst("https://".count)
-      let end = rest.firstIndex { "/?".contains($0) } ?? rest.endIndex
-      return HTTPRequest(method: method, scheme: "https", authority: String(rest[..<end]), path: String(rest[end...]))
-    }
-    guard case .send(let get) = await cache.plan(for: try request(spelling), at: CachingExample.time) else {
-      throw NotSent()
-    }
-    let response = HTTPResponse(status: .ok, headerFields: [.cacheControl: "max-age=60"])
-    _ = await cache.receive(response, body: Data("old".utf8), for: get, at: CachingExample.time)
-    guard case .answer = await cache.plan(for: try request(other), at: CachingExample.time) else { throw NotSent() }
-    guard case .send(let post) = await cache.plan(for: try request(other, .post), at: CachingExample.time) else {
-      throw NotSent()
-    }
-    // What is sent stays as the client wrote it.
-    #expect(post.request == (try request(other, .post)))
-    _ = await cache.receive(HTTPResponse(status: .noContent), body: Data(), for: post, at: CachingExample.time)
-    guard case .send = await cache.plan(for: try request(spelling), at: CachingExample.time) else { throw NotSent() }
   }
 }

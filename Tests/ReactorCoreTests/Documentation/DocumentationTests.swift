@@ -19,6 +19,10 @@ import Testing
       "Sources/HTTPCaching/HTTPCaching.docc/HTTPCaching.md",
       "../../HTTPCachingTests/Documentation/HTTPCachingExamples.swift"
     ),
+    (
+      "Sources/HTTPCachingProxy/HTTPCachingProxy.docc/HTTPCachingProxy.md",
+      "../../HTTPCachingProxyTests/Documentation/HTTPCachingProxyExamples.swift"
+    ),
     ("Sources/ReactorCore/ReactorCore.docc/GettingStarted.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/FetchPolicies.md", "GuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ImportantDefaults.md", "GuideExamples.swift"),

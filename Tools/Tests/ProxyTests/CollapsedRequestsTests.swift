@@ -1,5 +1,5 @@
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 import HTTPTypes
 import ReactorTesting
 import Synchronization

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCachingProxy
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
@@ -18,7 +19,7 @@ import Wire
 
   private func connect() throws {
     let proxy = Proxy(
-      cache: HTTPCache(persistence: nil), upstream: try Upstream(UpstreamArgument.parse("http://127.0.0.1:1")))
+      cache: ProxyCache(persistence: nil), upstream: try Upstream(UpstreamArgument.parse("http://127.0.0.1:1")))
     let handler = ProxyHandler(proxy, ServedHosts(["p"]), nil)
     try channel.pipeline.syncOperations.addHandlers([socket, handler])
     try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCachingProxy
 import NIOCore
 import ReactorCore
 import ReactorTesting
@@ -26,7 +27,7 @@ final class ProxyBench: Sendable {
     idle: TimeAmount = .minutes(2), requestBodies: Int = BodyLimit.requests, responseBodies: Int = BodyLimit.responses,
     script: @escaping MockServer.Handler, body: (ProxyBench) async throws -> Void
   ) async throws {
-    let cache = HTTPCache(persistence: MemoryPersistence(), rules: rules, keepsCookies: keepsCookies)
+    let cache = ProxyCache(persistence: MemoryPersistence(), rules: rules, keepsCookies: keepsCookies)
     let bench = try await ProxyBench(
       isStaleOnDisconnect, trace, silence, maxConnections, hosts, base, cache, statusName, pace, outages, bodyLimit,
       upstreamPort, staysOnEventLoop, idle, requestBodies, responseBodies, script)
@@ -41,7 +42,7 @@ final class ProxyBench: Sendable {
 
   private init(
     _ isStaleOnDisconnect: Bool, _ trace: (@Sendable (String) -> Void)?, _ silence: Duration,
-    _ maxConnections: Int, _ hosts: [String], _ base: String, _ cache: HTTPCache, _ statusName: String?,
+    _ maxConnections: Int, _ hosts: [String], _ base: String, _ cache: ProxyCache, _ statusName: String?,
     _ pace: RequestPaceLimits, _ outages: UpstreamOutages?, _ bodyLimit: Int, _ upstreamPort: Int?,
     _ staysOnEventLoop: Bool, _ idle: TimeAmount, _ requestBodies: Int, _ responseBodies: Int,
     _ script: @escaping MockServer.Handler

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCachingProxy
 import HTTPTypes
 import NIOCore
 import ReactorCore
@@ -151,7 +152,7 @@ import Wire
 
   @Test func `prints each line of the trace as one, whatever a URL has`() async throws {
     let proxy = Proxy(
-      cache: HTTPCache(persistence: nil), upstream: try Upstream(UpstreamArgument.parse("http://127.0.0.1:1")),
+      cache: ProxyCache(persistence: nil), upstream: try Upstream(UpstreamArgument.parse("http://127.0.0.1:1")),
       trace: { [trace] in trace.continuation.yield($0) })
     let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/a\u{1B}[2J\u{2028}b")
     _ = await proxy.answer(ForwardedRequest(head: head, body: ByteBuffer()))

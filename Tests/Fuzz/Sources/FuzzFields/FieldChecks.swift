@@ -1,1 +1,1 @@
-../../../HTTPCachingTests/Rules/FieldChecks.swift
+../../../HTTPCachingProxyTests/Rules/FieldChecks.swift

@@ -3,6 +3,7 @@ import FuzzSupport
 import HTTPTypes
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 /// Any fields are read, and decide nothing that is impossible.
 ///

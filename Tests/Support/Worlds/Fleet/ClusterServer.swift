@@ -1,5 +1,5 @@
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 import HTTPTypes
 import ReactorCore
 import ReactorFleet
@@ -11,7 +11,7 @@ final class ClusterServer: Sendable {
   let number: Int
   let fleet: Fleet
   private let cluster: Cluster
-  private let cache: HTTPCache
+  private let cache: ProxyCache
   private let process = SimulatedProcess()
   let standstill = Standstill()
   private let running = Mutex<Task<Void, Never>?>(nil)
@@ -38,7 +38,7 @@ final class ClusterServer: Sendable {
     configuration.random = { Double(draws.number(below: 1 << 20)) / Double(1 << 20) }
     configuration.statusChanged = { status, _ in world.note("server \(number) is \(status)") }
     fleet = Fleet(link, configuration: configuration)
-    cache = HTTPCache(persistence: disk, fleet: fleet)
+    cache = ProxyCache(persistence: disk, fleet: fleet)
   }
 
   func begin() async {

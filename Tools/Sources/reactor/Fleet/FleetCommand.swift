@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 import ReactorFleet
 import ReactorValkey
 

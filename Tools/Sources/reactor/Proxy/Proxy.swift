@@ -1,12 +1,12 @@
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 import HTTPTypes
 import NIOCore
 
-/// The answer of `reactor proxy` to one request. It consults `HTTPCache`, and forwards the request
+/// The answer of `reactor proxy` to one request. It consults `ProxyCache`, and forwards the request
 /// if necessary.
 struct Proxy: Sendable {
-  let cache: HTTPCache
+  let cache: ProxyCache
   let upstream: Upstream
   /// A Boolean value that indicates whether any stale response may replace a missing answer of the
   /// server, unless the response forbids it.

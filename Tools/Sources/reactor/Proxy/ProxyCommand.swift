@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 import NIOCore
 import ReactorFleet
 import ReactorSQLite
@@ -211,8 +211,8 @@ struct ProxyCommand: AsyncParsableCommand {
       try store.map { try Store($0).persistence } ?? MemoryPersistence(limit: (memoryLimit ?? 256) << 20)
     let rules: CacheRules = rules == .shared ? .shared(targets: targets?.names ?? []) : .private
     let cache =
-      if let fleet { HTTPCache(persistence: persistence, fleet: fleet, rules: rules) } else {
-        HTTPCache(persistence: persistence, rules: rules, keepsCookies: keepCookies)
+      if let fleet { ProxyCache(persistence: persistence, fleet: fleet, rules: rules) } else {
+        ProxyCache(persistence: persistence, rules: rules, keepsCookies: keepCookies)
       }
     var proxy = Proxy(
       cache: cache,

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPCaching
+import HTTPCachingProxy
 import HTTPTypes
 
 /// The answer of the proxy to a client.

@@ -1,4 +1,4 @@
-import HTTPCaching
+import HTTPCachingProxy
 import HTTPTypes
 
 /// An exchange as one line of standard error.

@@ -1,4 +1,4 @@
-import HTTPCaching
+import HTTPCachingProxy
 import HTTPTypes
 import NIOCore
 import Synchronization

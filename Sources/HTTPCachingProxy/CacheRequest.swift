@@ -3,8 +3,9 @@ public import HTTPTypes
 
 /// A request to send for a client, with the state that handling its response needs.
 ///
-/// ``HTTPCache/plan(for:scope:at:)`` makes it. ``HTTPCache/receive(_:body:for:at:)`` takes it with
-/// the server's response, and ``HTTPCache/staleAnswer(for:at:always:wasSent:)`` after a failure.
+/// ``ProxyCache/plan(for:scope:at:)`` makes it. ``ProxyCache/receive(_:body:for:at:)`` takes it
+/// with the server's response, and ``ProxyCache/staleAnswer(for:at:always:wasSent:)`` after a
+/// failure.
 public struct CacheRequest: Sendable {
   /// The request to send: the client's request, with the stored validators if there are any.
   public let request: HTTPRequest

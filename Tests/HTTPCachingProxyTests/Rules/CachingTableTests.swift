@@ -4,13 +4,14 @@ import TestSupport
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 /// The tables of `Rules.md` are this suite's input, so that they say what is. No socket, no clock,
 /// no disk.
 @Suite("Every rule of HTTP caching") struct CachingTableTests {
   /// The tables of rules, without those of the public suite's results.
   private static let tables = (try? Repository.markdown(path).tables.filter { $0.heading.first != "" }) ?? []
-  private static let path = "Sources/HTTPCaching/HTTPCaching.docc/Rules.md"
+  private static let path = "Sources/HTTPCachingProxy/HTTPCachingProxy.docc/Rules.md"
 
   private static func rows(_ heading: String...) -> [[String]] {
     tables.first { Array($0.heading.dropFirst(2)) == heading }?.rows ?? []

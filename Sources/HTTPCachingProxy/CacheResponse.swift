@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTPTypes
 
-/// The response that ``HTTPCache`` returns to a client.
+/// The response that ``ProxyCache`` returns to a client.
 public struct CacheResponse: Sendable {
   /// The source of a response.
   public enum Source: Sendable, Hashable {
@@ -19,13 +19,13 @@ public struct CacheResponse: Sendable {
     case none
   }
 
-  /// The status and fields. ``HTTPCache`` adds `Age` to a stored response.
+  /// The status and fields. ``ProxyCache`` adds `Age` to a stored response.
   public var response: HTTPResponse
   /// The body of ``response``: part of the stored body for a 206, empty for a 304.
   public var body: Data
   /// The source of ``response``.
   public var source: Source
-  /// A Boolean value that indicates whether ``HTTPCache/receive(_:body:for:at:)`` stored the
+  /// A Boolean value that indicates whether ``ProxyCache/receive(_:body:for:at:)`` stored the
   /// response.
   public var isStored = false
   /// The request to send in place of this answer; `nil` as a rule.
@@ -33,7 +33,7 @@ public struct CacheResponse: Sendable {
   /// The server has answered to the validators of the stored response, and not to the client: its
   /// 304 confirms another representation (RFC 9111 §4.3.4), or it refuses them with a 400 or 412.
   /// Send this request without delay, and pass its response to
-  /// ``HTTPCache/receive(_:body:for:at:)``. There is no third request. Until then, ``response`` is
+  /// ``ProxyCache/receive(_:body:for:at:)``. There is no third request. Until then, ``response`` is
   /// the stale one or the error, of which nothing is stored.
   public var retry: CacheRequest? {
     get { again.first }

@@ -51,29 +51,9 @@ enum Precondition {
   }
 }
 
-/// A validator for one state of a resource (RFC 9110 §8.8.3).
-struct EntityTag: Hashable, Sendable {
-  /// The text between the quotes.
-  var opaque: String
-  /// A Boolean value that indicates whether the tag begins with `W/`.
-  var isWeak: Bool
-
-  /// Parses an entity tag. Returns `nil` for text without quotes, or with a quote inside.
-  init?(_ text: String) {
-    var rest = Substring(text)
-    isWeak = rest.hasPrefix("W/")
-    if isWeak { rest = rest.dropFirst(2) }
-    guard rest.utf8.count >= 2, rest.hasPrefix("\""), rest.hasSuffix("\""),
-      !rest.dropFirst().dropLast().utf8.contains(UInt8(ascii: "\""))
-    else { return nil }
-    opaque = String(rest.dropFirst().dropLast())
-  }
-
+extension EntityTag {
   /// Returns whether both tags are strong and have the same bytes (§8.8.3.2).
   func stronglyMatches(_ other: EntityTag) -> Bool { !isWeak && !other.isWeak && weaklyMatches(other) }
-
-  /// Returns whether both tags have the same bytes, weak or strong (§8.8.3.2).
-  func weaklyMatches(_ other: EntityTag) -> Bool { opaque.hasSameBytes(as: other.opaque) }
 }
 
 /// One range of a body, from the field `Range` (RFC 9110 §14.1.2).

@@ -2,7 +2,7 @@ public import Foundation
 public import HTTPTypes
 
 /// The effect of a server's response on what is stored, and the client's response.
-extension HTTPCache {
+extension ProxyCache {
   /// Stores, updates or invalidates records by the server's response, and returns the client's
   /// response.
   ///
@@ -49,9 +49,9 @@ extension HTTPCache {
   ) async -> CacheResponse {
     var answer = CacheResponse(response: response, body: body ?? Data(), source: .network)
     var storable = response
-    storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems, digests: digests)
+    storable.headerFields = SecretQuery.redact(response.headerFields, names: secretQueryItems, digests: records.digests)
     do {
-      let judged = Self.judge(
+      let judged = HTTPCache.judge(
         storable, body: body ?? Data(), to: exchange.client.headerFields, for: exchange.key,
         stored: exchange.sendsValidators ? exchange.stored?.head : nil,
         requestedAt: exchange.sentAt, receivedAt: now, keepsCookies: keepsCookies)
@@ -123,7 +123,7 @@ extension HTTPCache {
     let length = head.fields[.contentLength]
     guard StoredFields.confirm(head.fields, stored.head), length == nil || length == "\(stored.body.count)" else {
       await tier?.fence([exchange.key.url], in: exchange.key.scope, removes: false)
-      return try await markStale(exchange.key, at: now)
+      return try await records.invalidate(exchange.key, at: now)
     }
     let updated = stored.head.updated(
       by: head.fields, exchange.client.headerFields, head.requestedAt, head.receivedAt)
@@ -156,26 +156,26 @@ extension HTTPCache {
       var keys = Set([key])
       // A change by one user affects every scope. After a record that cannot be read, the loop goes
       // on.
-      do { keys.formUnion(try await self.keys(of: key.url, in: nil)) } catch { failure = error }
+      do { keys.formUnion(try await records.keys(of: key.url, in: nil)) } catch { failure = error }
       for key in keys {
-        do { try await markStale(key, at: now) } catch { failure = error }
+        do { try await records.invalidate(key, at: now) } catch { failure = error }
       }
     }
     if let origin, !groups.isEmpty {
       do {
-        for key in try await self.keys(ofGroups: groups, in: nil, origin: origin) {
+        for key in try await records.keys(ofGroups: groups, in: nil, origin: origin) {
           await tier?.fence([key.url], in: key.scope, removes: false)
-          try await markStale(key, at: now)
+          try await records.invalidate(key, at: now)
         }
       } catch { failure = error }
     }
     if let failure { throw failure }
     guard hasBody, !isOvertaken, isOfTheTarget(record.head, exchange, response) else { return }
-    try await save(record, for: exchange.key)
+    try await records.save(record, for: exchange.key)
     guard !rest.isOvertaken(groups: record.head.groups) else {
-      return try await forget(exchange.key, for: exchange.client.headerFields)
+      return try await records.forget(exchange.key, for: exchange.client.headerFields)
     }
-    answer.isStored = isPersistent
+    answer.isStored = records.isPersistent
   }
 
   /// Returns whether the response to a POST also answers a later GET. The response must name the
@@ -187,7 +187,7 @@ extension HTTPCache {
       let target = Invalidation.url(exchange.key.url, from: url, of: origin),
       NormalURL.spelling(of: named) == NormalURL.spelling(of: target)
     else { return false }
-    let control = CacheControl(head.fields, by: rules)
+    let control = rules.control(of: head.fields)
     let isExplicit = control.maxAge != nil || (head.fields.contains(.expires) && !control.isTargeted)
     return isExplicit && effect(of: head, exchange, response) == .store
   }
@@ -197,7 +197,7 @@ extension HTTPCache {
   }
 }
 
-extension HTTPCache {
+extension ProxyCache {
   /// Saves the server's response to an exchange, or removes the older one.
   ///
   /// Nothing changes if, since the exchange began, the URL was changed, a newer response was
@@ -209,20 +209,20 @@ extension HTTPCache {
   ) async throws -> Bool {
     guard effect != .keep else { return false }
     let fields = exchange.client.headerFields
-    let current = try? await lookUp(exchange.key, for: fields)
+    let current = try? await records.lookUp(exchange.key, for: fields)
     guard !exchange.isOvertaken(groups: record.head.groups),
       exchange.isUndisturbed(by: current?.head, record.head, isConfirmation: isConfirmation)
     else { return false }
     guard effect == .store else {
-      try await forget(exchange.key, for: fields)
+      try await records.forget(exchange.key, for: fields)
       return false
     }
-    try await save(record, for: exchange.key)
+    try await records.save(record, for: exchange.key)
     // A change that came since has marked stale what it found, perhaps before this was saved.
     guard !exchange.isOvertaken(groups: record.head.groups) else {
-      try await forget(exchange.key, for: fields)
+      try await records.forget(exchange.key, for: fields)
       return false
     }
-    return isPersistent
+    return records.isPersistent
   }
 }

@@ -2,6 +2,7 @@ import HTTPTypes
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 @Suite("A dictionary of structured fields") struct StructuredDictionaryTests {
   private func parse(_ lines: String...) -> [String: StructuredDictionary.Value]? {

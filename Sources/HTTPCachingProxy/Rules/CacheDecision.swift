@@ -32,7 +32,7 @@ enum CacheDecision: Hashable, Sendable {
       self = wishes.isNoStore && !wishes.isOnlyIfCached ? .ask(validates: false) : asking
       return
     }
-    let isImmutable = CacheControl(stored.fields, by: rules).isImmutable
+    let isImmutable = rules.control(of: stored.fields).isImmutable
     self = Self.decide(status, wishes, isImmutable: isImmutable) ?? asking
   }
 
@@ -72,17 +72,5 @@ extension CacheDecision {
     if let window = wishes.staleIfError, status.isFresh || (overdue >= 0 && overdue < window) { return true }
     guard wishes.maxAge == nil, wishes.minFresh == nil else { return false }
     return status.isFresh || status.isWithinStaleIfError || always
-  }
-}
-
-extension Record.Head {
-  /// Returns the status of the response by its own fields alone, or `nil` if it must not be stored.
-  func copyStatus(at now: Date, by rules: CacheRules = .private) -> CopyStatus? {
-    let freshness = Freshness(self, usesHeuristics: true, by: rules)
-    var status = freshness.status(at: now, freshFor: nil, fallback: 0, staleIfError: 0)
-    // These directives do not bind a private cache (§4.2.4). Obeying them is harmless, and right
-    // for a server that takes this cache for a shared one.
-    if status?.isFresh == false, CacheControl(fields, by: rules).isSharedMustRevalidate { status?.allowsStale = false }
-    return status
   }
 }

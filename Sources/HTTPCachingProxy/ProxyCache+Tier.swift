@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 
 /// The way of a request through a tier that other processes share.
-extension HTTPCache {
+extension ProxyCache {
   func plan(
     for request: HTTPRequest, _ key: RecordKey, _ local: Found, through tier: any CacheTier,
     _ look: any CacheTierLook, at start: Date
@@ -31,7 +31,7 @@ extension HTTPCache {
       case .record(let record):
         (found.record, found.hasOtherVariant, isShared) = (record, false, true)
         // A record that cannot be saved is read from the tier again.
-        if (try? await save(record, for: key)) != nil { saved = record.head }
+        if (try? await records.save(record, for: key)) != nil { saved = record.head }
       case .same: break
       case .stale:
         // Not on disk: it is not used without another look, and a response that is under way would
@@ -79,7 +79,7 @@ extension HTTPCache {
     guard head.localModel == nil, let status = head.copyStatus(at: now, by: rules), status.isFresh,
       tier.refreshesEarly(head, of: key, status)
     else { return false }
-    return !CacheControl(head.fields, by: rules).isImmutable
+    return !rules.control(of: head.fields).isImmutable
   }
 
   /// Lets one process revalidate a response that is used meanwhile.

@@ -1,13 +1,15 @@
 import Foundation
 import HTTPTypes
 import ReactorTesting
+import TestSupport
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 /// A proxy's exchanges, one after another, with a server of which only the answers are seen.
 struct Proxy {
   static let time = CachingExample.time
-  var cache = HTTPCache(persistence: MemoryPersistence())
+  var cache = ProxyCache(persistence: MemoryPersistence())
 
   /// The request that was sent last, and the client's answer.
   typealias Exchange = (sent: HTTPRequest?, answer: CacheResponse?)

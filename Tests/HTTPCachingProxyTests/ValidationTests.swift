@@ -1,9 +1,11 @@
 import Foundation
 import HTTPTypes
 import ReactorTesting
+import TestSupport
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 @Suite struct `A server's answer to the stored validators` {
   private let proxy = Proxy()

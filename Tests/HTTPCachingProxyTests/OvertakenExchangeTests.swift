@@ -4,13 +4,14 @@ import ReactorTesting
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 /// A write that ends while a request is under way for which nothing is stored yet.
 @Suite struct `A response from before a change` {
   private let disk = MemoryPersistence()
   private let proxy: Proxy
 
-  init() { proxy = Proxy(cache: HTTPCache(persistence: disk)) }
+  init() { proxy = Proxy(cache: ProxyCache(persistence: disk)) }
 
   /// The response of a request that was planned before.
   private func isStored(_ exchange: CacheRequest, _ answer: String = "Cache-Control: max-age=60") async throws -> Bool {
@@ -76,7 +77,7 @@ import Testing
 
   @Test func `is not stored after what the program has declared stale or removed`() async throws {
     let key = RecordKey(method: .get, url: "https://api.example.com/a")
-    let changes: [(HTTPCache) async throws -> Void] = [
+    let changes: [(ProxyCache) async throws -> Void] = [
       { try await $0.invalidate(key, at: Proxy.time) }, { try await $0.remove(key) },
       { try await $0.removeAll(in: nil) },
       { try await $0.removeAll(in: .shared) },
@@ -93,7 +94,7 @@ import Testing
 
   @Test func `is not stored where the change comes while it is saved`() async throws {
     let faulty = FaultyPersistence(disk)
-    let proxy = Proxy(cache: HTTPCache(persistence: faulty))
+    let proxy = Proxy(cache: ProxyCache(persistence: faulty))
     let get = try await proxy.begin()
     let gate = faulty.hold(.save)
     async let received = proxy.receive("Cache-Control: max-age=60", "old", for: get, age: 2)

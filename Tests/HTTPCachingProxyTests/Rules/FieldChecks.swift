@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 /// Properties of any fields, whatever bytes they contain.
 enum FieldChecks {

@@ -2,16 +2,16 @@ public import Foundation
 public import HTTPTypes
 
 /// The steps of a caching proxy or client: plan a request, send it, and receive the response.
-extension HTTPCache {
+extension ProxyCache {
   /// The next step for a client's request.
   public indirect enum Plan: Sendable {
     /// Return this response. Nothing is sent.
     case answer(CacheResponse)
     /// Return this response, and send the request in the background to revalidate the stored one
-    /// (RFC 5861 §3). ``HTTPCache/receive(_:body:for:at:)`` takes the server's response.
+    /// (RFC 5861 §3). ``ProxyCache/receive(_:body:for:at:)`` takes the server's response.
     case answerAndSend(CacheResponse, CacheRequest)
-    /// Send this request, and pass the server's response to ``HTTPCache/receive(_:body:for:at:)``.
-    /// If the request fails, ``HTTPCache/staleAnswer(for:at:always:wasSent:)`` may have a stale
+    /// Send this request, and pass the server's response to ``ProxyCache/receive(_:body:for:at:)``.
+    /// If the request fails, ``ProxyCache/staleAnswer(for:at:always:wasSent:)`` may have a stale
     /// fallback.
     case send(CacheRequest)
   }
@@ -56,7 +56,7 @@ extension HTTPCache {
   /// Returns the record that is stored for a request, or the error of the persistence.
   func lookUp(_ key: RecordKey, _ request: HTTPRequest) async -> Found {
     var found = Found()
-    do { (found.record, found.hasOtherVariant) = try await find(key, for: request.headerFields) } catch {
+    do { (found.record, found.hasOtherVariant) = try await records.find(key, for: request.headerFields) } catch {
       found.failure = error
     }
     return found
@@ -125,7 +125,7 @@ extension HTTPCache {
   }
 }
 
-extension HTTPCache {
+extension ProxyCache {
   /// Returns `request` with the stored validators in place of the client's own conditions. The
   /// client's conditions are evaluated on the response (RFC 9111 §4.3.1).
   ///
@@ -136,12 +136,12 @@ extension HTTPCache {
     for name in [.ifNoneMatch, .ifModifiedSince, .ifRange, .range] as [HTTPField.Name] {
       bare.headerFields[name] = nil
     }
-    let conditional = conditional(bare, on: stored)
+    let conditional = HTTPCache.conditional(bare, on: stored)
     return conditional.headerFields == bare.headerFields ? nil : conditional
   }
 }
 
-extension HTTPCache {
+extension ProxyCache {
   /// Returns the reason for sending `request`, of which `found` is stored.
   private func forwardReason(
     _ request: HTTPRequest, _ found: Record.Head?, _ hasOtherVariant: Bool, at now: Date
@@ -172,11 +172,11 @@ extension HTTPCache {
   }
 
   private func restored(_ fields: HTTPFields, for request: HTTPRequest) -> HTTPFields? {
-    SecretQuery.restore(fields, from: request.absoluteURL, names: secretQueryItems, digests: digests)
+    SecretQuery.restore(fields, from: request.absoluteURL, names: secretQueryItems, digests: records.digests)
   }
 
   func key(of url: String, in scope: Scope) -> RecordKey {
-    RecordKey(method: .get, url: url, scope: scope, secretQueryItems: secretQueryItems, digests: digests)
+    RecordKey(method: .get, url: url, scope: scope, secretQueryItems: secretQueryItems, digests: records.digests)
   }
 }
 

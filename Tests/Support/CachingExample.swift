@@ -1,18 +1,17 @@
-import Foundation
-import HTTPTypes
-
-@testable import HTTPCaching
+public import Foundation
+public import HTTPCaching
+public import HTTPTypes
 
 /// The meaning of the cells in the tables of `Rules.md`.
-enum CachingExample {
+public enum CachingExample {
   /// The time of every stored response: Saturday, 21 November 2026, noon.
-  static let time = Date(timeIntervalSince1970: 1_795_262_400)
+  public static let time = Date(timeIntervalSince1970: 1_795_262_400)
 
   /// A cell without its backticks.
-  static func plain(_ cell: String) -> String { cell.filter { $0 != "`" } }
+  public static func plain(_ cell: String) -> String { cell.filter { $0 != "`" } }
 
   /// `200; Name: value; Name: value`, each part of which may be missing.
-  static func head(_ cell: String) -> Record.Head {
+  public static func head(_ cell: String) -> Record.Head {
     var (first, fields) = parts(cell)
     let invalidated = HTTPField.Name("Invalidated").flatMap { fields[$0] }.flatMap { Double($0) }
     if let name = HTTPField.Name("Invalidated") { fields[name] = nil }
@@ -22,7 +21,7 @@ enum CachingExample {
   }
 
   /// `GET; Name: value; Name: value`, each part of which may be missing.
-  static func request(_ cell: String) -> HTTPRequest {
+  public static func request(_ cell: String) -> HTTPRequest {
     let (first, fields) = parts(cell)
     return HTTPRequest(
       method: first.flatMap { HTTPRequest.Method(rawValue: $0) } ?? .get, scheme: "https",

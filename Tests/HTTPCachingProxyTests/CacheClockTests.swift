@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 /// A server beside a cache: one number a path, which a PUT counts up.
 private struct CachedServer {
@@ -25,7 +26,7 @@ private struct CachedServer {
     _ method: HTTPRequest.Method, _ path: String, scope: Scope = .shared, fields: HTTPFields = [:],
     maximumAge: Int = 600
   ) async -> Outcome {
-    let cache = HTTPCache(persistence: persistence)
+    let cache = ProxyCache(persistence: persistence)
     let request = HTTPRequest(
       method: method, scheme: "https", authority: "api.example.com", path: path, headerFields: fields)
     switch await cache.plan(for: request, scope: scope, at: clock.date) {
@@ -81,7 +82,7 @@ private struct CachedServer {
     var server = CachedServer()
     _ = await server.request("/a")
     _ = await server.request(.put, "/a")
-    let cache = HTTPCache(persistence: server.persistence)
+    let cache = ProxyCache(persistence: server.persistence)
     let get = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: "/a")
     guard case .send(let slow) = await cache.plan(for: get, at: server.clock.date) else { return #expect(Bool(false)) }
     _ = await server.request(.put, "/a")
@@ -112,7 +113,7 @@ private struct CachedServer {
     guard path.utf8.allSatisfy({ $0 < 0x80 }) else { return }
     var server = CachedServer()
     _ = await server.request(path, scope: "alice")
-    let cache = HTTPCache(persistence: server.persistence)
+    let cache = ProxyCache(persistence: server.persistence)
     let post = HTTPRequest(method: .post, scheme: "https", authority: "api.example.com", path: "/other")
     guard case .send(let exchange) = await cache.plan(for: post, scope: "bob", at: server.clock.date) else {
       return #expect(Bool(false))

@@ -1,9 +1,11 @@
 import Foundation
 import HTTPTypes
 import ReactorTesting
+import TestSupport
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 @Suite struct `An exchange through the cache` {
   private let proxy = Proxy()
@@ -190,7 +192,7 @@ import Testing
   /// The model layer's own redaction decides what a store that both share may hold.
   @Test func `stores no secret, and finds it again`() async throws {
     let disk = MemoryPersistence()
-    let cache = HTTPCache(persistence: disk)
+    let cache = ProxyCache(persistence: disk)
     func request(_ secret: String, _ method: HTTPRequest.Method = .get) -> HTTPRequest {
       HTTPRequest(method: method, scheme: "https", authority: "h", path: "/me?access_token=\(secret)")
     }
@@ -224,7 +226,7 @@ import Testing
     #expect(again.response.headerFields[.location] == "/b?token=s3cret")
     #expect(again.response.headerFields[.contentLocation] == "/me?access_token=s3cret")
     // Another client has not shown the secret, and a digest is none.
-    let digest = String(decoding: cache.digests.digest(Array("s3cret".utf8)), as: UTF8.self)
+    let digest = String(decoding: cache.records.digests.digest(Array("s3cret".utf8)), as: UTF8.self)
     for other in ["other", digest] {
       guard case .send = await cache.plan(for: request(other), at: Proxy.time) else {
         Issue.record("answered to \(other)")
@@ -248,7 +250,7 @@ import Testing
     let fields = "Cache-Control: max-age=60; Set-Cookie: a=b; Set-Cookie: c=d"
     _ = try await proxy.exchange(answer: fields)
     #expect(try await proxy.exchange(age: 1).answer?.response.headerFields.contains(.setCookie) == false)
-    let keeping = Proxy(cache: HTTPCache(persistence: MemoryPersistence(), keepsCookies: true))
+    let keeping = Proxy(cache: ProxyCache(persistence: MemoryPersistence(), keepsCookies: true))
     #expect(try await keeping.exchange(answer: fields).answer?.isStored == true)
     #expect(try await keeping.exchange(age: 1).answer?.response.headerFields[values: .setCookie] == ["a=b", "c=d"])
   }
@@ -330,7 +332,7 @@ import Testing
 
   @Test func `goes on where the store does not`() async throws {
     let faulty = FaultyPersistence(MemoryPersistence())
-    let proxy = Proxy(cache: HTTPCache(persistence: faulty))
+    let proxy = Proxy(cache: ProxyCache(persistence: faulty))
     faulty.failAlways(.load, with: RecordError.truncated)
     faulty.failAlways(.save, with: RecordError.truncated)
     let answer = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "a").answer

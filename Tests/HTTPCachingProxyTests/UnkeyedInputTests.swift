@@ -1,9 +1,11 @@
 import Foundation
 import HTTPTypes
 import ReactorTesting
+import TestSupport
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 /// Each field of a request that no key has, with each status that it may cause. The server sends a
 /// lifetime with its errors too, as many are told to.
@@ -20,7 +22,7 @@ import Testing
   static let lifetime = "Cache-Control: max-age=60, public"
 
   private func proxies() -> [Proxy] {
-    [CacheRules.private, .shared()].map { Proxy(cache: HTTPCache(persistence: MemoryPersistence(), rules: $0)) }
+    [CacheRules.private, .shared()].map { Proxy(cache: ProxyCache(persistence: MemoryPersistence(), rules: $0)) }
   }
 
   @Test(arguments: fields, statuses) func `is its client's alone`(field: String, status: Int) async throws {
@@ -79,7 +81,7 @@ import Testing
   @Test(arguments: [400, 401, 403, 404, 500]) func `is a user's mistake too, in a shared cache`(status: Int)
     async throws
   {
-    let proxy = Proxy(cache: HTTPCache(persistence: MemoryPersistence(), rules: .shared()))
+    let proxy = Proxy(cache: ProxyCache(persistence: MemoryPersistence(), rules: .shared()))
     _ = try await proxy.exchange(answer: Self.lifetime, body: "good")
     let answer = try await proxy.exchange(
       "Authorization: Bearer x; Cache-Control: no-cache", age: 1, answer: "\(status); \(Self.lifetime)"
@@ -98,7 +100,7 @@ import Testing
     ("Authorization: Bearer x", "304; Cache-Control: max-age=60"),
   ])
   func `stays where it is a user's, in a shared cache`(request: String, answer: String) async throws {
-    let proxy = Proxy(cache: HTTPCache(persistence: MemoryPersistence(), rules: .shared()))
+    let proxy = Proxy(cache: ProxyCache(persistence: MemoryPersistence(), rules: .shared()))
     _ = try await proxy.exchange(answer: Self.anonymous, body: "a")
     let own = try await proxy.exchange("Cache-Control: no-cache; \(request)", age: 1, answer: answer, body: "own")
     #expect(own.sent != nil && own.answer?.isStored == false)
@@ -108,7 +110,7 @@ import Testing
   @Test(arguments: ["Cache-Control: no-store", "304; Cache-Control: no-store", "Cache-Control: max-age=60; Vary: *"])
   func `goes where the newer one is for all`(answer: String) async throws {
     for rules in [CacheRules.private, .shared()] {
-      let proxy = Proxy(cache: HTTPCache(persistence: MemoryPersistence(), rules: rules))
+      let proxy = Proxy(cache: ProxyCache(persistence: MemoryPersistence(), rules: rules))
       _ = try await proxy.exchange(answer: Self.anonymous, body: "a")
       _ = try await proxy.exchange("Cache-Control: no-cache", age: 1, answer: answer)
       let next = try #require(try await proxy.exchange(age: 2).sent)
@@ -121,7 +123,7 @@ import Testing
   @Test(arguments: languages, ["", nil]) func `goes in its own variant alone`(gone: String, body: String?) async throws
   {
     let disk = MemoryPersistence()
-    let proxy = Proxy(cache: HTTPCache(persistence: disk))
+    let proxy = Proxy(cache: ProxyCache(persistence: disk))
     for language in Self.languages {
       _ = try await proxy.exchange(
         "Accept-Language: \(language)", answer: "Cache-Control: max-age=60; Vary: Accept-Language", body: language)

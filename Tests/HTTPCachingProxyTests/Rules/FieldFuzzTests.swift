@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 /// Field values that nobody would send, made of those in ``FieldCorpus`` by a seeded generator:
 /// `REACTOR_FUZZ` says how many.

@@ -4,9 +4,10 @@ import ReactorTesting
 import Testing
 
 @testable import HTTPCaching
+@testable import HTTPCachingProxy
 
 @Suite("The description of a cache's handling") struct CacheStatusTests {
-  private let cache = HTTPCache(persistence: MemoryPersistence())
+  private let cache = ProxyCache(persistence: MemoryPersistence())
   private let start = Date(timeIntervalSinceReferenceDate: 1_000)
   private static let field = HTTPField.Name("Cache-Status") ?? .cacheControl
 

@@ -1,0 +1,47 @@
+package import Foundation
+package import HTTPTypes
+
+/// A cache between a layer and the server, whose responses other processes share.
+///
+/// It never fails a request that the server would answer: where it cannot share, it asks the
+/// server.
+package protocol LayerUpstream: AnyObject, Sendable {
+  /// Ends the trust in what others may have changed unheard, if its time is over. It comes before a
+  /// hit in memory: no timer has fired in a process that was stopped.
+  func advance()
+
+  /// Returns a Boolean value that indicates whether every change of a key's response by others was
+  /// told since its latest look.
+  func follows(_ key: RecordKey) -> Bool
+
+  /// Calls `body` with the keys that others have changed, or with `nil` if any may be out of date,
+  /// until the token is released. It is called on the thread that has learnt of the change.
+  func observe(_ body: @escaping @Sendable (Set<RecordKey>?) -> Void) -> any Sendable & AnyObject
+
+  /// Makes a key's response stale for every process, or removes it. Returns once the others have
+  /// it, or it is kept for later.
+  func change(_ key: RecordKey, isRemoved: Bool, at date: Date) async
+
+  /// Removes the responses of a scope for every process.
+  func removeAll(in scope: Scope) async
+
+  /// Returns the response to a GET: another process's, if it may be used, or else the server's.
+  func response(to request: UpstreamRequest) async throws -> HTTPFlowResponse
+}
+
+/// A request of a layer for the cache between it and the server.
+package struct UpstreamRequest: Sendable {
+  /// The request, with the validators of the layer's copy.
+  package let request: HTTPRequest
+  /// The key of a GET of its URL.
+  package let key: RecordKey
+  /// A Boolean value that indicates whether a caller wants the server's response, and no other
+  /// process's.
+  package let asksServer: Bool
+  /// Sends a request to the server. It is conditional if `isConditional` is `true`, and nobody
+  /// waits for the response if `isAwaited` is `false`.
+  package let send:
+    @Sendable (_ request: HTTPRequest, _ isConditional: Bool, _ isAwaited: Bool) async throws -> HTTPFlowResponse
+  /// Notes that a shared response is the answer, of so many bytes.
+  package let shared: @Sendable (_ bytes: Int, _ isAwaited: Bool) -> Void
+}

@@ -1,0 +1,23 @@
+package import Foundation
+package import HTTPTypes
+
+/// The last attempt of a request, which has a response.
+package struct HTTPFlowResponse: Sendable {
+  package var response: HTTPResponse
+  package var body: Data
+  /// The time from which the age of the response is computed (RFC 9111 §4.2.3).
+  let requestedAt: Date
+  package let receivedAt: Date
+  /// The redirects that were followed, as far as the transport reports them.
+  package let redirects: [HTTPResponse]
+
+  init(response: HTTPResponse, body: Data, requestedAt: Date, receivedAt: Date, redirects: [HTTPResponse]) {
+    (self.response, self.body, self.redirects) = (response, body, redirects)
+    (self.requestedAt, self.receivedAt) = (requestedAt, receivedAt)
+  }
+
+  /// Creates a stored response as one that has just arrived, of the age that it states.
+  package init(_ response: HTTPResponse, _ body: Data, at now: Date) {
+    self.init(response: response, body: body, requestedAt: now, receivedAt: now, redirects: [])
+  }
+}
