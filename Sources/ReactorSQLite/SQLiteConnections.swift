@@ -12,7 +12,7 @@
     /// The identity of the opened file, which another file at the path does not have.
     let identity: SQLiteFiles.Identity
     /// The key of the store, read when the connections are opened. So reading it later never waits.
-    let secretKey: SecretKey?
+    let secretKey: RecordKey.SecretKey?
     private let readers: [SQLiteReader]
     private let next = Atomic(0)
     private let files: SQLiteFiles

@@ -131,7 +131,7 @@
     var isReadOnly: Bool { current.isReadOnly }
 
     /// The key of the database that is open now. After a replacement, it is another key.
-    var secretKey: SecretKey? { current.secretKey }
+    var secretKey: RecordKey.SecretKey? { current.secretKey }
 
     /// Runs `body` on a reading connection. Damage is an error like any other here, and nothing is
     /// set aside.

@@ -13,7 +13,7 @@
     ///   there are none. A database that was set aside is among them if no ``load(_:)`` has thrown
     ///   the error yet, and no later load then throws it.
     /// - Throws: ``SQLitePersistenceError`` if the database cannot be read; `CancellationError`.
-    @concurrent public func verify() async throws -> [RecordDefect] {
+    @concurrent public func verify() async throws -> [HTTPCaching.Record.Defect] {
       let verification = SQLiteVerification(path: database.files.path)
       let notice = database.takeNotice().map { [verification.defect($0)] } ?? []
       return try outward(.verify) {
@@ -34,7 +34,7 @@
     /// - Returns: The defects, as for ``verify()``.
     /// - Throws: ``SQLitePersistenceError`` if the database cannot be read or belongs to another
     ///   program; `CancellationError`.
-    @concurrent public static func verify(path: String) async throws -> [RecordDefect] {
+    @concurrent public static func verify(path: String) async throws -> [HTTPCaching.Record.Defect] {
       let files = try SQLiteFiles(path)
       do {
         return try defects(of: files)
@@ -44,7 +44,7 @@
       }
     }
 
-    private static func defects(of files: SQLiteFiles) throws -> [RecordDefect] {
+    private static func defects(of files: SQLiteFiles) throws -> [HTTPCaching.Record.Defect] {
       let reader = try DatabaseQueue(path: files.path, configuration: SQLiteConnections.reading(files.system))
       return try reader.unsafeRead { db in
         try SQLiteSchema.check(db, files.path)

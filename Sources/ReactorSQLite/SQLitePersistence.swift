@@ -18,8 +18,8 @@
   /// KB, the files stay under twice the limit plus 8 MiB: 92 MiB after 200,000 saves with a limit
   /// of 50 MiB. Larger records need less.
   ///
-  /// **A record that cannot be read** makes ``load(_:)`` throw `RecordError`. It affects no other
-  /// record, and stays until something is saved under its key.
+  /// **A record that cannot be read** makes ``load(_:)`` throw `Record.Failure`. It affects no
+  /// other record, and stays until something is saved under its key.
   ///
   /// **A database that cannot be used** is renamed, from `records.sqlite` to
   /// `records.sqlite.corrupt-20261121T161500Z`, as soon as an access detects it. Such a database is
@@ -116,7 +116,7 @@
 
     /// Returns the record that was last saved under `key`, or `nil` if there is none.
     ///
-    /// - Throws: `RecordError` for a record that cannot be read; ``SQLitePersistenceError``.
+    /// - Throws: `Record.Failure` for a record that cannot be read; ``SQLitePersistenceError``.
     @concurrent public func load(_ key: RecordKey) async throws -> HTTPCaching.Record? {
       let date = now()
       let stored = try outward(.load) { try database.read(.load, at: date) { try $0.load(key.digest) } }
@@ -131,10 +131,10 @@
 
     /// Saves `record` in place of an earlier one, and evicts others above the limit.
     ///
-    /// - Throws: `RecordError/wrongKey`; ``SQLitePersistenceError``, also for a record larger than
-    ///   the limit.
+    /// - Throws: `Record.Failure.wrongKey`; ``SQLitePersistenceError``, also for a record larger
+    ///   than the limit.
     @concurrent public func save(_ record: HTTPCaching.Record, for key: RecordKey) async throws {
-      guard record.belongs(to: key) else { throw RecordError.wrongKey }
+      guard record.belongs(to: key) else { throw HTTPCaching.Record.Failure.wrongKey }
       let change = SQLiteRows.Change(record, for: key, at: now())
       guard change.size <= limit else { throw SQLitePersistenceError.tooLarge(size: change.size, limit: limit) }
       try await writes.run(
@@ -168,7 +168,7 @@
     /// heads.
     ///
     /// - Throws: ``SQLitePersistenceError``, `CancellationError`.
-    @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+    @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [HTTPCaching.Record.Entry] {
       try outward(.list) {
         try database.read(.list, at: now()) { connections in
           try connections.read { try SQLiteRows.entries(in: scope, url: url, $0) }
@@ -178,7 +178,7 @@
 
     /// Returns the key in a table of the database. It was read when the database was opened, so the
     /// method does no I/O.
-    public func secretKey() -> SecretKey? { database.secretKey }
+    public func secretKey() -> RecordKey.SecretKey? { database.secretKey }
 
     func outward<Value>(
       _ operation: SQLitePersistenceError.Operation, _ body: () throws -> Value

@@ -17,7 +17,7 @@
     init(_ name: String) throws { connection = Mutex(try Connection(name)) }
 
     /// Returns the key of the store; `nil` if somebody has changed it.
-    func secretKey() throws -> SecretKey? { try connection.withLock { try $0.secretKey() } }
+    func secretKey() throws -> RecordKey.SecretKey? { try connection.withLock { try $0.secretKey() } }
 
     /// Loads the row with a key's digest. Waits while another thread loads.
     func load(_ digest: String) throws -> SQLiteRows.Stored? {
@@ -61,7 +61,7 @@
         sqlite3_close_v2(handle)
       }
 
-      func secretKey() throws -> SecretKey? {
+      func secretKey() throws -> RecordKey.SecretKey? {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v2(handle, SQLiteSchema.readingSecretKey, -1, &statement, nil)
         defer { sqlite3_finalize(statement) }
@@ -69,7 +69,7 @@
           throw DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(handle)))
         }
         return try SQLiteStatement(statement, handle).first { $0.data(0) }.flatMap(\.self).flatMap {
-          SecretKey(bytes: $0)
+          RecordKey.SecretKey(bytes: $0)
         }
       }
 

@@ -56,7 +56,7 @@
     /// Returns the records with readable heads. A filter that is `nil` matches everything.
     ///
     /// - Throws: `DatabaseError`, `CancellationError`.
-    static func entries(in scope: Scope?, url: String?, _ db: Database) throws -> [RecordEntry] {
+    static func entries(in scope: Scope?, url: String?, _ db: Database) throws -> [HTTPCaching.Record.Entry] {
       var conditions = ["TRUE"]
       var arguments: StatementArguments = []
       if let scope {
@@ -71,7 +71,7 @@
         db,
         sql: "SELECT digest, used_at, size, head FROM reactor_record WHERE \(conditions.joined(separator: " AND "))",
         arguments: arguments)
-      var entries: [RecordEntry] = []
+      var entries: [HTTPCaching.Record.Entry] = []
       while let row = try rows.next() {
         try Task.checkCancellation()
         // In SQLite, text ends at a NUL, which a URL may contain. So the key decides.
@@ -81,18 +81,20 @@
       return entries
     }
 
-    private static func entry(_ row: Row) -> RecordEntry? {
+    private static func entry(_ row: Row) -> HTTPCaching.Record.Entry? {
       guard let digest = String.fromDatabaseValue(row[0]), let size = Int.fromDatabaseValue(row[2]),
         let bytes = Data.fromDatabaseValue(row[3]), let head = try? head(Array(bytes), size),
         let key = RecordKey(identity: head.identity), key.digest == digest
       else { return nil }
-      var entry = RecordEntry(
+      var entry = HTTPCaching.Record.Entry(
         key: key, size: size, fetchedAt: head.receivedAt, freshUntil: head.freshUntil, groups: head.groups)
       if let used = Double.fromDatabaseValue(row[1]) { entry.lastUsedAt = Date(timeIntervalSinceReferenceDate: used) }
       return entry
     }
 
-    private static func head(_ bytes: [UInt8], _ size: Int) throws(RecordError) -> HTTPCaching.Record.Head {
+    private static func head(_ bytes: [UInt8], _ size: Int) throws(HTTPCaching.Record.Failure)
+      -> HTTPCaching.Record.Head
+    {
       try RecordCodec.decodeHead(bytes, RecordCodec.layout(of: bytes, count: size))
     }
   }
@@ -100,7 +102,7 @@
   extension SQLiteRows.Stored {
     init(_ row: SQLiteRow) { self.init(head: row.bytes(1), body: row.data(2), usedAt: row.real(0)) }
 
-    func record() throws(RecordError) -> HTTPCaching.Record {
+    func record() throws(HTTPCaching.Record.Failure) -> HTTPCaching.Record {
       guard let head, let body else { throw .corrupt("a column of its row does not contain bytes") }
       let layout = try RecordCodec.layout(of: head, count: head.count + body.count)
       let record = HTTPCaching.Record(head: try RecordCodec.decodeHead(head, layout), body: body)
@@ -120,9 +122,6 @@
       usedAt = now.timeIntervalSinceReferenceDate
     }
   }
-
-  // GRDB has a type of this name too.
-  typealias RecordError = HTTPCaching.RecordError
 
   extension Scope {
     /// The bytes of the name. In SQLite, text ends at a NUL, which a name may contain.

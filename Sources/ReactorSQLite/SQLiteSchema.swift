@@ -14,7 +14,8 @@
       migrator.registerMigration("reactor-3") {
         try $0.execute(sql: third)
         try $0.execute(
-          sql: "INSERT INTO reactor_secret_key (id, bytes) VALUES (1, ?)", arguments: [Data(SecretKey().bytes)])
+          sql: "INSERT INTO reactor_secret_key (id, bytes) VALUES (1, ?)",
+          arguments: [Data(RecordKey.SecretKey().bytes)])
       }
       return migrator
     }
@@ -62,9 +63,9 @@
     static let readingSecretKey = "SELECT bytes FROM reactor_secret_key WHERE id = 1"
 
     /// Returns the key that the migration created, or `nil` if somebody has changed it.
-    static func secretKey(_ db: Database) throws -> SecretKey? {
+    static func secretKey(_ db: Database) throws -> RecordKey.SecretKey? {
       let row = try Row.fetchOne(db, sql: readingSecretKey)
-      return row.flatMap { Data.fromDatabaseValue($0[0]) }.flatMap { SecretKey(bytes: $0) }
+      return row.flatMap { Data.fromDatabaseValue($0[0]) }.flatMap { RecordKey.SecretKey(bytes: $0) }
     }
   }
 

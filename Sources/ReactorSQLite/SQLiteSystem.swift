@@ -32,7 +32,7 @@
     }
 
     private func typed<Value: ~Copyable>(
-      _ body: () throws(FilePersistenceError) -> Value
+      _ body: () throws(FilePersistence.Failure) -> Value
     ) throws(SQLitePersistenceError) -> Value {
       do { return try body() } catch { throw .file(path: error.path, code: error.code) }
     }
@@ -44,7 +44,7 @@
     /// - Returns: `false` if there was one.
     func create(_ path: String) throws(SQLitePersistenceError) -> Bool {
       do throws(SQLitePersistenceError) {
-        _ = try typed { () throws(FilePersistenceError) in try files.create(path) }
+        _ = try typed { () throws(FilePersistence.Failure) in try files.create(path) }
         return true
       } catch .file(path, EEXIST) {
         return false
@@ -54,22 +54,22 @@
     /// Creates a directory and those above it, and leaves an existing one unchanged. The names are
     /// synchronized, because SQLite synchronizes only the directory of its files.
     func makeDirectory(_ path: String) throws(SQLitePersistenceError) {
-      try typed { () throws(FilePersistenceError) in try files.makeDirectory(path, synchronizes: true) }
+      try typed { () throws(FilePersistence.Failure) in try files.makeDirectory(path, synchronizes: true) }
     }
 
     /// Synchronizes the names in a directory, so that they survive a power cut.
     func synchronizeDirectory(_ path: String) throws(SQLitePersistenceError) {
-      try typed { () throws(FilePersistenceError) in try files.synchronizeDirectory(path) }
+      try typed { () throws(FilePersistence.Failure) in try files.synchronizeDirectory(path) }
     }
 
     /// Opens a file for reading and writing, or returns `nil` if there is none.
     func open(_ path: String) throws(SQLitePersistenceError) -> OpenFile? {
-      try typed { () throws(FilePersistenceError) in try files.open(path, writes: true) }
+      try typed { () throws(FilePersistence.Failure) in try files.open(path, writes: true) }
     }
 
     /// Returns the status of a file or of a link's target, or `nil` if there is none.
     func status(_ path: String) throws(SQLitePersistenceError) -> FileStatus? {
-      try typed { () throws(FilePersistenceError) in try files.inspect(path, followsLink: true) }
+      try typed { () throws(FilePersistence.Failure) in try files.inspect(path, followsLink: true) }
     }
 
     func status(_ file: borrowing OpenFile) throws(SQLitePersistenceError) -> FileStatus {
@@ -87,20 +87,20 @@
 
     /// Removes a file. Nothing happens if there is none.
     func remove(_ path: String) throws(SQLitePersistenceError) {
-      try typed { () throws(FilePersistenceError) in _ = try files.remove(path) }
+      try typed { () throws(FilePersistence.Failure) in _ = try files.remove(path) }
     }
 
     /// Returns the names in a directory that begin with `prefix`. Returns none if there is no
     /// directory.
     func list(_ directory: String, prefix: String) throws(SQLitePersistenceError) -> [String] {
-      try typed { () throws(FilePersistenceError) in try files.list(directory, prefix: prefix) }
+      try typed { () throws(FilePersistence.Failure) in try files.list(directory, prefix: prefix) }
     }
 
     /// Returns the target of a link, after which SQLite names its other files. Returns `nil` for
     /// anything but a link.
     func target(of path: String) throws(SQLitePersistenceError) -> String? {
       do throws(SQLitePersistenceError) {
-        let status = try typed { () throws(FilePersistenceError) in try files.inspect(path) }
+        let status = try typed { () throws(FilePersistence.Failure) in try files.inspect(path) }
         guard status?.isLink == true else { return nil }
       } catch .file(path, ENOTDIR) {
         return nil

@@ -40,11 +40,11 @@
     /// Unavailable without the trait `SQLite`.
     public func removeAll(in scope: Scope?) async throws {}
     /// Unavailable without the trait `SQLite`.
-    public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] { [] }
+    public func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] { [] }
     /// Unavailable without the trait `SQLite`.
-    public func verify() async throws -> [RecordDefect] { [] }
+    public func verify() async throws -> [Record.Defect] { [] }
     /// Unavailable without the trait `SQLite`.
-    public static func verify(path: String) async throws -> [RecordDefect] { [] }
+    public static func verify(path: String) async throws -> [Record.Defect] { [] }
     /// Unavailable without the trait `SQLite`.
     public func compact() async throws {}
   }

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// ```swift
 /// let persistence = FaultyPersistence()
-/// persistence.fail(.load, with: RecordError.truncated)    // the next load fails
+/// persistence.fail(.load, with: Record.Failure.truncated)    // the next load fails
 /// let gate = persistence.hold(.save)                      // the next save waits at the gate
 /// try await gate.reached()                                // wait until it is there
 /// gate.open()                                             // let it continue
@@ -129,12 +129,12 @@ public final class FaultyPersistence: Persistence {
   }
 
   /// Lists the entries of the base, unless a fault applies.
-  public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  public func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     try await perform(.entries) { try await base.entries(in: scope, url: url) }
   }
 
   /// Returns the secret key of the base. No fault applies to it.
-  public func secretKey() -> SecretKey? { base.secretKey() }
+  public func secretKey() -> RecordKey.SecretKey? { base.secretKey() }
 
   private func perform<Value>(_ operation: Operation, _ body: () async throws -> Value) async throws -> Value {
     let fault = state.withLock { state -> Fault? in

@@ -37,7 +37,7 @@ extension PersistenceConformance.Check {
       let key = RecordKey(method: .get, url: Samples.urls[0], scope: .shared)
       let cache = HTTPCache(persistence: subject.persistence)
       for language in ["de", "fr"] {
-        let variant = Variant(response: [.vary: "Accept-Language"], request: [.acceptLanguage: language])
+        let variant = Record.Variant(response: [.vary: "Accept-Language"], request: [.acceptLanguage: language])
         try await cache.store(Samples.record(for: key, body: Data(language.utf8), variant: variant), for: key)
       }
       for language in ["de", "fr"] {
@@ -54,7 +54,7 @@ extension PersistenceConformance.Check {
           let get = RecordKey(method: .get, url: url, scope: scope)
           let cache = HTTPCache(persistence: subject.persistence)
           for language in ["de", "fr", "en"] {
-            let variant = Variant(response: [.vary: "Accept-Language"], request: [.acceptLanguage: language])
+            let variant = Record.Variant(response: [.vary: "Accept-Language"], request: [.acceptLanguage: language])
             try await cache.store(Samples.record(for: get, variant: variant), for: get)
           }
           let post = RecordKey(method: .post, url: url, body: Data("q".utf8), scope: scope)

@@ -57,7 +57,7 @@ extension PersistenceConformance.Check {
       try await subject.keeps(record, key)
       record.head.invalidatedAt = Date(timeIntervalSinceReferenceDate: -1.0 / 3)
       record.head.localModel = ""
-      record.head.variant = Variant(names: ["accept", "accept-language"], digest: "00ff")
+      record.head.variant = Record.Variant(names: ["accept", "accept-language"], digest: "00ff")
       try await subject.keeps(record, key)
     },
     Self("keys of any length are distinct, and so are keys that differ only in case") { subject in

@@ -17,7 +17,7 @@ extension PersistenceConformance {
       "https://api.example.com/%zz", "https://api.example.com/a\"b ^`{}\\", "https://api.example.com/\u{FC}",
     ]
 
-    static func record(for key: RecordKey, body: Data = Data("[1, 2]".utf8), variant: Variant? = nil) -> Record {
+    static func record(for key: RecordKey, body: Data = Data("[1, 2]".utf8), variant: Record.Variant? = nil) -> Record {
       Record(
         head: Record.Head(
           identity: key.identity, status: .ok, fields: [.contentType: "application/json", .eTag: "\"a1\""],

@@ -16,7 +16,7 @@ extension PersistenceConformance.Check {
       subject.expect(try await subject.open().secretKey() == first, "the key changed when the store was opened again")
     },
     Self("instances that are opened concurrently have the same secret key") { subject in
-      let keys = try await withThrowingTaskGroup(of: SecretKey?.self) { group in
+      let keys = try await withThrowingTaskGroup(of: RecordKey.SecretKey?.self) { group in
         for _ in 0..<8 { group.addTask { try await subject.open().secretKey() } }
         return try await group.reduce(into: Set()) { $0.insert($1) }
       }

@@ -60,7 +60,7 @@
         guard parts[2] != .null else { continue }
         found.records += 1
         do {
-          guard let head = parts[0].bytes else { throw RecordError.truncated }
+          guard let head = parts[0].bytes else { throw Record.Failure.truncated }
           _ = try RecordCodec.decode(head: head, body: parts[1].bytes ?? Data())
         } catch {
           found.bad.append("\(key) \(record): \(error)")

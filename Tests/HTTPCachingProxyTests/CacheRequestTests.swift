@@ -333,8 +333,8 @@ import Testing
   @Test func `goes on where the store does not`() async throws {
     let faulty = FaultyPersistence(MemoryPersistence())
     let proxy = Proxy(cache: ProxyCache(persistence: faulty))
-    faulty.failAlways(.load, with: RecordError.truncated)
-    faulty.failAlways(.save, with: RecordError.truncated)
+    faulty.failAlways(.load, with: Record.Failure.truncated)
+    faulty.failAlways(.save, with: Record.Failure.truncated)
     let answer = try await proxy.exchange(answer: "Cache-Control: max-age=60", body: "a").answer
     #expect(answer?.text == "200 network a")
     #expect(answer?.isStored == false && answer?.failure != nil)

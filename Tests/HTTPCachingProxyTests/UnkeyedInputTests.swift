@@ -146,7 +146,7 @@ import Testing
     let key = RecordKey(method: .get, url: "https://api.example.com/a")
     func record(_ fields: String, _ language: String) -> Record {
       var head = CachingExample.head(fields)
-      head.variant = Variant(response: head.fields, request: [.acceptLanguage: language])
+      head.variant = Record.Variant(response: head.fields, request: [.acceptLanguage: language])
       return Record(head: head, body: Data(language.utf8))
     }
     for language in Self.languages { try await cache.store(record("Vary: Accept-Language", language), for: key) }

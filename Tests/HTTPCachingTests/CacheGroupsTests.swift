@@ -68,7 +68,7 @@ private final class UnlistedGroups: Persistence {
   func save(_ record: Record, for key: RecordKey) async throws { try await memory.save(record, for: key) }
   func remove(_ key: RecordKey) async throws { try await memory.remove(key) }
   func removeAll(in scope: Scope?) async throws { try await memory.removeAll(in: scope) }
-  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     try await memory.entries(in: scope, url: url).map { entry in
       var entry = entry
       entry.groups = nil

@@ -14,7 +14,7 @@ private func record(_ fields: String, _ body: String, request: HTTPFields = [:],
   head.identity = key.identity
   head.requestedAt = date
   head.receivedAt = date
-  head.variant = Variant(response: head.fields, request: request)
+  head.variant = Record.Variant(response: head.fields, request: request)
   return Record(head: head, body: Data(body.utf8))
 }
 
@@ -96,7 +96,7 @@ private func text(_ record: Record?) -> String? { record.map { String(decoding: 
     let gate = faulty.hold(.load)
     async let invalidated: Void = cache.invalidate(key, at: time)
     try await gate.reached()
-    faulty.fail(.load, with: RecordError.truncated)
+    faulty.fail(.load, with: Record.Failure.truncated)
     gate.open()
     try await invalidated
     #expect(try await find("de")?.head.invalidatedAt == time)

@@ -289,7 +289,7 @@ struct GenerationRaceTests {
     let notes = bench.notes
     let (listed, saved) = (disk.hold(.entries), disk.hold(.save))
     // The mark of the invalidation.
-    disk.fail(.save, with: RecordError.truncated)
+    disk.fail(.save, with: Record.Failure.truncated)
     let fetching = Task { try await notes.fetch("note").text }
     try await answered.waitForArrival()
     // The server has accepted it, and what is stored for its URL is being looked up.
@@ -355,7 +355,7 @@ struct GenerationRaceTests {
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     let notes = bench.notes
     let (fetched, written) = (disk.hold(.save), disk.hold(.save))
-    disk.fail(.save, with: RecordError.truncated)
+    disk.fail(.save, with: Record.Failure.truncated)
     // Each waits for the disk before the next begins, so their turns come in this order.
     let fetching = Task(executorPreference: executor) { try await notes.fetch("note").text }
     executor.run()

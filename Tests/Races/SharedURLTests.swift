@@ -253,7 +253,7 @@ struct WrittenElsewhereTests {
     bench.transport.answer("/v1/note", with: .json(Note(1, "server's").json))
     _ = try await bench.notes.fetch("note")
     bench.clock.advance(by: .seconds(1))
-    disk.failAlways(.save, with: RecordError.truncated)
+    disk.failAlways(.save, with: Record.Failure.truncated)
     let titles = bench.layer.reactor(Title.self)
     try await titles.save(Title(text: "my title"), for: "note")
     let stream = titles.states(for: "note", policy: .cacheOnly).subscribe()

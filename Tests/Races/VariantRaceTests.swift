@@ -122,7 +122,7 @@ struct VariantsAtOnceTests {
   @Test func `stay stale where the mark on disk has failed, though one of them was refreshed`() async throws {
     let disk = FaultyPersistence()
     let bench = try await stored(on: disk)
-    disk.fail(.save, with: RecordError.truncated)
+    disk.fail(.save, with: Record.Failure.truncated)
     await bench.notes.invalidate(Self.english)
     #expect(bench.log.count(.saveFailed) == 1)
     bench.clock.advance(by: .seconds(1))
@@ -139,7 +139,7 @@ struct VariantsAtOnceTests {
     try await bench.notes.save(Note(1, "mine"), for: Self.english)
     for stream in [stream, german] { while let state = await stream.next(), state.value?.text != "mine" {} }
     bench.clock.advance(by: .seconds(1))
-    disk.failAlways(.save, with: RecordError.truncated)
+    disk.failAlways(.save, with: Record.Failure.truncated)
     #expect(try await bench.notes.fetchFromNetwork(Self.english).text == "en 1")
     bench.clock.advance(by: .seconds(1))
     // On disk, and to whom reads German, the write is the latest that there is.
@@ -156,7 +156,7 @@ struct VariantsAtOnceTests {
     let titles = bench.layer.reactor(Title.self)
     for resource in Self.both { _ = try await bench.notes.fetch(resource) }
     bench.clock.advance(by: .seconds(1))
-    disk.failAlways(.save, with: RecordError.truncated)
+    disk.failAlways(.save, with: Record.Failure.truncated)
     try await titles.save(Title(text: "mine"), for: Self.german)
     let stream = titles.states(for: Self.german, policy: .cacheOnly).subscribe()
     while let state = await stream.next(), state.value == nil {}

@@ -30,7 +30,7 @@ func damagedJournals(in directory: URL) -> [URL] {
 
 /// Makes the n-th call fail, or all from it on, and notes all calls.
 final class CallScript: Sendable {
-  typealias Operation = FilePersistenceError.Operation
+  typealias Operation = FilePersistence.Failure.Operation
 
   private struct State {
     var calls: [Operation] = []

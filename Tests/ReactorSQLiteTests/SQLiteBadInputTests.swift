@@ -10,7 +10,7 @@
     private let key = RecordKey.sample()
     private let other = RecordKey.sample("other")
 
-    static let damages: [(sql: String, error: RecordError?)] = [
+    static let damages: [(sql: String, error: Record.Failure?)] = [
       ("head = substr(head, 1, 40)", .truncated),
       ("head = x''", .truncated),
       ("body = substr(body, 1, 1)", .truncated),
@@ -53,7 +53,7 @@
         try await persistence.save(.sample(key), for: key)
         try change(
           path, "UPDATE reactor_record SET head = CAST(substr(head, 1, 16) || x'07' || substr(head, 18) AS BLOB)")
-        await #expect(throws: RecordError.newerFormat(7)) { try await persistence.load(key) }
+        await #expect(throws: Record.Failure.newerFormat(7)) { try await persistence.load(key) }
       }
     }
 

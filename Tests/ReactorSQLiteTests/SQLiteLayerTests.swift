@@ -46,7 +46,7 @@
         try Data(repeating: 7, count: 10_000).write(to: file)
         let defects = try await SQLitePersistence.verify(path: file.path(percentEncoded: false))
         let place = file.path(percentEncoded: false)
-        #expect(defects == [RecordDefect(place: place, reason: "it is not an SQLite database")])
+        #expect(defects == [Record.Defect(place: place, reason: "it is not an SQLite database")])
         let names = try FileManager.default.contentsOfDirectory(atPath: directory.path(percentEncoded: false))
         #expect(names == ["notes.sqlite"])
       }

@@ -74,9 +74,9 @@
         try change(path, "UPDATE reactor_record SET size = 5 WHERE digest = '\(keys[4].digest)'")
         #expect(
           Set(try await persistence.verify()) == [
-            RecordDefect(place: keys[3].digest, reason: "\(RecordError.truncated)"),
-            RecordDefect(
-              place: keys[4].digest, reason: "\(RecordError.corrupt("its size differs from the one in the table"))"),
+            Record.Defect(place: keys[3].digest, reason: "\(Record.Failure.truncated)"),
+            Record.Defect(
+              place: keys[4].digest, reason: "\(Record.Failure.corrupt("its size differs from the one in the table"))"),
           ])
         for key in keys.dropFirst(5) { try await persistence.remove(key) }
         try checkpoint(path)

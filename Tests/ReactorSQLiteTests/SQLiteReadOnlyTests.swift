@@ -28,7 +28,7 @@
 
     @Test(arguments: [true, false]) func `is read, and refuses changes`(hasLock: Bool) async throws {
       try await withDatabase { path in
-        let secret: SecretKey?
+        let secret: RecordKey.SecretKey?
         do {
           let writable = try SQLitePersistence(path: path)
           try await writable.save(.sample(key), for: key)

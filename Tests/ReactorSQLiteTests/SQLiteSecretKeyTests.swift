@@ -9,7 +9,7 @@
   @Suite("A database's secret key") struct SQLiteSecretKeyTests {
     @Test func `is made with the database, one for all who open it at once`() async throws {
       try await withDatabase { path in
-        let keys = try await withThrowingTaskGroup(of: SecretKey?.self) { group in
+        let keys = try await withThrowingTaskGroup(of: RecordKey.SecretKey?.self) { group in
           for _ in 0..<8 { group.addTask { try SQLitePersistence(path: path).secretKey() } }
           return try await group.reduce(into: Set()) { $0.insert($1) }
         }

@@ -222,7 +222,7 @@ struct BadInputTests {
       #expect(try Data(contentsOf: directory) == Data("a file".utf8))
       let strict = Bench(persistence: bench.persistence, transport: bench.transport) { $0.failsWhenSaveFails = true }
       let failure = await error { try await strict.notes.fetch("note") }
-      #expect(failure?.cause is FilePersistenceError)
+      #expect(failure?.cause is FilePersistence.Failure)
     }
   }
 

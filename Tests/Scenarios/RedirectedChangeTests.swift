@@ -41,7 +41,7 @@ private struct Heeding: Persistence {
 
   func remove(_ key: RecordKey) async throws { try await base.remove(key) }
   func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
-  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     try await base.entries(in: scope, url: url)
   }
 }

@@ -10,19 +10,19 @@ import Testing
 /// A store whose key is what the test says.
 private final class KeyedPersistence: Persistence {
   let base = MemoryPersistence()
-  let key: Mutex<SecretKey?>
+  let key: Mutex<RecordKey.SecretKey?>
   let askedCount = Atomic<Int>(0)
 
-  init(_ key: SecretKey?) { self.key = Mutex(key) }
+  init(_ key: RecordKey.SecretKey?) { self.key = Mutex(key) }
 
   func load(_ key: RecordKey) async throws -> Record? { try await base.load(key) }
   func save(_ record: Record, for key: RecordKey) async throws { try await base.save(record, for: key) }
   func remove(_ key: RecordKey) async throws { try await base.remove(key) }
   func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
-  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     try await base.entries(in: scope, url: url)
   }
-  func secretKey() -> SecretKey? {
+  func secretKey() -> RecordKey.SecretKey? {
     askedCount.add(1, ordering: .relaxed)
     return key.withLock(\.self)
   }
@@ -45,7 +45,7 @@ struct SecretKeyTests {
   }
 
   @Test func `is asked for once by a layer, and not before there is a secret`() async throws {
-    let store = KeyedPersistence(SecretKey())
+    let store = KeyedPersistence(RecordKey.SecretKey())
     let bench = bench(store)
     _ = try await bench.notes.fetch("note")
     #expect(store.askedCount.load(ordering: .relaxed) == 0)
@@ -54,14 +54,14 @@ struct SecretKeyTests {
   }
 
   @Test func `makes equal secrets equal keys in one store, and others in another`() async throws {
-    let stores = [KeyedPersistence(SecretKey()), KeyedPersistence(SecretKey())]
+    let stores = [KeyedPersistence(RecordKey.SecretKey()), KeyedPersistence(RecordKey.SecretKey())]
     for store in stores + stores { _ = try await bench(store).notes.fetch(resource) }
     let urls = [try await urls(stores[0]), try await urls(stores[1])]
     #expect(urls[0].count == 1 && urls[1].count == 1 && urls[0] != urls[1])
   }
 
   @Test func `finds a record after a restart, and lets a proxy find it too`() async throws {
-    let bench = bench(KeyedPersistence(SecretKey()))
+    let bench = bench(KeyedPersistence(RecordKey.SecretKey()))
     _ = try await bench.notes.fetch(resource)
     _ = try await bench.restarted().notes.fetch(resource)
     let cache = ProxyCache(persistence: bench.persistence)
@@ -75,10 +75,10 @@ struct SecretKeyTests {
   }
 
   @Test func `names the record for RecordKey too`() async throws {
-    let store = KeyedPersistence(SecretKey())
+    let store = KeyedPersistence(RecordKey.SecretKey())
     _ = try await bench(store).notes.fetch(resource)
     let url = "https://api.example.com/v1/note?password=hunter2"
-    func key(_ secretKey: SecretKey?) -> RecordKey {
+    func key(_ secretKey: RecordKey.SecretKey?) -> RecordKey {
       RecordKey(method: .get, url: url, secretQueryItems: ["password"], secretKey: secretKey)
     }
     #expect(try await store.load(key(store.secretKey())) != nil)
@@ -93,7 +93,7 @@ struct SecretKeyTests {
     _ = try await bench.notes.fetch(resource)
     _ = try await bench.notes.fetch(resource)
     #expect(bench.transport.requestCount == 1)
-    store.key.withLock { $0 = SecretKey() }
+    store.key.withLock { $0 = RecordKey.SecretKey() }
     // It keeps to the key that it has begun with.
     _ = try await bench.notes.fetch("note?password=other", policy: .networkOnly)
     let again = bench.restarted()

@@ -128,7 +128,7 @@ private struct FullDisk: Persistence {
   func save(_ record: Record, for key: RecordKey) async throws { throw CocoaError(.fileWriteOutOfSpace) }
   func remove(_ key: RecordKey) async throws { throw CocoaError(.fileWriteOutOfSpace) }
   func removeAll(in scope: Scope?) async throws { throw CocoaError(.fileWriteOutOfSpace) }
-  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     try await base.entries(in: scope, url: url)
   }
 }

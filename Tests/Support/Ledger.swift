@@ -53,7 +53,7 @@ public struct Ledger: Sendable {
           judge(record, number)
           if record != nil { found.insert(key) }
           settle(number, version(of: record, number))
-        } catch  where mayMiss && error is RecordError {
+        } catch  where mayMiss && error is Record.Failure {
           settle(number, 0)
           try await store.remove(key)
         }

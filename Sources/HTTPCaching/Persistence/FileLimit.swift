@@ -58,8 +58,8 @@ final class FileLimit: Sendable {
   }
 
   /// Runs `body` while nothing is evicted.
-  func excludingEviction(_ body: () throws(FilePersistenceError) -> Void) throws(FilePersistenceError) {
-    try replacing.withLock { _ throws(FilePersistenceError) in try body() }
+  func excludingEviction(_ body: () throws(FilePersistence.Failure) -> Void) throws(FilePersistence.Failure) {
+    try replacing.withLock { _ throws(FilePersistence.Failure) in try body() }
   }
 
   /// Discards the total, so that the next save counts everything again.
@@ -92,7 +92,7 @@ final class FileLimit: Sendable {
 
   private func evict(
     keeping saved: String, _ names: FileNames, _ system: FileSystem
-  ) throws(FilePersistenceError) -> Amount {
+  ) throws(FilePersistence.Failure) -> Amount {
     var files = try files(names, system)
     var total = Amount(bytes: files.reduce(0) { $0 + $1.size }, count: files.count)
     guard total.bytes > bytes || total.count > count else { return total }
@@ -110,8 +110,8 @@ final class FileLimit: Sendable {
   /// Removes a file, unless it was used or replaced since it was listed.
   ///
   /// - Returns: `true` if the file is gone.
-  private func remove(_ file: File, _ system: FileSystem) throws(FilePersistenceError) -> Bool {
-    try replacing.withLock { _ throws(FilePersistenceError) in
+  private func remove(_ file: File, _ system: FileSystem) throws(FilePersistence.Failure) -> Bool {
+    try replacing.withLock { _ throws(FilePersistence.Failure) in
       guard let status = try system.inspect(file.path) else { return true }
       guard status.modified == file.used else { return false }
       try system.remove(file.path)
@@ -120,7 +120,7 @@ final class FileLimit: Sendable {
   }
 
   /// Returns the files of all records, and removes leftovers on the way.
-  private func files(_ names: FileNames, _ system: FileSystem) throws(FilePersistenceError) -> [File] {
+  private func files(_ names: FileNames, _ system: FileSystem) throws(FilePersistence.Failure) -> [File] {
     var files: [File] = []
     // The root has no records, but may have the temporary file of a secret key.
     for folder in try [names.directory()] + names.buckets(of: nil, system) {

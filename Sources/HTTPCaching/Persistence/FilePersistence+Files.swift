@@ -25,15 +25,15 @@ final class FileNames: Sendable {
 
   init(_ directory: URL) { root = FileSystem.path(of: directory) }
 
-  func directory() throws(FilePersistenceError) -> String {
+  func directory() throws(FilePersistence.Failure) -> String {
     guard let root else {
-      throw FilePersistenceError(operation: .open, path: "the store's directory", code: FileSystem.isInvalid)
+      throw FilePersistence.Failure(operation: .open, path: "the store's directory", code: FileSystem.isInvalid)
     }
     return root
   }
 
   /// Returns the directory of a scope's buckets.
-  func folder(of scope: Scope) throws(FilePersistenceError) -> String {
+  func folder(of scope: Scope) throws(FilePersistence.Failure) -> String {
     if let folder = lastScope.withLock({ $0.flatMap { $0.scope == scope ? $0.folder : nil } }) {
       return folder
     }
@@ -43,7 +43,7 @@ final class FileNames: Sendable {
   }
 
   /// Returns the directories of all scopes that have one.
-  func folders(_ system: FileSystem) throws(FilePersistenceError) -> [String] {
+  func folders(_ system: FileSystem) throws(FilePersistence.Failure) -> [String] {
     let root = try directory()
     return try system.list(root).filter(Self.isScope).sorted().map { "\(root)/\($0)" }
   }
@@ -53,7 +53,7 @@ final class FileNames: Sendable {
   /// - Parameters:
   ///   - scope: The scope to list; `nil` lists every scope.
   ///   - url: The URL to list; `nil` lists every URL. The bucket of a URL may not exist.
-  func buckets(of scope: Scope?, url: String? = nil, _ system: FileSystem) throws(FilePersistenceError) -> [String] {
+  func buckets(of scope: Scope?, url: String? = nil, _ system: FileSystem) throws(FilePersistence.Failure) -> [String] {
     let folders = if let scope { [try folder(of: scope)] } else { try folders(system) }
     if let url { return folders.map { "\($0)/\(Self.bucket(Self.hash(of: url)))" } }
     var buckets: [String] = []
@@ -61,11 +61,11 @@ final class FileNames: Sendable {
     return buckets
   }
 
-  static func buckets(in folder: String, _ system: FileSystem) throws(FilePersistenceError) -> [String] {
+  static func buckets(in folder: String, _ system: FileSystem) throws(FilePersistence.Failure) -> [String] {
     try system.list(folder).filter(isBucket).sorted().map { "\(folder)/\($0)" }
   }
 
-  func path(of key: RecordKey) throws(FilePersistenceError) -> String {
+  func path(of key: RecordKey) throws(FilePersistence.Failure) -> String {
     let hash = Self.hash(of: key.url)
     return Self.joined([
       try folder(of: key.scope), "/", Self.bucket(hash), "/", Self.prefix(hash), key.digest, Self.recordSuffix,
@@ -164,10 +164,10 @@ struct RecordFile: ~Copyable {
   ///   - file: The open file.
   ///   - count: The number of bytes to read at once. Bytes beyond the head save a second read for
   ///     the body.
-  /// - Throws: ``RecordError``, ``FilePersistenceError``.
+  /// - Throws: ``Record/Failure``, ``FilePersistence/Failure``.
   init(_ file: consuming OpenFile, reading count: Int) throws {
     let status = try file.status()
-    guard status.isRegular else { throw RecordError.corrupt("the path is not a regular file") }
+    guard status.isRegular else { throw Record.Failure.corrupt("the path is not a regular file") }
     var bytes = try file.read(min(count, status.size))
     let layout = try RecordCodec.layout(of: bytes, count: status.size)
     if bytes.count < layout.bodyOffset { bytes += try file.read(layout.bodyOffset - bytes.count) }
@@ -191,7 +191,7 @@ struct RecordFile: ~Copyable {
       buffer.copyBytes(from: read)
       return try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[read.count...]))
     }
-    guard read.count + count == layout.bodyLength else { throw RecordError.truncated }
+    guard read.count + count == layout.bodyLength else { throw Record.Failure.truncated }
     return body
   }
 

@@ -8,14 +8,14 @@ import Synchronization
 /// ```
 ///
 /// A save writes a new file and renames it over the old one, so a reader sees the old or the new
-/// record, whole. For a record that cannot be read, ``load(_:)`` throws ``RecordError``. Such a
+/// record, whole. For a record that cannot be read, ``load(_:)`` throws ``Record/Failure``. Such a
 /// record affects no other, and stays until something is saved under its key. All files and
 /// directories are for their owner alone.
 ///
 /// The store removes only files that it named. If somebody deletes the directory, the store is
 /// empty, and the next save creates the directory again.
 ///
-/// Creating the object does no I/O. Failed system calls throw ``FilePersistenceError``.
+/// Creating the object does no I/O. Failed system calls throw ``FilePersistence/Failure``.
 /// Cancellation stops only ``entries(in:url:)`` and ``verify()``; the other methods are short. The
 /// asynchronous methods never run on the caller's executor.
 public final class FilePersistence: Persistence {
@@ -74,7 +74,7 @@ public final class FilePersistence: Persistence {
 
   /// Returns the record that was last saved under `key`, or `nil` if there is none.
   ///
-  /// - Throws: ``RecordError`` for a record that cannot be read; ``FilePersistenceError``.
+  /// - Throws: ``Record/Failure`` for a record that cannot be read; ``FilePersistence/Failure``.
   @concurrent public func load(_ key: RecordKey) async throws -> Record? {
     guard let open = try system.open(names.path(of: key)) else { return nil }
     let file = try RecordFile(open, reading: 4 << 10)
@@ -86,15 +86,15 @@ public final class FilePersistence: Persistence {
 
   /// Saves `record` in place of an earlier one, and evicts others above the limit.
   ///
-  /// - Throws: ``RecordError/wrongKey``; ``FilePersistenceError``, also for a record larger than
-  ///   the limit.
+  /// - Throws: ``Record/Failure/wrongKey``; ``FilePersistence/Failure``, also for a record larger
+  ///   than the limit.
   @concurrent public func save(_ record: Record, for key: RecordKey) async throws {
-    guard record.belongs(to: key) else { throw RecordError.wrongKey }
+    guard record.belongs(to: key) else { throw Record.Failure.wrongKey }
     let head = RecordCodec.encodeHead(of: record)
     let size = head.count + record.body.count
     let path = try names.path(of: key)
     guard size <= limit.bytes else {
-      throw FilePersistenceError(operation: .write, path: path, code: FileSystem.isTooLarge)
+      throw FilePersistence.Failure(operation: .write, path: path, code: FileSystem.isTooLarge)
     }
     try replace(path, head: head, body: record.body)
     limit.saved(size, at: path, names, system)
@@ -102,7 +102,7 @@ public final class FilePersistence: Persistence {
 
   /// Removes the record of `key`. Nothing happens if there is none.
   ///
-  /// - Throws: ``FilePersistenceError``.
+  /// - Throws: ``FilePersistence/Failure``.
   @concurrent public func remove(_ key: RecordKey) async throws {
     let path = try names.path(of: key)
     if try system.remove(path) { try synchronize(FileNames.folder(ofRecord: path)) }
@@ -110,12 +110,13 @@ public final class FilePersistence: Persistence {
 
   /// Removes every record of `scope`, or of every scope if `scope` is `nil`.
   ///
-  /// - Throws: The first ``FilePersistenceError``, after removing everything that can be removed.
+  /// - Throws: The first ``FilePersistence/Failure``, after removing everything that can be
+  ///   removed.
   @concurrent public func removeAll(in scope: Scope?) async throws {
     let folders = try scope.map { [try names.folder(of: $0)] } ?? names.folders(system)
-    var failure: FilePersistenceError?
+    var failure: FilePersistence.Failure?
     for folder in folders {
-      do throws(FilePersistenceError) {
+      do throws(FilePersistence.Failure) {
         try removeBuckets(in: folder)
       } catch {
         failure = failure ?? error
@@ -130,10 +131,10 @@ public final class FilePersistence: Persistence {
   ///
   /// The method reads only heads. For one URL, it opens only records whose names match.
   ///
-  /// - Throws: ``FilePersistenceError`` if a directory cannot be listed; `CancellationError`.
-  @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  /// - Throws: ``FilePersistence/Failure`` if a directory cannot be listed; `CancellationError`.
+  @concurrent public func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     let prefix = url.map(FileNames.prefix) ?? ""
-    var entries: [RecordEntry] = []
+    var entries: [Record.Entry] = []
     for folder in try names.buckets(of: scope, url: url, system) {
       for name in try system.list(folder, prefix: prefix) where FileNames.isRecord(name) {
         try Task.checkCancellation()
@@ -148,14 +149,14 @@ public final class FilePersistence: Persistence {
 extension FilePersistence {
   /// Writes a temporary file and renames it. Starts again if the directory or the temporary file
   /// was removed meanwhile, because another process may be clearing the store.
-  private func replace(_ path: String, head: [UInt8], body: Data) throws(FilePersistenceError) {
+  private func replace(_ path: String, head: [UInt8], body: Data) throws(FilePersistence.Failure) {
     let folder = FileNames.folder(ofRecord: path)
     var attempts = 0
     while true {
       let temporary = "\(folder)/\(FileNames.temporary())"
       do {
         try write(temporary, head: head, body: body)
-        try limit.excludingEviction { () throws(FilePersistenceError) in try system.rename(temporary, to: path) }
+        try limit.excludingEviction { () throws(FilePersistence.Failure) in try system.rename(temporary, to: path) }
         return try synchronize(folder)
       } catch {
         _ = try? system.remove(temporary)
@@ -166,7 +167,7 @@ extension FilePersistence {
     }
   }
 
-  private func write(_ path: String, head: [UInt8], body: Data) throws(FilePersistenceError) {
+  private func write(_ path: String, head: [UInt8], body: Data) throws(FilePersistence.Failure) {
     var file = try system.create(path)
     try Self.write(head, to: file)
     try Self.write(body, to: file)
@@ -176,10 +177,10 @@ extension FilePersistence {
     try file.close()
   }
 
-  static func write(_ bytes: some ContiguousBytes, to file: borrowing OpenFile) throws(FilePersistenceError) {
-    var result: Result<Void, FilePersistenceError> = .success(())
+  static func write(_ bytes: some ContiguousBytes, to file: borrowing OpenFile) throws(FilePersistence.Failure) {
+    var result: Result<Void, FilePersistence.Failure> = .success(())
     bytes.withUnsafeBytes { buffer in
-      do throws(FilePersistenceError) {
+      do throws(FilePersistence.Failure) {
         try file.write(buffer)
       } catch {
         result = .failure(error)
@@ -188,14 +189,14 @@ extension FilePersistence {
     try result.get()
   }
 
-  private func synchronize(_ directory: String) throws(FilePersistenceError) {
+  private func synchronize(_ directory: String) throws(FilePersistence.Failure) {
     if synchronizes { try system.synchronizeDirectory(directory) }
   }
 
-  private func removeBuckets(in folder: String) throws(FilePersistenceError) {
-    var failure: FilePersistenceError?
+  private func removeBuckets(in folder: String) throws(FilePersistence.Failure) {
+    var failure: FilePersistence.Failure?
     for bucket in try FileNames.buckets(in: folder, system) {
-      do throws(FilePersistenceError) {
+      do throws(FilePersistence.Failure) {
         try removeRecords(in: bucket)
       } catch {
         failure = failure ?? error
@@ -205,10 +206,10 @@ extension FilePersistence {
     try system.removeDirectory(folder)
   }
 
-  private func removeRecords(in folder: String) throws(FilePersistenceError) {
-    var failure: FilePersistenceError?
+  private func removeRecords(in folder: String) throws(FilePersistence.Failure) {
+    var failure: FilePersistence.Failure?
     for name in try system.list(folder) where FileNames.isRecord(name) || FileNames.isTemporary(name) {
-      do throws(FilePersistenceError) {
+      do throws(FilePersistence.Failure) {
         try system.remove("\(folder)/\(name)")
       } catch {
         failure = failure ?? error
@@ -219,13 +220,13 @@ extension FilePersistence {
     try system.removeDirectory(folder)
   }
 
-  private func entry(_ folder: String, _ name: String) throws -> RecordEntry? {
+  private func entry(_ folder: String, _ name: String) throws -> Record.Entry? {
     guard let open = try system.open("\(folder)/\(name)") else { return nil }
     let file = try RecordFile(open, reading: 4 << 10)
     guard let key = RecordKey(identity: file.head.identity), try names.path(of: key) == "\(folder)/\(name)" else {
       return nil
     }
-    return RecordEntry(
+    return Record.Entry(
       key: key, size: file.status.size, fetchedAt: file.head.receivedAt,
       lastUsedAt: file.status.modified.date,
       freshUntil: file.head.freshUntil, groups: file.head.groups)
@@ -236,9 +237,9 @@ extension FilePersistence {
   /// Reads every record whole and returns those that cannot be read, each with its file. Changes
   /// nothing. A record that is removed meanwhile is skipped.
   ///
-  /// - Throws: ``FilePersistenceError`` if a directory cannot be listed; `CancellationError`.
-  @concurrent public func verify() async throws -> [RecordDefect] {
-    var defects: [RecordDefect] = []
+  /// - Throws: ``FilePersistence/Failure`` if a directory cannot be listed; `CancellationError`.
+  @concurrent public func verify() async throws -> [Record.Defect] {
+    var defects: [Record.Defect] = []
     for folder in try names.buckets(of: nil, system) {
       for name in try system.list(folder).sorted() where FileNames.isRecord(name) {
         try Task.checkCancellation()
@@ -247,10 +248,10 @@ extension FilePersistence {
           guard let file = try system.open(path) else { continue }
           let record = try RecordFile(file, reading: 64 << 10).record()
           guard let key = RecordKey(identity: record.head.identity), try names.path(of: key) == path else {
-            throw RecordError.corrupt("its key does not match the file's name")
+            throw Record.Failure.corrupt("its key does not match the file's name")
           }
         } catch {
-          defects.append(RecordDefect(place: path, reason: "\(error)"))
+          defects.append(Record.Defect(place: path, reason: "\(error)"))
         }
       }
     }
@@ -267,7 +268,7 @@ extension FilePersistence {
   ///
   /// - Returns: The key, or `nil` if the file can be neither read nor created. For the effect, see
   ///   ``Persistence/secretKey()``.
-  public func secretKey() -> SecretKey? {
+  public func secretKey() -> RecordKey.SecretKey? {
     do {
       let path = "\(try names.directory())/\(FileNames.secretKey)"
       return try readSecretKey(path) ?? makeSecretKey(path)
@@ -277,20 +278,20 @@ extension FilePersistence {
   }
 
   /// Returns the stored key, or `nil` if there is no file, or one of another length.
-  private func readSecretKey(_ path: String) throws(FilePersistenceError) -> SecretKey? {
+  private func readSecretKey(_ path: String) throws(FilePersistence.Failure) -> RecordKey.SecretKey? {
     guard let file = try system.open(path) else { return nil }
-    return SecretKey(bytes: try file.read(SecretKey.byteCount + 1))
+    return RecordKey.SecretKey(bytes: try file.read(RecordKey.SecretKey.byteCount + 1))
   }
 
   /// Creates the file of the key. Two processes at once agree on one key: a link replaces nothing,
   /// and both read the file afterwards. If both replace a damaged file at once, their keys may
   /// differ until both have restarted.
-  private func makeSecretKey(_ path: String) throws(FilePersistenceError) -> SecretKey? {
+  private func makeSecretKey(_ path: String) throws(FilePersistence.Failure) -> RecordKey.SecretKey? {
     let directory = try names.directory()
     try system.makeDirectory(directory, synchronizes: synchronizes)
     let temporary = "\(directory)/\(FileNames.temporary())"
     defer { _ = try? system.remove(temporary) }
-    try write(SecretKey(), to: temporary)
+    try write(RecordKey.SecretKey(), to: temporary)
     try system.link(temporary, to: path)
     var key = try readSecretKey(path)
     if key == nil {
@@ -302,7 +303,7 @@ extension FilePersistence {
   }
 
   /// Writes a key, always synchronized. So a file that survives a power cut is whole.
-  private func write(_ key: SecretKey, to path: String) throws(FilePersistenceError) {
+  private func write(_ key: RecordKey.SecretKey, to path: String) throws(FilePersistence.Failure) {
     var file = try system.create(path)
     try Self.write(key.bytes, to: file)
     try file.synchronize()

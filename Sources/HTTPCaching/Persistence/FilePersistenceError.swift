@@ -1,37 +1,39 @@
 public import Foundation
 
-/// An error of a system call that ``FilePersistence``, or another store in files, made.
-///
-/// A failed save leaves the earlier record unchanged; ``FilePersistence/Synchronization/full`` has
-/// the one exception. A failed removal may have removed some of the records.
-public struct FilePersistenceError: Error, Sendable, Hashable {
-  /// The call that failed.
-  public let operation: Operation
-  /// The path of the file or directory. Below the store's directory, names hold digests only.
-  public let path: String
-  /// The `errno` of the failure. A record larger than the limit is `EFBIG`, and a directory that is
-  /// not a file URL is `EINVAL`.
-  public let code: Int32
+extension FilePersistence {
+  /// An error of a system call that ``FilePersistence``, or another store in files, made.
+  ///
+  /// A failed save leaves the earlier record unchanged; ``FilePersistence/Synchronization/full``
+  /// has the one exception. A failed removal may have removed some of the records.
+  public struct Failure: Error, Sendable, Hashable {
+    /// The call that failed.
+    public let operation: Operation
+    /// The path of the file or directory. Below the store's directory, names hold digests only.
+    public let path: String
+    /// The `errno` of the failure. A record larger than the limit is `EFBIG`, and a directory that
+    /// is not a file URL is `EINVAL`.
+    public let code: Int32
 
-  /// Creates an error from its parts.
-  public init(operation: Operation, path: String, code: Int32) {
-    self.operation = operation
-    self.path = path
-    self.code = code
-  }
+    /// Creates an error from its parts.
+    public init(operation: Operation, path: String, code: Int32) {
+      self.operation = operation
+      self.path = path
+      self.code = code
+    }
 
-  /// A system call, named as in the error's description.
-  @nonexhaustive public enum Operation: String, Sendable, Hashable, CaseIterable {
-    /// A call on a file or directory. `inspect` reads its status, and `list` the names in it.
-    case open, create, inspect, read, write, synchronize, truncate, lock, close, rename, remove, list
-    /// The creation of a directory, or of one above it.
-    case createDirectory = "create the directory"
-    /// The note of a record's last use. Its failure is never thrown.
-    case touch
+    /// A system call, named as in the error's description.
+    @nonexhaustive public enum Operation: String, Sendable, Hashable, CaseIterable {
+      /// A call on a file or directory. `inspect` reads its status, and `list` the names in it.
+      case open, create, inspect, read, write, synchronize, truncate, lock, close, rename, remove, list
+      /// The creation of a directory, or of one above it.
+      case createDirectory = "create the directory"
+      /// The note of a record's last use. Its failure is never thrown.
+      case touch
+    }
   }
 }
 
-extension FilePersistenceError: CustomStringConvertible, LocalizedError {
+extension FilePersistence.Failure: CustomStringConvertible, LocalizedError {
   /// A sentence with the call, the path, the `errno` and, where one is known, a remedy.
   public var description: String {
     "cannot \(operation.rawValue) \(path): \(FileSystem.text(of: code)) (errno \(code))\(advice.map { "; \($0)" } ?? "")"

@@ -26,9 +26,9 @@ package struct FileSystem: Sendable {
   }
 
   /// Returns the fault of a call; `nil` lets the call happen. Only tests set it.
-  private let fault: (@Sendable (FilePersistenceError.Operation, String) -> Fault?)?
+  private let fault: (@Sendable (FilePersistence.Failure.Operation, String) -> Fault?)?
 
-  package init(fault: (@Sendable (FilePersistenceError.Operation, String) -> Fault?)? = nil) { self.fault = fault }
+  package init(fault: (@Sendable (FilePersistence.Failure.Operation, String) -> Fault?)? = nil) { self.fault = fault }
 
   /// Opens a file for reading, and for writing if `writes` is `true`. Returns `nil` if there is
   /// none.
@@ -37,7 +37,7 @@ package struct FileSystem: Sendable {
   ///   file.
   package func open(
     _ path: String, writes: Bool = false, appends: Bool = false
-  ) throws(FilePersistenceError) -> OpenFile? {
+  ) throws(FilePersistence.Failure) -> OpenFile? {
     do {
       // Without `O_NONBLOCK`, opening a FIFO in the file's place would wait for a writer.
       let flags = (writes ? O_RDWR : O_RDONLY) | (appends ? O_APPEND : 0) | O_CLOEXEC | O_NONBLOCK
@@ -50,20 +50,20 @@ package struct FileSystem: Sendable {
   }
 
   /// Creates a file for writing, which only its owner may read. Throws if the name exists.
-  package func create(_ path: String) throws(FilePersistenceError) -> OpenFile {
+  package func create(_ path: String) throws(FilePersistence.Failure) -> OpenFile {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
     let descriptor = try call(.create, path) { _ in Int(openFile(path, flags, 0o600)) }
     return OpenFile(descriptor: Int32(descriptor), path: path, system: self)
   }
 
   /// Renames a file, and replaces a file of the new name.
-  package func rename(_ from: String, to path: String) throws(FilePersistenceError) {
+  package func rename(_ from: String, to path: String) throws(FilePersistence.Failure) {
     _ = try call(.rename, path) { _ in Int(renameFile(from, path)) }
   }
 
   /// Links a file to a name in another directory, or renames it where the file system has no links.
   /// Nothing happens if the new name exists, or if the file is gone.
-  package func link(_ from: String, to path: String) throws(FilePersistenceError) {
+  package func link(_ from: String, to path: String) throws(FilePersistence.Failure) {
     do {
       _ = try call(.rename, path) { _ in Int(linkFile(from, path)) }
     } catch {
@@ -75,14 +75,14 @@ package struct FileSystem: Sendable {
   /// Removes a file.
   ///
   /// - Returns: `true` if there was one.
-  @discardableResult package func remove(_ path: String) throws(FilePersistenceError) -> Bool {
-    try unlessAbsent { () throws(FilePersistenceError) in _ = try call(.remove, path) { _ in Int(unlink(path)) } }
+  @discardableResult package func remove(_ path: String) throws(FilePersistence.Failure) -> Bool {
+    try unlessAbsent { () throws(FilePersistence.Failure) in _ = try call(.remove, path) { _ in Int(unlink(path)) } }
   }
 
   /// Removes a directory if it exists and is empty.
-  func removeDirectory(_ path: String) throws(FilePersistenceError) {
+  func removeDirectory(_ path: String) throws(FilePersistence.Failure) {
     do {
-      try unlessAbsent { () throws(FilePersistenceError) in _ = try call(.remove, path) { _ in Int(rmdir(path)) } }
+      try unlessAbsent { () throws(FilePersistence.Failure) in _ = try call(.remove, path) { _ in Int(rmdir(path)) } }
     } catch {
       guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
     }
@@ -95,7 +95,7 @@ package struct FileSystem: Sendable {
   ///   - path: The path of the directory.
   ///   - synchronizes: A Boolean value that indicates whether the name of each new directory must
   ///     survive a power cut.
-  package func makeDirectory(_ path: String, synchronizes: Bool) throws(FilePersistenceError) {
+  package func makeDirectory(_ path: String, synchronizes: Bool) throws(FilePersistence.Failure) {
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     do {
       _ = try call(.createDirectory, path) { _ in Int(mkdir(path, 0o700)) }
@@ -103,7 +103,7 @@ package struct FileSystem: Sendable {
       switch error.code {
       case EEXIST:
         guard try inspect(path, followsLink: true)?.isDirectory == false else { return }
-        throw FilePersistenceError(operation: .createDirectory, path: path, code: ENOTDIR)
+        throw FilePersistence.Failure(operation: .createDirectory, path: path, code: ENOTDIR)
       case ENOENT where !parent.isEmpty:
         try makeDirectory(parent, synchronizes: synchronizes)
         return try makeDirectory(path, synchronizes: synchronizes)
@@ -113,7 +113,7 @@ package struct FileSystem: Sendable {
     if synchronizes { try synchronizeName(of: path, in: parent.isEmpty ? "/" : parent) }
   }
 
-  private func synchronizeName(of directory: String, in parent: String) throws(FilePersistenceError) {
+  private func synchronizeName(of directory: String, in parent: String) throws(FilePersistence.Failure) {
     do {
       try synchronizeDirectory(parent)
     } catch {
@@ -130,16 +130,16 @@ package struct FileSystem: Sendable {
   }
 
   /// Synchronizes the names in a directory, so that they survive a power cut.
-  package func synchronizeDirectory(_ path: String) throws(FilePersistenceError) {
+  package func synchronizeDirectory(_ path: String) throws(FilePersistence.Failure) {
     guard let directory = try open(path) else { return }
     try directory.synchronize()
   }
 
   /// Returns the status of a file, or `nil` if there is none. For a link, it is the link's own
   /// status, or its target's if `followsLink` is `true`.
-  package func inspect(_ path: String, followsLink: Bool = false) throws(FilePersistenceError) -> FileStatus? {
+  package func inspect(_ path: String, followsLink: Bool = false) throws(FilePersistence.Failure) -> FileStatus? {
     var status = stat()
-    let isThere = try unlessAbsent { () throws(FilePersistenceError) in
+    let isThere = try unlessAbsent { () throws(FilePersistence.Failure) in
       _ = try call(.inspect, path) { _ in Int(followsLink ? stat(path, &status) : lstat(path, &status)) }
     }
     return isThere ? FileStatus(status) : nil
@@ -147,9 +147,9 @@ package struct FileSystem: Sendable {
 
   /// Returns the names in a directory that begin with `prefix`, without `.` and `..`. Returns none
   /// if there is no directory.
-  package func list(_ path: String, prefix: String = "") throws(FilePersistenceError) -> [String] {
+  package func list(_ path: String, prefix: String = "") throws(FilePersistence.Failure) -> [String] {
     var stream: DirectoryStream?
-    let isThere = try unlessAbsent { () throws(FilePersistenceError) in
+    let isThere = try unlessAbsent { () throws(FilePersistence.Failure) in
       _ = try call(.list, path) { _ in
         stream = opendir(path)
         return stream == nil ? -1 : 0
@@ -168,13 +168,13 @@ package struct FileSystem: Sendable {
       }
       if let name, name != ".", name != ".." { names.append(name) }
     }
-    guard errno == 0 else { throw FilePersistenceError(operation: .list, path: path, code: errno) }
+    guard errno == 0 else { throw FilePersistence.Failure(operation: .list, path: path, code: errno) }
     return names
   }
 
   @discardableResult private func unlessAbsent(
-    _ body: () throws(FilePersistenceError) -> Void
-  ) throws(FilePersistenceError) -> Bool {
+    _ body: () throws(FilePersistence.Failure) -> Void
+  ) throws(FilePersistence.Failure) -> Bool {
     do {
       try body()
       return true
@@ -185,10 +185,10 @@ package struct FileSystem: Sendable {
   }
 
   fileprivate func call(
-    _ operation: FilePersistenceError.Operation, _ path: String, _ body: (_ atMost: Int) -> Int
-  ) throws(FilePersistenceError) -> Int {
+    _ operation: FilePersistence.Failure.Operation, _ path: String, _ body: (_ atMost: Int) -> Int
+  ) throws(FilePersistence.Failure) -> Int {
     let (result, code) = Self.uninterrupted(fault: { fault?(operation, path) }, body)
-    guard code == 0 else { throw FilePersistenceError(operation: operation, path: path, code: code) }
+    guard code == 0 else { throw FilePersistence.Failure(operation: operation, path: path, code: code) }
     return result
   }
 
@@ -230,7 +230,7 @@ package struct OpenFile: ~Copyable {
   deinit { if descriptor >= 0 { closeFile(descriptor) } }
 
   /// Returns the status of the open file.
-  package func status() throws(FilePersistenceError) -> FileStatus {
+  package func status() throws(FilePersistence.Failure) -> FileStatus {
     var status = stat()
     _ = try system.call(.inspect, path) { _ in Int(fstat(descriptor, &status)) }
     return FileStatus(status)
@@ -240,7 +240,7 @@ package struct OpenFile: ~Copyable {
   ///
   /// - Returns: The number of bytes read. It is less than the size of `buffer` only at the end of
   ///   the file.
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws(FilePersistenceError) -> Int {
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(FilePersistence.Failure) -> Int {
     var count = 0
     while count < buffer.count, let base = buffer.baseAddress {
       let read = try system.call(.read, path) { readFile(descriptor, base + count, min($0, buffer.count - count)) }
@@ -251,10 +251,10 @@ package struct OpenFile: ~Copyable {
   }
 
   /// Reads the next `count` bytes, or those up to the end of the file.
-  func read(_ count: Int) throws(FilePersistenceError) -> [UInt8] {
-    var result: Result<Int, FilePersistenceError> = .success(0)
+  func read(_ count: Int) throws(FilePersistence.Failure) -> [UInt8] {
+    var result: Result<Int, FilePersistence.Failure> = .success(0)
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      do throws(FilePersistenceError) {
+      do throws(FilePersistence.Failure) {
         initialized = try read(into: UnsafeMutableRawBufferPointer(buffer))
       } catch {
         result = .failure(error)
@@ -265,20 +265,20 @@ package struct OpenFile: ~Copyable {
   }
 
   /// Reads `count` bytes that begin at `offset`, or those up to the end of the file.
-  package func read(_ count: Int, at offset: Int) throws(FilePersistenceError) -> [UInt8] {
+  package func read(_ count: Int, at offset: Int) throws(FilePersistence.Failure) -> [UInt8] {
     _ = try system.call(.read, path) { _ in Int(lseek(descriptor, off_t(offset), SEEK_SET)) }
     return try read(count)
   }
 
   /// Ends the file after its first `count` bytes.
-  package func truncate(to count: Int) throws(FilePersistenceError) {
+  package func truncate(to count: Int) throws(FilePersistence.Failure) {
     _ = try system.call(.truncate, path) { _ in Int(ftruncate(descriptor, off_t(count))) }
   }
 
   /// Acquires the lock of the file, which ends when the file is closed. Does not wait.
   ///
   /// - Returns: `false` if another open file has the lock, in this process or in another.
-  package func lock() throws(FilePersistenceError) -> Bool {
+  package func lock() throws(FilePersistence.Failure) -> Bool {
     do {
       _ = try system.call(.lock, path) { _ in Int(flock(descriptor, LOCK_EX | LOCK_NB)) }
       return true
@@ -289,7 +289,7 @@ package struct OpenFile: ~Copyable {
   }
 
   /// Writes bytes at the current position.
-  package func write(_ bytes: UnsafeRawBufferPointer) throws(FilePersistenceError) {
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(FilePersistence.Failure) {
     var count = 0
     while count < bytes.count, let base = bytes.baseAddress {
       count += try system.call(.write, path) { writeFile(descriptor, base + count, min($0, bytes.count - count)) }
@@ -297,7 +297,7 @@ package struct OpenFile: ~Copyable {
   }
 
   /// Synchronizes the file. When this returns, its bytes survive a power cut.
-  package func synchronize() throws(FilePersistenceError) {
+  package func synchronize() throws(FilePersistence.Failure) {
     _ = try system.call(.synchronize, path) { _ in
       #if canImport(Darwin)
         // On Darwin, fsync(2) leaves the bytes in the drive's cache. Not every file system has
@@ -309,13 +309,13 @@ package struct OpenFile: ~Copyable {
   }
 
   /// Sets the times of access and modification.
-  func touch(_ time: FileTime) throws(FilePersistenceError) {
+  func touch(_ time: FileTime) throws(FilePersistence.Failure) {
     _ = try system.call(.touch, path) { _ in Int(time.touch(descriptor)) }
   }
 
   /// Closes the file, and throws errors that only closing reports: some file systems report a full
   /// disk here.
-  package mutating func close() throws(FilePersistenceError) {
+  package mutating func close() throws(FilePersistence.Failure) {
     var isClosed = false
     defer { if isClosed { descriptor = -1 } }
     _ = try system.call(.close, path) { _ in

@@ -20,7 +20,7 @@ public protocol Persistence: Sendable {
   /// When the method returns, the record survives the end of the process. When it throws, the
   /// earlier record is unchanged.
   ///
-  /// - Throws: ``RecordError/wrongKey`` if the record belongs to another key; an error if the
+  /// - Throws: ``Record/Failure/wrongKey`` if the record belongs to another key; an error if the
   ///   record cannot be saved.
   func save(_ record: Record, for key: RecordKey) async throws
 
@@ -39,7 +39,7 @@ public protocol Persistence: Sendable {
   ///   - scope: The scope to list; `nil` lists every scope.
   ///   - url: The URL to list, equal byte for byte to ``RecordKey/url``; `nil` lists every URL. It
   ///     is text because `URL` spells some characters differently.
-  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry]
+  func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry]
 
   /// Returns the key under which secrets in URLs are digested.
   ///
@@ -51,12 +51,12 @@ public protocol Persistence: Sendable {
   /// - Returns: The key, or `nil` if the store has none or cannot read it. The default
   ///   implementation returns `nil`. Secrets are then digested under a random key of the process,
   ///   and records of URLs with a secret are missed after a restart.
-  func secretKey() -> SecretKey?
+  func secretKey() -> RecordKey.SecretKey?
 }
 
 extension Persistence {
   /// Returns `nil`: the store has no key.
-  public func secretKey() -> SecretKey? { nil }
+  public func secretKey() -> RecordKey.SecretKey? { nil }
 }
 
 /// A store in memory. Its records end with the process. For servers, command-line tools and tests.
@@ -110,9 +110,9 @@ public final class MemoryPersistence: Persistence {
 
   /// Saves `record` in place of an earlier one.
   ///
-  /// - Throws: ``RecordError/wrongKey``.
+  /// - Throws: ``Record/Failure/wrongKey``.
   public func save(_ record: Record, for key: RecordKey) async throws {
-    guard record.belongs(to: key) else { throw RecordError.wrongKey }
+    guard record.belongs(to: key) else { throw Record.Failure.wrongKey }
     contents.withLock { contents in
       contents.uses += 1
       let stored = Stored(record, lastUse: contents.uses)
@@ -138,7 +138,7 @@ public final class MemoryPersistence: Persistence {
 
   /// Returns the stored records, sorted by ``RecordKey/identity``. The size of an entry is that of
   /// the body alone. Never throws.
-  public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  public func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     let stored = contents.withLock { contents in
       contents.records.filter { key, _ in
         scope.map { $0 == key.scope } ?? true && url.map(key.isOf) ?? true
@@ -146,7 +146,7 @@ public final class MemoryPersistence: Persistence {
     }
     // Sorted, so that every run has the same order.
     return stored.sortedUnspecialized { $0.0.identity < $1.0.identity }.map { key, record in
-      RecordEntry(
+      Record.Entry(
         key: key, size: record.body.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil,
         groups: record.head.groups)
     }
@@ -171,19 +171,21 @@ extension MemoryPersistence.Contents {
   }
 }
 
-/// A stored record that cannot be read, found by a method such as ``FilePersistence/verify()``.
-public struct RecordDefect: Sendable, Hashable, CustomStringConvertible {
-  /// The path of the file, or the record's key in a database.
-  public var place: String
-  /// A description of the damage. It contains none of the stored data.
-  public var reason: String
+extension Record {
+  /// A stored record that cannot be read, found by a method such as ``FilePersistence/verify()``.
+  public struct Defect: Sendable, Hashable, CustomStringConvertible {
+    /// The path of the file, or the record's key in a database.
+    public var place: String
+    /// A description of the damage. It contains none of the stored data.
+    public var reason: String
 
-  /// Creates a defect from its parts.
-  public init(place: String, reason: String) {
-    self.place = place
-    self.reason = reason
+    /// Creates a defect from its parts.
+    public init(place: String, reason: String) {
+      self.place = place
+      self.reason = reason
+    }
+
+    /// The place and the reason.
+    public var description: String { "\(place): \(reason)" }
   }
-
-  /// The place and the reason.
-  public var description: String { "\(place): \(reason)" }
 }

@@ -11,10 +11,10 @@ extension Record {
 
   /// Reads the bytes that ``encoded()`` returned.
   ///
-  /// - Throws: ``RecordError/truncated`` or ``RecordError/corrupt(_:)`` for bytes that are damaged
-  ///   or not a record's; ``RecordError/newerFormat(_:)`` for a record of a newer release, which a
-  ///   store must not remove.
-  public init(encoded: Data) throws(RecordError) { self = try RecordCodec.decode([UInt8](encoded)) }
+  /// - Throws: ``Record/Failure/truncated`` or ``Record/Failure/corrupt(_:)`` for bytes that are
+  ///   damaged or not a record's; ``Record/Failure/newerFormat(_:)`` for a record of a newer
+  ///   release, which a store must not remove.
+  public init(encoded: Data) throws(Record.Failure) { self = try RecordCodec.decode([UInt8](encoded)) }
 }
 
 /// The format of a record: a prefix of 48 bytes, the head, and the body unchanged.
@@ -62,8 +62,8 @@ package enum RecordCodec {
   ///   - bytes: The beginning of the record, at least ``prefixLength`` bytes of it. A shorter
   ///     record is truncated.
   ///   - count: The size of the whole record in bytes. It must agree with the prefix.
-  /// - Throws: ``RecordError``.
-  package static func layout(of bytes: [UInt8], count: Int) throws(RecordError) -> Layout {
+  /// - Throws: ``Record/Failure``.
+  package static func layout(of bytes: [UInt8], count: Int) throws(Record.Failure) -> Layout {
     var reader = RecordReader(bytes, bytes.indices)
     guard try reader.word() == magic else { throw .corrupt("its first bytes are not those of a record") }
     _ = try reader.word()
@@ -82,7 +82,7 @@ package enum RecordCodec {
   }
 
   /// Decodes the head from at least the first `layout.bodyOffset` bytes of a record.
-  package static func decodeHead(_ bytes: [UInt8], _ layout: Layout) throws(RecordError) -> Record.Head {
+  package static func decodeHead(_ bytes: [UInt8], _ layout: Layout) throws(Record.Failure) -> Record.Head {
     guard bytes.count >= layout.bodyOffset else { throw .truncated }
     var stored = RecordReader(bytes, 8..<16)
     let checksum = bytes.withUnsafeBytes { XXHash64.hash(UnsafeRawBufferPointer(rebasing: $0[16..<layout.bodyOffset])) }
@@ -94,7 +94,7 @@ package enum RecordCodec {
   }
 
   /// Verifies the length and the checksum of a body.
-  package static func check(body: Data, _ layout: Layout) throws(RecordError) {
+  package static func check(body: Data, _ layout: Layout) throws(Record.Failure) {
     guard body.count == layout.bodyLength else { throw .truncated }
     guard body.withUnsafeBytes({ XXHash64.hash($0) }) == layout.bodyChecksum else {
       throw .corrupt("the body's checksum is wrong")
@@ -102,7 +102,7 @@ package enum RecordCodec {
   }
 
   /// Decodes a record whose head and body are stored apart; ``encodeHead(of:)`` returned the head.
-  package static func decode(head: Data, body: Data) throws(RecordError) -> Record {
+  package static func decode(head: Data, body: Data) throws(Record.Failure) -> Record {
     let bytes = [UInt8](head)
     let layout = try layout(of: bytes, count: bytes.count + body.count)
     guard layout.bodyOffset == bytes.count else { throw .corrupt("the head has another length than it says") }
@@ -112,7 +112,7 @@ package enum RecordCodec {
   }
 
   /// Decodes a whole record. ``FilePersistence`` does the same in two reads.
-  static func decode(_ bytes: [UInt8]) throws(RecordError) -> Record {
+  static func decode(_ bytes: [UInt8]) throws(Record.Failure) -> Record {
     let layout = try layout(of: bytes, count: bytes.count)
     let head = try decodeHead(bytes, layout)
     let body = Data(bytes[layout.bodyOffset...])
@@ -146,16 +146,16 @@ extension RecordCodec {
     }
   }
 
-  private static func decodeHead(_ reader: inout RecordReader) throws(RecordError) -> Record.Head {
+  private static func decodeHead(_ reader: inout RecordReader) throws(Record.Failure) -> Record.Head {
     let identity = try reader.string()
     let code = try reader.count(limit: 999)
     let status = HTTPResponse.Status(code: code, reasonPhrase: try reader.string())
     let (requestedAt, receivedAt) = (try reader.date(), try reader.date())
-    let invalidatedAt = try reader.optional { reader throws(RecordError) in try reader.date() }
-    let localModel = try reader.optional { reader throws(RecordError) in try reader.string() }
+    let invalidatedAt = try reader.optional { reader throws(Record.Failure) in try reader.date() }
+    let localModel = try reader.optional { reader throws(Record.Failure) in try reader.string() }
     var others: [String] = []
-    let variant = try reader.optional { reader throws(RecordError) in
-      let variant = Variant(names: try strings(&reader), digest: try reader.string())
+    let variant = try reader.optional { reader throws(Record.Failure) in
+      let variant = Record.Variant(names: try strings(&reader), digest: try reader.string())
       others = try strings(&reader)
       return variant
     }
@@ -166,7 +166,7 @@ extension RecordCodec {
     return head
   }
 
-  private static func fields(_ reader: inout RecordReader) throws(RecordError) -> HTTPFields {
+  private static func fields(_ reader: inout RecordReader) throws(Record.Failure) -> HTTPFields {
     // `HTTPFields` traps at 65,535 fields.
     let count = try reader.count(limit: Int(UInt16.max) - 1)
     var fields = HTTPFields()
@@ -176,13 +176,13 @@ extension RecordCodec {
     return fields
   }
 
-  private static func strings(_ reader: inout RecordReader) throws(RecordError) -> [String] {
+  private static func strings(_ reader: inout RecordReader) throws(Record.Failure) -> [String] {
     var strings: [String] = []
     for _ in 0..<(try reader.count()) { strings.append(try reader.string()) }
     return strings
   }
 
-  private static func field(_ reader: inout RecordReader) throws(RecordError) -> HTTPField {
+  private static func field(_ reader: inout RecordReader) throws(Record.Failure) -> HTTPField {
     guard let name = HTTPField.Name(try reader.string()) else { throw .corrupt("the name of a field is not valid") }
     // A field made from a string takes half the time of one made from bytes.
     if let value = try reader.asciiString() { return HTTPField(name: name, value: value) }
@@ -250,19 +250,19 @@ package struct RecordReader {
 
   package var isAtEnd: Bool { offset == end }
 
-  package mutating func word() throws(RecordError) -> UInt64 {
+  package mutating func word() throws(Record.Failure) -> UInt64 {
     let range = try read(8)
     return bytes.withUnsafeBytes {
       UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: range.lowerBound, as: UInt64.self))
     }
   }
 
-  package mutating func date() throws(RecordError) -> Date {
+  package mutating func date() throws(Record.Failure) -> Date {
     Date(timeIntervalSinceReferenceDate: Double(bitPattern: try word()))
   }
 
   /// Reads a count of at most `limit`.
-  package mutating func count(limit: Int = .max) throws(RecordError) -> Int {
+  package mutating func count(limit: Int = .max) throws(Record.Failure) -> Int {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {
@@ -278,18 +278,18 @@ package struct RecordReader {
     return count
   }
 
-  package mutating func content() throws(RecordError) -> ArraySlice<UInt8> { bytes[try read(count())] }
+  package mutating func content() throws(Record.Failure) -> ArraySlice<UInt8> { bytes[try read(count())] }
 
   /// Reads a string, and repairs bytes that are not UTF-8. The checksum has verified the bytes
   /// already. A second validation would take half the time of reading a head.
-  package mutating func string() throws(RecordError) -> String {
+  package mutating func string() throws(Record.Failure) -> String {
     let range = try read(count())
     return bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }
   }
 
   /// Reads a string of printable ASCII. Returns `nil` and reads nothing for other bytes, and for a
   /// space at either end, which a field made from a string would lose.
-  package mutating func asciiString() throws(RecordError) -> String? {
+  package mutating func asciiString() throws(Record.Failure) -> String? {
     let start = offset
     let range = try read(count())
     let text = bytes.withUnsafeBufferPointer { bytes -> String? in
@@ -304,12 +304,12 @@ package struct RecordReader {
   }
 
   package mutating func optional<Value>(
-    _ body: (inout RecordReader) throws(RecordError) -> Value
-  ) throws(RecordError) -> Value? {
+    _ body: (inout RecordReader) throws(Record.Failure) -> Value
+  ) throws(Record.Failure) -> Value? {
     try count(limit: 1) == 0 ? nil : body(&self)
   }
 
-  private mutating func read(_ count: Int) throws(RecordError) -> Range<Int> {
+  private mutating func read(_ count: Int) throws(Record.Failure) -> Range<Int> {
     guard count <= end - offset else { throw .truncated }
     defer { offset += count }
     return offset..<offset + count

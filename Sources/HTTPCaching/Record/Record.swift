@@ -39,7 +39,7 @@ public struct Record: Sendable, Hashable {
     /// The name of the model, where the body was encoded from a local model; `nil` for a response.
     public var localModel: String?
     /// A digest of the request's fields that the response varies on; `nil` where it does not vary.
-    public var variant: Variant?
+    public var variant: Record.Variant?
     /// The digests of the other variants stored beside this one, oldest first. Empty where
     /// ``variant`` is `nil`.
     var otherVariants: [String] = []
@@ -48,7 +48,7 @@ public struct Record: Sendable, Hashable {
     /// record.
     public init(
       identity: String, status: HTTPResponse.Status, fields: HTTPFields, requestedAt: Date, receivedAt: Date,
-      invalidatedAt: Date? = nil, localModel: String? = nil, variant: Variant? = nil
+      invalidatedAt: Date? = nil, localModel: String? = nil, variant: Record.Variant? = nil
     ) {
       self.identity = identity
       self.status = status
@@ -74,115 +74,121 @@ extension Record.Head {
   }
 }
 
-/// The request's fields that a response varies on, as a digest (RFC 9111 §4.1).
-public struct Variant: Sendable, Hashable {
-  /// The names in `Vary`, lower-cased and sorted; `*` alone where no request can match.
-  public let names: [String]
-  /// The SHA-256 of the named fields' values in the original request, in lower-case hexadecimal.
-  public let digest: String
+extension Record {
+  /// The request's fields that a response varies on, as a digest (RFC 9111 §4.1).
+  public struct Variant: Sendable, Hashable {
+    /// The names in `Vary`, lower-cased and sorted; `*` alone where no request can match.
+    public let names: [String]
+    /// The SHA-256 of the named fields' values in the original request, in lower-case hexadecimal.
+    public let digest: String
 
-  /// Creates a variant from stored parts, such as those of a decoded record.
-  public init(names: [String], digest: String) {
-    self.names = names
-    self.digest = digest
-  }
-
-  /// Creates the variant of a response to a request with these fields.
-  ///
-  /// - Returns: `nil` where the response does not vary.
-  public init?(response: HTTPFields, request: HTTPFields) {
-    var names: Set<String> = []
-    response.forEachElement(of: .vary) { names.insert($0.text.lowercased()) }
-    guard !names.isEmpty else { return nil }
-    let isMatchable = names.allSatisfy { $0 != "*" && HTTPField.Name($0) != nil }
-    self.names = isMatchable ? names.sorted() : ["*"]
-    digest = Self.digest(of: self.names, in: request)
-  }
-
-  /// A Boolean value that indicates whether a request can match this variant. It is `false` for
-  /// `Vary: *` and for names that are not field names.
-  public var isMatchable: Bool { names != ["*"] }
-
-  /// Returns whether a request with these fields matches this variant (RFC 9111 §4.1).
-  public func matches(_ request: HTTPFields) -> Bool {
-    isMatchable && digest == Self.digest(of: names, in: request)
-  }
-
-  /// Returns the ``digest`` of a request with these fields.
-  package func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
-
-  /// Returns the digest of the named fields. Neither the number of lines nor white space beside a
-  /// comma changes it (RFC 9111 §4.1).
-  ///
-  /// Only of fields that are known to be lists, empty elements are left out (RFC 9110 §5.6.1.2).
-  /// The case of languages and codings makes no difference (RFC 9110 §12.5.4, §8.4.1).
-  private static func digest(of names: [String], in request: HTTPFields) -> String {
-    var hash = SHA256Digest()
-    for name in names {
-      guard let name = HTTPField.Name(name) else { continue }
-      let isCaseless = name == .acceptLanguage || name == .acceptEncoding
-      let isList = isCaseless || name == .accept || name == acceptCharset
-      var elements: [String] = []
-      request.forEachElement(of: name, keepsEmpty: !isList) {
-        elements.append(isCaseless ? $0.bytes.latin1.lowercased() : $0.bytes.latin1)
-      }
-      hash.update(framed: name.canonicalName)
-      // The count separates values from the next name, and an empty field from a missing one.
-      hash.update(framed: request.contains(name) ? "\(elements.count)" : "none")
-      for element in elements { hash.update(framed: element) }
+    /// Creates a variant from stored parts, such as those of a decoded record.
+    public init(names: [String], digest: String) {
+      self.names = names
+      self.digest = digest
     }
-    return hash.hex()
+
+    /// Creates the variant of a response to a request with these fields.
+    ///
+    /// - Returns: `nil` where the response does not vary.
+    public init?(response: HTTPFields, request: HTTPFields) {
+      var names: Set<String> = []
+      response.forEachElement(of: .vary) { names.insert($0.text.lowercased()) }
+      guard !names.isEmpty else { return nil }
+      let isMatchable = names.allSatisfy { $0 != "*" && HTTPField.Name($0) != nil }
+      self.names = isMatchable ? names.sorted() : ["*"]
+      digest = Self.digest(of: self.names, in: request)
+    }
+
+    /// A Boolean value that indicates whether a request can match this variant. It is `false` for
+    /// `Vary: *` and for names that are not field names.
+    public var isMatchable: Bool { names != ["*"] }
+
+    /// Returns whether a request with these fields matches this variant (RFC 9111 §4.1).
+    public func matches(_ request: HTTPFields) -> Bool {
+      isMatchable && digest == Self.digest(of: names, in: request)
+    }
+
+    /// Returns the ``digest`` of a request with these fields.
+    package func digest(for request: HTTPFields) -> String { Self.digest(of: names, in: request) }
+
+    /// Returns the digest of the named fields. Neither the number of lines nor white space beside a
+    /// comma changes it (RFC 9111 §4.1).
+    ///
+    /// Only of fields that are known to be lists, empty elements are left out (RFC 9110 §5.6.1.2).
+    /// The case of languages and codings makes no difference (RFC 9110 §12.5.4, §8.4.1).
+    private static func digest(of names: [String], in request: HTTPFields) -> String {
+      var hash = SHA256Digest()
+      for name in names {
+        guard let name = HTTPField.Name(name) else { continue }
+        let isCaseless = name == .acceptLanguage || name == .acceptEncoding
+        let isList = isCaseless || name == .accept || name == acceptCharset
+        var elements: [String] = []
+        request.forEachElement(of: name, keepsEmpty: !isList) {
+          elements.append(isCaseless ? $0.bytes.latin1.lowercased() : $0.bytes.latin1)
+        }
+        hash.update(framed: name.canonicalName)
+        // The count separates values from the next name, and an empty field from a missing one.
+        hash.update(framed: request.contains(name) ? "\(elements.count)" : "none")
+        for element in elements { hash.update(framed: element) }
+      }
+      return hash.hex()
+    }
+
+    private static let acceptCharset = HTTPField.Name("Accept-Charset") ?? .accept
   }
-
-  private static let acceptCharset = HTTPField.Name("Accept-Charset") ?? .accept
 }
 
-/// A stored record without its content, as ``Persistence/entries(in:url:)`` lists it.
-public struct RecordEntry: Sendable, Hashable {
-  /// The key of the record.
-  public var key: RecordKey
-  /// The size of the record in the store, in bytes.
-  public var size: Int
-  /// The time at which the response was received or the local value was saved.
-  public var fetchedAt: Date
-  /// The time at which the record was last loaded or saved; `nil` where the store does not note
-  /// that. A store may note it with a delay.
-  public var lastUsedAt: Date?
-  /// The end of the record's freshness, as in ``Record/Head/freshUntil``.
-  public var freshUntil: Date?
-  /// The groups of the record, as in ``Record/Head/groups``; `nil` where the store does not list
-  /// them. An ``HTTPCache`` then loads the record to find out.
-  public var groups: Set<String>?
+extension Record {
+  /// A stored record without its content, as ``Persistence/entries(in:url:)`` lists it.
+  public struct Entry: Sendable, Hashable {
+    /// The key of the record.
+    public var key: RecordKey
+    /// The size of the record in the store, in bytes.
+    public var size: Int
+    /// The time at which the response was received or the local value was saved.
+    public var fetchedAt: Date
+    /// The time at which the record was last loaded or saved; `nil` where the store does not note
+    /// that. A store may note it with a delay.
+    public var lastUsedAt: Date?
+    /// The end of the record's freshness, as in ``Record/Head/freshUntil``.
+    public var freshUntil: Date?
+    /// The groups of the record, as in ``Record/Head/groups``; `nil` where the store does not list
+    /// them. An ``HTTPCache`` then loads the record to find out.
+    public var groups: Set<String>?
 
-  /// Creates an entry from its parts.
-  public init(
-    key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil, freshUntil: Date? = nil,
-    groups: Set<String>? = nil
-  ) {
-    self.key = key
-    self.size = size
-    self.fetchedAt = fetchedAt
-    self.lastUsedAt = lastUsedAt
-    self.freshUntil = freshUntil
-    self.groups = groups
+    /// Creates an entry from its parts.
+    public init(
+      key: RecordKey, size: Int, fetchedAt: Date, lastUsedAt: Date? = nil, freshUntil: Date? = nil,
+      groups: Set<String>? = nil
+    ) {
+      self.key = key
+      self.size = size
+      self.fetchedAt = fetchedAt
+      self.lastUsedAt = lastUsedAt
+      self.freshUntil = freshUntil
+      self.groups = groups
+    }
   }
 }
 
-/// An error of a record that cannot be read or stored. On a load, the cache and the flows treat it
-/// as a miss.
-@nonexhaustive public enum RecordError: Error, Sendable, Hashable {
-  /// The bytes end before the record does, or there are none.
-  case truncated
-  /// The bytes were damaged or are not a record's. The text describes the damage.
-  case corrupt(String)
-  /// A newer release wrote the record, in this format. It stays in the store until something is
-  /// saved under its key.
-  case newerFormat(UInt64)
-  /// The record's identity is not the identity of the key. Nothing was saved.
-  case wrongKey
+extension Record {
+  /// An error of a record that cannot be read or stored. On a load, the cache and the flows treat
+  /// it as a miss.
+  @nonexhaustive public enum Failure: Error, Sendable, Hashable {
+    /// The bytes end before the record does, or there are none.
+    case truncated
+    /// The bytes were damaged or are not a record's. The text describes the damage.
+    case corrupt(String)
+    /// A newer release wrote the record, in this format. It stays in the store until something is
+    /// saved under its key.
+    case newerFormat(UInt64)
+    /// The record's identity is not the identity of the key. Nothing was saved.
+    case wrongKey
+  }
 }
 
-extension RecordError: CustomStringConvertible {
+extension Record.Failure: CustomStringConvertible {
   /// A sentence that describes the error and, for ``wrongKey``, the remedy.
   public var description: String {
     switch self {

@@ -42,7 +42,7 @@ public struct RecordKey: Hashable, Sendable, CustomStringConvertible {
   ///     record under it.
   public init(
     method: HTTPRequest.Method, url: String, body: Data? = nil, identityFields: HTTPFields = [:],
-    scope: Scope = .shared, secretQueryItems: Set<String> = [], secretKey: SecretKey? = nil
+    scope: Scope = .shared, secretQueryItems: Set<String> = [], secretKey: RecordKey.SecretKey? = nil
   ) {
     self.init(
       method: method, url: url, body: body, identityFields: identityFields, scope: scope,

@@ -99,7 +99,7 @@ extension HTTPCache {
   /// Returns the keys of the stored records for which `isMeant` returns `true`, in the order of
   /// their identities.
   package func keys(
-    in scope: Scope?, where isMeant: (RecordEntry) async throws -> Bool
+    in scope: Scope?, where isMeant: (Record.Entry) async throws -> Bool
   ) async throws -> [RecordKey] {
     var keys: Set<RecordKey> = []
     for entry in try await persistence?.entries(in: scope, url: nil) ?? [] where try await isMeant(entry) {

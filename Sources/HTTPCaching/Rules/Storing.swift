@@ -122,7 +122,7 @@ extension HTTPCache {
     }
     let head = Record.Head(
       identity: key.identity, status: response.status, fields: fields, requestedAt: requestedAt,
-      receivedAt: receivedAt, variant: Variant(response: response.headerFields, request: request))
+      receivedAt: receivedAt, variant: Record.Variant(response: response.headerFields, request: request))
     return .received(Record(head: head, body: body))
   }
 }
@@ -147,7 +147,7 @@ extension Record.Head {
     head.receivedAt = receivedAt
     head.invalidatedAt = nil
     head.keepVary(of: self)
-    head.variant = Variant(response: head.fields, request: request) ?? variant
+    head.variant = Record.Variant(response: head.fields, request: request) ?? variant
     return head
   }
 

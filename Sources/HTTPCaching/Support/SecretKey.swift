@@ -1,37 +1,39 @@
 import Synchronization
 
-/// The key under which a store digests the secrets in its records' URLs (HMAC-SHA-256, RFC 2104).
-///
-/// Its description, dump and mirror do not show the bytes.
-public struct SecretKey: Sendable, Hashable {
-  /// The length of every key, in bytes.
-  public static let byteCount = 32
-  /// The random key of this process, for URLs without a store.
-  static let ofProcess = SecretKey()
+extension RecordKey {
+  /// The key under which a store digests the secrets in its records' URLs (HMAC-SHA-256, RFC 2104).
+  ///
+  /// Its description, dump and mirror do not show the bytes.
+  public struct SecretKey: Sendable, Hashable {
+    /// The length of every key, in bytes.
+    public static let byteCount = 32
+    /// The random key of this process, for URLs without a store.
+    static let ofProcess = RecordKey.SecretKey()
 
-  /// The ``byteCount`` bytes of the key. Store them where only the store's owner can read them.
-  public let bytes: [UInt8]
+    /// The ``byteCount`` bytes of the key. Store them where only the store's owner can read them.
+    public let bytes: [UInt8]
 
-  /// Creates a key from the system's random bytes.
-  public init() {
-    var random = SystemRandomNumberGenerator()
-    bytes = (0..<Self.byteCount).map { _ in random.next() }
-  }
+    /// Creates a key from the system's random bytes.
+    public init() {
+      var random = SystemRandomNumberGenerator()
+      bytes = (0..<Self.byteCount).map { _ in random.next() }
+    }
 
-  /// Creates a key from stored bytes, or returns `nil` unless there are exactly ``byteCount``.
-  public init?(bytes: some Sequence<UInt8>) {
-    self.bytes = Array(bytes)
-    guard self.bytes.count == Self.byteCount else { return nil }
+    /// Creates a key from stored bytes, or returns `nil` unless there are exactly ``byteCount``.
+    public init?(bytes: some Sequence<UInt8>) {
+      self.bytes = Array(bytes)
+      guard self.bytes.count == Self.byteCount else { return nil }
+    }
   }
 }
 
-extension SecretKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension RecordKey.SecretKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   public var description: String { "SecretKey(…)" }
   public var debugDescription: String { description }
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Digests the secrets of one store's keys and records under the store's ``SecretKey``.
+/// Digests the secrets of one store's keys and records under the store's ``RecordKey/SecretKey``.
 ///
 /// Equal secrets of one store have equal digests. So a request finds its record again, and requests
 /// with different secrets do not share one. Without the key, nobody can look up a short password by
@@ -44,7 +46,7 @@ package final class SecretDigests: Sendable {
 
   private let persistence: (any Persistence)?
   /// The key; `nil` before the first secret.
-  private let key: Mutex<SecretKey?>
+  private let key: Mutex<RecordKey.SecretKey?>
 
   /// Creates the digests of a store.
   ///
@@ -56,7 +58,7 @@ package final class SecretDigests: Sendable {
   }
 
   /// Creates the digests under a given key.
-  package init(_ key: SecretKey) {
+  package init(_ key: RecordKey.SecretKey) {
     persistence = nil
     self.key = Mutex(key)
   }
@@ -66,7 +68,7 @@ package final class SecretDigests: Sendable {
     Array((Self.prefix + HMAC.hex(secret, key: storeKey().bytes)).utf8)
   }
 
-  private func storeKey() -> SecretKey {
+  private func storeKey() -> RecordKey.SecretKey {
     if let key = key.withLock(\.self) { return key }
     // Not under the lock, because a custom store's code runs here. Of two concurrent answers, the
     // first is kept.

@@ -295,7 +295,7 @@ extension EngineState {
   /// - Parameter isStored: `false` if the value is only in the other reactor's memory. The record
   ///   on disk is then older.
   mutating func outdate(
-    _ key: RecordKey, by number: Generation, _ variant: Variant?, isStored: Bool, isWritten: Bool, at now: Date
+    _ key: RecordKey, by number: Generation, _ variant: Record.Variant?, isStored: Bool, isWritten: Bool, at now: Date
   ) {
     guard let entry = memory.entries[key] else { return }
     let isMeant = { (copy: CachedModel) in !copy.isAnotherVariant(than: variant) }

@@ -99,14 +99,14 @@ final class KeyState: MemoryEntry {
 
   /// A class, since few entries need one.
   private final class NewerRecord {
-    let variant: Variant?
-    init(variant: Variant?) { self.variant = variant }
+    let variant: Record.Variant?
+    init(variant: Record.Variant?) { self.variant = variant }
   }
 
   var isOutdated: Bool { outdated != nil }
 
   /// Records that the layer has stored a newer record of `variant` than ``copy``.
-  func outdate(by variant: Variant?) { outdated = NewerRecord(variant: variant) }
+  func outdate(by variant: Record.Variant?) { outdated = NewerRecord(variant: variant) }
 
   /// Returns `true` if `stored` is of the variant that was stored since ``copy`` arrived: newer.
   func isOutdated(by stored: CachedModel) -> Bool {

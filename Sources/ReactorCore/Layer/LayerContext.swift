@@ -253,7 +253,7 @@ package final class LayerContext: Sendable {
 enum LayerChange: Sendable {
   /// A newer record of the key is stored, of this variant. The number is that of the operation that
   /// produced it.
-  case stored(RecordKey, Generation, Variant?)
+  case stored(RecordKey, Generation, Record.Variant?)
   /// A model was written locally, under this number. If it is stored, reactors of its type find it
   /// on disk. Reactors of other types have copies that are out of date.
   case written(RecordKey, Generation, isStored: Bool)

@@ -137,7 +137,7 @@ final class CachedModel: Sendable {
 
   /// Returns `true` if it is known that no resource is answered by both this copy and a record of
   /// `variant`.
-  func isAnotherVariant(than variant: Variant?) -> Bool {
+  func isAnotherVariant(than variant: Record.Variant?) -> Bool {
     guard let own = head?.variant, let variant, own.isMatchable, own.names == variant.names else { return false }
     return own != variant
   }

@@ -27,7 +27,7 @@ struct DirectoryIdentity: Sendable {
   ///   - writes: A Boolean value that indicates whether the store gets an identity if it has none.
   mutating func find(
     in lock: borrowing OpenFile, _ journal: JournalFile, writes: Bool
-  ) throws(FilePersistenceError) -> UUID {
+  ) throws(FilePersistence.Failure) -> UUID {
     let bytes = try lock.read(Self.length, at: 0)
     if bytes.count == Self.length {
       (value, isTaken) = (UUID(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) }), true)
@@ -46,7 +46,7 @@ struct DirectoryIdentity: Sendable {
     return value
   }
 
-  private func write(to lock: borrowing OpenFile) throws(FilePersistenceError) {
+  private func write(to lock: borrowing OpenFile) throws(FilePersistence.Failure) {
     try lock.truncate(to: 0)
     // The position is that of the reading.
     _ = try lock.read(0, at: 0)

@@ -28,7 +28,7 @@ import Synchronization
 /// use a caches directory, which the system may empty.
 ///
 /// Creating the object does no I/O. Reading a directory that does not exist creates nothing. Failed
-/// system calls throw `FilePersistenceError`. Calls cannot be cancelled, and never run on the
+/// system calls throw `FilePersistence.Failure`. Calls cannot be cancelled, and never run on the
 /// caller's executor.
 public final class FileOutboxStorage: OutboxStorage {
   private let url: URL
@@ -68,7 +68,7 @@ public final class FileOutboxStorage: OutboxStorage {
 
   /// Returns the entries of `scope` in the order of their numbers, their leases, and the given ids.
   ///
-  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func contents(of scope: Scope) async throws -> OutboxContents {
     let contents = try await withJournal(of: scope, creates: false) { journal, directory, identity in
       var contents = journal.table.contents
@@ -83,7 +83,7 @@ public final class FileOutboxStorage: OutboxStorage {
 
   /// Applies `changes` in order, all or none.
   ///
-  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func commit(_ changes: [OutboxChange], in scope: Scope) async throws -> [UInt64] {
     let numbers = try await withJournal(of: scope, creates: !changes.isEmpty) { journal, _, _ in
       let (steps, numbers) = try journal.table.steps(for: changes)
@@ -96,7 +96,7 @@ public final class FileOutboxStorage: OutboxStorage {
   /// Leases an entry to a process, and returns the entry as it is on the disk. The lease is saved
   /// as a commit is.
   ///
-  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func claim(
     _ id: UUID, in scope: Scope, by process: UUID, now: Date, until: Date
   ) async throws -> StoredEntry? {
@@ -110,7 +110,7 @@ public final class FileOutboxStorage: OutboxStorage {
 
   /// Ends the lease of `process`. Nothing happens if it holds none.
   ///
-  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {
     _ = try await withJournal(of: scope, creates: false) { journal, _, _ in
       if let step = journal.table.release(id, by: process) { try journal.append([step]) }
@@ -120,7 +120,7 @@ public final class FileOutboxStorage: OutboxStorage {
   /// Removes everything of `scope`, or of every scope if `scope` is `nil`, also journals that were
   /// set aside or that a newer release wrote.
   ///
-  /// - Throws: ``OutboxStorageError/locked(path:)``; the first `FilePersistenceError`, after
+  /// - Throws: ``OutboxStorageError/locked(path:)``; the first `FilePersistence.Failure`, after
   ///   removing everything that can be removed.
   @concurrent public func removeAll(in scope: Scope?) async throws {
     _ = try await whileLocked(creates: false) { state, directory, _ in
@@ -131,7 +131,7 @@ public final class FileOutboxStorage: OutboxStorage {
 
   /// Removes everything of `scope` but some entries, by a journal that replaces the old one.
   ///
-  /// - Throws: ``OutboxStorageError``, `FilePersistenceError`.
+  /// - Throws: ``OutboxStorageError``, `FilePersistence.Failure`.
   @concurrent public func removeAll(in scope: Scope, keeping ids: Set<UUID>) async throws {
     _ = try await withJournal(of: scope, creates: false) { journal, directory, _ in
       try journal.keep(ids)

@@ -55,7 +55,7 @@ enum Journal {
 
   /// Reads the header from the beginning of a journal. A header of another scope is damaged.
   static func readHeader(_ bytes: [UInt8], of scope: Scope) -> Header {
-    do throws(RecordError) {
+    do throws(Record.Failure) {
       var reader = RecordReader(bytes, bytes.indices)
       guard try reader.word() == magic else { return .damaged }
       let format = try reader.word()
@@ -107,7 +107,7 @@ enum Journal {
     guard let length = head(bytes, at: index, base: base, of: scope)?.length else { return nil }
     let start = index + frameHead
     guard length <= bytes.count - start - frameMark.count else { return nil }
-    do throws(RecordError) {
+    do throws(Record.Failure) {
       var reader = RecordReader(bytes, index + 16..<start)
       guard try reader.word() == checksum(bytes[start..<start + length]) else { return nil }
       guard bytes[(start + length)...].starts(with: frameMark) else { return nil }
@@ -196,7 +196,7 @@ extension OutboxTable.Step {
     }
   }
 
-  fileprivate init(_ reader: inout RecordReader) throws(RecordError) {
+  fileprivate init(_ reader: inout RecordReader) throws(Record.Failure) {
     guard let kind = Kind(rawValue: try reader.count()) else { throw .corrupt("it has an unknown step") }
     switch kind {
     case .put:
@@ -215,7 +215,7 @@ extension OutboxTable.Step {
 
 extension RecordReader {
   /// Reads the number of an entry. A journal never counts so far that the next one would overflow.
-  fileprivate mutating func number() throws(RecordError) -> UInt64 {
+  fileprivate mutating func number() throws(Record.Failure) -> UInt64 {
     let number = try word()
     guard number <= UInt64(Int64.max) else { throw .corrupt("a number is out of range") }
     return number

@@ -39,7 +39,7 @@ struct JournalFile {
   /// Reads everything that other processes have written. A damaged journal is set aside, and
   /// replaced by one with all that can be read.
   ///
-  /// - Throws: ``OutboxStorageError/newerFormat(path:)``, `FilePersistenceError`.
+  /// - Throws: ``OutboxStorageError/newerFormat(path:)``, `FilePersistence.Failure`.
   mutating func load() throws {
     isContinued = false
     guard let file = try system.open(path) else {
@@ -65,7 +65,7 @@ struct JournalFile {
   /// Reads the bytes after those that were read before.
   ///
   /// - Returns: `false` if the file is another one, or if the bytes do not continue it.
-  private mutating func isRead(on file: borrowing OpenFile, to size: Int) throws(FilePersistenceError) -> Bool {
+  private mutating func isRead(on file: borrowing OpenFile, to size: Int) throws(FilePersistence.Failure) -> Bool {
     guard !isSuspect, var next = scan, let generation = next.generation, size >= next.end else { return false }
     let header = Journal.header(generation: generation, scope: scope)
     guard try file.read(header.count, at: 0) == header else { return false }
@@ -88,7 +88,8 @@ struct JournalFile {
     compact()
   }
 
-  private mutating func append(_ steps: [OutboxTable.Step], to file: borrowing OpenFile) throws(FilePersistenceError) {
+  private mutating func append(_ steps: [OutboxTable.Step], to file: borrowing OpenFile) throws(FilePersistence.Failure)
+  {
     guard let end = scan?.end else { return }
     if scan?.isTorn == true {
       try file.truncate(to: end)
@@ -126,14 +127,16 @@ struct JournalFile {
 
 extension JournalFile {
   /// Replaces the journal by one with these entries alone.
-  mutating func keep(_ ids: Set<UUID>) throws(FilePersistenceError) { try write(table.keeping(ids)) }
+  mutating func keep(_ ids: Set<UUID>) throws(FilePersistence.Failure) { try write(table.keeping(ids)) }
 
   /// Replaces the journal by one with a table.
   ///
   /// - Parameter damaged: The bytes of the old one, if it is kept under another name. They are
   ///   copied, so that there is a journal under its own name at all times. Not every file system
   ///   has links.
-  private mutating func write(_ table: OutboxTable, settingAside damaged: [UInt8]? = nil) throws(FilePersistenceError) {
+  private mutating func write(_ table: OutboxTable, settingAside damaged: [UInt8]? = nil) throws(FilePersistence
+    .Failure)
+  {
     let temporary = OutboxDirectory.temporary(of: path)
     let generation = UUID()
     let isFirst = scan == nil
@@ -165,7 +168,7 @@ extension JournalFile {
   }
 
   /// - Returns: The count of bytes.
-  private func create(_ path: String, _ generation: UUID, _ table: OutboxTable) throws(FilePersistenceError) -> Int {
+  private func create(_ path: String, _ generation: UUID, _ table: OutboxTable) throws(FilePersistence.Failure) -> Int {
     var file = try system.create(path)
     let header = Journal.header(generation: generation, scope: scope)
     try file.write(header)
@@ -186,7 +189,7 @@ extension JournalFile {
     return end
   }
 
-  private func create(_ path: String, _ bytes: [UInt8]) throws(FilePersistenceError) {
+  private func create(_ path: String, _ bytes: [UInt8]) throws(FilePersistence.Failure) {
     var file = try system.create(path)
     try file.write(bytes)
     try file.synchronize()
@@ -197,10 +200,10 @@ extension JournalFile {
 
 extension OpenFile {
   /// Writes bytes at the current position.
-  func write(_ bytes: [UInt8]) throws(FilePersistenceError) {
-    var result: Result<Void, FilePersistenceError> = .success(())
+  func write(_ bytes: [UInt8]) throws(FilePersistence.Failure) {
+    var result: Result<Void, FilePersistence.Failure> = .success(())
     bytes.withUnsafeBytes { buffer in
-      do throws(FilePersistenceError) {
+      do throws(FilePersistence.Failure) {
         try write(buffer)
       } catch {
         result = .failure(error)

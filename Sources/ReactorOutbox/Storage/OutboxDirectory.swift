@@ -11,10 +11,10 @@ struct OutboxDirectory: Sendable {
   let path: String
   let system: FileSystem
 
-  /// - Throws: `FilePersistenceError` if the URL is not a directory's on this machine.
-  init(_ directory: URL, _ system: FileSystem) throws(FilePersistenceError) {
+  /// - Throws: `FilePersistence.Failure` if the URL is not a directory's on this machine.
+  init(_ directory: URL, _ system: FileSystem) throws(FilePersistence.Failure) {
     guard let path = FileSystem.path(of: directory) else {
-      throw FilePersistenceError(operation: .open, path: "the outbox's directory", code: FileSystem.isInvalid)
+      throw FilePersistence.Failure(operation: .open, path: "the outbox's directory", code: FileSystem.isInvalid)
     }
     self.path = path
     self.system = system
@@ -53,13 +53,13 @@ struct OutboxDirectory: Sendable {
       // Closing the file releases the lock.
       return .done(try body(file))
     }
-    throw FilePersistenceError(operation: .lock, path: lockPath, code: FileSystem.isAbsent)
+    throw FilePersistence.Failure(operation: .lock, path: lockPath, code: FileSystem.isAbsent)
   }
 
   /// Creates the file of the lock, with the directory if `creates` is `true`.
   ///
   /// - Returns: `false` if there is no directory.
-  private func makeLock(creates: Bool) throws(FilePersistenceError) -> Bool {
+  private func makeLock(creates: Bool) throws(FilePersistence.Failure) -> Bool {
     if try system.inspect(path, followsLink: true) == nil {
       guard creates else { return false }
       try system.makeDirectory(path, synchronizes: true)
@@ -96,7 +96,7 @@ extension OutboxDirectory {
   static func temporary(of journal: String) -> String { "\(journal).new" }
 
   /// Returns an unused name for a damaged journal.
-  func freeName(of journal: String, at date: Date) throws(FilePersistenceError) -> String {
+  func freeName(of journal: String, at date: Date) throws(FilePersistence.Failure) -> String {
     let time = date.formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
     var (name, count) = ("\(journal)\(Self.damaged)\(time)", 1)
     while try system.inspect(name) != nil {
@@ -107,25 +107,25 @@ extension OutboxDirectory {
   }
 
   /// Returns the paths of the journals of `scope` that were set aside.
-  func setAside(of scope: Scope) throws(FilePersistenceError) -> [String] {
+  func setAside(of scope: Scope) throws(FilePersistence.Failure) -> [String] {
     let prefix = journal(of: scope).dropFirst(path.count + 1) + Self.damaged
     return try system.list(path, prefix: String(prefix)).sorted().map { "\(path)/\($0)" }
   }
 
   /// Removes the journals of `scope` that were set aside.
-  func removeSetAside(of scope: Scope) throws(FilePersistenceError) {
+  func removeSetAside(of scope: Scope) throws(FilePersistence.Failure) {
     for path in try setAside(of: scope) { try system.remove(path) }
     try system.synchronizeDirectory(path)
   }
 
   /// Removes every file of `scope`, or of every scope if `scope` is `nil`. The lock stays.
   ///
-  /// - Throws: The first `FilePersistenceError`, after removing everything that can be removed.
-  func removeAll(in scope: Scope?) throws(FilePersistenceError) {
+  /// - Throws: The first `FilePersistence.Failure`, after removing everything that can be removed.
+  func removeAll(in scope: Scope?) throws(FilePersistence.Failure) {
     let own = scope.map { String(journal(of: $0).dropFirst(path.count + 1)) }
-    var failure: FilePersistenceError?
+    var failure: FilePersistence.Failure?
     for name in try system.list(path, prefix: own ?? "").sorted() where Self.isOurs(name) {
-      do throws(FilePersistenceError) {
+      do throws(FilePersistence.Failure) {
         try system.remove("\(path)/\(name)")
       } catch {
         failure = failure ?? error

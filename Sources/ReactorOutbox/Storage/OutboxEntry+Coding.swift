@@ -52,7 +52,7 @@ extension OutboxEntry {
   package init(decoding stored: StoredEntry) throws(OutboxEntryError) {
     let bytes = stored.bytes.withUnsafeBytes { [UInt8]($0) }
     var entry: OutboxEntry
-    do throws(RecordError) {
+    do throws(Record.Failure) {
       entry = try Self.decode(bytes)
     } catch {
       throw OutboxEntryError(error)
@@ -67,7 +67,7 @@ extension OutboxEntry {
     bytes.withUnsafeBytes { XXHash64.hash(UnsafeRawBufferPointer(rebasing: $0[16...])) }
   }
 
-  static func decode(_ bytes: [UInt8]) throws(RecordError) -> OutboxEntry {
+  static func decode(_ bytes: [UInt8]) throws(Record.Failure) -> OutboxEntry {
     guard bytes.count >= prefixLength else { throw .truncated }
     var reader = RecordReader(bytes, bytes.indices)
     guard try reader.word() == magic else { throw .corrupt("it does not begin as an entry does") }
@@ -118,7 +118,7 @@ extension OutboxEntry {
     writer.write(endedAt) { $0.write($1) }
   }
 
-  private init(_ reader: inout RecordReader) throws(RecordError) {
+  private init(_ reader: inout RecordReader) throws(Record.Failure) {
     id = try reader.uuid()
     lane = try reader.string()
     let name = try reader.string()
@@ -131,20 +131,20 @@ extension OutboxEntry {
     attempts = try reader.integer()
     unsent = try reader.integer()
     isInDoubt = try reader.count(limit: 1) == 1
-    firstAttemptAt = try reader.optional { reader throws(RecordError) in try reader.knownDate() }
-    notBefore = try reader.optional { reader throws(RecordError) in try reader.knownDate() }
-    idempotencyKey = try reader.optional { reader throws(RecordError) in try reader.string() }
+    firstAttemptAt = try reader.optional { reader throws(Record.Failure) in try reader.knownDate() }
+    notBefore = try reader.optional { reader throws(Record.Failure) in try reader.knownDate() }
+    idempotencyKey = try reader.optional { reader throws(Record.Failure) in try reader.string() }
     idempotencyWindow = Double(bitPattern: try reader.word())
     guard !idempotencyWindow.isNaN else { throw .corrupt("its idempotency window is not a number") }
-    request = try reader.optional { reader throws(RecordError) in try FrozenRequest(&reader) }
-    outcome = try reader.optional { reader throws(RecordError) in
+    request = try reader.optional { reader throws(Record.Failure) in try FrozenRequest(&reader) }
+    outcome = try reader.optional { reader throws(Record.Failure) in
       let name = try reader.string()
       guard let kind = SendOutcome.Kind(rawValue: name) else { throw .corrupt("the outcome \(name) is unknown") }
-      let status = try reader.optional { reader throws(RecordError) in try reader.integer() }
+      let status = try reader.optional { reader throws(Record.Failure) in try reader.integer() }
       return LastOutcome(kind, status: status, reason: try reader.string(), date: try reader.knownDate())
     }
     conflicts = try reader.integer()
-    endedAt = try reader.optional { reader throws(RecordError) in try reader.knownDate() }
+    endedAt = try reader.optional { reader throws(Record.Failure) in try reader.knownDate() }
   }
 }
 
@@ -161,14 +161,14 @@ extension FrozenRequest {
     writer.write(count: isKeyed ? 1 : 0)
   }
 
-  fileprivate init(_ reader: inout RecordReader) throws(RecordError) {
+  fileprivate init(_ reader: inout RecordReader) throws(Record.Failure) {
     method = try reader.string()
     url = try reader.string()
     fields = []
     for _ in 0..<(try reader.count()) {
       fields.append(Field(name: try reader.string(), value: try reader.string()))
     }
-    body = try reader.optional { reader throws(RecordError) in Data(try reader.content()) }
+    body = try reader.optional { reader throws(Record.Failure) in Data(try reader.content()) }
     isKeyed = try reader.count(limit: 1) == 1
   }
 }
@@ -181,19 +181,19 @@ extension RecordWriter {
 }
 
 extension RecordReader {
-  mutating func integer() throws(RecordError) -> Int {
+  mutating func integer() throws(Record.Failure) -> Int {
     guard let integer = Int(exactly: Int64(bitPattern: try word())) else { throw .corrupt("a number is out of range") }
     return integer
   }
 
-  mutating func uuid() throws(RecordError) -> UUID {
+  mutating func uuid() throws(Record.Failure) -> UUID {
     let bytes = try content()
     guard bytes.count == 16 else { throw .corrupt("an id is not 16 bytes long") }
     return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
   /// Reads a date that compares with others.
-  mutating func knownDate() throws(RecordError) -> Date {
+  mutating func knownDate() throws(Record.Failure) -> Date {
     let date = try date()
     guard !date.timeIntervalSinceReferenceDate.isNaN else { throw .corrupt("a date is not a number") }
     return date
@@ -201,7 +201,7 @@ extension RecordReader {
 }
 
 extension OutboxEntryError {
-  init(_ error: RecordError) {
+  init(_ error: Record.Failure) {
     switch error {
     case .truncated: self = .truncated
     case .newerFormat(let format): self = .newerFormat(format)

@@ -81,12 +81,14 @@ public final class SimulatedDisk: Sendable {
       try await write { try await disk.platter.removeAll(in: scope) }
     }
 
-    func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+    func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
       try await read { try await disk.platter.entries(in: scope, url: url) }
     }
 
     /// A constant, so that a seed gives the same run each time.
-    func secretKey() -> SecretKey? { SecretKey(bytes: repeatElement(0, count: SecretKey.byteCount)) }
+    func secretKey() -> RecordKey.SecretKey? {
+      RecordKey.SecretKey(bytes: repeatElement(0, count: RecordKey.SecretKey.byteCount))
+    }
 
     private var hasCrashed: Bool { disk.hasCrashed(tenant) }
 

@@ -7,7 +7,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `File persistence on a disk that fails` {
   /// Returns true for the errors that a half-written record may throw.
-  private static func isTyped(_ error: any Error) -> Bool { error is FilePersistenceError || error is RecordError }
+  private static func isTyped(_ error: any Error) -> Bool {
+    error is FilePersistence.Failure || error is Record.Failure
+  }
 
   @Test(arguments: [ENOSPC, EIO, EACCES], [false, true])
   func `whichever call fails, what was acknowledged is there and whole`(_ code: Int32, _ persists: Bool) async throws {
@@ -26,7 +28,7 @@ import Testing
         return count == call || (persists && count > call) ? .error(code) : nil
       }
       await withTemporaryDirectory { directory in
-        var ledger = Ledger { $0 is FilePersistenceError }
+        var ledger = Ledger { $0 is FilePersistence.Failure }
         await ledger.use { FilePersistence(directory: directory, synchronization: .normal, system: system) }
         await ledger.settle(isStrict: true) { FilePersistence(directory: directory) }
         #expect(ledger.faults.isEmpty && ledger.revived.isEmpty, "call \(call)")

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `An outbox in files, and the disk` {
   private static func isTyped(_ error: any Error) -> Bool {
-    error is FilePersistenceError || error is OutboxStorageError
+    error is FilePersistence.Failure || error is OutboxStorageError
   }
 
   @Test(arguments: [ENOSPC, EIO], [false, true])

@@ -1,5 +1,5 @@
 #if SQLite
-  // Apart from the tests: GRDB has a Record and a RecordError too.
+  // Apart from the tests: GRDB has a Record and a Record.Failure too.
   import Foundation
   import GRDB
 

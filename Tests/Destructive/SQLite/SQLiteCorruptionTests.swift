@@ -106,7 +106,7 @@
             }
           } catch {
             failed += 1
-            if !(error is RecordError || error is SQLitePersistenceError) { untyped.append("\(error)") }
+            if !(error is Record.Failure || error is SQLitePersistenceError) { untyped.append("\(error)") }
           }
         }
       }

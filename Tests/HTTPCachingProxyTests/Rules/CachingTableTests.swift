@@ -72,7 +72,7 @@ import Testing
   func `a response is stored where its row says so`(row: [String]) {
     let request = CachingExample.request(row[2])
     var head = CachingExample.head(row[3])
-    head.variant = Variant(response: head.fields, request: request.headerFields)
+    head.variant = Record.Variant(response: head.fields, request: request.headerFields)
     #expect((head.effect(of: request.headerFields) == .store) == (row[4] == "yes"))
   }
 
@@ -115,7 +115,7 @@ import Testing
   @Test(arguments: rows("Vary", "Request", "Other", "Answers"))
   func `a variant answers where its row says so`(row: [String]) throws {
     let variant = try #require(
-      Variant(
+      Record.Variant(
         response: [.vary: CachingExample.plain(row[2])], request: CachingExample.request(row[3]).headerFields))
     #expect(variant.matches(CachingExample.request(row[4]).headerFields) == (row[5] == "yes"))
   }

@@ -19,7 +19,7 @@ enum FieldChecks {
     var head = Record.Head(
       identity: "", status: .ok, fields: StoredFields.of(fields, keepsCookies: false),
       requestedAt: time, receivedAt: time)
-    head.variant = Variant(response: fields, request: own)
+    head.variant = Record.Variant(response: fields, request: own)
     let status = head.copyStatus(at: now)
     if let status, !(status.lifetime >= 0 && status.lifetime <= 1e12) { return "lifetime \(status.lifetime)" }
     if let status, !(status.age >= 0) { return "age \(status.age)" }

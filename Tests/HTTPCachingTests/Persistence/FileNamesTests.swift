@@ -9,7 +9,7 @@ import Testing
 
 /// Counts the calls of a kind.
 private final class Calls: Sendable {
-  private let counts = Mutex<[FilePersistenceError.Operation: Int]>([:])
+  private let counts = Mutex<[FilePersistence.Failure.Operation: Int]>([:])
 
   var system: FileSystem {
     FileSystem { operation, _ in
@@ -18,7 +18,7 @@ private final class Calls: Sendable {
     }
   }
 
-  func take(_ operation: FilePersistenceError.Operation) -> Int {
+  func take(_ operation: FilePersistence.Failure.Operation) -> Int {
     counts.withLock { counts in
       defer { counts = [:] }
       return counts[operation] ?? 0

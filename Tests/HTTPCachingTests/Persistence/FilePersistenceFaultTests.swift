@@ -8,7 +8,7 @@ import Testing
 /// Makes the n-th call fail, and notes all calls.
 private final class Script: Sendable {
   private struct State {
-    var calls: [(operation: FilePersistenceError.Operation, path: String)] = []
+    var calls: [(operation: FilePersistence.Failure.Operation, path: String)] = []
     var failing: (index: Int, code: Int32)?
   }
 
@@ -24,7 +24,7 @@ private final class Script: Sendable {
     }
   }
 
-  var calls: [(operation: FilePersistenceError.Operation, path: String)] { state.withLock { $0.calls } }
+  var calls: [(operation: FilePersistence.Failure.Operation, path: String)] { state.withLock { $0.calls } }
 
   func start(failing index: Int? = nil, code: Int32 = 0) {
     state.withLock { $0 = State(calls: [], failing: index.map { ($0, code) }) }
@@ -32,7 +32,7 @@ private final class Script: Sendable {
 }
 
 @Suite struct `File persistence's faults` {
-  typealias Operation = FilePersistenceError.Operation
+  typealias Operation = FilePersistence.Failure.Operation
   private let key = RecordKey.sample()
   private let other = RecordKey.sample("other", scope: "other")
 
@@ -52,11 +52,11 @@ private final class Script: Sendable {
         let persistence = FilePersistence(
           directory: directory, synchronization: synchronization, system: script.system)
         script.start(failing: index, code: code)
-        var failure: FilePersistenceError?
+        var failure: FilePersistence.Failure?
         do {
           try await persistence.save(new, for: key)
         } catch {
-          failure = try #require(error as? FilePersistenceError)
+          failure = try #require(error as? FilePersistence.Failure)
         }
         guard index < script.calls.count else { break }
         let failed = script.calls[index]
@@ -119,7 +119,8 @@ private final class Script: Sendable {
         switch result {
         case .success(let record): #expect(record == .sample(key) && failed.operation == .touch)
         case .failure(let error):
-          #expect(error as? FilePersistenceError == .init(operation: failed.operation, path: failed.path, code: code))
+          #expect(
+            error as? FilePersistence.Failure == .init(operation: failed.operation, path: failed.path, code: code))
         }
         index += 1
       }
@@ -182,7 +183,7 @@ private final class Script: Sendable {
       }
       try await FilePersistence(directory: directory).save(.sample(key), for: key)
       let persistence = FilePersistence(directory: directory, system: system)
-      let error = await #expect(throws: FilePersistenceError.self) {
+      let error = await #expect(throws: FilePersistence.Failure.self) {
         try await persistence.save(.sample(key, String(repeating: "x", count: 10_000)), for: key)
       }
       #expect(try #require(error).description.contains("No space left on device"))
@@ -210,7 +211,7 @@ private final class Script: Sendable {
     await withTemporaryDirectory { directory in
       let system = FileSystem { operation, _ in operation == .rename ? .error(ENOENT) : nil }
       let persistence = FilePersistence(directory: directory, system: system)
-      await #expect(throws: FilePersistenceError.self) { try await persistence.save(.sample(key), for: key) }
+      await #expect(throws: FilePersistence.Failure.self) { try await persistence.save(.sample(key), for: key) }
       #expect(files(in: directory, suffix: ".temporary").isEmpty)
     }
   }
@@ -219,9 +220,9 @@ private final class Script: Sendable {
     try await withTemporaryDirectory { directory in
       try Data("a file".utf8).write(to: directory)
       let persistence = FilePersistence(directory: directory)
-      await #expect(throws: FilePersistenceError.self) { try await persistence.load(key) }
-      await #expect(throws: FilePersistenceError.self) { try await persistence.entries(in: nil, url: nil) }
-      let error = await #expect(throws: FilePersistenceError.self) {
+      await #expect(throws: FilePersistence.Failure.self) { try await persistence.load(key) }
+      await #expect(throws: FilePersistence.Failure.self) { try await persistence.entries(in: nil, url: nil) }
+      let error = await #expect(throws: FilePersistence.Failure.self) {
         try await persistence.save(.sample(key), for: key)
       }
       let text = try #require(error).description
@@ -234,10 +235,12 @@ private final class Script: Sendable {
   @Test(arguments: ["https://example.com/cache", "file:///tmp/a%00b"])
   func `a URL that is no directory is refused`(_ url: String) async throws {
     let persistence = FilePersistence(directory: try #require(URL(string: url)))
-    let error = await #expect(throws: FilePersistenceError.self) { try await persistence.save(.sample(key), for: key) }
+    let error = await #expect(throws: FilePersistence.Failure.self) {
+      try await persistence.save(.sample(key), for: key)
+    }
     #expect(try #require(error).description.hasSuffix("give the store a file URL"))
-    await #expect(throws: FilePersistenceError.self) { try await persistence.load(key) }
-    await #expect(throws: FilePersistenceError.self) { try await persistence.removeAll(in: nil) }
+    await #expect(throws: FilePersistence.Failure.self) { try await persistence.load(key) }
+    await #expect(throws: FilePersistence.Failure.self) { try await persistence.removeAll(in: nil) }
   }
 
   @Test func `a listing that is cancelled ends`() async throws {

@@ -118,7 +118,7 @@ import Testing
       let persistence = FilePersistence(directory: directory, limit: 2_000)
       let key = RecordKey.sample()
       try await persistence.save(.sample(key, body), for: key)
-      let error = await #expect(throws: FilePersistenceError.self) {
+      let error = await #expect(throws: FilePersistence.Failure.self) {
         try await persistence.save(.sample(key, body + body), for: key)
       }
       #expect(try #require(error).description.contains("raise the store's limit"))

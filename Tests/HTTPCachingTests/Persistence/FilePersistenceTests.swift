@@ -102,7 +102,7 @@ import Testing
   @Test func `a record of another key is not saved`() async throws {
     await withTemporaryDirectory { directory in
       let persistence = FilePersistence(directory: directory)
-      await #expect(throws: RecordError.wrongKey) { try await persistence.save(.sample(.sample("b")), for: key) }
+      await #expect(throws: Record.Failure.wrongKey) { try await persistence.save(.sample(.sample("b")), for: key) }
       #expect(files(in: directory).isEmpty)
     }
   }

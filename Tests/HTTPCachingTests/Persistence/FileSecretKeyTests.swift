@@ -34,7 +34,7 @@ import Testing
   @Test func `is that of the process that was first`() async {
     await withTemporaryDirectory { directory in
       let other = FilePersistence(directory: directory)
-      let first = Mutex<SecretKey?>(nil)
+      let first = Mutex<RecordKey.SecretKey?>(nil)
       let system = FileSystem { operation, _ in
         if operation == .rename { first.withLock { $0 = $0 ?? other.secretKey() } }
         return nil

@@ -9,16 +9,16 @@ import Testing
     try await withTemporaryDirectory { directory in
       let path = directory.path(percentEncoded: false)
       let system = FileSystem { operation, _ in operation == .synchronize ? .error(EIO) : nil }
-      let error = #expect(throws: FilePersistenceError.self) { try system.makeDirectory(path, synchronizes: true) }
+      let error = #expect(throws: FilePersistence.Failure.self) { try system.makeDirectory(path, synchronizes: true) }
       #expect(error?.operation == .synchronize && error?.code == EIO)
       let left = try system.inspect(path)
       #expect(left == nil)
     }
   }
 
-  @Test(arguments: [(FilePersistenceError.Operation.open, EACCES), (.synchronize, EINVAL), (.synchronize, ENOTSUP)])
+  @Test(arguments: [(FilePersistence.Failure.Operation.open, EACCES), (.synchronize, EINVAL), (.synchronize, ENOTSUP)])
   func `stays where nobody could synchronise its name`(
-    _ operation: FilePersistenceError.Operation, _ code: Int32
+    _ operation: FilePersistence.Failure.Operation, _ code: Int32
   ) async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.appending(path: "a/b").path(percentEncoded: false)
@@ -37,7 +37,7 @@ import Testing
       try system.makeDirectory(link.path(percentEncoded: false), synchronizes: true)
       let file = directory.appending(path: "file").path(percentEncoded: false)
       _ = try system.create(file)
-      let error = #expect(throws: FilePersistenceError.self) { try system.makeDirectory(file, synchronizes: true) }
+      let error = #expect(throws: FilePersistence.Failure.self) { try system.makeDirectory(file, synchronizes: true) }
       #expect(error?.code == ENOTDIR)
     }
   }

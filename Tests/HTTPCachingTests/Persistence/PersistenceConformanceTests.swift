@@ -72,7 +72,7 @@ private struct DefectivePersistence: Persistence {
 
   func removeAll(in scope: Scope?) async throws { try await base.removeAll(in: scope) }
 
-  func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     switch defect {
     case .ignoresURLs: try await base.entries(in: scope, url: nil)
     case .encodesURLs: try await base.entries(in: scope, url: url.map { URL(string: $0)?.absoluteString ?? "" })
@@ -82,7 +82,7 @@ private struct DefectivePersistence: Persistence {
     }
   }
 
-  func secretKey() -> SecretKey? { defect == .makesSecretKeys ? SecretKey() : nil }
+  func secretKey() -> RecordKey.SecretKey? { defect == .makesSecretKeys ? RecordKey.SecretKey() : nil }
 
   private func spelled(_ key: RecordKey) -> RecordKey {
     switch defect {

@@ -13,7 +13,7 @@ import Testing
     record.head.status = HTTPResponse.Status(code: 203, reasonPhrase: "Très bien")
     record.head.invalidatedAt = Date(timeIntervalSinceReferenceDate: 0.1)
     record.head.localModel = "Article"
-    record.head.variant = Variant(names: ["accept", "x"], digest: "ab")
+    record.head.variant = Record.Variant(names: ["accept", "x"], digest: "ab")
     record.head.fields.append(HTTPField(name: .eTag, lenientValue: [0xFF, 0x80]))
     return record
   }
@@ -80,7 +80,7 @@ import Testing
       for bit in 0..<8 {
         var flipped = bytes
         flipped[index] ^= 1 << UInt8(bit)
-        #expect(throws: RecordError.self, "byte \(index), bit \(bit)") { try RecordCodec.decode(flipped) }
+        #expect(throws: Record.Failure.self, "byte \(index), bit \(bit)") { try RecordCodec.decode(flipped) }
       }
     }
   }
@@ -88,24 +88,24 @@ import Testing
   @Test func `a record cut anywhere is truncated`() {
     let bytes = encode(full)
     for count in bytes.indices {
-      #expect(throws: RecordError.truncated, "\(count) bytes") { try RecordCodec.decode(Array(bytes.prefix(count))) }
+      #expect(throws: Record.Failure.truncated, "\(count) bytes") { try RecordCodec.decode(Array(bytes.prefix(count))) }
     }
   }
 
   @Test func `bytes after the record are seen`() {
-    #expect(throws: RecordError.corrupt("1 bytes follow its end")) { try RecordCodec.decode(encode(full) + [0]) }
+    #expect(throws: Record.Failure.corrupt("1 bytes follow its end")) { try RecordCodec.decode(encode(full) + [0]) }
   }
 
   @Test func `a newer format is named, whatever follows`() {
     var bytes = Array(encode(full).prefix(24))
     bytes[16] = 2
-    #expect(throws: RecordError.newerFormat(2)) { try RecordCodec.decode(bytes) }
-    #expect(throws: RecordError.newerFormat(2)) { try RecordCodec.decode(bytes + [1, 2, 3]) }
+    #expect(throws: Record.Failure.newerFormat(2)) { try RecordCodec.decode(bytes) }
+    #expect(throws: Record.Failure.newerFormat(2)) { try RecordCodec.decode(bytes + [1, 2, 3]) }
   }
 
   @Test func `what is no record says so`() {
     for text in ["{\"json\": true}", String(repeating: "\0", count: 100)] {
-      #expect(throws: RecordError.corrupt("its first bytes are not those of a record")) {
+      #expect(throws: Record.Failure.corrupt("its first bytes are not those of a record")) {
         try RecordCodec.decode(Array(text.utf8))
       }
     }
@@ -129,7 +129,7 @@ import Testing
       var prefix = RecordWriter()
       prefix.write(content.withUnsafeBytes { XXHash64.hash($0) })
       let bytes = encode(full).prefix(8) + prefix.bytes + content
-      do throws(RecordError) {
+      do throws(Record.Failure) {
         _ = try RecordCodec.decode(Array(bytes))
       } catch {
         #expect(error != .wrongKey)

@@ -72,7 +72,7 @@ import Testing
     let key = RecordKey(
       method: .post, url: "https://api.example.com/search?q=a&token=t0p", body: Data("{}".utf8),
       identityFields: [.acceptLanguage: "de"], scope: "alice", secretQueryItems: ["token"],
-      secretKey: SecretKey(bytes: 0..<32))
+      secretKey: RecordKey.SecretKey(bytes: 0..<32))
     #expect(
       key.identity == """
         reactor-key/1

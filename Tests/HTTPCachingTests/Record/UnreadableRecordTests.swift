@@ -20,7 +20,7 @@ import Testing
     return (persistence, file)
   }
 
-  static let damages: [(name: String, error: RecordError, change: @Sendable (Data) -> Data)] = [
+  static let damages: [(name: String, error: Record.Failure, change: @Sendable (Data) -> Data)] = [
     ("cut in half", .truncated, { $0.prefix($0.count / 2) }),
     ("of zero bytes", .truncated, { _ in Data() }),
     ("without its last byte", .truncated, { $0.dropLast() }),
@@ -73,11 +73,15 @@ import Testing
       let (persistence, file) = try await store(in: directory) { $0 }
       try FileManager.default.removeItem(at: file)
       try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
-      await #expect(throws: RecordError.corrupt("the path is not a regular file")) { try await persistence.load(key) }
-      await #expect(throws: FilePersistenceError.self) { try await persistence.save(.sample(key), for: key) }
+      await #expect(throws: Record.Failure.corrupt("the path is not a regular file")) {
+        try await persistence.load(key)
+      }
+      await #expect(throws: FilePersistence.Failure.self) { try await persistence.save(.sample(key), for: key) }
       try FileManager.default.removeItem(at: file)
       #expect(mkfifo(file.path(percentEncoded: false), 0o600) == 0)
-      await #expect(throws: RecordError.corrupt("the path is not a regular file")) { try await persistence.load(key) }
+      await #expect(throws: Record.Failure.corrupt("the path is not a regular file")) {
+        try await persistence.load(key)
+      }
       #expect(try await persistence.entries(in: nil, url: nil).map(\.key) == [other])
       try await persistence.save(.sample(key), for: key)
       #expect(try await persistence.load(key) == .sample(key))
@@ -104,7 +108,7 @@ import Testing
         do {
           #expect(try await persistence.load(key) == record)
           #expect(damaged == original)
-        } catch is RecordError {
+        } catch is Record.Failure {
           misses += 1
         }
       }

@@ -163,6 +163,6 @@ import Testing
 
   @Test func `matches no request where a redirect varies on what none shows`() {
     let example = Case(testDescription: "", redirects: ["302; Vary: *"], answer: "Vary: Accept", stored: "")
-    #expect(Variant(response: fields(example), request: [:])?.isMatchable == false)
+    #expect(Record.Variant(response: fields(example), request: [:])?.isMatchable == false)
   }
 }

@@ -19,7 +19,7 @@ private let key = RecordKey(method: .get, url: "https://api.example.com/notes")
 
 private func head(
   _ fields: KeyValuePairs<String, String>, status: HTTPResponse.Status = .ok, invalidatedAt: Date? = nil,
-  localModel: String? = nil, variant: Variant? = nil
+  localModel: String? = nil, variant: Record.Variant? = nil
 ) -> Record.Head {
   Record.Head(
     identity: key.identity, status: status, fields: HTTPFields(fields), requestedAt: earlier, receivedAt: earlier,
@@ -113,7 +113,7 @@ private func head(
   }
 
   @Test func `keeps the identity, the status and the variant`() throws {
-    let variant = Variant(response: [.vary: "Accept"], request: [.accept: "text/plain"])
+    let variant = Record.Variant(response: [.vary: "Accept"], request: [.accept: "text/plain"])
     let head = try #require(updated(["ETag": "\"2\""], stored: head([:], variant: variant)))
     #expect(head.identity == key.identity)
     #expect(head.status == .ok)
@@ -205,10 +205,10 @@ private func head(
 }
 
 @Suite struct `A variant` {
-  private func variant(_ vary: String..., request: HTTPFields = [:]) -> Variant? {
+  private func variant(_ vary: String..., request: HTTPFields = [:]) -> Record.Variant? {
     var fields: HTTPFields = [:]
     fields[values: .vary] = vary
-    return Variant(response: fields, request: request)
+    return Record.Variant(response: fields, request: request)
   }
 
   @Test func `is none where the response does not vary`() {

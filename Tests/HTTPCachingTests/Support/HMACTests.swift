@@ -44,13 +44,13 @@ import Testing
 
 @Suite struct `A secret key` {
   @Test func `is random, and has a fixed length`() {
-    #expect(SecretKey().bytes.count == 32 && SecretKey() != SecretKey())
-    for count in [0, 31, 33] { #expect(SecretKey(bytes: repeatElement(1, count: count)) == nil) }
-    #expect(SecretKey(bytes: 0..<32)?.bytes == Array(0..<32))
+    #expect(RecordKey.SecretKey().bytes.count == 32 && RecordKey.SecretKey() != RecordKey.SecretKey())
+    for count in [0, 31, 33] { #expect(RecordKey.SecretKey(bytes: repeatElement(1, count: count)) == nil) }
+    #expect(RecordKey.SecretKey(bytes: 0..<32)?.bytes == Array(0..<32))
   }
 
   @Test func `shows its bytes in no text`() throws {
-    let key = try #require(SecretKey(bytes: repeatElement(173, count: 32)))
+    let key = try #require(RecordKey.SecretKey(bytes: repeatElement(173, count: 32)))
     var text = "\(key) \(String(reflecting: key))"
     dump(key, to: &text)
     dump(SecretDigests(key), to: &text)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `makes equal digests of equal secrets, and others under another key`() {
-    let (one, same, other) = (SecretKey(), SecretDigests.ofProcess, SecretDigests(SecretKey()))
+    let (one, same, other) = (RecordKey.SecretKey(), SecretDigests.ofProcess, SecretDigests(RecordKey.SecretKey()))
     let secret = Array("hunter2".utf8)
     #expect(SecretDigests(one).digest(secret) == SecretDigests(one).digest(secret))
     #expect(SecretDigests(one).digest(secret) != SecretDigests(one).digest(secret + [0]))

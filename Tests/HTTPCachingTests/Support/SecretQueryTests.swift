@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func `is given back to nobody under another store's key`() {
-    let other = SecretDigests(SecretKey())
+    let other = SecretDigests(RecordKey.SecretKey())
     #expect(
       SecretQuery.restore(Self.stored, from: "https://h/a?token=s3cret", names: ["token"], digests: other) == nil)
   }

@@ -289,7 +289,7 @@ extension TaskGuide {
     }
 
     func save(_ record: Record, for key: RecordKey) async throws {
-      guard record.head.identity.utf8.elementsEqual(key.identity.utf8) else { throw RecordError.wrongKey }
+      guard record.head.identity.utf8.elementsEqual(key.identity.utf8) else { throw Record.Failure.wrongKey }
       try await table.put(
         Table.Row(
           digest: key.digest, scope: key.scope.name, url: key.url, identity: key.identity,
@@ -300,12 +300,12 @@ extension TaskGuide {
 
     func removeAll(in scope: Scope?) async throws { try await table.delete(scope: scope?.name) }
 
-    func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+    func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
       try await table.rows(scope: scope?.name, url: url).compactMap { row in
         guard let key = RecordKey(identity: row.identity), let record = try? Record(encoded: row.bytes) else {
           return nil
         }
-        return RecordEntry(
+        return Record.Entry(
           key: key, size: row.bytes.count, fetchedAt: record.head.receivedAt,
           freshUntil: record.head.freshUntil)
       }

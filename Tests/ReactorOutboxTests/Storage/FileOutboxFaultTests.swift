@@ -59,11 +59,11 @@ import Testing
       let (old, all) = (start == .nothing ? [] : ["first", "second"], ["new"])
       let after = start == .nothing ? all : ["moved"] + all
       script.start(failing: index, code: code, persists: persists)
-      var failure: FilePersistenceError?
+      var failure: FilePersistence.Failure?
       do {
         _ = try await storage.commit(changes(start, new), in: .shared)
       } catch {
-        failure = try #require(error as? FilePersistenceError)
+        failure = try #require(error as? FilePersistence.Failure)
       }
       guard index < script.calls.count else { return nil }
       let call = script.calls[index]
@@ -160,7 +160,7 @@ import Testing
         return index == 1 || index == 3 ? .error(EPERM) : nil
       }
       let storage = FileOutboxStorage(directory: directory, system: system)
-      await #expect(throws: FilePersistenceError.self) { try await storage.contents(of: .shared) }
+      await #expect(throws: FilePersistence.Failure.self) { try await storage.contents(of: .shared) }
       #expect(try await names(FileOutboxStorage(directory: directory)) == ["first", "second"])
       #expect(damagedJournals(in: directory).count == 1)
     }

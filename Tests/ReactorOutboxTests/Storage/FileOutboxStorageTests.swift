@@ -67,9 +67,11 @@ import Testing
   @Test(arguments: ["https://example.com/outbox", "file:///tmp/a%00b"])
   func `a URL that is no directory is refused`(_ url: String) async throws {
     let storage = FileOutboxStorage(directory: try #require(URL(string: url)))
-    await #expect(throws: FilePersistenceError.self) { try await storage.contents(of: .shared) }
-    await #expect(throws: FilePersistenceError.self) { try await storage.commit([.add(.sample("one"))], in: .shared) }
-    await #expect(throws: FilePersistenceError.self) { try await storage.removeAll(in: nil) }
+    await #expect(throws: FilePersistence.Failure.self) { try await storage.contents(of: .shared) }
+    await #expect(throws: FilePersistence.Failure.self) {
+      try await storage.commit([.add(.sample("one"))], in: .shared)
+    }
+    await #expect(throws: FilePersistence.Failure.self) { try await storage.removeAll(in: nil) }
   }
 }
 

@@ -27,7 +27,7 @@ import ReactorCore
 /// not written.
 private func checkEntry(_ bytes: [UInt8]) {
   let entry: OutboxEntry
-  do throws(RecordError) { entry = try OutboxEntry.decode(bytes) } catch {
+  do throws(Record.Failure) { entry = try OutboxEntry.decode(bytes) } catch {
     check(error != .wrongKey, "a key without a key")
     return
   }

@@ -25,7 +25,7 @@ private func encode(_ record: Record) -> [UInt8] { RecordCodec.encodeHead(of: re
 /// compared as bytes, since a date may be no number.
 private func checkDecoding(_ bytes: [UInt8]) {
   let record: Record
-  do throws(RecordError) { record = try RecordCodec.decode(bytes) } catch {
+  do throws(Record.Failure) { record = try RecordCodec.decode(bytes) } catch {
     check(error != .wrongKey, "a key without a key")
     return
   }
@@ -84,7 +84,7 @@ private func record(of bytes: [UInt8]) -> Record {
       requestedAt: Date(timeIntervalSinceReferenceDate: times.0),
       receivedAt: Date(timeIntervalSinceReferenceDate: times.1),
       invalidatedAt: bytes.count % 2 == 0 ? nil : .distantFuture, localModel: bytes.count % 3 == 0 ? identity : nil,
-      variant: Variant(response: fields, request: fields)),
+      variant: Record.Variant(response: fields, request: fields)),
     body: Data(lines.dropFirst(head.count + 1).joined(separator: [UInt8(ascii: "\n")])))
 }
 

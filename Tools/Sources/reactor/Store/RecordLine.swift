@@ -14,7 +14,7 @@ struct RecordLine: Encodable {
     case key, url, size, fetchedAt, freshUntil
   }
 
-  init(_ entry: RecordEntry) {
+  init(_ entry: Record.Entry) {
     key = entry.key.digest
     url = entry.key.url
     size = entry.size

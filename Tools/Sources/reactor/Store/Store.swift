@@ -26,7 +26,7 @@ enum Store {
 
   /// Returns the records of the store at a path that cannot be read. Nothing changes: to open a
   /// damaged database would set it aside.
-  static func verify(_ argument: StoreArgument) async throws -> [RecordDefect] {
+  static func verify(_ argument: StoreArgument) async throws -> [Record.Defect] {
     switch argument.kind {
     case .directory: try await FilePersistence(directory: argument.directory).verify()
     case .database: try await SQLitePersistence.verify(path: argument.path)

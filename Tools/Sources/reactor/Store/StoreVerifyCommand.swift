@@ -31,13 +31,13 @@ struct StoreVerifyCommand: AsyncParsableCommand {
     let place: String
     let reason: String
 
-    init(_ defect: RecordDefect) {
+    init(_ defect: Record.Defect) {
       place = defect.place
       reason = defect.reason
     }
   }
 
-  private static func text(_ defects: [RecordDefect]) -> Data {
+  private static func text(_ defects: [Record.Defect]) -> Data {
     let lines = defects.isEmpty ? ["every record can be read"] : defects.map { TraceLine.oneLine("\($0)") }
     return Data((lines.joined(separator: "\n") + "\n").utf8)
   }

@@ -13,7 +13,7 @@ public final class DictionaryPersistence: Persistence {
   }
 
   public func save(_ record: Record, for key: RecordKey) async throws {
-    guard record.head.identity == key.identity else { throw RecordError.wrongKey }
+    guard record.head.identity == key.identity else { throw Record.Failure.wrongKey }
     records.withLock { $0[key] = record.encoded() }
   }
 
@@ -25,14 +25,14 @@ public final class DictionaryPersistence: Persistence {
     records.withLock { records in records = records.filter { scope != nil && $0.key.scope != scope } }
   }
 
-  public func entries(in scope: Scope?, url: String?) async throws -> [RecordEntry] {
+  public func entries(in scope: Scope?, url: String?) async throws -> [Record.Entry] {
     let bytes = url.map { Array($0.utf8) }
     let found = records.withLock { $0 }.filter { key, _ in
       (scope == nil || key.scope == scope) && (bytes == nil || Array(key.url.utf8) == bytes)
     }
     return try found.map { key, bytes in
       let record = try Record(encoded: bytes)
-      return RecordEntry(
+      return Record.Entry(
         key: key, size: bytes.count, fetchedAt: record.head.receivedAt, freshUntil: record.head.freshUntil)
     }
   }
