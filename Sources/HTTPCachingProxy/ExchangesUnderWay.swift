@@ -24,7 +24,7 @@ final class ExchangesUnderWay: Sendable {
     return exchange
   }
 
-  /// Notes a change of URLs, spelled as in ``RecordKey/url``.
+  /// Notes a change of URLs, spelled as in `RecordKey.url`.
   ///
   /// - Parameter scope: The scope of the requests that it overtakes. Default: `nil`, every scope.
   func overtake(urls: Set<String>, in scope: Scope? = nil) {

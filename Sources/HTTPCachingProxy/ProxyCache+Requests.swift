@@ -22,7 +22,7 @@ extension ProxyCache {
   ///
   /// - Parameters:
   ///   - request: The client's request, unchanged, with scheme, authority and path.
-  ///   - scope: The owner of the records. Default: ``Scope/shared``.
+  ///   - scope: The owner of the records. Default: `Scope.shared`.
   ///   - now: The present time of the wall clock.
   public func plan(for request: HTTPRequest, scope: Scope = .shared, at now: Date) async -> Plan {
     let key = self.key(of: request.absoluteURL, in: scope)

@@ -4,7 +4,7 @@ public import HTTPTypes
 /// One HTTP exchange as it was received, without a decoded model.
 ///
 /// A record holds the identity of its key, which reveals a collision of digests. It never holds
-/// `Authorization` or `Cookie`. It holds `Set-Cookie` only if its ``HTTPCache`` keeps cookies.
+/// `Authorization` or `Cookie`. It holds `Set-Cookie` only if a proxy keeps cookies.
 /// Secret query items are digested in its URL and in `Location`, `Content-Location`, `Link` and
 /// `Refresh`.
 ///
