@@ -30,9 +30,9 @@ nested = --package-path $(1) $(SERVER)
 # Not with --skip-build, which takes the plan of the package that was planned last. A filter by target finds nothing in another package, which
 # CI takes for a failure. Testable is what the flags above make it: with a flag of its own, swift test would compile every module once more.
 TEST := SWIFT_DETERMINISTIC_HASHING=1 swift test --disable-testable-imports
-# The target Destructive runs by itself: its suites kill processes, fail disks, damage files, measure memory or simulate, and need both processors.
+# The target Faults runs by itself: its suites kill processes, fail disks, damage files, measure memory or simulate, and need both processors.
 # Some run programs: on Linux, Foundation's Process ends the process of the tests where over a thousand files are open, as they are beside the other tests.
-DESTRUCTIVE := ^Destructive\.
+FAULTS := ^Faults\.
 # So that its time limits hold, the core has both processors too.
 CORE := ^ReactorCoreTests\.
 SOURCES := git ls-files -z --cached --others --exclude-standard -- '*.swift'
@@ -75,9 +75,9 @@ weight: system ## what ReactorCore adds: build time, size, packages, public symb
 
 test: system ## every test of the library; a minute's build of SQLite's and ours, then two of tests: see test-all for the rest
 	$(if $(SKIP_BUILD),,$(BUILD) --build-tests $(QUICK))
-	swift test $(QUICK) --skip-build --skip '$(DESTRUCTIVE)|$(CORE)'
+	swift test $(QUICK) --skip-build --skip '$(FAULTS)|$(CORE)'
 	swift test $(QUICK) --skip-build --filter '$(CORE)'
-	swift test $(QUICK) --skip-build --filter '$(DESTRUCTIVE)'
+	swift test $(QUICK) --skip-build --filter '$(FAULTS)'
 
 # Randomized tests repeat more often here than in make test.
 test-all: export REACTOR_THOROUGH = 1
@@ -115,7 +115,7 @@ test-simulation: swift ## 1,000 seeds of each world, optimized
 
 # Compiled incrementally, and only the test targets that FILTER is about: the one of that name, else those whose files have the name.
 FILTER ?= ReactorCoreTests
-ONLY = $(if $(wildcard Tests/$(FILTER)),$(FILTER),$(shell grep -rlE --include='*.swift' -- '$(FILTER)' Tests | cut -d/ -f2 | sort -u | paste -sd,))
+ONLY = $(if $(wildcard Tests/$(FILTER) Tests/Unit/$(FILTER)),$(FILTER),$(shell grep -rlE --include='*.swift' -- '$(FILTER)' Tests | sed 's,^Tests/Unit/,Tests/,' | cut -d/ -f2 | sort -u | paste -sd,))
 test-only: system ## some tests after a change, compiled as far as it needs: make test-only FILTER=ReactorCoreTests, or a suite's name
 	REACTOR_TESTS=$(ONLY) $(BUILD) --product ReactorPackageTests --traits SQLite --scratch-path '$(SCRATCH)'
 	REACTOR_TESTS=$(ONLY) swift test --traits SQLite --scratch-path '$(SCRATCH)' --skip-build --filter '$(FILTER)'
@@ -123,7 +123,7 @@ test-only: system ## some tests after a change, compiled as far as it needs: mak
 # With a directory of its own, and a quarter of an hour to build. The optimizer has compiled code wrongly that the tests found right.
 test-release: system ## the tests of this package, optimized as what is shipped is
 	$(BUILD) -c release -Xswiftc -enable-testing --build-tests --traits Server --scratch-path .build/tested
-	@for suites in "--skip $(DESTRUCTIVE)|$(CORE)" "--filter $(CORE)" "--filter $(DESTRUCTIVE)"; do \
+	@for suites in "--skip $(FAULTS)|$(CORE)" "--filter $(CORE)" "--filter $(FAULTS)"; do \
 	  swift test -c release -Xswiftc -enable-testing --traits Server --scratch-path .build/tested --skip-build $$suites; \
 	done
 
@@ -177,12 +177,12 @@ loop: system ## what a change costs: make test from nothing, and make test-only,
 	@Benchmarks/loop
 
 mutants: swift ## faults put into the core and the outbox, and who notices them; hours: MUTANTS="3 7" for some
-	Tests/Mutants/run $(MUTANTS)
+	Tests/Long/Mutants/run $(MUTANTS)
 
 CHAOS ?= 60
 load: swift redis ## eight proxies with a Redis and a server that fail, every answer checked: make load CHAOS=600 for ten minutes of it
 	$(BUILD) -c release --product reactor --package-path Tools
-	Tests/Load/run "$$($(BUILD) -c release --product reactor --package-path Tools --show-bin-path)/reactor" --seconds $(CHAOS)
+	Tests/Long/Load/run "$$($(BUILD) -c release --product reactor --package-path Tools --show-bin-path)/reactor" --seconds $(CHAOS)
 
 gateway_programs = $(BUILD) -c release --package-path $(GATEWAY)
 gateway-load: swift redis ## the gateway under wrk, with its APIs up and down: make gateway-load MEMORY=600 for ten minutes of it
@@ -195,18 +195,18 @@ soak: swift redis ## two gateways and a proxy under changing load and faults for
 	$(gateway_programs) --product gateway
 	$(gateway_programs) --product shop
 	$(BUILD) -c release --product reactor --package-path Tools
-	Tests/Soak/run "$$($(gateway_programs) --show-bin-path)" \
+	Tests/Long/Soak/run "$$($(gateway_programs) --show-bin-path)" \
 	  "$$($(BUILD) -c release --product reactor --package-path Tools --show-bin-path)/reactor" --seconds $(SOAK)
 
 SECONDS_EACH ?= 60
 fuzz: swift ## bytes made up for what reads them from outside; make fuzz SECONDS_EACH=600 TARGETS="JSON Records"
-	SECONDS_EACH=$(SECONDS_EACH) Tests/Fuzz/run $(TARGETS)
+	SECONDS_EACH=$(SECONDS_EACH) Tests/Long/Fuzz/run $(TARGETS)
 
 sanitize: system ## every test under Thread Sanitizer, then under Address Sanitizer; SANITIZERS=address for one
-	for sanitizer in $(or $(SANITIZERS),thread address); do Tests/Sanitizers/run $$sanitizer; done
+	for sanitizer in $(or $(SANITIZERS),thread address); do Tests/Long/Sanitizers/run $$sanitizer; done
 
 coverage: system ## every test, and the share of lines that ran, by folder
-	Tests/Coverage/run
+	Tests/Long/Coverage/run
 
 # Two at a time: while one module of the first is compiled, which a processor does alone for a minute, the packages of the second are.
 build: system ## everything, tests included
@@ -226,13 +226,13 @@ format: swift ## rewrite the sources in the house style
 
 lint: swift ## check the style, the comments and the links of the guides; fails on the first file that differs
 	$(SOURCES) | xargs -0 swift format lint --strict --parallel
-	Tests/Prose/run
-	Tests/Links/run
+	Tests/Checks/Prose/run
+	Tests/Checks/Links/run
 	Tests/Checks/Limits/run
 	Tests/Checks/House/run
 
 consumers: system ## build and run packages that use this one, README.md's code among them
-	SCRATCH='$(SCRATCH)' QUICKLY='$(QUICKLY)' Tests/Consumers/check $(CONSUMER)
+	SCRATCH='$(SCRATCH)' QUICKLY='$(QUICKLY)' Tests/Checks/Consumers/check $(CONSUMER)
 
 # docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
 doc: system ## the documentation of each product, in .build/documentation
@@ -246,7 +246,7 @@ site: python-markdown $(if $(SKIP_BUILD),,doc) ## the documentation as one site 
 	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Documentation/Site/build .build/documentation $(SITE) --docc "$$docc" --source "$(SOURCE)"
 
 test-site: browser ## its links, and each of its pages in a headless Chromium, wide and narrow, light and dark
-	SITE=$(SITE) PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(NEWSROOM)/BrowserTests $(PYTHON) -m unittest discover -s Tests/Site
+	SITE=$(SITE) PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(NEWSROOM)/BrowserTests $(PYTHON) -m unittest discover -s Tests/Checks/Site
 
 python-markdown:
 	@$(PYTHON) -c 'import markdown, pygments' 2>/dev/null || { \
@@ -256,17 +256,17 @@ install-python-markdown: ## install what make site needs with apt-get; as root
 	apt-get update && apt-get install -y --no-install-recommends python3-markdown python3-pygments
 
 api: doc ## renew Documentation/API, the text of the public API, after a change of it that is meant
-	Tests/API/check --renew
+	Tests/Checks/API/check --renew
 
 test-api: swift ## the public API against Documentation/API, from what make doc left, and the tests of that check
-	PYTHONDONTWRITEBYTECODE=1 python3 Tests/API/test_check.py
-	Tests/API/check
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Checks/API/test_check.py
+	Tests/Checks/API/check
 
 release: swift ## check that VERSION=0.1.0 can be released; TAG=1 makes the tag, and nothing is pushed
 	@.ci/release "$(VERSION)"
 
 clean: ## remove what was built
-	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Fuzz/.build Tests/Consumers/*/.build Tests/Consumers/Readme/Package.swift Tests/Consumers/Readme/View.swift Tests/Consumers/Readme/Sources
+	rm -rf .build .build-* Benchmarks/.build Tools/.build $(NEWSROOM)/.build Tests/Long/Fuzz/.build Tests/Checks/Consumers/*/.build Tests/Checks/Consumers/Readme/Package.swift Tests/Checks/Consumers/Readme/View.swift Tests/Checks/Consumers/Readme/Sources
 
 # The trait SQLite needs libsqlite3-dev on Linux; other systems have it. Root, or who has sudo without a password, gets it installed.
 system: swift

@@ -120,7 +120,8 @@ let support: [Target] = [
 
 func tests(of name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = settings) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
+    name: name, dependencies: dependencies, path: "Tests/\(name.hasSuffix("Tests") ? "Unit/" : "")\(name)",
+    swiftSettings: settings)
 }
 
 let tests: [Target] = [
@@ -134,7 +135,7 @@ let tests: [Target] = [
   // Suites that run after all others: they need both processors, kill processes, fail disks, damage
   // files, run programs or measure memory.
   tests(
-    of: "Destructive",
+    of: "Faults",
     sqlite + httpTypes + [
       "HTTPCaching", "ReactorCore", "ReactorOutbox", "ReactorSQLite", "ReactorTesting", "ReactorDemo",
       "TestSupport", "StoreWriter", "Simulate",

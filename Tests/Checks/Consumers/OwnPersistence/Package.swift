@@ -1,0 +1,24 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+// A store that somebody else writes: it has nothing but what is public. The trait is that of the
+// directory in which it is built.
+let package = Package(
+  name: "OwnPersistence",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "Reactor", path: "../../../..", traits: ["SQLite"])],
+  targets: [
+    .target(
+      name: "DictionaryPersistence", dependencies: [.product(name: "HTTPCaching", package: "Reactor")],
+      swiftSettings: settings),
+    .testTarget(
+      name: "DictionaryPersistenceTests",
+      dependencies: ["DictionaryPersistence", .product(name: "ReactorTesting", package: "Reactor")],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

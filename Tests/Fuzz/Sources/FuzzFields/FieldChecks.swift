@@ -1,1 +1,0 @@
-../../../HTTPCachingProxyTests/Rules/FieldChecks.swift

@@ -1,0 +1,1 @@
+../../../../Unit/HTTPCachingProxyTests/Rules/FieldChecks.swift
