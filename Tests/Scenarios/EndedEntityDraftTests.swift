@@ -12,12 +12,12 @@ struct EndedEntityDraftTests {
   /// Makes an accepted write of each entity.
   ///
   /// - Parameter isAnswered: `true` if each answer is the entity's value.
-  private func write(_ count: Int, in desk: EntityDesk, isAnswered: Bool) async {
+  private func write(_ count: Int, in desk: EntityDesk, isAnswered: Bool) async throws {
     let context = desk.bench.layer.layer
     for id in 0..<count {
       let draft = living.make(ofArticle: id)
       context.show([draft])
-      let start = await context.beginSending(draft.id, [])
+      let start = try await context.beginSending(draft.id, [])
       context.accept([draft])
       if isAnswered { context.note(Article(id, "mine, by the server"), of: start) }
       context.endSending(draft.id, [])
@@ -30,10 +30,10 @@ struct EndedEntityDraftTests {
     let list = (0..<count).map { Article($0, "one") }
     desk.bench.transport.answer("/v1/a", with: EntityDesk.list(list))
     _ = try await desk.lists.fetch("a")
-    await write(count, in: desk, isAnswered: true)
+    try await write(count, in: desk, isAnswered: true)
     #expect(living.count == 0)
     #expect(desk.titles("a") == list.map { _ in "mine, by the server" })
-    await write(5, in: desk, isAnswered: false)
+    try await write(5, in: desk, isAnswered: false)
     #expect(living.count == 5)
   }
 
@@ -43,7 +43,7 @@ struct EndedEntityDraftTests {
     let list = (0..<count).map { Article($0, "one") }
     desk.bench.transport.answer("/v1/a", with: EntityDesk.list(list))
     _ = try await desk.lists.fetch("a")
-    await write(count, in: desk, isAnswered: false)
+    try await write(count, in: desk, isAnswered: false)
     #expect(living.count == count)
     #expect(desk.titles("a") == list.map { _ in "mine" })
     _ = try await desk.lists.fetchFromNetwork("a")
@@ -54,7 +54,7 @@ struct EndedEntityDraftTests {
   @Test(arguments: [50, 200, 800])
   func `of drafts of entities that no copy holds, the latest are kept`(count: Int) async throws {
     let desk = EntityDesk()
-    await write(count, in: desk, isAnswered: false)
+    try await write(count, in: desk, isAnswered: false)
     #expect(living.count == min(count, EntityTable.saidLimit))
     #expect(desk.bench.layer.layer.entities.count == min(count, EntityTable.saidLimit))
   }
@@ -62,9 +62,9 @@ struct EndedEntityDraftTests {
   @Test func `an accepted draft of an entity stays over an older value, however long that is shown`() async throws {
     let desk = EntityDesk()
     try await desk.fetch("a", Article(0, "one"), Article(1, "one"))
-    await write(1, in: desk, isAnswered: false)
+    try await write(1, in: desk, isAnswered: false)
     desk.bench.clock.advance(by: .seconds(3_600))
-    await write(2, in: desk, isAnswered: false)
+    try await write(2, in: desk, isAnswered: false)
     #expect(desk.titles("a") == ["mine", "mine"])
   }
 
@@ -72,7 +72,7 @@ struct EndedEntityDraftTests {
     let desk = EntityDesk()
     try await desk.fetch("a", Article(0, "one"))
     let context = desk.bench.layer.layer
-    await write(1, in: desk, isAnswered: false)
+    try await write(1, in: desk, isAnswered: false)
     let pending = living.make(ofArticle: 0)
     context.show([pending])
     try await desk.bench.layer.removeAll()
@@ -90,7 +90,7 @@ struct EndedEntityDraftTests {
     let id = 1_000_000 + count
     desk.bench.transport.answer("/v1/page", with: EntityDesk.page([Article(id, "one")]))
     _ = try await desk.pages.fetch("page")
-    await write(count, in: desk, isAnswered: true)
+    try await write(count, in: desk, isAnswered: true)
     let before = ArticlePage.looks(at: id)
     let key = try desk.bench.layer.layer.key("page")
     desk.bench.layer.layer.show([

@@ -150,7 +150,7 @@ struct EntityOrderTests {
     let context = bench.layer.layer
     let draft = Draft(id: UUID(), entity: 7, of: Article.self) { Article($0.id, "mine") }
     context.show([draft])
-    let start = await context.beginSending(draft.id, [])
+    let start = try await context.beginSending(draft.id, [])
     try await desk.fetch("a", Article(7, "one"))
     context.accept([draft])
     context.note(Article(7, "mine, by the server"), of: start)
@@ -165,7 +165,7 @@ struct EntityOrderTests {
     let context = bench.layer.layer
     let draft = Draft(id: UUID(), entity: 7, of: Article.self) { Article($0.id, "mine") }
     context.show([draft])
-    let start = await context.beginSending(draft.id, [])
+    let start = try await context.beginSending(draft.id, [])
     context.accept([draft])
     #expect(desk.titles("a") == ["mine"])
     context.note(Article(7, "mine, by the server"), of: start)
@@ -177,7 +177,7 @@ struct EntityOrderTests {
   @Test func `of two values of one answer, the later counts`() async throws {
     try await desk.fetch("a", Article(7, "one"))
     let context = bench.layer.layer
-    let start = await context.beginSending(UUID(), [])
+    let start = try await context.beginSending(UUID(), [])
     context.note(Article(7, "two"), of: start)
     context.note(Article(7, "three"), of: start)
     #expect(desk.titles("a") == ["three"])

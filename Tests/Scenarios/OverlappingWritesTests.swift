@@ -32,7 +32,7 @@ struct OverlappingWritesTests {
       for _ in 0..<count {
         try await before()
         let id = UUID()
-        await context.beginSending(id, keys)
+        _ = try await context.beginSending(id, keys)
         begun.change { $0 += 1 }
         await server.waitIgnoringCancellation()
         context.endSending(id, keys)

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import Synchronization
 
 /// The state that the reactors of one backend and one scope share, beneath ``ModelLayer``. It holds
