@@ -186,7 +186,9 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// - Returns: The model of the response.
   /// - Throws: ``ReactorError/cancelled`` as soon as the caller is cancelled; the request is
   ///   cancelled, the draft is gone, and the resource is invalidated, since the server may have
-  ///   carried it out. ``ReactorError/noConnectivity``, or the errors of ``send(_:)``.
+  ///   carried it out. ``ReactorError/deadlock(keys:)`` in a step of a fetch of the resource, for
+  ///   which the write would wait; nothing is sent. ``ReactorError/noConnectivity``, or the errors
+  ///   of ``send(_:)``.
   @discardableResult
   public func mutate<Answer: Sendable>(
     _ resource: Resource, by request: Resource, answer: Answer.Type = Void.self,

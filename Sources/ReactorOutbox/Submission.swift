@@ -29,6 +29,7 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
     if end == nil {
       let waited = await result.awaitingTurn { [result] in
         let id = result.nextID()
+        defer { result.forget(id) }
         return await KeyedAsyncLock.awaiting(result.turn.owner, refused: { result.refuse(id, .deadlock(keys: $0)) }) {
           await result.value(for: id)
         }
@@ -107,6 +108,9 @@ final class SubmissionResult: Sendable {
     }
     waiter?.resume(returning: .failure(error))
   }
+
+  /// Forgets a waiter that has gone on, and may have been refused since.
+  func forget(_ id: UInt64) { state.withLock { $0.refused[id] = nil } }
 
   /// Waits for the end. A cancelled wait ends at once.
   func value(for id: UInt64) async -> Value {

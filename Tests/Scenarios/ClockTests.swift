@@ -33,6 +33,22 @@ struct ClockTests {
     #expect(bench.notes.states(for: "note").current.isStale)
   }
 
+  @Test func `a newer value of the program's own store takes the place of one that was saved there`() async throws {
+    let bench = Bench(persistence: nil) { $0.freshFor = .seconds(60) }
+    bench.transport.answer("/v1/note", with: .json(Note(1, "1").json))
+    let stored = Shared<Snapshot<Note>?>(nil)
+    var flow = bench.layer.flow(Note.self)
+    flow.loadFromPersistence = { _ in stored.value }
+    flow.saveToPersistence = { snapshot, _ in stored.change { $0 = snapshot } }
+    let notes = Reactor(flow: flow)
+    #expect(try await notes.fetch("note").text == "1")
+    bench.clock.advance(by: .seconds(120))
+    let now = bench.clock.wallClock()
+    stored.change { $0 = Snapshot(model: Note(1, "2"), fetchedAt: now) }
+    #expect(try await notes.fetch("note").text == "2")
+    #expect(bench.transport.requests.count == 1)
+  }
+
   @Test(arguments: [true, false])
   func `a value that could not be saved stays newer than the record in its place`(waitsForSave: Bool) async throws {
     let faulty = FaultyPersistence()

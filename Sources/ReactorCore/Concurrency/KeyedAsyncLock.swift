@@ -155,13 +155,25 @@ package final class LockOwner: Sendable {
   /// The waits of other owners for the end of this one.
   private let waits: Mutex<[Wait]>
 
-  /// The key whose flight the owner is; `nil` if it is none.
-  let flight: RecordKey?
-
-  init(_ waits: [Wait], flight: RecordKey? = nil) {
-    self.waits = Mutex(waits)
-    self.flight = flight
+  /// A key of the layer that has this gate of writes.
+  struct GateKey: Hashable, Sendable {
+    let gate: ObjectIdentifier
+    let key: RecordKey
   }
+
+  private let ownFlight: GateKey?
+  private let flightIsOver = Atomic<Bool>(false)
+
+  init(_ waits: [Wait], flight: GateKey? = nil) {
+    self.waits = Mutex(waits)
+    ownFlight = flight
+  }
+
+  /// The key whose flight the owner is, until that has answered; `nil` if it is none.
+  var flight: GateKey? { flightIsOver.load(ordering: .acquiring) ? nil : ownFlight }
+
+  /// Ends the flight. Steps of it may go on, and nothing waits for them.
+  func endFlight() { flightIsOver.store(true, ordering: .releasing) }
 
   package convenience init() { self.init([]) }
 
@@ -198,17 +210,23 @@ package final class LockOwner: Sendable {
     /// A Boolean value that indicates whether an owner with access to a key waits for this one.
     fileprivate(set) var isInside = false
     /// The keys whose flights wait for this owner.
-    fileprivate(set) var flights: Set<RecordKey> = []
+    fileprivate(set) var flights: Set<GateKey> = []
   }
 
   /// Refuses the waits for this owner on which the flight of one of `keys` depends. A write of a
   /// key waits until its flight is over, or begins the flight again.
   ///
+  /// Of a chain of waits, the one that is nearest to the flight is refused: between it and this
+  /// owner may be another write, which goes on.
+  ///
   /// - Returns: the keys of a wait that cannot be refused; `nil` if there is none.
-  func refuseFlights(of keys: Set<RecordKey>) -> [RecordKey]? {
+  func refuseFlights(of keys: Set<GateKey>) -> [RecordKey]? {
     for wait in waits.withLock(\.self) where wait.isUnderWay {
-      let circle = wait.owner.family.flights.intersection(keys)
-      if !circle.isEmpty, !wait.refuse(circle.inOrder) { return circle.inOrder }
+      func circle() -> Set<GateKey> { wait.owner.family.flights.intersection(keys) }
+      guard !circle().isEmpty else { continue }
+      if wait.owner.flight.map(keys.contains) != true { _ = wait.owner.refuseFlights(of: keys) }
+      let rest = Set(circle().map(\.key))
+      if !rest.isEmpty, !wait.refuse(rest.inOrder) { return rest.inOrder }
     }
     return nil
   }

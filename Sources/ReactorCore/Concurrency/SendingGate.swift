@@ -13,7 +13,8 @@ import Synchronization
 /// twice is announced once, and taking it back leaves nothing, in whatever order both happen.
 ///
 /// A request whose own steps await the write would end neither before it nor after it: that wait is
-/// refused (``ReactorError/deadlock(keys:)``).
+/// refused (``ReactorError/deadlock(keys:)``). Waits for the turn of a lane, or of a write in
+/// memory behind another one of its key, are not seen.
 package final class SendingGate: Sendable {
   private struct Key {
     /// The writes that are being sent.
@@ -119,7 +120,7 @@ package final class SendingGate: Sendable {
     // Before it waits: whoever begins to await it from now on is found by one of both.
     Self.waiting.withLock { _ = $0.updateValue(self, forKey: ObjectIdentifier(waiting.turn)) }
     defer { Self.waiting.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(waiting.turn)) } }
-    if let circle = waiting.owner?.refuseFlights(of: keys) { return circle }
+    if let circle = waiting.owner?.refuseFlights(of: gateKeys(keys)) { return circle }
     update { $0.waiting.append(waiting) }
     refuseCircles()
     return await waiting.turn.value
@@ -134,9 +135,18 @@ package final class SendingGate: Sendable {
     for gate in gates { gate.refuseCircles() }
   }
 
+  private func gateKeys(_ keys: Set<RecordKey>) -> Set<LockOwner.GateKey> {
+    Set(keys.map { LockOwner.GateKey(gate: ObjectIdentifier(self), key: $0) })
+  }
+
   private func refuseCircles() {
+    var earlier: [(own: Set<RecordKey>, all: Set<RecordKey>)] = []
     for write in state.withLock(\.waiting) {
-      guard let circle = write.owner?.refuseFlights(of: write.keys) else { continue }
+      // It also waits for what the earlier ones wait for that share a key with it.
+      let shared = earlier.filter { !$0.own.isDisjoint(with: write.keys) }
+      let keys = shared.reduce(write.keys) { $0.union($1.all) }
+      earlier.append((write.keys, keys))
+      guard let circle = write.owner?.refuseFlights(of: gateKeys(keys)) else { continue }
       var waits = false
       update { state in
         waits = state.waiting.contains { $0.turn === write.turn }

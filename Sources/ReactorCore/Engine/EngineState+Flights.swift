@@ -147,7 +147,8 @@ extension EngineState {
       }
     } else {
       entry.flight = Flight(
-        FlightMachine(id: nextFlightID()), under: layer.generations.beginFetch(entry.key), priority: priority)
+        FlightMachine(id: nextFlightID()), under: layer.generations.beginFetch(entry.key), priority: priority,
+        layer.sendings)
       if configuration.instrument != nil {
         entry.flight?.record = InstrumentedFlight(
           key: entry.key, model: name, isInBackground: waiter.kind == .background)
@@ -176,7 +177,8 @@ extension EngineState {
     if case .change = reason { append(entry.key, .superseded) }
     endFlight(of: entry)
     let (machine, actions) = old.machine.restarted(id: nextFlightID()) { status(of: entry, for: $0, at: now) }
-    let flight = Flight(machine, under: layer.generations.beginFetch(entry.key), priority: old.priority)
+    let flight = Flight(
+      machine, under: layer.generations.beginFetch(entry.key), priority: old.priority, layer.sendings)
     (flight.pass, flight.isOwed) = (old.pass, old.isOwed)
     entry.flight = flight
     enqueue(actions, for: entry)
@@ -185,6 +187,7 @@ extension EngineState {
   /// Ends the flight and cancels its tasks. A task that has committed its response goes on.
   mutating func endFlight(of entry: Entry) {
     guard let flight = entry.flight else { return }
+    flight.owner.endFlight()
     if !flight.tasks.isEmpty { effects.append(.cancel(flight.tasks)) }
     effects.append(.release([flight.machine, flight.variants, flight.pass as any Sendable]))
     entry.flight = nil

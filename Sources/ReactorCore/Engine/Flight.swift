@@ -33,9 +33,9 @@ final class Flight {
   /// its waiters may still accept them.
   private(set) var variants: [CachedModel] = []
 
-  init(_ machine: FlightMachine, under ticket: Generations.Ticket, priority: TaskPriority?) {
+  init(_ machine: FlightMachine, under ticket: Generations.Ticket, priority: TaskPriority?, _ gate: SendingGate) {
     self.machine = machine
-    owner = LockOwner(machine.waiters.waits, flight: ticket.key)
+    owner = LockOwner(machine.waiters.waits, flight: LockOwner.GateKey(gate: ObjectIdentifier(gate), key: ticket.key))
     self.ticket = ticket
     self.priority = priority
   }

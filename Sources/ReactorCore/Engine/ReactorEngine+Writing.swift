@@ -5,16 +5,25 @@ import Synchronization
 extension ReactorEngine {
   enum SaveResult: Sendable {
     case saved
-    /// Nothing new is on disk: the response may not be stored, or confirms a copy that is not
-    /// stored.
+    /// The step ran, and nothing is on a disk of the layer's: the response may not be stored, or
+    /// the step is the program's own.
     case notStored
+    /// The response confirms a copy that is not on disk, which may have an older record.
+    case onlyConfirmed
     /// Nothing can be saved: the model has no bytes and stays in memory only.
     case notEncoded
     /// A newer value was saved, the key was removed, or the flight was cancelled.
     case outrun
     case failed(ReactorError)
 
-    var isSaved: Bool { if case .saved = self { true } else { false } }
+    /// A Boolean value that indicates whether no older record is left where the value was to be
+    /// saved.
+    var isSaved: Bool {
+      switch self {
+      case .saved, .notStored: true
+      case .onlyConfirmed, .notEncoded, .outrun, .failed: false
+      }
+    }
   }
 
   /// Runs the flow's save step with exclusive access to the key, unless something newer makes it
@@ -47,8 +56,8 @@ extension ReactorEngine {
       let isStored = !isConfirmed && flow.isPersistent && !snapshot.freshness.isNoStore
       if !isConfirmed || !flow.isPersistent { replaceDrafts(ticket, isLocal: isLocal, isOnDisk: isStored) }
       // Before another step reads the record.
-      if isStored { state.withLock { $0.noteSaved(ticket) } }
-      return isStored ? .saved : .notStored
+      if !isConfirmed { state.withLock { $0.noteSaved(ticket) } }
+      return isConfirmed ? .onlyConfirmed : isStored ? .saved : .notStored
     } catch let error as NotEncoded {
       if !flow.isPersistent { replaceDrafts(ticket, isLocal: isLocal, isOnDisk: false) }
       append(ticket.key, .notEncoded(error.reason))
@@ -68,7 +77,7 @@ extension ReactorEngine {
     switch result {
     case .saved: append(key, .saved(bytes: snapshot.record?.body.count ?? snapshot.receipt?.bytes ?? 0))
     case .failed(let error): append(key, .saveFailed(error))
-    case .notStored, .notEncoded, .outrun: break
+    case .notStored, .onlyConfirmed, .notEncoded, .outrun: break
     }
     layer.events.deliver()
     return result

@@ -82,13 +82,13 @@ struct AwaitingTurnTests {
 struct FetchesAwaitingWritesTests {
   /// The paths of the keys that an error names.
   private static func circle(_ error: ReactorError?) -> [String] {
-    guard case .deadlock(let keys) = error else { return ["\(String(describing: error))"] }
+    guard case .deadlock(let keys) = error else { return [error.map { "\($0)" } ?? "nil"] }
     return keys.map { URL(string: $0.url)?.path() ?? $0.url }
   }
 
   /// The circles of a step that awaits `write` when it saves what was fetched, at the first time.
   private func errors(
-    of writer: Writer, _ use: (Reactor<[String]>) async throws -> Void,
+    of writer: Writer, _ ended: Gate? = nil, _ use: (Reactor<[String]>) async throws -> Void,
     write: @escaping @Sendable () async throws -> Void
   ) async throws -> [[String]] {
     let errors = Shared<[[String]]>([])
@@ -97,6 +97,7 @@ struct FetchesAwaitingWritesTests {
       guard errors.value.isEmpty else { return }
       let error = await TestSupport.error { try await write() }
       errors.change { $0.append(Self.circle(error)) }
+      ended?.open()
     }
     try await use(Reactor(flow: flow))
     return errors.value
@@ -135,6 +136,65 @@ struct FetchesAwaitingWritesTests {
     }
     #expect(errors == [["/v1/list"]])
     #expect(writer.sent.isEmpty)
+    try await writer.end()
+  }
+
+  @Test func `get the error also for a write behind another one that waits for the fetch`() async throws {
+    let writer = Writer { $0.mutations.append(Both.self) }
+    let (layer, list) = (writer.layer, writer.list)
+    let first = Gate()
+    writer.transport.answer("/v1/first", with: accepted.held(at: first))
+    writer.transport.answer("/v1/both", with: accepted)
+    writer.transport.answer("/v1/b", with: accepted)
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))
+    // The fetch meets the first write. The second one changes both lists, and waits for the fetch.
+    try await layer.submit(Add(name: "first"))
+    try await first.waitForArrival()
+    let errors = try await errors(of: writer) { reactor in
+      async let fetched = reactor.fetch(list)
+      try await layer.submit(Both())
+      first.open()
+      _ = try await fetched
+    } write: {
+      _ = try await layer.submit(Add(name: "b", list: "other", lane: "other")).answer()
+    }
+    #expect(errors.allSatisfy { $0 == ["/v1/list"] || $0 == ["nil"] }, "\(errors)")
+    await writer.wait()
+    #expect(Set(writer.sent) == ["POST /v1/first first", "POST /v1/both ", "POST /v1/b b"])
+    try await writer.end()
+  }
+
+  @Test func `get the error, and not a write between them and the one that changes what they fetch`() async throws {
+    let writer = Writer { $0.mutations.append(AwaitingWrite.self) }
+    let (layer, list) = (writer.layer, writer.list)
+    AwaitingWrite.inner.change { $0 = { _ = try await layer.submit(Add(name: "b", lane: "other")).answer() } }
+    writer.transport.answer("/v1/b", with: accepted)
+    writer.transport.answer("/v1/nested", with: accepted)
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))
+    let errors = try await errors(of: writer) { reactor in
+      _ = try await reactor.fetch(list)
+    } write: {
+      _ = try await layer.submit(AwaitingWrite()).answer()
+    }
+    #expect(errors == [["/v1/list"]])
+    await writer.wait()
+    #expect(writer.sent == ["POST /v1/b b", "POST /v1/nested "])
+    try await writer.end()
+  }
+
+  @Test func `get the answer once their callers have theirs`() async throws {
+    let writer = Writer(configuring: { $0.waitsForSave = false })
+    let (layer, list) = (writer.layer, writer.list)
+    writer.transport.answer("/v1/b", with: accepted)
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))
+    let ended = Gate()
+    let errors = try await errors(of: writer, ended) { reactor in
+      _ = try await reactor.fetch(list)
+      try await ended.wait()
+    } write: {
+      _ = try await layer.submit(Add(name: "b")).answer()
+    }
+    #expect(errors == [["nil"]])
     try await writer.end()
   }
 
@@ -186,6 +246,16 @@ struct Push: Mutation {
   }
 
   func request(_ known: Known) -> Resource { Resource(path, method: .post) }
+}
+
+/// A write of two lists.
+private struct Both: Mutation {
+  func request(_ known: Known) -> Resource { Resource("both", method: .post) }
+
+  func draft(_ drafts: inout Drafts) {
+    drafts.change([String].self, at: "list") { if !$0.contains("both") { $0.append("both") } }
+    drafts.change([String].self, at: "other") { if !$0.contains("both") { $0.append("both") } }
+  }
 }
 
 /// A mutation whose request awaits another one.

@@ -54,7 +54,8 @@ struct Writer: Sendable {
   init(
     storage: any OutboxStorage = MemoryOutboxStorage(), on bench: Bench = Bench(), scope: Scope = .shared,
     authentication: (any TransportMiddleware)? = nil, followsRedirects: Bool = false,
-    _ configure: (inout OutboxConfiguration) -> Void = { _ in }
+    _ configure: (inout OutboxConfiguration) -> Void = { _ in },
+    configuring: (inout ReactorConfiguration) -> Void = { _ in }
   ) {
     self.bench = bench
     self.storage = storage
@@ -63,6 +64,7 @@ struct Writer: Sendable {
     configuration.now = bench.clock.wallClock
     configuration.keepUnusedFor = .never
     configuration.retry = .never
+    configuring(&configuration)
     var outbox = OutboxConfiguration(
       storage: storage, mutations: [Add.self, Append.self, AddItem.self, RenameItem.self])
     outbox.retry.seed = 7
