@@ -395,10 +395,3 @@ struct GenerationRaceTests {
     try await bench.waitUntilNothingWaits()
   }
 }
-
-/// Runs each job where it is enqueued.
-private final class InlineExecutor: TaskExecutor {
-  func enqueue(_ job: consuming ExecutorJob) {
-    UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor())
-  }
-}

@@ -35,8 +35,8 @@ extension Clock<Duration> {
     return { start.duration(to: now) }
   }
 
-  /// Starts to measure time, and returns a function that returns the time since then, and one that
-  /// sleeps until such a time.
+  /// Starts to measure time. The first function returns the time since then, and the second sleeps
+  /// until such a time.
   package func timeline() -> (elapsed: @Sendable () -> Duration, sleep: @Sendable (Duration) async throws -> Void) {
     let start = now
     return ({ start.duration(to: now) }, { try await sleep(until: start.advanced(by: $0), tolerance: nil) })

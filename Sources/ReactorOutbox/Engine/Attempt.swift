@@ -155,7 +155,7 @@ extension Attempt {
   }
 }
 
-/// What is saved and sent.
+/// The steps that save and send.
 extension Attempt {
   /// Saves that the entry is about to be sent. Otherwise it cannot be sent now.
   private mutating func isSaved() async -> Bool {
