@@ -65,7 +65,7 @@ public final class Outbox: Sendable {
     let results = withState { state in
       state.timer?.task.cancel()
       state.watcher?.cancel()
-      return state.items.values.compactMap(\.result)
+      return state.itemsInOrder.compactMap(\.result)
     }
     // The entries are kept for the next layer of the scope, and nobody else ends these waits.
     for result in results { result.settle(.failure(.cancelled)) }

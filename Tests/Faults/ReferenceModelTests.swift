@@ -73,7 +73,7 @@ struct ReferenceModelTests {
 
   @Test(arguments: World.allCases)
   func `one seed is one order, of the whole library`(world: World) async {
-    for seed in 1...UInt64(Chance.count("REACTOR_ORDERS", default: 8, thorough: 25)) {
+    for seed in 1...UInt64(Chance.count("REACTOR_ORDERS", default: 8, thorough: 8)) {
       let logs = [await Simulation.log(seed: seed, world.body), await Simulation.log(seed: seed, world.body)]
       #expect(logs[0].count > 5)
       #expect(difference(logs[0], logs[1]) == nil, "seed \(seed)")
@@ -83,7 +83,7 @@ struct ReferenceModelTests {
   /// Each process hashes by a seed of its own: what iterates over a set would show.
   @Test(arguments: World.allCases)
   func `one seed is one order in another process too`(world: World) async throws {
-    for seed in 1...UInt64(Chance.count("REACTOR_ORDERS", default: 3, thorough: 10)) {
+    for seed in 1...UInt64(Chance.count("REACTOR_ORDERS", default: 3, thorough: 5)) {
       let log = await Simulation.log(seed: seed, world.body)
       let other = try await Program("Simulate").output("log", "\(world)", "\(seed)")
       #expect(difference(log, other.split(separator: "\n").map(String.init)) == nil, "seed \(seed)")

@@ -5,6 +5,9 @@ import TestSupport
 /// The long run of the simulation: `make simulate SEEDS=1000000`. Every world, each seed once, on
 /// all processors.
 ///
+/// Every tenth seed runs twice more, and its two logs must be the same: what iterates over a
+/// dictionary resumes tasks in another order each time.
+///
 /// `Simulate log <world> <seed>` prints what happens in one. `Simulate survey <world> <count>` goes
 /// on after a failure, and prints the first line of each.
 @main enum Simulate {
@@ -39,8 +42,10 @@ import TestSupport
       let reports = await explore(world, seeds, bar)
       bar.clear()
       let (ran, steps) = (reports.map(\.seeds).reduce(0, +), reports.map(\.steps).reduce(0, +))
-      print("\(world): \(ran) seeds, \(steps) steps, \(reports.filter { $0.failed != nil }.count) failed")
-      failures += reports.compactMap(\.failure).map { "\(world): \($0)" }
+      let differences = await differences(world, seeds.filter { $0 % 10 == 0 })
+      let failed = reports.filter { $0.failed != nil }.count + differences.count
+      print("\(world): \(ran) seeds, \(steps) steps, \(failed) failed")
+      failures += reports.compactMap(\.failure).map { "\(world): \($0)" } + differences
     }
     print("\(bar.rate) seeds a second")
     for failure in failures { print(failure) }
@@ -76,6 +81,28 @@ import TestSupport
       var reports: [Simulation.Report] = []
       for await report in group { reports.append(report) }
       return reports
+    }
+  }
+
+  /// Runs each seed twice. Returns what the logs of the first few differ in.
+  private static func differences(_ world: World, _ seeds: [UInt64]) async -> [String] {
+    let workers = ProcessInfo.processInfo.activeProcessorCount
+    return await withTaskGroup(of: [String].self) { group in
+      for worker in 0..<workers {
+        group.addTask {
+          var found: [String] = []
+          for index in stride(from: worker, to: seeds.count, by: workers) where found.count < 3 {
+            let seed = seeds[index]
+            let first = await Simulation.log(seed: seed, world.body)
+            let second = await Simulation.log(seed: seed, world.body)
+            guard first != second else { continue }
+            let lines = zip(first, second).first { $0 != $1 } ?? ("\(first.count) lines", "\(second.count) lines")
+            found.append("\(world): seed \(seed) has two orders: \(lines.0) | \(lines.1)")
+          }
+          return found
+        }
+      }
+      return await group.reduce(into: []) { $0 += $1 }
     }
   }
 }

@@ -109,7 +109,12 @@ final class LockWaiter: Sendable {
   /// The key that the task waits for; `nil` for every key.
   let key: RecordKey?
   let owner: LockOwner
+  /// The place of the wait among all others, so that several of them end in an order that is the
+  /// same in each run.
+  let number = LockWaiter.numbers.wrappingAdd(1, ordering: .relaxed).newValue
   let result = OneShot<Result<Void, any Error>>()
+
+  private static let numbers = Atomic<UInt64>(0)
 
   init(gate: ObjectIdentifier, key: RecordKey?, owner: LockOwner) {
     self.gate = gate

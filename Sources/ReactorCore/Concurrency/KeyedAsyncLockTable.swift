@@ -43,7 +43,7 @@ struct KeyedAsyncLockTable: Sendable {
   mutating func gained(_ owner: LockOwner) -> [End] {
     let id = ObjectIdentifier(owner)
     var ends: [End] = []
-    for waiter in gates.values.flatMap(\.waiters) {
+    for waiter in gates.values.flatMap(\.waiters).sorted(by: { $0.number < $1.number }) {
       let family = waiter.owner.family
       guard family.isInside, family.members.contains(id), let admitted = gates[waiter.gate]?.remove(waiter) else {
         continue
@@ -59,7 +59,7 @@ struct KeyedAsyncLockTable: Sendable {
   /// cycle, it waits for a holder that awaits another waiter, and so on to one that waits for a
   /// holder that awaits `waiter`.
   private func circle(closedBy waiter: LockWaiter, _ family: LockOwner.Family) -> [RecordKey]? {
-    let others = gates.values.flatMap(\.awaitedInside).map { ($0, $0.owner.family) }
+    let others = gates.values.flatMap(\.awaitedInside).sorted { $0.number < $1.number }.map { ($0, $0.owner.family) }
     var seen: Set<ObjectIdentifier> = []
     var open = blockers(of: waiter, family).map { (holder: $0, path: [waiter.key].compactMap(\.self)) }
     while let (holder, path) = open.popLast() {
@@ -157,7 +157,7 @@ struct KeyedAsyncLockState: Sendable {
 
   /// Returns the owners with access that keep an owner with `family` out of `key`.
   func blockers(of key: RecordKey?, _ family: LockOwner.Family) -> [LockOwner] {
-    let owners = key.map { places[$0]?.owners ?? [] } ?? places.values.flatMap(\.owners)
+    let owners = key.map { places[$0]?.owners ?? [] } ?? Set(places.keys).inOrder.flatMap { places[$0]?.owners ?? [] }
     return (owners + whole).filter { !family.members.contains(ObjectIdentifier($0)) }
   }
 
@@ -170,7 +170,7 @@ extension KeyedAsyncLockState {
   private mutating func advance(_ key: RecordKey?) -> [LockWaiter] {
     var admitted: [LockWaiter] = []
     // Other keys are unaffected if one key is released.
-    for key in key.map({ [$0] }) ?? Array(places.keys) { advance(key, &admitted) }
+    for key in key.map({ [$0] }) ?? Set(places.keys).inOrder { advance(key, &admitted) }
     let waiting = nestedWhole
     nestedWhole = waiting.filter { !admit($0, &admitted) }
     while whole.isEmpty, nestedWhole.isEmpty, let next = later.first {

@@ -118,20 +118,31 @@ package final class SendingGate: Sendable {
   func begin(_ id: UUID, _ keys: Set<RecordKey>) async -> [RecordKey]? {
     let waiting = Waiting(id: id, keys: keys, turn: OneShot(), owner: LockOwner.current)
     // Before it waits: whoever begins to await it from now on is found by one of both.
-    Self.waiting.withLock { _ = $0.updateValue(self, forKey: ObjectIdentifier(waiting.turn)) }
-    defer { Self.waiting.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(waiting.turn)) } }
+    let number = Self.waiting.withLock { $0.add(self) }
+    defer { Self.waiting.withLock { _ = $0.gates.removeValue(forKey: number) } }
     if let circle = waiting.owner?.refuseFlights(of: gateKeys(keys)) { return circle }
     update { $0.waiting.append(waiting) }
     refuseCircles()
     return await waiting.turn.value
   }
 
-  /// The gates with writes that wait, one for each write.
-  private static let waiting = Mutex<[ObjectIdentifier: SendingGate]>([:])
+  /// The gates with writes that wait, one for each write, by the numbers of these waits.
+  private struct WaitingGates: Sendable {
+    var gates: [UInt64: SendingGate] = [:]
+    private var last: UInt64 = 0
+
+    mutating func add(_ gate: SendingGate) -> UInt64 {
+      last += 1
+      gates[last] = gate
+      return last
+    }
+  }
+
+  private static let waiting = Mutex(WaitingGates())
 
   /// Refuses the circles that new waits of owners may have closed. Call it without a lock.
   static func ownersGainedWaits() {
-    let gates = waiting.withLock { Array($0.values) }
+    let gates = waiting.withLock { $0.gates.sorted { $0.key < $1.key }.map(\.value) }
     for gate in gates { gate.refuseCircles() }
   }
 

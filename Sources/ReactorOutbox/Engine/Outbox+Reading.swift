@@ -216,7 +216,8 @@ extension Outbox: LayerPart {
     let (tasks, makings, place) = withState { state in
       state.epoch += 1
       state.removals += 1
-      return (state.items.values.compactMap(\.sending), state.items.values.compactMap(\.making), state.epoch)
+      let items = state.itemsInOrder
+      return (items.compactMap(\.sending), items.compactMap(\.making), state.epoch)
     }
     for task in tasks { task.cancel() }
     for making in makings { making.interrupt() }

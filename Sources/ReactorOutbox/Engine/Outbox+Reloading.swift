@@ -97,7 +97,7 @@ extension Outbox {
         state.queue.identities.forget(id)
       }
     }
-    for entry in known.values where !stored.contains(entry.id) {
+    for entry in known.values.filter({ !stored.contains($0.id) }).sorted(by: { $0.number < $1.number }) {
       guard withState({ $0.isUnchanged(entry) }) else { continue }
       await goneElsewhere(entry.id, contents.identities, layer)
     }

@@ -63,7 +63,8 @@ extension Outbox {
   func cancelSending() async {
     let (tasks, makings) = withState { state in
       state.queue.isStopped = true
-      return (state.items.values.compactMap(\.sending), state.items.values.compactMap(\.making))
+      let items = state.itemsInOrder
+      return (items.compactMap(\.sending), items.compactMap(\.making))
     }
     for task in tasks { task.cancel() }
     for making in makings { making.interrupt() }

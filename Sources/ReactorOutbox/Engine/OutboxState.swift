@@ -386,4 +386,8 @@ struct OutboxState: Sendable {
     places.sort { $0.number == $1.number ? $0.id.uuidString < $1.id.uuidString : $0.number < $1.number }
     return places.map(\.id)
   }
+
+  /// The items in the order of ``idsInOrder``. What cancels or resumes tasks iterates over these,
+  /// never over the dictionary.
+  var itemsInOrder: [Item] { idsInOrder.compactMap { items[$0] } }
 }
