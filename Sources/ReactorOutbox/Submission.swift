@@ -31,7 +31,8 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
         let id = result.nextID()
         defer { result.forget(id) }
         return await KeyedAsyncLock.awaiting(result.turn.owner, refused: { result.refuse(id, .deadlock(keys: $0)) }) {
-          await result.value(for: id)
+          result.refuseEndlessWaits()
+          return await result.value(for: id)
         }
       }
       guard let waited else { throw .network(MutationError.awaitsTurn(result.turn.lane)) }
@@ -76,6 +77,9 @@ final class SubmissionResult: Sendable {
     guard let outbox else { return await body() }
     return await outbox.awaiting(turn.lane, body)
   }
+
+  /// Refuses the waits that never end, after one has begun.
+  func refuseEndlessWaits() { outbox?.refuseEndlessWaits() }
 
   /// Sets the end, unless it is set already.
   func settle(_ value: Value) {

@@ -48,6 +48,7 @@ package final class KeyedAsyncLock: Sendable {
     let waiter = LockWaiter(gate: id, key: key, owner: owner)
     try await withTaskCancellationHandler {
       Self.resume(Self.table.withLock { $0.wait(waiter) })
+      SendingGate.ownersGainedWaits()
       // The cancellation handler may have run before the waiter was queued.
       if Task.isCancelled { Self.resume(Self.table.withLock { $0.cancel(waiter) }) }
       try await waiter.result.value.get()
@@ -94,6 +95,16 @@ package final class KeyedAsyncLock: Sendable {
     defer { wait.end() }
     add(wait, to: owner)
     return await body()
+  }
+
+  /// Refuses the waiters for a key that `owner` holds, if the flight of one of `keys` waits for
+  /// them: `owner` waits for that flight. Call it without a lock.
+  static func refuse(behind owner: LockOwner, flights keys: Set<LockOwner.GateKey>) {
+    for (waiter, circle) in table.withLock({ $0.waiters(behind: owner, flights: keys) }) {
+      // A wait nearer to the flight, if one of them can be refused.
+      guard waiter.owner.refuseFlights(of: keys) != nil else { continue }
+      resume(table.withLock { $0.refuse(waiter, circle) })
+    }
   }
 
   private static func resume(_ ends: [LockWaiter.End]) {

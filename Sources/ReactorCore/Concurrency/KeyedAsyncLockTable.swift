@@ -53,6 +53,32 @@ struct KeyedAsyncLockTable: Sendable {
     return ends
   }
 
+  /// Returns the waiters that wait, directly or not, for `owner`, and that the flight of one of
+  /// `keys` waits for, each with these keys.
+  func waiters(behind owner: LockOwner, flights keys: Set<LockOwner.GateKey>) -> [(
+    waiter: LockWaiter, keys: [RecordKey]
+  )] {
+    var open = gates.values.flatMap(\.waiters).sorted { $0.number < $1.number }.map { ($0, $0.owner.family) }
+    guard open.contains(where: { !$0.1.flights.isDisjoint(with: keys) }) else { return [] }
+    var found: [(waiter: LockWaiter, keys: [RecordKey])] = []
+    var awaited = owner.family.members
+    while let index = open.firstIndex(where: { waiter, family in
+      blockers(of: waiter, family).contains { awaited.contains(ObjectIdentifier($0)) }
+    }) {
+      let (waiter, family) = open.remove(at: index)
+      awaited.formUnion(family.members)
+      let circle = Set(family.flights.intersection(keys).map(\.key))
+      if !circle.isEmpty { found.append((waiter, circle.inOrder)) }
+    }
+    return found
+  }
+
+  /// Ends the wait of `waiter` with an error that names `keys`, if it still waits.
+  mutating func refuse(_ waiter: LockWaiter, _ keys: [RecordKey]) -> [End] {
+    guard let admitted = gates[waiter.gate]?.remove(waiter) else { return [] }
+    return [(waiter, .failure(ReactorError.deadlock(keys: keys)))] + Self.admit(admitted)
+  }
+
   private static func admit(_ waiters: [LockWaiter]) -> [End] { waiters.map { ($0, .success(())) } }
 
   /// Returns the keys of a cycle of waits that `waiter` would close; `nil` if there is none. In a

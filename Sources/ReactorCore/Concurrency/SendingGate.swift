@@ -146,6 +146,17 @@ package final class SendingGate: Sendable {
     for gate in gates { gate.refuseCircles() }
   }
 
+  /// Refuses the waits for `owner` if it cannot go on before all of several writes have begun, and
+  /// each of them waits for a flight that waits for `owner`. Call it without a lock.
+  ///
+  /// - Parameter writes: The keys of each write.
+  func refuseWaits(for owner: LockOwner, behind writes: [Set<RecordKey>]) {
+    let flights = owner.family.flights
+    let awaited = writes.map { gateKeys($0).intersection(flights) }
+    guard !flights.isEmpty, awaited.allSatisfy({ !$0.isEmpty }) else { return }
+    _ = owner.refuseFlights(of: awaited.reduce(into: []) { $0.formUnion($1) })
+  }
+
   private func gateKeys(_ keys: Set<RecordKey>) -> Set<LockOwner.GateKey> {
     Set(keys.map { LockOwner.GateKey(gate: ObjectIdentifier(self), key: $0) })
   }
@@ -157,6 +168,7 @@ package final class SendingGate: Sendable {
       let shared = earlier.filter { !$0.own.isDisjoint(with: write.keys) }
       let keys = shared.reduce(write.keys) { $0.union($1.all) }
       earlier.append((write.keys, keys))
+      if let owner = write.owner { KeyedAsyncLock.refuse(behind: owner, flights: gateKeys(keys)) }
       guard let circle = write.owner?.refuseFlights(of: gateKeys(keys)) else { continue }
       var waits = false
       update { state in

@@ -118,6 +118,14 @@ extension LayerContext {
     return start
   }
 
+  /// Refuses the waits for `owner` if it cannot go on before all of several writes have begun, and
+  /// each of them waits for a request of its keys that awaits `owner`.
+  ///
+  /// - Parameter writes: The keys of each write.
+  package func refuseWaits(for owner: LockOwner, behind writes: [Set<RecordKey>]) {
+    sendings.refuseWaits(for: owner, behind: writes)
+  }
+
   package func endSending(_ id: UUID, _ keys: Set<RecordKey>) {
     sendings.end(id)
     lookAgain(at: keys)

@@ -29,7 +29,7 @@ struct Attempt {
     let keys = item.keys.union([request.frozen.key(in: layer)])
     let start: WriteStart
     do {
-      start = try await layer.beginSending(entry.id, keys)
+      start = try await begin(keys)
     } catch {
       // Each wait for the lane is that of a Submission.answer(), which can be refused instead.
       entry = prepared
@@ -51,6 +51,14 @@ struct Attempt {
     case .stopped: await outbox.settle(Ended(entry: prepared, begun: stored, consequence: .again), layer)
     case .sent, .takenOver: break
     }
+  }
+
+  /// Begins to send the entry, once the requests of its keys are over.
+  private func begin(_ keys: Set<RecordKey>) async throws(ReactorError) -> WriteStart {
+    outbox.withState { $0.wait(entry.lane, atGateOf: keys) }
+    defer { outbox.withState { $0.wait(entry.lane, atGateOf: nil) } }
+    outbox.refuseEndlessWaits()
+    return try await layer.beginSending(entry.id, keys)
   }
 
   private var now: Date { layer.configuration.now() }

@@ -13,7 +13,17 @@ extension Outbox {
     case .endless: return nil
     case .begun(let own):
       defer { withState { $0.endAwaiting(own) } }
+      refuseEndlessWaits()
       return await body()
     }
+  }
+
+  /// Refuses the waits of requests for a lane that gets no turn: every lane that has one waits for
+  /// these requests. Call it after a lane or a request has begun to wait.
+  func refuseEndlessWaits() {
+    guard let layer, let (owners, writes) = withState({ $0.withoutTurns(max(1, configuration.concurrentLanes)) }) else {
+      return
+    }
+    for owner in owners { layer.refuseWaits(for: owner, behind: writes) }
   }
 }

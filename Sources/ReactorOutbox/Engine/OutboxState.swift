@@ -305,6 +305,16 @@ struct OutboxState: Sendable {
 
   mutating func endAwaiting(_ own: String) { lanes.endAwaiting(own) }
 
+  mutating func wait(_ lane: String, atGateOf keys: Set<RecordKey>?) { lanes.wait(lane, atGateOf: keys) }
+
+  /// The owners of the lanes without a turn, if none becomes free before one of several writes goes
+  /// on, and the keys of each of these; `nil` otherwise.
+  func withoutTurns(_ limit: Int) -> (owners: [LockOwner], writes: [Set<RecordKey>])? {
+    guard let writes = lanes.standingStill(limit) else { return nil }
+    let owners = queue.laneNames.filter { !lanes.running.contains($0) }.compactMap { laneTurns[$0]?.owner }
+    return (owners, writes)
+  }
+
   /// Ends the turn of a lane, until it runs again.
   mutating func stop(_ lane: String) {
     lanes.end(lane)

@@ -1,9 +1,13 @@
+import ReactorCore
+
 /// The lanes that send, those whose requests await writes meanwhile, and those that wait for their
 /// turn.
 struct RunningLanes: Sendable {
   private(set) var running: Set<String> = []
   /// The lanes that send and whose requests await writes, with the counts of these waits.
   private var awaiting: [String: Int] = [:]
+  /// The lanes whose write waits for requests of its keys, and these keys.
+  private var atGate: [String: Set<RecordKey>] = [:]
   /// The lanes that could send, and wait for their turn; the longest wait is first.
   private var starved = WaitingLanes()
 
@@ -35,6 +39,16 @@ struct RunningLanes: Sendable {
     let mayEnd = running.contains(lane) || running.count < limit || running.contains { awaiting[$0] == nil }
     if !mayEnd { endAwaiting(own) }
     return mayEnd ? .begun(lane: own) : .endless
+  }
+
+  /// Notes that the write of a lane waits for requests of `keys`; with `nil`, that it has waited.
+  mutating func wait(_ lane: String, atGateOf keys: Set<RecordKey>?) { atGate[lane] = keys }
+
+  /// The keys of each write that waits for requests, if no lane that runs can go on before one of
+  /// them does, and no other lane gets a turn; `nil` otherwise.
+  func standingStill(_ limit: Int) -> [Set<RecordKey>]? {
+    let stands = running.count >= limit && running.allSatisfy { awaiting[$0] != nil || atGate[$0] != nil }
+    return stands && !atGate.isEmpty ? Array(atGate.values) : nil
   }
 
   mutating func endAwaiting(_ own: String) {

@@ -39,19 +39,19 @@ struct AwaitingTests {
   @Test func `a request that awaits a later write of its lane gets an error that names the lane`() async throws {
     let writer = Writer { $0.mutations.append(AwaitingWrite.self) }
     let layer = writer.layer
-    AwaitingWrite.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "main")).answer() } }
+    let write = AwaitingWrite { try await layer.submit(Push(path: "inner", lane: "main")).answer() }
     writer.transport.answer("/v1/inner", with: accepted)
     writer.transport.answer("/v1/nested", with: accepted)
-    let error = await TestSupport.error { try await layer.submit(AwaitingWrite()).answer() }
+    let error = await TestSupport.error { try await layer.submit(write).answer() }
     guard case .network(MutationError.awaitsItsLane("main")) = error else {
       return #expect(Bool(false), "\(String(describing: error))")
     }
     await writer.wait(for: "refused")
     #expect(writer.sent == ["POST /v1/inner "])
     // In another lane it is sent at once.
-    AwaitingWrite.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "other")).answer() } }
+    let other = AwaitingWrite { try await layer.submit(Push(path: "inner", lane: "other")).answer() }
     writer.transport.answer("/v1/inner", with: accepted)
-    _ = try await layer.submit(AwaitingWrite()).answer()
+    _ = try await layer.submit(other).answer()
     try await writer.end()
   }
 }
@@ -61,13 +61,13 @@ struct AwaitingTests {
 struct AwaitingTurnTests {
   @Test func `get an error that names the lane, where all that send do so`() async throws {
     let writer = Writer {
-      $0.mutations.append(AwaitingOther.self)
+      $0.mutations.append(AwaitingWrite.self)
       $0.concurrentLanes = 1
     }
     let layer = writer.layer
-    AwaitingOther.inner.change { $0 = { try await layer.submit(Push(path: "inner", lane: "other")).answer() } }
+    let write = AwaitingWrite { try await layer.submit(Push(path: "inner", lane: "other")).answer() }
     writer.transport.answer("/v1/inner", with: accepted)
-    let error = await TestSupport.error { try await layer.submit(AwaitingOther()).answer() }
+    let error = await TestSupport.error { try await layer.submit(write).answer() }
     guard case .network(MutationError.awaitsTurn("other")) = error else {
       return #expect(Bool(false), "\(String(describing: error))")
     }
@@ -101,6 +101,18 @@ struct FetchesAwaitingWritesTests {
     }
     try await use(Reactor(flow: flow))
     return errors.value
+  }
+
+  /// Fetches the list in a request that gives way to one write. The next writes wait for it.
+  private func fetch(_ reactor: Reactor<[String]>, by writer: Writer) async throws {
+    let met = Gate()
+    writer.transport.answer("/v1/met", with: accepted.held(at: met))
+    try await writer.layer.submit(Add(name: "met"))
+    try await met.waitForArrival()
+    async let fetched = reactor.fetch(writer.list)
+    for _ in 0..<1_000 { await Task.yield() }
+    met.open()
+    _ = try await fetched
   }
 
   @Test(arguments: ["a caller", "a stream"])
@@ -139,6 +151,65 @@ struct FetchesAwaitingWritesTests {
     try await writer.end()
   }
 
+  @Test func `get the error of a write in memory behind another one that waits for the fetch`() async throws {
+    let writer = Writer()
+    let (notes, list) = (writer.notes, writer.list)
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))
+    writer.transport.answer("/v1/first", with: accepted)
+    let first = Shared<Task<Void, any Error>?>(nil)
+    let errors = try await errors(of: writer) { reactor in
+      try await fetch(reactor, by: writer)
+    } write: {
+      // It is nobody's work. It has its turn, and waits for the fetch.
+      let task = Task.detached {
+        _ = try await notes.mutate(list, by: Resource("first", method: .post)) { $0.append("first") }
+      }
+      first.change { $0 = task }
+      for _ in 0..<1_000 { await Task.yield() }
+      _ = try await notes.mutate(list, by: Resource("b", method: .post)) { $0.append("b") }
+    }
+    #expect(errors == [["/v1/list"]])
+    try await first.value?.value
+    #expect(writer.sent == ["POST /v1/met met", "POST /v1/first "])
+    try await writer.end()
+  }
+
+  @Test(arguments: [false, true])
+  func `get the error if the lane that they await gets no turn before they end`(awaitsFirst: Bool) async throws {
+    let writer = Writer {
+      $0.mutations.append(SlowAdd.self)
+      $0.concurrentLanes = 1
+    }
+    let (layer, list) = (writer.layer, writer.list)
+    let made = Gate()
+    SlowAdd.gates.change { $0["\(awaitsFirst)"] = made }
+    if !awaitsFirst { made.open() }
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))
+    writer.transport.answer("/v1/slow", with: accepted)
+    writer.transport.answer("/v1/other", with: accepted)
+    let opener = Shared<Task<Void, Never>?>(nil)
+    let errors = try await errors(of: writer) { reactor in
+      try await fetch(reactor, by: writer)
+    } write: {
+      // It has the only turn, and waits for the fetch as soon as its request is made.
+      try await layer.submit(SlowAdd(gate: "\(awaitsFirst)"))
+      if awaitsFirst { try await made.waitForArrival() }
+      for _ in 0..<1_000 { await Task.yield() }
+      let submission = try await layer.submit(Push(path: "other"))
+      opener.change {
+        $0 = Task.detached {
+          for _ in 0..<1_000 { await Task.yield() }
+          made.open()
+        }
+      }
+      _ = try await submission.answer()
+    }
+    #expect(errors == [["/v1/list"]])
+    await writer.wait()
+    #expect(writer.sent == ["POST /v1/met met", "POST /v1/slow ", "POST /v1/other "])
+    try await writer.end()
+  }
+
   @Test func `get the error also for a write behind another one that waits for the fetch`() async throws {
     let writer = Writer { $0.mutations.append(Both.self) }
     let (layer, list) = (writer.layer, writer.list)
@@ -167,14 +238,14 @@ struct FetchesAwaitingWritesTests {
   @Test func `get the error, and not a write between them and the one that changes what they fetch`() async throws {
     let writer = Writer { $0.mutations.append(AwaitingWrite.self) }
     let (layer, list) = (writer.layer, writer.list)
-    AwaitingWrite.inner.change { $0 = { _ = try await layer.submit(Add(name: "b", lane: "other")).answer() } }
+    let nested = AwaitingWrite { _ = try await layer.submit(Add(name: "b", lane: "other")).answer() }
     writer.transport.answer("/v1/b", with: accepted)
     writer.transport.answer("/v1/nested", with: accepted)
     writer.transport.answer("/v1/list", with: Writer.answer(["a"]), Writer.answer(["a"]))
     let errors = try await errors(of: writer) { reactor in
       _ = try await reactor.fetch(list)
     } write: {
-      _ = try await layer.submit(AwaitingWrite()).answer()
+      _ = try await layer.submit(nested).answer()
     }
     #expect(errors == [["/v1/list"]])
     await writer.wait()
@@ -258,21 +329,37 @@ private struct Both: Mutation {
   }
 }
 
-/// A mutation whose request awaits another one.
-private struct AwaitingWrite: Mutation {
-  static let inner = Shared<@Sendable () async throws -> Void>({})
+/// A write of the list whose request takes a while to be made.
+private struct SlowAdd: Mutation {
+  static let gates = Shared<[String: Gate]>([:])
+
+  /// The gate that its request waits at.
+  var gate: String
 
   func request(_ known: Known) async throws -> Resource {
-    try await Self.inner.value()
-    return Resource("nested", method: .post)
+    try await Self.gates.value[gate]?.wait()
+    return Resource("slow", method: .post)
+  }
+
+  func draft(_ drafts: inout Drafts) {
+    drafts.change([String].self, at: "list") { if !$0.contains("slow") { $0.append("slow") } }
   }
 }
 
-private struct AwaitingOther: Mutation {
-  static let inner = Shared<@Sendable () async throws -> Void>({})
+/// A mutation whose request awaits another one.
+private struct AwaitingWrite: Mutation {
+  static let inner = Shared<[String: @Sendable () async throws -> Void]>([:])
+
+  /// The name of what it awaits, in the test that has it.
+  var test: String
+
+  init(test: String = #function, _ inner: @escaping @Sendable () async throws -> Void) {
+    self.test = test
+    Self.inner.change { $0[test] = inner }
+  }
 
   func request(_ known: Known) async throws -> Resource {
-    try await Self.inner.value()
+    try await Self.inner.value[test]?()
     return Resource("nested", method: .post)
   }
 }
