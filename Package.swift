@@ -40,10 +40,19 @@ let recorders =
   products(["InMemoryLogging"], package: "swift-log", trait: "Observability")
   + products(["MetricsTestKit"], package: "swift-metrics", trait: "Observability")
   + products(["InMemoryTracing"], package: "swift-distributed-tracing", trait: "Observability")
+// An app tells Apple why it reads the times of files: for its own files alone (C617.1). Elsewhere, the
+// resource would cost an accessor for its bundle, and a directory beside each program.
+#if canImport(Darwin)
+  let privacy: (exclude: [String], resources: [Resource]) = ([], [.copy("PrivacyInfo.xcprivacy")])
+#else
+  let privacy: (exclude: [String], resources: [Resource]) = (["PrivacyInfo.xcprivacy"], [])
+#endif
 // What users link.
 let libraries: [Target] = [
   .target(name: "FastJSON", swiftSettings: settings),
-  .target(name: "HTTPCaching", dependencies: httpTypes, swiftSettings: settings),
+  .target(
+    name: "HTTPCaching", dependencies: httpTypes, exclude: privacy.exclude, resources: privacy.resources,
+    swiftSettings: settings),
   .target(name: "HTTPCachingProxy", dependencies: httpTypes + ["HTTPCaching"], swiftSettings: settings),
   .target(
     name: "ReactorCore",
