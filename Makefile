@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
+.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api apple release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
 
 SWIFT_MINIMUM := 6.3
 # Swift Testing starts every test at once unless it is told to; on two processors, the time limits of those that wait for one would then run out.
@@ -230,9 +230,15 @@ lint: swift ## check the style, the comments and the links of the guides; fails 
 	Tests/Checks/Links/run
 	Tests/Checks/Limits/run
 	Tests/Checks/House/run
+	Tests/Checks/Apple/privacy
 
 consumers: system ## build and run packages that use this one, README.md's code among them
 	SCRATCH='$(SCRATCH)' QUICKLY='$(QUICKLY)' Tests/Checks/Consumers/check $(CONSUMER)
+
+# The modules of make test are what they import.
+apple: system ## type-check what is for Apple systems alone, against stand-ins of what it uses there; seconds after a build
+	$(if $(SKIP_BUILD),,REACTOR_TESTS=none $(BUILD) $(QUICK))
+	PYTHONDONTWRITEBYTECODE=1 Tests/Checks/Apple/run "$$(swift build $(QUICK) --show-bin-path)"
 
 # docc comes with the toolchain, without a command of swift's own. A link to a symbol that does not exist is an error.
 doc: system ## the documentation of each product, in .build/documentation
