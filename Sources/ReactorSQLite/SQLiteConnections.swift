@@ -104,6 +104,11 @@
     }
 
     func isIntact() throws -> Bool { try read(SQLiteSchema.isIntact) }
+
+    func interrupt() {
+      writing?.interrupt()
+      lister.withLock { $0?.interrupt() }
+    }
   }
 
   extension SQLiteConnections {

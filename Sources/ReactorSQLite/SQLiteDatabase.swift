@@ -14,6 +14,9 @@
     /// Returns whether every table and column exists.
     func isIntact() throws -> Bool
 
+    /// Makes the statements under way fail.
+    func interrupt()
+
     /// Takes over the readable rows of a damaged database. It is called again if it throws, or if
     /// the process ends before it returns.
     func adopt(setAside path: String) throws
@@ -32,6 +35,7 @@
     private let opening: Opening
     private let now: @Sendable () -> Date
     private let state: Mutex<State>
+    private let accesses: SQLiteAccesses
     /// The seconds for which a load may miss that the file was replaced. A write always notices.
     private static var checkInterval: Double { 1 }
 
@@ -54,6 +58,7 @@
       self.files = files
       self.opening = opening
       self.now = now
+      accesses = SQLiteAccesses(files.path)
       let (connections, notice): (Connections, SQLitePersistenceError?)
       do {
         (connections, notice) = try files.withLock { try Self.open(files, opening, now) }
@@ -75,15 +80,17 @@
     func read<Value>(
       _ operation: SQLitePersistenceError.Operation, at date: Date, _ body: (Connections) throws -> Value
     ) throws -> Value {
-      var attempts = 0
-      while true {
-        let (connections, notice) = try connections(at: date, takingNotice: operation == .load)
-        if let notice { throw notice }
-        do {
-          return try body(connections)
-        } catch {
-          attempts += 1
-          guard attempts < 4, try isReplaced(connections, after: error, isFirst: attempts == 1) else { throw error }
+      try accesses.run {
+        var attempts = 0
+        while true {
+          let (connections, notice) = try connections(at: date, takingNotice: operation == .load)
+          if let notice { throw notice }
+          do {
+            return try body(connections)
+          } catch {
+            attempts += 1
+            guard attempts < 4, try isReplaced(connections, after: error, isFirst: attempts == 1) else { throw error }
+          }
         }
       }
     }
@@ -93,13 +100,21 @@
     ///
     /// - Parameter waits: A Boolean value that indicates whether to wait for other processes.
     func write<Value>(waits: Bool = true, _ body: (Database) throws -> Value) throws -> Value {
-      try attempt { try $0.writer.write(waits: waits, body) }
+      try accesses.run { try attempt { try $0.writer.write(waits: waits, body) } }
     }
 
     /// Runs `body` on the writing connection, without a transaction.
     func manage<Value>(_ body: (Database) throws -> Value) throws -> Value {
-      try attempt { try $0.writer.manage(body) }
+      try accesses.run { try attempt { try $0.writer.manage(body) } }
     }
+
+    /// Removes the databases that were set aside.
+    func removeSetAside() throws { try accesses.run { try files.withLock { try files.removeSetAside() } } }
+
+    /// Returns when no access is under way. Accesses throw until ``resume()``.
+    func suspend() { accesses.suspend { current.interrupt() } }
+
+    func resume() { accesses.resume() }
 
     /// Returns the error of a database that was set aside, and clears it.
     func takeNotice() -> SQLitePersistenceError? { state.withLock { $0.notice.take() } }
@@ -136,18 +151,20 @@
     /// Runs `body` on a reading connection. Damage is an error like any other here, and nothing is
     /// set aside.
     func inspect<Value>(_ body: (Database) throws -> Value) throws -> Value {
-      for _ in 0..<4 {
-        let (connections, _) = try connections(at: now(), takingNotice: false)
-        do {
-          return try connections.read(body)
-        } catch {
-          // The connection may be opened only now, after another process replaced or removed the
-          // file.
-          guard error is DatabaseError, try connections.identity != files.identity() else { throw error }
-          try replace(connections, nil)
+      try accesses.run {
+        for _ in 0..<4 {
+          let (connections, _) = try connections(at: now(), takingNotice: false)
+          do {
+            return try connections.read(body)
+          } catch {
+            // The connection may be opened only now, after another process replaced or removed the
+            // file.
+            guard error is DatabaseError, try connections.identity != files.identity() else { throw error }
+            try replace(connections, nil)
+          }
         }
+        throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
       }
-      throw SQLitePersistenceError.file(path: files.path, code: ENOENT)
     }
   }
 

@@ -23,6 +23,8 @@
 
     func isIntact() throws -> Bool { try writer.manage(SQLiteOutboxSchema.isIntact) }
 
+    func interrupt() { writer.interrupt() }
+
     /// Copies each row that can be read, from both ends up to the damage.
     ///
     /// The damaged database has a connection of its own. If it were attached to this one, its

@@ -146,7 +146,7 @@
       try outward(.remove) {
         try database.write(body)
         // Before the compaction, which fails on a full disk or while another process reads.
-        try database.files.withLock { try database.files.removeSetAside() }
+        try database.removeSetAside()
         try database.manage(SQLitePersistence.compact)
       }
     }

@@ -160,7 +160,7 @@
       try await writes.run(SQLiteWriter.Operation(kind: .remove) { try SQLiteRows.removeAll(in: scope, $0) })
       try outward(.remove) {
         try database.manage(Self.compact)
-        try database.files.withLock { try database.files.removeSetAside() }
+        try database.removeSetAside()
       }
     }
 

@@ -25,6 +25,9 @@
     /// SQLite failed, with its extended result code and its message. The last byte of the code is 5
     /// (`SQLITE_BUSY`) if another process held the database for ten seconds.
     case sqlite(Operation, path: String, code: Int32, message: String)
+    /// The program has suspended the store (``SQLitePersistence/suspend()``), and not resumed it.
+    /// Nothing was read or written.
+    case suspended(path: String)
 
     /// The operation that failed.
     @nonexhaustive public enum Operation: String, Sendable, Hashable, CaseIterable {
@@ -64,6 +67,8 @@
         "the record has \(size) bytes, more than the limit of \(limit); raise the store's limit"
       case .sqlite(let operation, let path, let code, let message):
         "cannot \(operation.rawValue) in \(path): \(message) (SQLite \(code))\(advice.map { "; \($0)" } ?? "")"
+      case .suspended(let path):
+        "the store at \(path) is suspended; call resume() before using it"
       }
     }
 

@@ -51,6 +51,9 @@
       }
     }
 
+    /// Makes the statement under way fail, from any thread.
+    func interrupt() { queue.interrupt() }
+
     /// Runs `body` without a transaction.
     func manage<Value>(_ body: (Database) throws -> Value) throws -> Value {
       try queue.writeWithoutTransaction { db in

@@ -47,6 +47,10 @@
     public static func verify(path: String) async throws -> [Record.Defect] { [] }
     /// Unavailable without the trait `SQLite`.
     public func compact() async throws {}
+    /// Unavailable without the trait `SQLite`.
+    public func suspend() {}
+    /// Unavailable without the trait `SQLite`.
+    public func resume() {}
   }
 
   /// An outbox's store in an SQLite database. Available only with the trait `SQLite`.
@@ -70,6 +74,10 @@
     public func release(_ id: UUID, in scope: Scope, by process: UUID) async throws {}
     /// Unavailable without the trait `SQLite`.
     public func removeAll(in scope: Scope?) async throws {}
+    /// Unavailable without the trait `SQLite`.
+    public func suspend() {}
+    /// Unavailable without the trait `SQLite`.
+    public func resume() {}
   }
 
   /// An error of the SQLite store. Available only with the trait `SQLite`.

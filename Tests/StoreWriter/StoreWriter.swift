@@ -10,7 +10,8 @@ import TestSupport
 /// begins when there is a byte on standard input. On standard output: `open`, then a line of key
 /// and version for each save that has returned.
 ///
-/// With `models` as its first argument it is ``ModelKinds``, and with `idle` ``IdleLayer``.
+/// With `models` as its first argument it is ``ModelKinds``, with `idle` ``IdleLayer``, and with
+/// `suspended` ``SuspendedStores``.
 @main struct StoreWriter {
   static let taskCount = 4
 
@@ -19,6 +20,9 @@ import TestSupport
     if arguments.count == 4, arguments[1] == "models" {
       return try await ModelKinds.run(arguments[2], writes: arguments[3] == "write").forEach(say)
     }
+    #if SQLite
+      if arguments.count == 3, arguments[1] == "suspended" { return try await SuspendedStores.run(arguments[2]) }
+    #endif
     if arguments.count == 3, arguments[1] == "idle", let which = IdleCase(rawValue: arguments[2]) {
       return say("\(try await IdleLayer.run(which))")
     }
@@ -70,7 +74,7 @@ import TestSupport
   }
 
   /// One call of the system: a line is there whole, or not at all.
-  private static func say(_ line: String) {
+  static func say(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     if Foundation.write(STDOUT_FILENO, bytes, bytes.count) != bytes.count { exit(74) }
   }

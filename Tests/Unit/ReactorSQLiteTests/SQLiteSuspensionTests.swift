@@ -1,0 +1,129 @@
+#if SQLite
+  import Dispatch
+  import Foundation
+  import GRDB
+  import ReactorCore
+  import ReactorOutbox
+  import ReactorTesting
+  import Synchronization
+  import TestSupport
+  import Testing
+
+  @testable import ReactorSQLite
+
+  @Suite(.timeLimit(.minutes(1))) struct `An SQLite store that is suspended` {
+    private let key = RecordKey.sample()
+    private let later = Date(timeIntervalSinceReferenceDate: 9)
+
+    @Test func `it refuses every access until it resumes, and has lost nothing`() async throws {
+      try await withDatabase { path in
+        let persistence = try SQLitePersistence(path: path)
+        try await persistence.save(.sample(key), for: key)
+        persistence.suspend()
+        persistence.suspend()
+        for attempt in [
+          { [key] in _ = try await persistence.load(key) },
+          { [key, later] in try await persistence.save(.sample(key, at: later), for: key) },
+          { [key] in try await persistence.remove(key) },
+          { try await persistence.removeAll(in: nil) },
+          { _ = try await persistence.entries(in: nil, url: nil) },
+          { try await persistence.compact() },
+          { _ = try await persistence.verify() },
+        ] as [@Sendable () async throws -> Void] {
+          await #expect(throws: SQLitePersistenceError.suspended(path: path)) { try await attempt() }
+        }
+        persistence.resume()
+        #expect(try await persistence.load(key) == .sample(key))
+        try await persistence.save(.sample(key, at: later), for: key)
+        #expect(try await persistence.load(key) == .sample(key, at: later))
+      }
+    }
+
+    @Test func `an outbox's store refuses them too, and says what to do`() async throws {
+      try await withOutbox { path in
+        let (storage, id) = (try SQLiteOutboxStorage(path: path), UUID())
+        _ = try await storage.commit([.add(entry("one", id: id))], in: .shared)
+        storage.suspend()
+        for attempt in [
+          { _ = try await storage.contents(of: .shared) },
+          { _ = try await storage.commit([.remove(id)], in: .shared) },
+          { _ = try await storage.claim(id, in: .shared, by: UUID(), now: Date(), until: Date()) },
+          { try await storage.release(id, in: .shared, by: UUID()) },
+          { try await storage.removeAll(in: nil) },
+        ] as [@Sendable () async throws -> Void] {
+          let error = await #expect(throws: SQLitePersistenceError.self) { try await attempt() }
+          #expect(error?.description == "the store at \(path) is suspended; call resume() before using it")
+        }
+        storage.resume()
+        #expect(try await storage.contents(of: .shared).texts == ["one"])
+      }
+    }
+
+    @Test func `a layer asks the server meanwhile`() async throws {
+      try await withDatabase { path in
+        let persistence = try SQLitePersistence(path: path)
+        let layer = ModelLayer(
+          baseURL: try #require(URL(string: "http://localhost/v1")),
+          transport: ScriptedTransport { _, _ in .json(#"["fresh"]"#) }, persistence: persistence)
+        persistence.suspend()
+        #expect(try await layer.reactor([String].self).fetch("greetings") == ["fresh"])
+        persistence.resume()
+        #expect(try await persistence.entries(in: nil, url: nil).isEmpty)
+      }
+    }
+
+    @Test func `it waits for the access under way`() async {
+      let events = Mutex<[String]>([])
+      let accesses = SQLiteAccesses("records.sqlite")
+      await onThread {
+        try? accesses.run {
+          let suspending = DispatchGroup()
+          suspending.enter()
+          Thread.detachNewThread {
+            accesses.suspend {}
+            events.withLock { $0.append("suspended") }
+            suspending.leave()
+          }
+          while (try? accesses.run {}) != nil { usleep(1_000) }
+          // Until it has ended, or for a tenth of the time after which it interrupts.
+          _ = suspending.wait(timeout: .now() + 0.1)
+          events.withLock { $0.append("ended") }
+        }
+        accesses.suspend {}
+      }
+      #expect(events.withLock(\.first) == "ended")
+    }
+
+    @Test func `it interrupts what takes long`() async throws {
+      try await withDatabase { path in
+        let persistence = try SQLitePersistence(path: path)
+        let slow =
+          "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000000) SELECT max(i) FROM n"
+        let began = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          began.wait()
+          persistence.suspend()
+        }
+        let error = await onThread {
+          #expect(throws: SQLitePersistenceError.self) {
+            try persistence.outward(.compact) {
+              try persistence.database.write { db in
+                try db.execute(sql: "DELETE FROM reactor_record")
+                began.signal()
+                try db.execute(sql: slow)
+              }
+            }
+          }
+        }
+        #expect(error == .sqlite(.compact, path: path, code: 9, message: "interrupted"))
+      }
+    }
+
+    /// Runs what blocks on a thread of its own.
+    private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: body()) }
+      }
+    }
+  }
+#endif
