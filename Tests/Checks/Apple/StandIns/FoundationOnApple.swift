@@ -1,6 +1,6 @@
 // Foundation with what it has on Apple systems alone: the modules that it exports there, and
-// declarations. A file that imports Foundation is given this instead; so what is declared here hides
-// what Foundation or Glibc declare otherwise.
+// declarations. A file that imports Foundation is given this instead; so what is declared here
+// hides what Foundation or Glibc declare otherwise.
 
 @_exported public import Darwin
 @_exported public import DispatchOnApple

@@ -40,6 +40,7 @@ import Testing
     ("Sources/ReactorCore/ReactorCore.docc/ErrorsAndRetries.md", "TaskGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/ComingFromOtherLibraries.md", "TaskGuideExamples.swift"),
     ("Sources/ReactorCore/ReactorCore.docc/OnServers.md", "TaskGuideExamples.swift"),
+    ("Sources/ReactorCore/ReactorCore.docc/OnAppleSystems.md", "../../../Checks/Apple/Examples.swift"),
     (
       "Sources/ReactorCore/ReactorCore.docc/WritingAPersistenceOrATransport.md",
       "TaskGuideExamples.swift"
