@@ -388,16 +388,4 @@ struct OutboxState: Sendable {
     if items[id]?.isWithdrawn == true { lostWithdrawals.insert(id) }
     return remove(id, keepsIDs: true)
   }
-
-  /// The ids of the entries, in an order that is the same in each run.
-  var idsInOrder: [UUID] {
-    var places: [(number: UInt64, id: UUID)] = items.keys.map { (queue.entries[$0]?.number ?? 0, $0) }
-    // An id is written out only where two numbers are equal, since that takes a microsecond.
-    places.sort { $0.number == $1.number ? $0.id.uuidString < $1.id.uuidString : $0.number < $1.number }
-    return places.map(\.id)
-  }
-
-  /// The items in the order of ``idsInOrder``. What cancels or resumes tasks iterates over these,
-  /// never over the dictionary.
-  var itemsInOrder: [Item] { idsInOrder.compactMap { items[$0] } }
 }
