@@ -121,7 +121,7 @@ extension ReactorEngine {
       // A flight serves any caller, so its requests are signed even if a refresh began it.
       await Refreshing.outside {
         // No stream shows a value without the drafts that an earlier process has left.
-        for part in self.layer.parts where !part.isReady { await part.ready() }
+        for part in self.layer.parts where !part.isReady { await self.wait(for: part, step) }
         switch step.step {
         case .load: await self.load(step)
         case .request(let loaded): await self.request(step, loaded)
@@ -129,6 +129,14 @@ extension ReactorEngine {
       }
     }
     step.task.attach(task)
+  }
+
+  /// Waits until a part is ready, within the budget of the persistence. A store that hangs holds no
+  /// request back; the drafts in it are shown once it has answered.
+  private func wait(for part: any LayerPart, _ step: FlightStep) async {
+    do { try await layer.budget.within(step.key) { await part.ready() } } catch {
+      // It is late, or the step is cancelled. The load is late at once then, and reports it.
+    }
   }
 
   private func load(_ step: FlightStep) async {

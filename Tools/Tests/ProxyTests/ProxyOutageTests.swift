@@ -79,6 +79,23 @@ import Wire
     }
   }
 
+  @Test func `whose failures are for one client's ranges is asked by the others`() async throws {
+    try await ProxyBench.run(statusName: "p", outages: stopwatch.outages) { request in
+      !request.headers.contains { $0.name.lowercased() == "range" }
+        ? .raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=1, stale-if-error=3600\r\nContent-Length: 1\r\n\r\n1")
+        : .raw("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+    } body: { bench async throws in
+      _ = try await bench.get()
+      bench.setAge(10)
+      for number in 2...4 {
+        _ = try await bench.get("GET /a\nRange: bytes=0-0")
+        #expect(bench.origin.requests.count == number)
+      }
+      #expect(try await bench.get()["Cache-Status"]?.contains("fwd=stale") == true)
+      #expect(bench.origin.requests.count == 5)
+    }
+  }
+
   @Test(arguments: ["GET /a\nCache-Control: no-cache", "PUT /a", "GET /other"])
   func `sends a request that no stale response may answer`(request: String) async throws {
     try await run(stopwatch.outages) { bench in

@@ -89,6 +89,21 @@ struct MomentTests {
     try await writer.end()
   }
 
+  @Test func `a store that hangs holds a fetch back for the budget of the persistence alone`() async throws {
+    let store = MemoryStore()
+    let next = store.reads.closed()
+    let writer = Writer(storage: store, configuring: { $0.persistenceBudget = .seconds(2) })
+    try await store.reads.waitForArrival(count: next)
+    writer.transport.answer("/v1/list", with: Writer.answer(["a"]))
+    let deadline = writer.clock.now.advanced(by: .seconds(2))
+    async let fetched = writer.notes.fetch(writer.list)
+    try await writer.clock.waitForSleeper(until: deadline)
+    writer.clock.advance(by: .seconds(2))
+    #expect(try await fetched == ["a"])
+    store.reads.open()
+    try await writer.end()
+  }
+
   @Test func `what is withdrawn while the store is read does not come back`() async throws {
     let store = MemoryStore()
     let writer = Writer(storage: store) { $0.sendsByItself = false }

@@ -66,14 +66,16 @@ final class UpstreamOutages: Sendable {
 
   /// Notes the server's answer.
   ///
-  /// A failing status begins an outage where a stale response stands in for it. Where none does,
-  /// the client gets it, and the next request is sent.
+  /// A failing status begins an outage where a stale response stands in for it, unless the request
+  /// was for a range. Where none does, the client gets it, and the next request is sent.
   ///
   /// - Parameter isReplaced: A Boolean value that indicates whether a stale response stands in.
   /// - Returns: a line to print, if an outage has begun or ended.
   func answered(_ exchange: CacheRequest, _ status: HTTPResponse.Status, isReplaced: Bool) -> String? {
     guard [500, 502, 503, 504].contains(status.code) else { return end(exchange, .answered) }
-    let isOutage = isReplaced || table.withLock { $0.error(of: exchange.key) != nil }
+    // The part that one client wants may be what fails: the others' requests are still sent.
+    let isOfAll = isReplaced && exchange.request.headerFields[.range] == nil
+    let isOutage = isOfAll || table.withLock { $0.error(of: exchange.key) != nil }
     let failure = Failure(error: UpstreamStatus(code: status.code), isOfConnection: false)
     return end(exchange, isOutage ? .failed(failure, ofConnection: false) : .unknown)
   }
