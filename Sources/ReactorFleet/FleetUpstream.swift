@@ -10,11 +10,10 @@ final class FleetUpstream: LayerUpstream {
 
   private let fleet: Fleet
   private let cache: ProxyCache
-  private let configuration: ReactorConfiguration
 
   /// - Parameter layer: The cache of the layer, under whose key secrets are digested.
   init(_ fleet: Fleet, _ layer: HTTPCache, _ configuration: ReactorConfiguration) {
-    (self.fleet, self.configuration) = (fleet, configuration)
+    self.fleet = fleet
     cache = ProxyCache(
       limit: Self.limit, tier: fleet, digests: layer.digests, secretQueryItems: configuration.secretQueryItems)
   }
@@ -43,11 +42,11 @@ final class FleetUpstream: LayerUpstream {
     var request = asked.request
     if asked.asksServer { request.headerFields.append(HTTPField(name: .cacheControl, value: "no-cache")) }
     var response: HTTPFlowResponse
-    switch await cache.plan(for: request, scope: asked.key.scope, at: configuration.now()) {
+    switch await cache.plan(for: request, scope: asked.key.scope, at: asked.configuration.now()) {
     case .answer(let answer): response = try shared(answer, asked, isAwaited: true)
     case .answerAndSend(let answer, let exchange):
       response = try shared(answer, asked, isAwaited: true)
-      _ = spawnApart(on: configuration.taskExecutor) {
+      _ = spawnApart(on: asked.configuration.taskExecutor) {
         _ = try? await self.send(exchange, for: asked, isAwaited: false)
       }
     case .send(let exchange): response = try await send(exchange, for: asked, isAwaited: true)
@@ -64,7 +63,7 @@ final class FleetUpstream: LayerUpstream {
   ) throws -> HTTPFlowResponse {
     if case .none = answer.source { throw ReactorError.network(FailedElsewhere()) }
     asked.shared(answer.body.count, isAwaited)
-    return HTTPFlowResponse(answer.response, answer.body, at: configuration.now())
+    return HTTPFlowResponse(answer.response, answer.body, at: asked.configuration.now())
   }
 
   private func send(
@@ -91,7 +90,7 @@ final class FleetUpstream: LayerUpstream {
     } catch let error as CancellationError {
       throw error
     } catch {
-      guard !Task.isCancelled, let stale = cache.staleAnswer(for: exchange, at: configuration.now()) else {
+      guard !Task.isCancelled, let stale = cache.staleAnswer(for: exchange, at: asked.configuration.now()) else {
         throw error
       }
       return try shared(stale, asked, isAwaited: isAwaited)

@@ -38,6 +38,8 @@ package struct UpstreamRequest: Sendable {
   /// A Boolean value that indicates whether a caller wants the server's response, and no other
   /// process's.
   package let asksServer: Bool
+  /// The configuration of the reactor that fetches.
+  package let configuration: ReactorConfiguration
   /// Sends a request to the server. It is conditional if `isConditional` is `true`, and nobody
   /// waits for the response if `isAwaited` is `false`.
   package let send:
