@@ -137,7 +137,8 @@ let tests: [Target] = [
   tests(
     of: "Scenarios",
     httpTypes + [
-      "HTTPCachingProxy", "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport",
+      "HTTPCachingProxy", "ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorLists", "ReactorOutbox",
+      "ReactorTesting", "TestSupport",
     ]),
   tests(of: "Races", httpTypes + ["ReactorCore", "ReactorFlux", "ReactorInspector", "ReactorTesting", "TestSupport"]),
   tests(of: "Simulation", httpTypes + ["ReactorCore", "ReactorTesting"]),
