@@ -4,6 +4,14 @@ public import Foundation
 extension Parser where Model: Decodable {
   /// Returns a parser that decodes JSON.
   ///
+  /// ```swift
+  /// let stories = layer.reactor([Story].self, parser: .json(keyPath: "data.stories"))
+  /// ```
+  ///
+  /// The body must be strict JSON. Bytes after the value, and more than
+  /// ``JSONValue/maximumDepth`` levels of nesting, are errors. If an object has two members of one
+  /// name, the first counts, and an event reports it.
+  ///
   /// The body is read as UTF-8. If it is not, a reactor reads it in the charset that the response's
   /// `Content-Type` names.
   ///
