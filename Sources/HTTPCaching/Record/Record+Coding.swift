@@ -4,9 +4,14 @@ import HTTPTypes
 extension Record {
   /// Returns the whole record as bytes, for a ``Persistence`` that stores bytes.
   ///
+  /// ```swift
+  /// try record.encoded().write(to: file)
+  /// let again = try Record(encoded: Data(contentsOf: file))
+  /// ```
+  ///
   /// The bytes begin with a magic number, the number of the format, and checksums. They include the
   /// list of the URL's other variants, which no public property shows. Every later release reads
-  /// them.
+  /// them. <doc:BytesOfRecords> describes each byte.
   public func encoded() -> Data { Data(RecordCodec.encodeHead(of: self)) + body }
 
   /// Reads the bytes that ``encoded()`` returned.

@@ -21,6 +21,26 @@ import Testing
     return (try journal(in: directory), lengths, entries)
   }
 
+  @Test func `the format's bytes are pinned`() throws {
+    let id = try #require(UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F"))
+    let header = Journal.header(generation: id, scope: "a")
+    let frame = Journal.frame([.remove(id)], at: header.count, of: "a")
+    #expect(
+      (header + frame).map { String(format: "%02x", $0) }.joined() == """
+        895852544f424a0a\
+        0100000000000000\
+        6e27b5c13ee46eac\
+        10000102030405060708090a0b0c0d0e0f0161\
+        cb021b5e8a5b6acf\
+        895852544f42460a\
+        1200000000000000\
+        deb95e1e53804f7a\
+        0000000000000000\
+        ed23accda0e4168f\
+        0210000102030405060708090a0b0c0d0e0f07656e64
+        """)
+  }
+
   @Test func `a commit that is cut off at any byte is not there, and those before it are`() async throws {
     try await withTemporaryDirectory { directory in
       let (file, lengths, _) = try await written(["one", "two", "three"], in: directory)

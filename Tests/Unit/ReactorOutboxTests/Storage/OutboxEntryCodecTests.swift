@@ -9,6 +9,31 @@ import Testing
     #expect(try OutboxEntry(decoding: entry.stored()) == entry)
   }
 
+  @Test func `the format's bytes are pinned`() throws {
+    let id = try #require(UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F"))
+    var entry = OutboxEntry(
+      id: id, lane: "main", name: "AddPost", version: 1, arguments: Data("{}".utf8),
+      submittedAt: Date(timeIntervalSinceReferenceDate: 1), idempotencyWindow: 86_400)
+    #expect(
+      try hex(entry.encoded()) == """
+        895852544f42450a\
+        9b5087dd583776ee\
+        0100000000000000\
+        6000000000000000\
+        10000102030405060708090a0b0c0d0e0f\
+        046d61696e0777616974696e6707416464506f7374\
+        0100000000000000027b7d000000000000f03f\
+        0000000000000000000000000000000000000000\
+        000000000018f54000000000000000000000\
+        00
+        """)
+    entry.awaited = ["tmp-1"]
+    entry.draftStaysUntil = entry.submittedAt
+    #expect(try hex(entry.encoded().suffix(15)) == "0105746d702d31000000000000f03f")
+  }
+
+  private func hex(_ bytes: Data) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
+
   @Test func `a flipped bit at any place is found`() throws {
     let stored = try OutboxEntry.samples[1].stored()
     for index in stored.bytes.indices {
