@@ -71,6 +71,10 @@ import Testing
       "../../ReactorOutboxTests/Documentation/OutboxExamples.swift"
     ),
     (
+      "Sources/ReactorOutbox/ReactorOutbox.docc/OutcomesOfAWrite.md",
+      "../../ReactorOutboxTests/Documentation/OutboxExamples.swift"
+    ),
+    (
       "Sources/ReactorOutbox/ReactorOutbox.docc/WorkingOffline.md",
       "../../ReactorOutboxTests/Documentation/OutboxExamples.swift"
     ),
