@@ -8,6 +8,12 @@ extension Fleet {
   /// cancelled. A store that is away, or takes no changes, is tried again; nothing is thrown for
   /// it.
   ///
+  /// ```swift
+  /// let sharing = Task { try await fleet.run() }
+  /// defer { sharing.cancel() }
+  /// try await server.run()
+  /// ```
+  ///
   /// It has the shape of a `Service` of swift-service-lifecycle. When it returns, its leases are
   /// given back and the invalidations that wait were sent, if the store takes them within a second.
   ///

@@ -31,6 +31,12 @@ public final class Fleet: Sendable {
 
   /// Creates a fleet over a store.
   ///
+  /// ```swift
+  /// var configuration = FleetConfiguration()
+  /// configuration.budget = .milliseconds(50)
+  /// let fleet = Fleet(store, configuration: configuration)
+  /// ```
+  ///
   /// - Parameters:
   ///   - store: The store, which has the namespace of the fleet.
   ///   - configuration: The settings. Default: those of ``FleetConfiguration/init()``.
@@ -110,12 +116,24 @@ public final class Fleet: Sendable {
   }
 
   /// The present connection to the others.
+  ///
+  /// ```swift
+  /// guard fleet.status == .following else { return .degraded }
+  /// ```
   public var status: FleetStatus { withState(\.status) }
 
   /// The numbers of the fleet at this moment.
+  ///
+  /// ```swift
+  /// gauge.record(fleet.statistics.pendingInvalidations)
+  /// ```
   public var statistics: FleetStatistics { withState(\.statistics) }
 
   /// Makes the responses of a URL stale on every server.
+  ///
+  /// ```swift
+  /// try await fleet.invalidate("https://api.example.com/v1/products/7")
+  /// ```
   ///
   /// - Parameters:
   ///   - url: The absolute URL, as the requests have it.
@@ -127,6 +145,10 @@ public final class Fleet: Sendable {
 
   /// Removes the responses of every scope on every server.
   ///
+  /// ```swift
+  /// try await fleet.removeAll()  // after a deployment that changes every response
+  /// ```
+  ///
   /// - Throws: The error of the store. The others are then told later.
   public func removeAll() async throws(FleetError) {
     let now = elapsed
@@ -135,6 +157,10 @@ public final class Fleet: Sendable {
   }
 
   /// Removes the responses of a URL on every server.
+  ///
+  /// ```swift
+  /// try await fleet.remove("https://api.example.com/v1/products/7")
+  /// ```
   ///
   /// - Parameters:
   ///   - url: The absolute URL, as the requests have it.
@@ -147,6 +173,10 @@ public final class Fleet: Sendable {
 
 extension ProxyCache {
   /// Creates a cache whose responses other servers use too.
+  ///
+  /// ```swift
+  /// let cache = ProxyCache(persistence: FilePersistence(directory: directory), fleet: fleet)
+  /// ```
   ///
   /// - Parameters:
   ///   - persistence: The store of this server's copies.

@@ -2,6 +2,13 @@ public import Foundation
 import HTTPCaching
 
 /// The settings of a ``Fleet``.
+///
+/// ```swift
+/// var configuration = FleetConfiguration()
+/// configuration.patience = .seconds(2)
+/// configuration.largestBody = 4 << 20
+/// let fleet = Fleet(store, configuration: configuration)
+/// ```
 public struct FleetConfiguration: Sendable {
   /// The scopes whose responses leave the process.
   public enum Sharing: Sendable, Hashable {
@@ -12,15 +19,31 @@ public struct FleetConfiguration: Sendable {
   }
 
   /// The scopes whose responses leave the process. Default: ``Sharing/sharedScope``.
+  ///
+  /// ```swift
+  /// configuration.shares = .everyScope  // the store is as private as the users' data
+  /// ```
   public var shares = Sharing.sharedScope
   /// The time that one request waits for the store at most, all calls together. Default: 100
   /// milliseconds.
+  ///
+  /// ```swift
+  /// configuration.budget = .milliseconds(50)
+  /// ```
   public var budget: Duration = .milliseconds(100)
   /// The time that one request waits at most while another server asks. Then it asks by itself.
   /// Default: 5 seconds.
+  ///
+  /// ```swift
+  /// configuration.patience = .seconds(2)
+  /// ```
   public var patience: Duration = .seconds(5)
   /// The time for which stored responses are used as before though nothing is heard of the other
   /// servers. Default: 10 seconds.
+  ///
+  /// ```swift
+  /// configuration.trustWhileBlind = .zero  // validate at once
+  /// ```
   public var trustWhileBlind: Duration = .seconds(10)
   /// The time for which the store keeps a response beyond its freshness, to validate it and as a
   /// stale fallback. Default: a day.
@@ -30,10 +53,20 @@ public struct FleetConfiguration: Sendable {
   /// longer its request took. Default: `true`.
   public var refreshesEarly = true
   /// The greatest size of a shared body in bytes. Default: 1 MiB.
+  ///
+  /// ```swift
+  /// configuration.largestBody = 4 << 20
+  /// ```
   public var largestBody = 1 << 20
   /// Receives each change of the connection to the others, with the store's latest error while the
   /// server does not hear them. It is called on any executor, one call after the other, and returns
   /// at once. Default: does nothing.
+  ///
+  /// ```swift
+  /// configuration.statusChanged = { status, error in
+  ///   logger.info("fleet: \(status) \(error?.description ?? "")")
+  /// }
+  /// ```
   public var statusChanged: @Sendable (FleetStatus, FleetError?) -> Void = { _, _ in }
   /// The clock of all waits. Default: `ContinuousClock`.
   public var clock: any Clock<Duration> = ContinuousClock()
@@ -59,6 +92,13 @@ public struct FleetConfiguration: Sendable {
 }
 
 /// The connection of a server to its fleet.
+///
+/// ```swift
+/// switch fleet.status {
+/// case .following: healthy()
+/// case .off, .blind, .alone: degraded()
+/// }
+/// ```
 public enum FleetStatus: Sendable, Hashable {
   /// The fleet is not running: nothing is shared.
   case off
@@ -71,6 +111,11 @@ public enum FleetStatus: Sendable, Hashable {
 }
 
 /// Numbers of a fleet on this server, for gauges and counters. See ``Fleet/statistics``.
+///
+/// ```swift
+/// let numbers = fleet.statistics
+/// let wait = numbers.waits > 0 ? numbers.waitingTime / numbers.waits : .zero
+/// ```
 public struct FleetStatistics: Sendable, Hashable {
   /// The invalidations that the store is yet to be told.
   public internal(set) var pendingInvalidations: Int

@@ -2,6 +2,12 @@ public import Foundation
 
 /// A store that several servers share, for the responses that one of them has received.
 ///
+/// ```swift
+/// @Test func `my store keeps the contract`() async throws {
+///   try await FleetStoreConformance { MyFleetStore(namespace: UUID().uuidString) }.run()
+/// }
+/// ```
+///
 /// A store keeps one *hash* for each URL of a scope, which holds the records of that URL, their
 /// leases, and a *fence*. Each method is atomic for the hash that it concerns. Numbers are drawn
 /// from the clock of the store, in microseconds, and never twice for one hash.
@@ -112,6 +118,14 @@ extension FleetStore {
 }
 
 /// An error of a ``FleetStore``.
+///
+/// ```swift
+/// do {
+///   try await fleet.invalidate(url)
+/// } catch .unavailable {
+///   logger.notice("the other servers are told later")
+/// }
+/// ```
 ///
 /// No error of a store fails a fetch: a server whose store is away asks by itself.
 @nonexhaustive public enum FleetError: Error, Sendable, Hashable {

@@ -39,6 +39,15 @@ public struct FleetVersion: Sendable, Hashable, Comparable, CustomStringConverti
 }
 
 /// The right to store the response to a request that is sent afterwards.
+///
+/// ```swift
+/// if case .granted(let ticket, _) = try await store.begin(
+///   record, .lease, lease: .seconds(2), retention: .seconds(60))
+/// {
+///   let change = FleetChange.response(head: head, body: body)
+///   let end = try await store.commit(ticket, change, retention: .seconds(60))
+/// }
+/// ```
 public struct FleetTicket: Sendable, Hashable {
   /// The record that the response will be.
   public let record: FleetRecordID
@@ -104,6 +113,13 @@ public enum FleetWish: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The answer to a server that wants to ask.
+///
+/// ```swift
+/// switch try await store.begin(record, .lease, lease: .seconds(2), retention: .seconds(60)) {
+/// case .granted(let ticket, _), .pass(let ticket, _): try await send(ticket)
+/// case .held(let time, _), .failed(let time, _): try await wait(time)
+/// }
+/// ```
 public enum FleetBeginning: Sendable, Hashable {
   /// Ask, and keep the lease or give it back. The versions are those that the ticket goes beyond.
   case granted(FleetTicket, FleetVersions)
@@ -136,6 +152,10 @@ public enum FleetCommitment: String, Sendable, Hashable {
 }
 
 /// The reason for which a lease is given back.
+///
+/// ```swift
+/// try await store.release(ticket, .failed(.seconds(1)))
+/// ```
 public enum FleetRelease: Sendable, Hashable {
   /// The request was given up. Another server may send it.
   case abandoned
@@ -163,6 +183,12 @@ public struct FleetPulse: Sendable, Hashable {
 }
 
 /// A message to every server.
+///
+/// ```swift
+/// try await store.follow(node) { message in
+///   if case .fenced(let url, let version) = message { invalidate(url, before: version) }
+/// }
+/// ```
 ///
 /// Messages are hints that may be lost. ``FleetStore/beat(_:nonce:scopes:)`` finds out.
 public enum FleetMessage: Sendable, Hashable {

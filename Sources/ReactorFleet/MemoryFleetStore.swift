@@ -3,6 +3,11 @@ import Synchronization
 
 /// A fleet's store in the memory of one process, for tests and for several layers of one program.
 ///
+/// ```swift
+/// let store = MemoryFleetStore()
+/// let servers = [Fleet(store), Fleet(store)]
+/// ```
+///
 /// Its contents end with the process. Nothing limits them but the retention of each hash.
 public final class MemoryFleetStore: FleetStore {
   private let state = Mutex(State())

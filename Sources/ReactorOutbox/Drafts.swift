@@ -5,6 +5,12 @@ public import ReactorCore
 /// The drafts of a mutation: the changes that are shown over cached values until the server has
 /// answered.
 ///
+/// ```swift
+/// func draft(_ drafts: inout Drafts) {
+///   drafts.change([Post].self, at: "posts") { posts in posts.removeAll { $0.id == 7 } }
+/// }
+/// ```
+///
 /// The closures run without a lock, on the executor of the first reader, and again for each newer
 /// value. They must be quick and without side effects.
 public struct Drafts: Sendable {
@@ -29,6 +35,12 @@ public struct Drafts: Sendable {
 
   /// Changes the value of a resource. Without a value, the draft applies once there is one.
   ///
+  /// ```swift
+  /// drafts.change([Post].self, at: "posts") { posts in
+  ///   if !posts.contains(where: { $0.id == post.id }) { posts.append(post) }
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - type: The model type. Reactors of other types do not show the draft.
   ///   - resource: The resource whose value changes.
@@ -45,6 +57,10 @@ public struct Drafts: Sendable {
 
   /// Replaces the value of a resource, even if there is none.
   ///
+  /// ```swift
+  /// drafts.replace(Profile.self, at: "me") { profile in profile ?? Profile(name: name) }
+  /// ```
+  ///
   /// - Parameters:
   ///   - type: The model type. Reactors of other types do not show the draft.
   ///   - resource: The resource whose value changes.
@@ -58,6 +74,10 @@ public struct Drafts: Sendable {
 
   /// Changes an entity in every cached value of the layer that holds its id: lists, pages, and its
   /// own resource.
+  ///
+  /// ```swift
+  /// drafts.change(Post.self, id: 7) { $0.title = title }
+  /// ```
   ///
   /// It comes after the mutation's drafts of resources. Requests do not wait for it.
   ///
@@ -76,6 +96,10 @@ public struct Drafts: Sendable {
   }
 
   /// Removes an entity from every cached value of the layer that holds its id.
+  ///
+  /// ```swift
+  /// drafts.remove(Post.self, id: 7)
+  /// ```
   public mutating func remove<E: Entity>(_ type: E.Type, id: E.ID) { draft(type, id) { _ in nil } }
 
   private mutating func draft<E: Entity>(_ type: E.Type, _ id: E.ID, _ body: @escaping @Sendable (E) -> E?) {

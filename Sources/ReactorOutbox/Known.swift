@@ -6,6 +6,13 @@ import Synchronization
 
 /// The values that the server has confirmed, for ``Mutation/request(_:)``.
 ///
+/// ```swift
+/// func request(_ known: Known) async throws -> Resource {
+///   let cart = await known.value(Cart.self, at: "cart")
+///   return try Resource("orders", method: .post, json: ["items": cart?.items ?? []])
+/// }
+/// ```
+///
 /// A conflict is rebased on newer values of the resources that were read here.
 public struct Known: Sendable {
   let layer: LayerContext
@@ -18,6 +25,10 @@ public struct Known: Sendable {
   /// Returns the confirmed value of a resource with the mutation's own draft: from memory, else
   /// from persistence. Drafts of writes that are still pending are not in it. It never asks the
   /// network.
+  ///
+  /// ```swift
+  /// let post = await known.value(Post.self, at: "posts/7")
+  /// ```
   public func value<Model: Sendable>(_ type: Model.Type, at resource: Resource) async -> Model? {
     asked.note(resource) { try await FetchedCopies.Copy($0, resource, as: type, for: $1) }
     let copy = fetched.copy(of: resource)
@@ -44,6 +55,11 @@ public struct Known: Sendable {
   /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1): the
   /// `ETag` of the response that ``value(_:at:)`` has returned the value of, or of the newest
   /// response, if it was not called. A response to a `PUT` of this outbox counts, too.
+  ///
+  /// ```swift
+  /// var request = try Resource("posts/7", method: .patch, json: ["title": title])
+  /// request.headers[.ifMatch] = try await known.entityTag(of: "posts/7")
+  /// ```
   ///
   /// If none is known, or only that of a coded answer, the method fetches the resource once. If the
   /// value was read before, or an accepted write has changed it since, the outbox then makes the

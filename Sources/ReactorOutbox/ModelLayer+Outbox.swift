@@ -26,6 +26,10 @@ extension LayerExtension {
 extension ModelLayer {
   /// The outbox of the layer. A layer without ``ReactorCore/LayerExtension/outbox(_:)`` has an
   /// outbox in memory.
+  ///
+  /// ```swift
+  /// let unsent = await layer.outbox.drain(within: .seconds(10))
+  /// ```
   public var outbox: Outbox { layer.part { [layer] in Outbox(OutboxConfiguration(), layer) } }
 
   /// Shows the drafts of a mutation, saves it, and sends it when its turn comes.

@@ -13,7 +13,9 @@ public import ReactorCore
 ///   }
 ///   func draft(_ drafts: inout Drafts) {
 ///     let post = Post(id: id.int, title: title)
-///     drafts.change([Post].self, at: "posts") { $0.upsert(post) }
+///     drafts.change([Post].self, at: "posts") { posts in
+///       if !posts.contains(where: { $0.id == post.id }) { posts.append(post) }
+///     }
 ///   }
 ///   func settle(_ post: Post, _ settlement: inout Settlement) {
 ///     settlement.identify(id, as: post.id)
@@ -32,6 +34,10 @@ public protocol Mutation: Codable, Sendable {
   associatedtype Answer: Sendable = Void
 
   /// The name under which it is saved. Keep it the same in every release. Default: the type's name.
+  ///
+  /// ```swift
+  /// static let name = "AddPost"
+  /// ```
   static var name: String { get }
   /// The version of the saved form. Default: 1.
   static var version: Int { get }
@@ -103,6 +109,10 @@ extension Mutation {
 
 /// A sequence of writes: the next one is first sent when every earlier one has ended. Lanes are
 /// independent of each other.
+///
+/// ```swift
+/// var lane: Lane { "comments" }
+/// ```
 public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleByStringLiteral {
   /// The name of the lane. It is saved with each entry.
   public let rawValue: String
@@ -118,6 +128,10 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
 
 /// The treatment of a 412, or of a 409 to a request with `If-Match`: the base of the write has
 /// changed on the server.
+///
+/// ```swift
+/// static var onConflict: ConflictPolicy { .ask }
+/// ```
 @nonexhaustive public enum ConflictPolicy: String, Sendable, Hashable, Codable {
   /// Fetches the resources whose entity tags or values the request was made from, past the cache,
   /// and makes the request anew under a new idempotency key. After five conflicts, the mutation is
@@ -130,6 +144,14 @@ public struct Lane: Hashable, Sendable, Codable, RawRepresentable, ExpressibleBy
 }
 
 /// An error of a mutation that cannot be saved, read or sent.
+///
+/// ```swift
+/// do {
+///   let post = try await submission.answer()
+/// } catch .network(let error as MutationError) where error == .expired {
+///   askToSubmitAgain()
+/// }
+/// ```
 @nonexhaustive public enum MutationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A saved mutation of an earlier or later version has no way to the present one.
   case noMigration(name: String, from: Int, to: Int)

@@ -91,6 +91,12 @@ public final class Outbox: Sendable {
 extension Outbox {
   /// The entries that no server has accepted, in the order of submission; none before the store is
   /// read.
+  ///
+  /// ```swift
+  /// let refused = layer.outbox.entries.filter { entry in
+  ///   if case .refused = entry.state { true } else { false }
+  /// }
+  /// ```
   public var entries: [Entry] {
     guard let layer else { return [] }
     let conditions = conditions(layer)
@@ -100,10 +106,18 @@ extension Outbox {
   /// The entries: first the present ones, once the store is read, then those after each change. A
   /// slow reader misses states between, never the last one. The sequence ends with the cancellation
   /// of its reader.
+  ///
+  /// ```swift
+  /// for await entries in layer.outbox.states { badge.count = entries.count }
+  /// ```
   public var states: some AsyncSequence<[Entry], Never> & Sendable { OutboxStates(outbox: self, layer: layer) }
 
   /// The parts of the store that were damaged and set aside, in the words of
   /// ``OutboxContents/setAside``, which name the file; none before the store is read.
+  ///
+  /// ```swift
+  /// for part in layer.outbox.setAside { logger.error("\(part)") }
+  /// ```
   ///
   /// An event reports each of them once. An observer that is added to a new layer may come after
   /// the store was read, and miss it.
@@ -111,11 +125,19 @@ extension Outbox {
 
   /// Takes an entry back that was not sent.
   ///
+  /// ```swift
+  /// if await !layer.outbox.withdraw(entry.id) { showTooLate() }
+  /// ```
+  ///
   /// - Returns: `true` if the entry is gone, and the server never saw it; `false` if a part of it
   ///   may have been sent, or there is no such entry.
   @discardableResult public func withdraw(_ id: Entry.ID) async -> Bool { await takeBackUnsent(id) }
 
   /// Sends an entry again that was refused, conflicted or left unresolved, at the end of its lane.
+  ///
+  /// ```swift
+  /// if case .refused = entry.state { await layer.outbox.retry(entry.id) }
+  /// ```
   ///
   /// A refused or conflicted entry is sent under a new idempotency key, an unresolved one with the
   /// same bytes under its own. Entries that wait for its ids go after it.
@@ -127,11 +149,20 @@ extension Outbox {
   /// Removes an entry that was refused, conflicted, left unresolved or that cannot be read. Entries
   /// that wait for its ids are refused.
   ///
+  /// ```swift
+  /// if case .unresolved = entry.state { await layer.outbox.discard(entry.id) }
+  /// ```
+  ///
   /// - Returns: `false` if there is no such entry, its state forbids it, or the store failed.
   @discardableResult public func discard(_ id: Entry.ID) async -> Bool { await removeDecidable(id) }
 
   /// Sends nothing more until ``resume()``. A request that is being sent goes on. The pause ends
   /// with the process.
+  ///
+  /// ```swift
+  /// layer.outbox.pause()
+  /// defer { layer.outbox.resume() }
+  /// ```
   public func pause() {
     withState { $0.queue.isPaused = true }
     changed()
@@ -155,6 +186,10 @@ extension Outbox {
   /// before is tried at once. What is being sent in the end goes on;
   /// ``stop()`` ends it.
   ///
+  /// ```swift
+  /// let left = await layer.outbox.drain(within: .seconds(10))
+  /// ```
+  ///
   /// Call it in a background task, or before signing out. Cancelling the call ends the wait.
   /// Entries that other processes add meanwhile are sent too.
   ///
@@ -163,6 +198,11 @@ extension Outbox {
 
   /// Sends the lane of an entry until the entry has ended, nothing of the lane can go, or the time
   /// is over. What is being sent then goes on; ``stop()`` ends it.
+  ///
+  /// ```swift
+  /// let submission = try await layer.submit(AddPost(title: "Hello"))
+  /// let hasEnded = await layer.outbox.drain(until: submission.id, within: .seconds(10))
+  /// ```
   ///
   /// Cancelling the call ends the wait.
   ///
@@ -174,12 +214,22 @@ extension Outbox {
   /// Cancels the requests that are being sent, and waits until their new state is saved. Nothing is
   /// sent after that.
   ///
+  /// ```swift
+  /// await layer.outbox.drain(within: .seconds(5))
+  /// await layer.outbox.stop()
+  /// ```
+  ///
   /// The outcome of a cancelled request is unknown. Call the method before the process ends, so
   /// that another one may send the entries at once. Otherwise their leases end after 30 seconds.
   public func stop() async { await cancelSending() }
 
   /// Reads the store, and takes over what other processes have added, sent or ended since the last
   /// time.
+  ///
+  /// ```swift
+  /// try await layer.outbox.reload()
+  /// show(layer.outbox.entries)
+  /// ```
   ///
   /// The outbox reads its store by itself when it is created. Call the method to learn that it has
   /// read it, or when an app returns to the foreground whose extension submits too.
@@ -190,6 +240,10 @@ extension Outbox {
 
   /// Returns the other name of a thing: the id that the server has given for a temporary one, as
   /// JSON text, so that a view keeps its identity.
+  ///
+  /// ```swift
+  /// let id = layer.outbox.identity(of: mutation.id)
+  /// ```
   ///
   /// - Returns: `nil` if the server has not given one, or has given more than 1,000 since that no
   ///   entry holds.
@@ -223,6 +277,14 @@ extension Outbox {
     public let status: Int?
 
     /// The state of an entry.
+    ///
+    /// ```swift
+    /// let text = switch entry.state {
+    /// case .waiting(.connectivity): "Waiting for a connection"
+    /// case .refused(let error): "Not accepted: \(error)"
+    /// default: "Sending"
+    /// }
+    /// ```
     @nonexhaustive public enum State: Sendable {
       /// It will be sent; the reason says what it waits for.
       case waiting(Reason)

@@ -3,6 +3,12 @@ public import HTTPTypes
 public import ReactorCore
 
 /// The behaviour of an outbox.
+///
+/// ```swift
+/// var outbox = OutboxConfiguration(storage: storage, mutations: [AddPost.self])
+/// outbox.maximumAge = .seconds(7 * 86_400)
+/// let layer = ModelLayer(baseURL: api, extensions: [.outbox(outbox)])
+/// ```
 public struct OutboxConfiguration: Sendable {
   /// The store of the entries. Default: ``MemoryOutboxStorage``, whose entries end with the
   /// process.
@@ -15,6 +21,10 @@ public struct OutboxConfiguration: Sendable {
 
   /// The time for which the server remembers an idempotency key. Default: 24 hours.
   ///
+  /// ```swift
+  /// outbox.idempotencyWindow = .zero  // the server ignores the key
+  /// ```
+  ///
   /// Within it, a `POST` or `PATCH` whose outcome is unknown is sent again, with the same bytes and
   /// the same key. With zero, requests have no key, and such an entry ends unresolved. The time is
   /// saved with each entry.
@@ -25,6 +35,10 @@ public struct OutboxConfiguration: Sendable {
 
   /// The number of attempts and the waits between them. Default: 20 attempts, with waits of up to 5
   /// minutes.
+  ///
+  /// ```swift
+  /// outbox.retry = RetryPolicy(attempts: 5, firstDelay: .seconds(2))
+  /// ```
   ///
   /// Attempts that could not be sent, as without connectivity, do not count. An entry whose
   /// attempts are used up ends unresolved. The flow's own retry does not apply to an outbox.
@@ -37,6 +51,10 @@ public struct OutboxConfiguration: Sendable {
   public var concurrentLanes = 4
 
   /// A Boolean value that indicates whether entries are sent without a call. Default: `true`.
+  ///
+  /// ```swift
+  /// outbox.sendsByItself = false  // an extension saves, and the app sends
+  /// ```
   ///
   /// With `false`, entries are sent only while ``Outbox/drain(within:)`` or
   /// ``Outbox/drain(until:within:)`` runs. A tool or an extension that submits for another process

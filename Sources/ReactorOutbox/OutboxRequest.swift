@@ -45,6 +45,10 @@ public struct OutboxRequest: Sendable, Hashable {
 extension ModelLayer {
   /// Saves a request, and sends it when its turn comes.
   ///
+  /// ```swift
+  /// try await layer.submit(OutboxRequest(method: .delete, url: url), lane: "deletions")
+  /// ```
+  ///
   /// The method returns when the request is saved. Every attempt has the same bytes and the same
   /// idempotency key.
   ///

@@ -3,6 +3,13 @@ import Foundation
 public import ReactorCore
 
 /// The consequences of an accepted mutation; see ``Mutation/settle(_:_:)``.
+///
+/// ```swift
+/// func settle(_ post: Post, _ settlement: inout Settlement) {
+///   settlement.identify(id, as: post.id)
+///   settlement.invalidate(.under("authors/\(post.author)"))
+/// }
+/// ```
 public struct Settlement: Sendable {
   /// The JSON of the ids that the server has given.
   private(set) var identities: [(TemporaryID, Data)] = []
@@ -18,6 +25,10 @@ public struct Settlement: Sendable {
 
   /// Replaces a temporary id by the one that the server has given, in every other write of the
   /// outbox, saved or not.
+  ///
+  /// ```swift
+  /// settlement.identify(id, as: post.id)
+  /// ```
   ///
   /// Each string or number of a mutation that *is* the temporary id becomes `id`. An id that is not
   /// temporary any more is left as it is.
@@ -40,14 +51,26 @@ public struct Settlement: Sendable {
 
   /// Declares resources stale, as `ModelLayer.invalidate(_:)` does, beside those that HTTP and the
   /// drafts name.
+  ///
+  /// ```swift
+  /// settlement.invalidate(.resource("drafts"), .group("feed"))
+  /// ```
   public mutating func invalidate(_ resources: ResourceSet...) { invalidated += resources }
 
   /// Makes a value the newest one of its entity, in every cached value of the layer that holds it.
+  ///
+  /// ```swift
+  /// settlement.set(Post(id: id, title: title))
+  /// ```
   ///
   /// An answer that is an entity, or holds some, is set already.
   public mutating func set<E: Entity>(_ value: E) { note(value) }
 
   /// Removes an entity from every cached value of the layer that holds it.
+  ///
+  /// ```swift
+  /// settlement.remove(Post.self, id: 7)
+  /// ```
   public mutating func remove<E: Entity>(_ type: E.Type, id: E.ID) {
     entities.append { $0.remove(type, id: id, of: $1) }
   }
@@ -56,6 +79,10 @@ public struct Settlement: Sendable {
 
   /// Shows the draft for a while longer, up to a day, whatever arrives meanwhile: for a server that
   /// answers 202 and applies the change later. The resources of the draft are stale then.
+  ///
+  /// ```swift
+  /// settlement.keepDraft(for: .seconds(60))
+  /// ```
   ///
   /// With a durable store, the next process goes on to show it. Of drafts that are kept, the latest
   /// 100 outlive their process.

@@ -3,6 +3,11 @@ public import ReactorCore
 import Synchronization
 
 /// A mutation that is saved, and will be sent when its turn comes.
+///
+/// ```swift
+/// let submission = try await layer.submit(AddPost(title: "Hello"))
+/// let post = try await submission.answer()
+/// ```
 public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   /// The identity of its entry; see ``Outbox/entries``. `LoadState.drafts` has the same.
   public let id: UUID

@@ -20,6 +20,10 @@ public struct TemporaryID: Hashable, Sendable, Codable, CustomStringConvertible 
   }
 
   /// A Boolean value that indicates whether the server has not given an id yet.
+  ///
+  /// ```swift
+  /// Text(comment.text).opacity(comment.id.isTemporary ? 0.5 : 1)
+  /// ```
   public var isTemporary: Bool { Self.isTemporary(string) }
 
   public var description: String { string }

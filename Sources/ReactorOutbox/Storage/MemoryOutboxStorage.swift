@@ -3,6 +3,10 @@ public import ReactorCore
 import Synchronization
 
 /// A store in memory. Its entries end with the process.
+///
+/// ```swift
+/// let outbox = OutboxConfiguration(storage: MemoryOutboxStorage(), mutations: [AddPost.self])
+/// ```
 public final class MemoryOutboxStorage: OutboxStorage {
   private let tables = Mutex<[Scope: OutboxTable]>([:])
 

@@ -3,6 +3,12 @@ public import ReactorCore
 
 /// A durable store of an outbox's entries, by scope.
 ///
+/// ```swift
+/// @Test func `my store keeps the contract`() async throws {
+///   try await OutboxStorageConformance { MyOutboxStorage() }.run()
+/// }
+/// ```
+///
 /// A store neither evicts entries nor begins anew in silence. The methods are called concurrently,
 /// also by other instances and other processes. Every conformer passes `OutboxStorageConformance`
 /// of ReactorTesting.
