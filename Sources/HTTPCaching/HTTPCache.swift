@@ -4,6 +4,12 @@ public import Foundation
 
 /// The stored HTTP responses (RFC 9111) of a ``Persistence``.
 ///
+/// ```swift
+/// let cache = HTTPCache(persistence: FilePersistence(directory: directory))
+/// let key = RecordKey(method: .get, url: "https://api.example.com/posts")
+/// let record = try await cache.lookUp(key)
+/// ```
+///
 /// Every record is looked up, validated, stored and invalidated here, for model layers and for
 /// proxies alike. Pure functions make the decisions, and the cache loads and saves records. It
 /// never parses a body and never sends a request. Its methods run on the caller's executor between

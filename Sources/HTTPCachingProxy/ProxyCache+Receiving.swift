@@ -6,6 +6,10 @@ extension ProxyCache {
   /// Stores, updates or invalidates records by the server's response, and returns the client's
   /// response.
   ///
+  /// ```swift
+  /// let answer = await cache.receive(response, body: body, for: exchange, at: Date())
+  /// ```
+  ///
   /// A 500, 502, 503 or 504 is replaced by the stored response where `stale-if-error` allows that
   /// (RFC 5861 §4). An unsafe request that succeeded makes its URLs stale in every scope
   /// (RFC 9111 §4.4). An answer to one client alone changes nothing: one that may not be stored for

@@ -104,6 +104,10 @@ extension ProxyCache {
   /// Returns the stored response as a stale fallback for a request that failed, or for a 500, 502,
   /// 503 or 504.
   ///
+  /// ```swift
+  /// guard let stale = cache.staleAnswer(for: exchange, at: Date()) else { throw error }
+  /// ```
+  ///
   /// - Parameters:
   ///   - exchange: The request that failed, from ``plan(for:scope:at:)``.
   ///   - now: The present time of the wall clock.

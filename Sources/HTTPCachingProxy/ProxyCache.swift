@@ -5,6 +5,15 @@ public import Foundation
 /// A cache of HTTP responses (RFC 9111) between clients and a server, for a proxy or for any HTTP
 /// client.
 ///
+/// ```swift
+/// let cache = ProxyCache(persistence: FilePersistence(directory: directory))
+/// switch await cache.plan(for: request, at: Date()) {
+/// case .answer(let answer): respond(answer)
+/// case .answerAndSend(let answer, let exchange): respond(answer, thenSend: exchange)
+/// case .send(let exchange): send(exchange)
+/// }
+/// ```
+///
 /// The cache answers a request from its persistence or names the request to send,
 /// and takes the server's response. It never parses a body and never sends a request. Pure
 /// functions make the decisions. Its methods run on the caller's executor between the calls of the
@@ -66,6 +75,12 @@ public struct ProxyCache: Sendable {
 
   /// Marks the record of `key` stale, in all its variants. The response to a request that is under
   /// way is not stored.
+  ///
+  /// ```swift
+  /// for key in try await cache.keys(of: url, in: nil) {
+  ///   try await cache.invalidate(key, at: Date())
+  /// }
+  /// ```
   ///
   /// A variant that cannot be read is removed, and the others are still marked.
   ///

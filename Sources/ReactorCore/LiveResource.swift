@@ -33,6 +33,10 @@ public final class LiveResource<Model: Sendable>: Observable {
   private var following: LiveFollowing<Model>?
 
   /// Creates the state of a resource, by default with ``FetchPolicy/staleWhileRevalidate``.
+  ///
+  /// ```swift
+  /// let stories = LiveResource(layer.reactor([Story].self), "stories")
+  /// ```
   public convenience init(
     _ reactor: Reactor<Model>, _ resource: Resource, policy: FetchPolicy = .staleWhileRevalidate
   ) {
@@ -41,6 +45,10 @@ public final class LiveResource<Model: Sendable>: Observable {
 
   /// Follows the states of a resource; polls if `states` does. ``refresh()`` fetches from the
   /// network.
+  ///
+  /// ```swift
+  /// let stories = LiveResource(reactor.states(for: "stories", polling: .seconds(30)))
+  /// ```
   public init(_ states: LoadStates<Model>) {
     self.states = LiveStates(states)
   }
@@ -85,6 +93,11 @@ public final class LiveResource<Model: Sendable>: Observable {
   }
 
   /// Fetches from the network, whatever is stored, and returns when ``state`` has the outcome.
+  ///
+  /// ```swift
+  /// List(stories.value ?? []) { Text($0.title) }
+  ///   .refreshable { await stories.refresh() }
+  /// ```
   ///
   /// It joins a request that is in flight. Without connectivity it fails at once; ``error`` has the
   /// reason. A cancelled caller returns at once, and the request goes on while somebody observes

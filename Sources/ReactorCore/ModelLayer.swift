@@ -19,6 +19,10 @@ public final class ModelLayer: Sendable {
 
   /// Creates a layer over a base URL.
   ///
+  /// ```swift
+  /// let layer = ModelLayer(baseURL: api, persistence: FilePersistence(directory: directory))
+  /// ```
+  ///
   /// - Parameters:
   ///   - persistence: The durable store. `nil`, the default, stores models in memory only.
   ///   - reachability: The source of connectivity. ``Reachability/always`` tries every request.
@@ -55,6 +59,10 @@ public final class ModelLayer: Sendable {
   public var scope: Scope { layer.scope }
 
   /// Returns the layer's reactor for a model type: the same instance on every call.
+  ///
+  /// ```swift
+  /// let stories = layer.reactor([Story].self)
+  /// ```
   public func reactor<Model: Sendable>(_ model: Model.Type = Model.self) -> Reactor<Model> {
     // Two calls may race to make the reactor. The first to store it wins.
     let id = ObjectIdentifier(model)
@@ -100,6 +108,10 @@ public final class ModelLayer: Sendable {
   public var events: some AsyncSequence<ReactorEvent, Never> & Sendable { ReactorEvents(hub: layer.events) }
 
   /// Calls `body` with every event, in order, one call at a time.
+  ///
+  /// ```swift
+  /// let token = layer.observeEvents { event in print(event) }
+  /// ```
   ///
   /// The thread that caused the event calls `body` before it continues, unless another thread is
   /// already delivering events. A slow observer blocks no thread for long: after a while, a task of
@@ -170,6 +182,10 @@ public final class ModelLayer: Sendable {
   /// Evicts every model from memory that is neither observed nor waited for, without waiting for
   /// ``ReactorConfiguration/keepUnusedFor``.
   ///
+  /// ```swift
+  /// layer.evictUnused()
+  /// ```
+  ///
   /// The disk keeps its records, so the next fetch of such a model reads it from there. Each
   /// eviction is an event. A ``ReactorConfiguration/memoryPressure`` calls it.
   public func evictUnused() { layer.evictUnused() }
@@ -188,6 +204,10 @@ public final class ModelLayer: Sendable {
 
   /// Signs the user out: discards the credential, then everything stored, as ``removeAll()`` does.
   ///
+  /// ```swift
+  /// try await layer.signOut()
+  /// ```
+  ///
   /// A credential refresh in flight is dropped, waiting callers get ``ReactorError/cancelled``, and
   /// open streams show no value.
   ///
@@ -205,6 +225,10 @@ public final class ModelLayer: Sendable {
   }
 
   /// Removes everything that this scope stores, in memory and on disk.
+  ///
+  /// ```swift
+  /// try await layer.removeAll()  // the user stays signed in
+  /// ```
   ///
   /// Waiting callers get ``ReactorError/cancelled``, open streams show no value, and answers that
   /// arrive later are dropped.

@@ -56,6 +56,12 @@ public struct ModelResponse<Model: Sendable>: Sendable {
   /// Returns the target of the first link with a relation type, such as `next`; `nil` if there is
   /// none.
   ///
+  /// ```swift
+  /// while let next = try page.link(rel: "next") {
+  ///   page = try await stories.fetchResponse(next)
+  /// }
+  /// ```
+  ///
   /// A link with an `anchor` describes another page, and is skipped (RFC 8288 §3.2).
   ///
   /// - Parameter relation: The relation type; its case does not matter.

@@ -42,6 +42,10 @@ extension Reactor {
 
   /// Cancels the request of a resource, whoever waits for it.
   ///
+  /// ```swift
+  /// reports.cancel("reports/2026")
+  /// ```
+  ///
   /// Callers get ``ReactorError/cancelled``. Streams keep their value and become idle; one without
   /// a value shows that error, and a polling one goes on after its interval. The next fetch sends a
   /// new request. Without a request under way, nothing happens. A response that has arrived may

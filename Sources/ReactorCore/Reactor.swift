@@ -36,6 +36,11 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// Creates a reactor with its own layer.
   ///
+  /// ```swift
+  /// let stories = Reactor<[Story]>(
+  ///   baseURL: api, persistence: FilePersistence(directory: directory))
+  /// ```
+  ///
   /// `Model` is `Codable` or ``Mappable``, a collection of either, or `Data`, `String` or `Void`.
   /// The reactor chooses its parser when it is made; see
   /// ``Parser/automatic(keyPath:decoder:encoder:mode:)``. With any other type, each fetch fails
@@ -57,6 +62,10 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// Returns the model, from memory or persistence while it is fresh, else from the network
   /// (``FetchPolicy/cacheFirst``).
   ///
+  /// ```swift
+  /// let list = try await stories.fetch("stories")
+  /// ```
+  ///
   /// A memory hit does not suspend.
   ///
   /// - Throws: ``ReactorError``; see ``fetch(_:policy:)``.
@@ -67,11 +76,19 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// Fetches the model from the network, whatever is stored, and stores it
   /// (``FetchPolicy/networkOnly``).
+  ///
+  /// ```swift
+  /// let newest = try await stories.fetchFromNetwork("stories")
+  /// ```
   public func fetchFromNetwork(_ resource: Resource) async throws(ReactorError) -> Model {
     try await fetch(resource, policy: .networkOnly)
   }
 
   /// Returns the model from the sources that `policy` allows.
+  ///
+  /// ```swift
+  /// let list = try await stories.fetch("stories", policy: .networkFirst)
+  /// ```
   ///
   /// Concurrent fetches of one key share one request. The request is cancelled when its last waiter
   /// leaves. To make a request that may change something, call ``send(_:)``.
@@ -85,6 +102,11 @@ public final class Reactor<Model: Sendable>: Sendable {
   }
 
   /// Returns the model with the status, header fields and links of its response.
+  ///
+  /// ```swift
+  /// let page = try await stories.fetchResponse("stories")
+  /// let next = try page.link(rel: "next")
+  /// ```
   ///
   /// It joins the same flights as ``fetch(_:policy:)``, and throws the same errors.
   public func fetchResponse(
@@ -208,9 +230,17 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// Returns the cached model without pending drafts: the latest value that the server has sent or
   /// accepted. It does not suspend.
+  ///
+  /// ```swift
+  /// let saved = stories.confirmed("stories")
+  /// ```
   public func confirmed(_ resource: Resource) -> Model? { engine.confirmed(resource)?.model(as: Model.self) }
 
   /// Returns the cached model, fresh or stale, from memory alone. It does not suspend.
+  ///
+  /// ```swift
+  /// show(stories.cached("stories") ?? [])
+  /// ```
   @inlinable public func cached(_ resource: Resource) -> Model? { engine.cached(resource)?.model(as: Model.self) }
 
   /// Returns the states of a resource: the current one, and each later change, whichever caller
@@ -245,6 +275,10 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// Stores a local value before the server knows of it.
   ///
+  /// ```swift
+  /// try await stories.save([Story(id: 1, title: "Draft")], for: "stories")
+  /// ```
+  ///
   /// Observers and waiting callers get `model` at once. Answers to earlier requests no longer
   /// replace it; the next successful request does.
   ///
@@ -268,6 +302,10 @@ public final class Reactor<Model: Sendable>: Sendable {
 
   /// Marks the stored value stale, in memory and on disk.
   ///
+  /// ```swift
+  /// await stories.invalidate("stories")
+  /// ```
+  ///
   /// Open streams fetch again, and a request in flight is restarted.
   ///
   /// If the record on disk cannot be marked, an event reports that
@@ -276,6 +314,10 @@ public final class Reactor<Model: Sendable>: Sendable {
   public func invalidate(_ resource: Resource) async { await engine.invalidate(resource) }
 
   /// Removes the resource from memory and disk.
+  ///
+  /// ```swift
+  /// try await stories.remove("stories/\(id)")
+  /// ```
   ///
   /// Waiting callers get ``ReactorError/cancelled``. Open streams show no value, and do not fetch.
   ///

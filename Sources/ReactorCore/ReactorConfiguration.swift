@@ -2,6 +2,12 @@ public import Foundation
 
 /// The behaviour of a reactor. Every property has a default that suits an app; the surprising ones
 /// are on the page <doc:ImportantDefaults>.
+///
+/// ```swift
+/// var configuration = ReactorConfiguration()
+/// configuration.freshFor = .seconds(60)
+/// let layer = ModelLayer(baseURL: api, configuration: configuration)
+/// ```
 public struct ReactorConfiguration: Sendable {
   /// The time for which a cached value is fresh, if neither the resource nor the server says.
   /// Default: 5 minutes.
@@ -19,11 +25,19 @@ public struct ReactorConfiguration: Sendable {
   /// The time for which a stale value may be returned when the network fails (RFC 5861 §4).
   /// Default: zero.
   ///
+  /// ```swift
+  /// configuration.staleIfError = .seconds(7 * 86_400)
+  /// ```
+  ///
   /// The server's `stale-if-error` takes precedence.
   public var staleIfError: Duration = .zero
 
   /// The time that a fetch waits for the server before it returns the stale value that it would
   /// return if the request failed (RFC 9111 §4.2.4). Default: `nil`, as long as the request takes.
+  ///
+  /// ```swift
+  /// configuration.staleAfter = .seconds(2)
+  /// ```
   ///
   /// The request goes on, and its response is stored. This applies to ``FetchPolicy/cacheFirst``
   /// within ``staleIfError``, and to ``FetchPolicy/networkFirst``. An event reports
@@ -109,6 +123,10 @@ public struct ReactorConfiguration: Sendable {
   /// The policy for retrying failed requests. Default: ``RetryPolicy``'s, which is two more
   /// attempts, after half a second or so.
   ///
+  /// ```swift
+  /// configuration.retry = .never
+  /// ```
+  ///
   /// A custom network step is not retried.
   public var retry: RetryPolicy = RetryPolicy()
 
@@ -117,6 +135,10 @@ public struct ReactorConfiguration: Sendable {
 
   /// The decoder for `Codable` models, in reactors without a parser of their own. Default: a new
   /// `JSONDecoder`.
+  ///
+  /// ```swift
+  /// configuration.decoder.dateDecodingStrategy = .iso8601
+  /// ```
   ///
   /// A `FastJSONDecoder` with its strategies decodes the models; see
   /// ``Parser/json(keyPath:decoder:encoder:mode:)`` for the exceptions. Set it up before you assign
@@ -130,6 +152,10 @@ public struct ReactorConfiguration: Sendable {
   public var encoder = JSONEncoder()
 
   /// The limit of the memory. Default: 1,000 models or 64 MiB of payload.
+  ///
+  /// ```swift
+  /// configuration.memoryLimit = ReactorConfiguration.MemoryLimit(models: 100, bytes: 4 << 20)
+  /// ```
   public var memoryLimit: MemoryLimit = MemoryLimit()
 
   /// The source of memory warnings, at which models that nobody observes leave memory. Default: the
@@ -141,6 +167,10 @@ public struct ReactorConfiguration: Sendable {
 
   /// The names of secret query items; case does not matter. Default:
   /// `HTTPCache.defaultSecretQueryItems`.
+  ///
+  /// ```swift
+  /// configuration.secretQueryItems.insert("session")
+  /// ```
   ///
   /// Their values appear in no key, event or description. In a record, the URL and the fields
   /// `Location`, `Content-Location`, `Link` and `Refresh` hold digests instead. The page
@@ -158,6 +188,10 @@ public struct ReactorConfiguration: Sendable {
   public var taskExecutor: (any TaskExecutor)?
 
   /// An object that sees the work of the layer, for traces and metrics. Default: `nil`.
+  ///
+  /// ```swift
+  /// configuration.instrument = Observability(logger: logger)
+  /// ```
   public var instrument: (any LayerInstrument)?
 
   /// Creates a configuration with all defaults.

@@ -28,6 +28,10 @@
 
   /// A closure that is called with the errors that cannot be thrown: a handler that failed, or an
   /// action that was dropped. Default: writes a line to standard error.
+  ///
+  /// ```swift
+  /// dispatcher.onFailure = { error in logger.error("\(error)") }
+  /// ```
   public var onFailure: @MainActor (FluxError) -> Void {
     get { run.onFailure }
     set {
@@ -76,11 +80,19 @@ extension Dispatcher {
   /// Creates a store and registers it: the dispatcher retains it, and passes it every later action
   /// that it handles.
   ///
+  /// ```swift
+  /// try dispatcher.register(Session.self)
+  /// ```
+  ///
   /// - Throws: ``FluxError/alreadyRegistered(store:)``, ``FluxError/emptyName(payload:)`` or
   ///   ``FluxError/conflictingPayloads(event:known:other:)``. The store is then not registered.
   public func register<S: PlainStore>(_ store: S.Type) throws(FluxError) { try register(store) { S() } }
 
   /// Creates a store that needs arguments, and registers it as ``register(_:)`` does.
+  ///
+  /// ```swift
+  /// try dispatcher.register(Session.self) { Session(keychain: keychain) }
+  /// ```
   ///
   /// - Parameter make: A closure that creates the store. It is called once, but not if the store is
   ///   refused for its type or its events.
@@ -104,6 +116,10 @@ extension Dispatcher {
   }
 
   /// Returns the registered store of a type.
+  ///
+  /// ```swift
+  /// let name = try dispatcher.store(Session.self).name
+  /// ```
   ///
   /// - Throws: ``FluxError/notRegistered(store:)``.
   public func store<S: Store>(_ store: S.Type) throws(FluxError) -> S {
@@ -145,6 +161,10 @@ extension Dispatcher {
   }
 
   /// Dispatches an event with a payload, as an action.
+  ///
+  /// ```swift
+  /// dispatcher.dispatch(.signedIn, "Ada")
+  /// ```
   @inlinable public func dispatch<Payload>(_ event: Event<Payload>, _ payload: Payload) {
     dispatch(Action(event, payload))
   }
@@ -177,6 +197,10 @@ extension Dispatcher {
   }
 
   /// Adds a middleware. Later actions pass it after the middlewares that were added before.
+  ///
+  /// ```swift
+  /// dispatcher.use(ActionLogger { line in print(line) })
+  /// ```
   public func use(_ middleware: some Middleware) { middlewares.append(middleware) }
 
   /// Begins a run on the fast path, which needs no middlewares, no posted actions and no run in
@@ -340,6 +364,10 @@ extension Dispatcher {
   }
 
   /// Posts an event with a payload, as an action; from any isolation, without waiting.
+  ///
+  /// ```swift
+  /// dispatcher.post(.signedIn, "Ada")  // from any isolation
+  /// ```
   public nonisolated func post<Payload>(_ event: Event<Payload>, _ payload: Payload) { post(Action(event, payload)) }
 
   /// Posts an event without a payload, as an action; from any isolation, without waiting.

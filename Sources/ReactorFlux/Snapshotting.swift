@@ -16,6 +16,11 @@ public struct DispatcherSnapshot: Sendable {
 
 extension Dispatcher {
   /// Returns the states of all ``Snapshotting`` stores. Other stores are not captured.
+  ///
+  /// ```swift
+  /// let before = dispatcher.capture()
+  /// try dispatcher.restore(before)
+  /// ```
   public func capture() -> DispatcherSnapshot {
     DispatcherSnapshot(
       values: stores.compactMap { store in

@@ -13,6 +13,11 @@ extension Store {
   /// Lets another store handle the current action first, if it has not done so yet. Call it in a
   /// handler.
   ///
+  /// ```swift
+  /// try store.waitFor(Session.self)
+  /// let name = try store.context.store(Session.self).name
+  /// ```
+  ///
   /// It returns at once if the other store does not handle the event. An error of the other store's
   /// handler is reported to ``Dispatcher/onFailure``, and not thrown here.
   ///

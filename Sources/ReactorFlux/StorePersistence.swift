@@ -63,6 +63,10 @@
   /// Saves what has changed without waiting for the delay, and returns when it is saved, or has
   /// failed.
   ///
+  /// ```swift
+  /// await persistence.flush()
+  /// ```
+  ///
   /// A state whose last save has failed is saved again, though it has not changed since.
   public func flush() async {
     if !unsaved.isEmpty, writer == nil { write() }

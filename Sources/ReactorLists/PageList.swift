@@ -2,6 +2,11 @@ public import ReactorCore
 
 /// The pages of a list that are held at one time, in order.
 ///
+/// ```swift
+/// let list = try await pages.fetch()
+/// show(list.members, hasMore: list.hasNext)
+/// ```
+///
 /// All pages are of one chain: each is the one that the page before it leads to.
 public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
   private var pages: [Page]

@@ -49,6 +49,10 @@ private final class PageSubscription<Page: Sendable>: Sendable {
 
 extension LiveResource {
   /// Follows the states of a list. Its `refresh()` refreshes the list.
+  ///
+  /// ```swift
+  /// let feed = LiveResource(posts.pages(from: "feed?limit=20"))
+  /// ```
   public convenience init<Page: Sendable>(_ pages: Pages<Page>) where Model == PageList<Page> {
     self.init(pages.states) { try? await pages.refresh() }
   }

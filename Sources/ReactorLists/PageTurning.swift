@@ -37,6 +37,10 @@ public struct PageTurning<Page: Sendable>: Sendable {
   /// A cursor that each page holds. The next page is the first resource with the cursor as a query
   /// item.
   ///
+  /// ```swift
+  /// let feed = timelines.pages(from: "timeline", by: .cursor("after", next: \.endCursor))
+  /// ```
+  ///
   /// - Parameters:
   ///   - item: The name of the query item for the next page.
   ///   - next: Returns the cursor of the next page; `nil` or an empty one ends the list.

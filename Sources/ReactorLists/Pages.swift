@@ -71,6 +71,10 @@ public final class Pages<Page: Sendable>: Sendable {
 
   /// Loads the first page if none is held, as the policy of the list says, and returns the list.
   ///
+  /// ```swift
+  /// let list = try await pages.fetch()
+  /// ```
+  ///
   /// - Throws: `ReactorError.cancelled` as soon as the caller is cancelled, or the error of the
   ///   fetch. The request is cancelled when nobody else waits for it or reads the states.
   @discardableResult
@@ -83,6 +87,10 @@ public final class Pages<Page: Sendable>: Sendable {
   }
 
   /// Loads the page after the last one held; without a page, the first one.
+  ///
+  /// ```swift
+  /// while try await pages.loadNext() {}
+  /// ```
   ///
   /// Concurrent calls load one page. A call during a refresh waits for its end.
   ///
@@ -101,6 +109,11 @@ public final class Pages<Page: Sendable>: Sendable {
 
   /// Asks the network for every page that is held, the first one first.
   ///
+  /// ```swift
+  /// List(feed.value?.members ?? []) { Text($0.title) }
+  ///   .refreshable { try? await pages.refresh() }
+  /// ```
+  ///
   /// While each page leads to the one that it led to, the others stay: unchanged pages cost a 304
   /// each. Where a link has changed, the pages behind it are of another chain. They are replaced by
   /// those of the new chain, as many as there were. The list changes at the end, at once.
@@ -118,6 +131,10 @@ public final class Pages<Page: Sendable>: Sendable {
 
   /// Marks every page that is held stale, in memory and on disk. A list whose states are read
   /// refreshes.
+  ///
+  /// ```swift
+  /// await pages.invalidate()
+  /// ```
   public func invalidate() async {
     let resources = chain.withLock { $0.window.slots.map(\.resource) }
     for resource in resources.isEmpty ? [first] : resources { await reactor.invalidate(resource) }

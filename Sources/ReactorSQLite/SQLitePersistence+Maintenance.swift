@@ -7,6 +7,10 @@
   extension SQLitePersistence {
     /// Runs SQLite's own check of the database and reads every record. Changes nothing.
     ///
+    /// ```swift
+    /// for defect in try await persistence.verify() { print(defect) }
+    /// ```
+    ///
     /// It takes as long as reading the file. Loads and saves go on meanwhile.
     ///
     /// - Returns: The defects: a record by its key's digest, anything else by the path. Empty if
@@ -29,6 +33,10 @@
 
     /// Verifies a database without opening it as a store. The file is only read, and a damaged one
     /// is not set aside.
+    ///
+    /// ```swift
+    /// let defects = try await SQLitePersistence.verify(path: "/var/cache/news/records.sqlite")
+    /// ```
     ///
     /// - Parameter path: The path of the file.
     /// - Returns: The defects, as for ``verify()``.
@@ -54,6 +62,10 @@
 
     /// Returns the space of removed records to the disk (`VACUUM`). Without it, only later records
     /// reuse that space.
+    ///
+    /// ```swift
+    /// try await persistence.compact()
+    /// ```
     ///
     /// It rewrites the file, and meanwhile needs about its size on the disk. Saves wait.
     ///

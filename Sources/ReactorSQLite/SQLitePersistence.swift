@@ -66,6 +66,11 @@
 
     /// Opens the database, or creates it with the directories above it.
     ///
+    /// ```swift
+    /// let persistence = try SQLitePersistence(
+    ///   path: "/var/cache/news/records.sqlite", limit: 64 << 20, synchronization: .full)
+    /// ```
+    ///
     /// The call blocks while it does so. It takes milliseconds, however many records there are, and
     /// up to ten seconds if another process holds the database.
     ///

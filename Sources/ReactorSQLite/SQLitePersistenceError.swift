@@ -4,6 +4,14 @@
 
   /// An error of ``SQLitePersistence``, or of SQLite or the system in ``SQLiteOutboxStorage``.
   ///
+  /// ```swift
+  /// do {
+  ///   let persistence = try SQLitePersistence(path: path)
+  /// } catch .foreign(let path) {
+  ///   print("\(path) belongs to another program")
+  /// }
+  /// ```
+  ///
   /// Except for ``setAside(path:as:reason:)``, a failed load or save leaves the stored records
   /// unchanged; ``SQLitePersistence/Synchronization/full`` describes the one other exception. A
   /// failed ``SQLitePersistence/removeAll(in:)`` may have removed the records.

@@ -52,9 +52,17 @@ public final class FaultyPersistence: Persistence {
   public init(_ base: any Persistence = MemoryPersistence()) { self.base = base }
 
   /// Returns the number of calls of the operation, including failed and cancelled ones.
+  ///
+  /// ```swift
+  /// #expect(persistence.calls(.load) == 1)
+  /// ```
   public func calls(_ operation: Operation) -> Int { state.withLock { $0.calls[operation, default: 0] } }
 
   /// Makes the next call of `operation` fail.
+  ///
+  /// ```swift
+  /// persistence.fail(.load, with: Record.Failure.truncated)
+  /// ```
   ///
   /// - Parameters:
   ///   - operation: The operation that fails.
@@ -66,12 +74,22 @@ public final class FaultyPersistence: Persistence {
   }
 
   /// Makes every call of `operation` fail that has no other fault. Pass `nil` to end this.
+  ///
+  /// ```swift
+  /// persistence.failAlways(.save, with: FaultyPersistence.Crashed())
+  /// ```
   public func failAlways(_ operation: Operation, with error: (any Error)?) {
     state.withLock { $0.failure[operation] = error }
   }
 
   /// Makes the next call of `operation` wait until the gate is opened, and only then carries it
   /// out.
+  ///
+  /// ```swift
+  /// let gate = persistence.hold(.save)
+  /// try await gate.reached()
+  /// gate.open()
+  /// ```
   ///
   /// - Parameters:
   ///   - operation: The operation that waits.
@@ -88,6 +106,10 @@ public final class FaultyPersistence: Persistence {
   }
 
   /// Makes the next call of `operation` wait for `duration` before it is carried out.
+  ///
+  /// ```swift
+  /// persistence.delay(.save, by: .seconds(1), on: clock)
+  /// ```
   ///
   /// Cancellation ends the wait. A save or a removal is then carried out at once; `load` and
   /// `entries` throw `CancellationError`.

@@ -44,6 +44,11 @@ public final class Gate: Sendable {
   public func close() { state.withLock { $0.isOpen = false } }
 
   /// Lets the first waiter through. The gate stays closed; without a waiter, nothing happens.
+  ///
+  /// ```swift
+  /// try await gate.waitForArrival(count: 2)
+  /// gate.letOneThrough()
+  /// ```
   public func letOneThrough() {
     let first = state.withLock { $0.waiters.isEmpty ? nil : $0.waiters.removeFirst() }
     first?.continuation.resume()
@@ -77,6 +82,11 @@ public final class Gate: Sendable {
   }
 
   /// Returns once `count` tasks have arrived, counted from the gate's creation.
+  ///
+  /// ```swift
+  /// let task = Task { try await gate.wait() }
+  /// try await gate.waitForArrival()
+  /// ```
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForArrival(count: Int = 1) async throws { try await arrivals.wait(for: count) }

@@ -38,6 +38,10 @@ public final class ScriptedReachability: Reachability {
 
   /// Sets connectivity. If it changes, every open stream gets the value, in the order in which the
   /// streams began.
+  ///
+  /// ```swift
+  /// reachability.set(false)  // streams pause
+  /// ```
   public func set(_ isReachable: Bool) {
     state.withLock { state in
       guard state.isReachable != isReachable else { return }

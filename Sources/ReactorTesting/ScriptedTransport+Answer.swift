@@ -48,9 +48,17 @@ extension ScriptedTransport {
     }
 
     /// A failure of the transport. The call throws `error`.
+    ///
+    /// ```swift
+    /// transport.answer("/articles", with: .failure(URLError(.timedOut)), .json("[]"))
+    /// ```
     public static func failure(_ error: any Error) -> Answer { Answer(outcome: .failure(error)) }
 
     /// Returns the same answer, held back until `gate` lets the request through.
+    ///
+    /// ```swift
+    /// transport.answer("/articles", with: .json("[]").held(at: gate))
+    /// ```
     ///
     /// - Parameters:
     ///   - gate: The gate at which the request waits.
@@ -79,6 +87,10 @@ extension ScriptedTransport {
     }
 
     /// Returns the same response, with a connection that breaks after `bytes` of the body.
+    ///
+    /// ```swift
+    /// transport.answer("/articles", with: .json("[1, 2]").cutShort(after: 3))
+    /// ```
     ///
     /// The call reports progress up to there and throws
     /// `TransportError.connectionFailed(_:request:)`. It never returns a shorter body, even if

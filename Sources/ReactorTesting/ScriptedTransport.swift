@@ -46,9 +46,17 @@ public final class ScriptedTransport: Transport {
   public init() { handler = nil }
 
   /// Creates a transport that passes every request to `handler`, unless its path is scripted.
+  ///
+  /// ```swift
+  /// let transport = ScriptedTransport { request, _ in .json("[]") }
+  /// ```
   public init(handler: @escaping Handler) { self.handler = handler }
 
   /// Sets the answers to requests of `path`. They are used in order, and the last one repeats.
+  ///
+  /// ```swift
+  /// transport.answer("/articles?page=2", with: .json("[2]"))
+  /// ```
   ///
   /// - Parameters:
   ///   - path: The path as in the request. With a query, it matches that query alone and takes
@@ -59,6 +67,10 @@ public final class ScriptedTransport: Transport {
   }
 
   /// The received requests, in order.
+  ///
+  /// ```swift
+  /// #expect(transport.requests.map(\.path) == ["/articles"])
+  /// ```
   public var requests: [Received] { state.withLock { $0.requests } }
   /// The number of received requests.
   public var requestCount: Int { state.withLock { $0.requests.count } }
@@ -71,6 +83,10 @@ public final class ScriptedTransport: Transport {
 
   /// Returns once `count` requests were received, counted from the beginning.
   ///
+  /// ```swift
+  /// try await transport.waitForRequests(count: 2)
+  /// ```
+  ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForRequests(count: Int = 1) async throws { try await arrivals.wait(for: count) }
 
@@ -80,6 +96,11 @@ public final class ScriptedTransport: Transport {
   public func waitForCancellations(count: Int = 1) async throws { try await cancellations.wait(for: count) }
 
   /// Returns once no request is in flight, at once if none is.
+  ///
+  /// ```swift
+  /// task.cancel()
+  /// try await transport.waitUntilIdle()
+  /// ```
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilIdle() async throws { try await ended.wait(for: 0) }

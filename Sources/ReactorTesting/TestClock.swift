@@ -78,14 +78,28 @@ public final class TestClock: Clock {
   /// The current date of the wall clock.
   public var date: Date { state.withLock { $0.wallClock } }
   /// The wall clock as a closure, for `ReactorConfiguration.now`.
+  ///
+  /// ```swift
+  /// configuration.clock = clock
+  /// configuration.now = clock.wallClock
+  /// ```
   public var wallClock: @Sendable () -> Date { { self.date } }
   /// Sets the wall clock back. Nothing wakes, and ``now`` does not change.
+  ///
+  /// ```swift
+  /// clock.setWallClock(back: .seconds(3_600))
+  /// ```
   public func setWallClock(back duration: Duration) { state.withLock { $0.wallClock -= duration.inSeconds } }
   /// Sets the wall clock forward. Nothing wakes, and ``now`` does not change.
   public func setWallClock(forward duration: Duration) { state.withLock { $0.wallClock += duration.inSeconds } }
 
   /// Advances both clocks by `duration`, and wakes the sleepers whose deadline has passed. Returns
   /// without waiting for them. A negative duration has no effect.
+  ///
+  /// ```swift
+  /// try await clock.waitForSleepers()
+  /// clock.advance(by: .seconds(60))
+  /// ```
   public func advance(by duration: Duration) {
     let due = state.withLock { $0.advance(to: $0.now.advanced(by: max(duration, .zero))) }
     wake(due)
@@ -136,6 +150,10 @@ public final class TestClock: Clock {
 
   /// Returns once at least `count` tasks sleep at the same time.
   ///
+  /// ```swift
+  /// try await clock.waitForSleepers(count: 2)
+  /// ```
+  ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForSleepers(count: Int = 1) async throws { try await sleeping.wait(for: count) }
 
@@ -159,6 +177,10 @@ public final class TestClock: Clock {
   public func waitUntilNobodySleeps() async throws { try await awake.wait(for: 0) }
 
   /// Checks that no task sleeps on this clock. Call it at the end of a test.
+  ///
+  /// ```swift
+  /// try clock.checkNobodySleeps()
+  /// ```
   ///
   /// - Throws: ``StillSleeping``, with the deadlines.
   public func checkNobodySleeps() throws(StillSleeping) {

@@ -4,6 +4,11 @@
 
   /// The address of a server, and the credentials for it.
   ///
+  /// ```swift
+  /// var address = try ValkeyAddress("rediss://reactor:secret@cache.internal:6380")
+  /// address.trustRoots = "/etc/reactor/authorities.pem"
+  /// ```
+  ///
   /// No description of it has the password.
   public struct ValkeyAddress: Sendable, Hashable {
     /// The name or the IP address of the server.
@@ -40,6 +45,10 @@
 
     /// Reads a URL such as `redis://cache.internal`, `rediss://user:password@cache.internal:6380`
     /// or `valkey://127.0.0.1/1`.
+    ///
+    /// ```swift
+    /// let address = try ValkeyAddress("redis://cache.internal")
+    /// ```
     ///
     /// - Throws: `FleetError.misconfigured(_:)`, without the password.
     public init(_ text: String) throws(FleetError) {

@@ -41,6 +41,11 @@
   /// A client of one server: a connection for commands that many send at once, and one for
   /// messages.
   ///
+  /// ```swift
+  /// let connection = ValkeyConnection(try ValkeyAddress("redis://cache.internal"))
+  /// let reply = try await connection.send([Data("PING".utf8)])
+  /// ```
+  ///
   /// Commands are written as they come, and answered in that order. Without a connection they fail
   /// at once; a new one is tried after 50 to 500 milliseconds, by whoever sends next. A reply that
   /// is overdue by a second ends the connection, and with it all that wait.
@@ -74,6 +79,10 @@
     }
 
     /// Ends the connection. Whatever waits fails, and nothing is sent any more.
+    ///
+    /// ```swift
+    /// await connection.close()
+    /// ```
     public func close() async {
       let old = state.withLock { state in
         defer { state = .closed }

@@ -16,6 +16,11 @@
 
     /// Reads every record of the fleet, and checks it. Looks also whether the server suits a fleet.
     ///
+    /// ```swift
+    /// let found = try await store.verify()
+    /// for problem in found.problems + found.bad { print(problem) }
+    /// ```
+    ///
     /// A server treats a record that cannot be read as a miss, and stores another in its place.
     /// Records that are stored or removed meanwhile may be left out. On a cluster, only the node
     /// that the client asks is read.

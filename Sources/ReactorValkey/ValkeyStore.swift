@@ -5,6 +5,11 @@
 
   /// The store of a fleet on Valkey 7.2 or later, or on Redis 7.
   ///
+  /// ```swift
+  /// let store = try ValkeyStore(ValkeyAddress("redis://cache.internal"), namespace: "catalog")
+  /// let fleet = Fleet(store)
+  /// ```
+  ///
   /// Everything of it has keys and channels that begin with `rx1:` and the namespace. Each key
   /// expires. A user of the server needs these permissions, and no others: `~rx1:<namespace>:*`,
   /// `&rx1:<namespace>:*`, and `+hello +auth +select +evalsha +eval +script|load +hmget +info
@@ -16,6 +21,11 @@
     private let scripts = LoadedScripts()
 
     /// Creates a store over a client.
+    ///
+    /// ```swift
+    /// let connection = ValkeyConnection(address)
+    /// let store = try ValkeyStore(connection, namespace: "catalog")
+    /// ```
     ///
     /// - Parameters:
     ///   - commands: The client: a ``ValkeyConnection``, or an adapter to another one.

@@ -237,6 +237,10 @@ extension FilePersistence {
   /// Reads every record whole and returns those that cannot be read, each with its file. Changes
   /// nothing. A record that is removed meanwhile is skipped.
   ///
+  /// ```swift
+  /// for defect in try await persistence.verify() { print(defect) }
+  /// ```
+  ///
   /// - Throws: ``FilePersistence/Failure`` if a directory cannot be listed; `CancellationError`.
   @concurrent public func verify() async throws -> [Record.Defect] {
     var defects: [Record.Defect] = []

@@ -60,6 +60,10 @@ extension Persistence {
 }
 
 /// A store in memory. Its records end with the process. For servers, command-line tools and tests.
+///
+/// ```swift
+/// let layer = ModelLayer(baseURL: api, persistence: MemoryPersistence(limit: 64 << 20))
+/// ```
 public final class MemoryPersistence: Persistence {
   fileprivate struct Stored {
     var record: Record

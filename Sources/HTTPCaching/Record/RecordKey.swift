@@ -4,6 +4,10 @@ import Synchronization
 
 /// The key under which a record is stored.
 ///
+/// ```swift
+/// let key = RecordKey(method: .get, url: "https://api.example.com/posts", scope: "ada")
+/// ```
+///
 /// A key consists of the method, the URL, a digest of the body, digests of the identity fields, and
 /// the scope. It holds no model type, so two types over one URL share a record. The encoding is
 /// stable and has a version. A later release finds the records of an earlier one, or misses them.

@@ -1,5 +1,9 @@
 /// The owner of records: one scope per signed-in user.
 ///
+/// ```swift
+/// let layer = ModelLayer(baseURL: api, scope: Scope(user.id))
+/// ```
+///
 /// A record of one scope never answers a request of another. The name is part of every
 /// ``RecordKey`` and is written to disk in the clear, so use an identifier and no secret.
 public struct Scope: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {

@@ -2,6 +2,10 @@ public import HTTPTypes
 
 /// The rules by which a cache stores and uses responses: those for one user, or those for several
 /// (RFC 9111 §1).
+///
+/// ```swift
+/// let cache = ProxyCache(persistence: persistence, rules: .shared())
+/// ```
 public enum CacheRules: Sendable, Hashable {
   /// The rules of a private cache: all its requests are those of one user, or of one service.
   case `private`

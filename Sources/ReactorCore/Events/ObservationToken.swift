@@ -2,6 +2,11 @@ import Synchronization
 
 /// A token that keeps an observation of events or states alive. The observation ends when the token
 /// is cancelled or released.
+///
+/// ```swift
+/// token = layer.observeEvents { event in print(event) }
+/// token = nil  // the observation ends
+/// ```
 public final class ObservationToken: Sendable {
   private let onCancel: Mutex<(@Sendable () -> Void)?>
 

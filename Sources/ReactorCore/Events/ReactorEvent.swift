@@ -2,6 +2,12 @@ public import Foundation
 
 /// An event that concerns one key of one reactor.
 ///
+/// ```swift
+/// layer.observeEvents(for: metrics) { metrics, event in
+///   if case .response(let status, _, _) = event.kind { metrics.count(status) }
+/// }
+/// ```
+///
 /// Events serve logging, metrics, an inspector and tests. They hold no secrets: a key is redacted
 /// when it is created, and errors describe themselves without header fields.
 public struct ReactorEvent: Sendable, CustomStringConvertible {

@@ -4,6 +4,10 @@
 #endif
 
 /// A source of the moments at which a program should use less memory.
+///
+/// ```swift
+/// configuration.memoryPressure = CgroupMemoryPressure()  // of ReactorOperators, on Linux
+/// ```
 public protocol MemoryPressure: Sendable {
   /// A stream with an element for each warning, from the access on.
   ///

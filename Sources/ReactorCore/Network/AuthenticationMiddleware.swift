@@ -90,6 +90,10 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
 
   /// Signs with `credential` from now on. Requests that wait for a refresh go on with it, and that
   /// refresh is cancelled.
+  ///
+  /// ```swift
+  /// authentication.signIn(token)
+  /// ```
   public func signIn(_ credential: A.Credential) {
     transact { $0.machine.signIn(credential) }
     for observer in state.withLock(\.observers) { observer() }

@@ -3,6 +3,12 @@ public import HTTPTypes
 
 /// A server, and the chain that sends requests to it.
 ///
+/// ```swift
+/// let backend = Backend(
+///   baseURL: api, transport: URLSessionTransport(timeout: .seconds(15)), userAgent: "News/1.0")
+/// let layer = ModelLayer(backend: backend)
+/// ```
+///
 /// A request passes ``authentication``, ``userAgent``, ``middlewares``, ``logging`` and
 /// ``transport``, from the outside in. A flow retries around all of them
 /// (``ReactorConfiguration/retry``), so each attempt is signed and logged. Caching happens above:

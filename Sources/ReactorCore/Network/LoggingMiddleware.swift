@@ -3,6 +3,10 @@ public import HTTPTypes
 
 /// Reports each exchange after it has ended. As ``Backend/logging`` it is innermost, and reports
 /// each attempt.
+///
+/// ```swift
+/// let backend = Backend(baseURL: api, logging: LoggingMiddleware { entry in print(entry) })
+/// ```
 public struct LoggingMiddleware: TransportMiddleware {
   /// The report of an exchange. It holds no header field and no body, and of the URL neither the
   /// query nor the fragment.

@@ -7,6 +7,11 @@ public import HTTPTypes
 
 /// The number and the timing of retries for a failed request.
 ///
+/// ```swift
+/// configuration.retry = RetryPolicy(attempts: 5, firstDelay: .seconds(1))
+/// configuration.retry.longestOffline = .seconds(10)
+/// ```
+///
 /// Transient failures are retried: a missing or lost connection, a timeout, and the statuses 408,
 /// 425, 429, 500, 502, 503 and 504. The request must be safe to repeat: its method is idempotent
 /// (RFC 9110 §9.2.2), it has an `Idempotency-Key`, or its resource is read-only.
@@ -47,6 +52,10 @@ public struct RetryPolicy: Sendable, Hashable {
 
 extension RetryPolicy {
   /// A failed attempt of a request; see ``ReactorConfiguration/shouldRetry``.
+  ///
+  /// ```swift
+  /// configuration.shouldRetry = { $0.isTransient || $0.status == .conflict }
+  /// ```
   public struct FailedAttempt: Sendable {
     /// The request as it was sent, without the fields that middlewares add.
     public let request: HTTPRequest

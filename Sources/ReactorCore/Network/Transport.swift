@@ -31,6 +31,18 @@ public protocol Transport: Sendable {
 /// A wrapper around every exchange of a ``Backend``. It may change the request, inspect the
 /// response, or answer without the network.
 ///
+/// ```swift
+/// struct APIVersion: TransportMiddleware {
+///   func intercept(
+///     _ request: HTTPRequest, body: Data?, next: Next
+///   ) async throws -> (HTTPResponse, Data) {
+///     var request = request
+///     request.headerFields[.apiVersion] = "2026-11-01"
+///     return try await next(request, body)
+///   }
+/// }
+/// ```
+///
 /// Middlewares run from the outside in, in the order that ``Backend`` describes. The innermost
 /// calls the transport. They are called concurrently and from any isolation.
 public protocol TransportMiddleware: Sendable {

@@ -103,6 +103,14 @@ extension ReactorError {
   /// The error of a write whose answer is none: a redirect that asks for another request, or a page
   /// for a person, as of a sign-in. It arrives as ``network(_:)``.
   ///
+  /// ```swift
+  /// do {
+  ///   try await layer.send(comment)
+  /// } catch .network(let error as ReactorError.Diverted) {
+  ///   askToSignIn(at: error.target)
+  /// }
+  /// ```
+  ///
   /// After a 301, 307 or 308 to somewhere else, the server has not carried the write out. Otherwise
   /// nobody knows.
   public struct Diverted: Error, Hashable, CustomStringConvertible {

@@ -4,6 +4,10 @@ public import Foundation
 extension Parser {
   /// Returns the parser for `Model`, by the first row that matches its type:
   ///
+  /// ```swift
+  /// let stories = layer.reactor([Story].self, parser: .automatic(keyPath: "data.stories"))
+  /// ```
+  ///
   /// | model | parsed from |
   /// | --- | --- |
   /// | `Data` | the body as received |

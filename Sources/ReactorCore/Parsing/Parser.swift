@@ -142,6 +142,10 @@ extension ParserError {
 extension ReactorConfiguration {
   /// The treatment of malformed elements of an array.
   ///
+  /// ```swift
+  /// configuration.parsing = .strict
+  /// ```
+  ///
   /// The mode applies to the array that is the model, not to arrays inside of a model or an
   /// element. Pruned elements are listed in ``Parsed/pruned``, and a reactor reports them in
   /// ``ReactorEvent/Kind/pruned(_:count:)``.

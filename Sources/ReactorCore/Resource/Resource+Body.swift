@@ -59,6 +59,10 @@ extension Resource {
 extension Resource {
   /// Returns the resource with the bytes of a file as its body.
   ///
+  /// ```swift
+  /// let upload = try Resource("photos", method: .post).body(contentsOf: file)
+  /// ```
+  ///
   /// The file is mapped into memory if its file system allows that, and read otherwise. Do not
   /// change it until the fetch has ended: truncating a mapped file ends the process.
   ///

@@ -1,5 +1,9 @@
 /// Resources that are meant together, to declare them stale with
 /// ``ModelLayer/invalidate(_:)``.
+///
+/// ```swift
+/// await layer.invalidate(.group("stories"), .under("authors/7"))
+/// ```
 public enum ResourceSet: Sendable, Hashable {
   /// One resource.
   case resource(Resource)

@@ -1,5 +1,9 @@
 /// The choice between stored values and the network for a fetch.
 ///
+/// ```swift
+/// let list = try await stories.fetch("stories", policy: isOffline ? .cacheOnly : .cacheFirst)
+/// ```
+///
 /// | policy | fresh copy | stale copy | no copy | the network fails |
 /// | --- | --- | --- | --- | --- |
 /// | `cacheFirst` | return | ask | ask | the stale value within `staleIfError`, else the error |

@@ -3,6 +3,12 @@ import Synchronization
 
 /// The state of a resource on two axes: the known value, and the fetch under way.
 ///
+/// ```swift
+/// for await state in stories.states(for: "stories") {
+///   show(state.value ?? [], isRefreshing: state.fetchStatus == .fetching, failure: state.error)
+/// }
+/// ```
+///
 /// An old value therefore stays visible while a new one loads, and after a failure.
 public struct LoadState<Value> {
   /// The newest known value. It stays while a new one loads, and when that fails, but for a 404 or
@@ -86,6 +92,14 @@ public struct LoadState<Value> {
   }
 
   /// The three states of a simple screen.
+  ///
+  /// ```swift
+  /// switch state.phase {
+  /// case .loading: ProgressView()
+  /// case .loaded(let stories): List(stories) { Text($0.title) }
+  /// case .failed(let error): Text(error.localizedDescription)
+  /// }
+  /// ```
   public enum Phase {
     /// There is neither a value nor an error.
     case loading
@@ -120,6 +134,10 @@ package enum ValueRevision {
 
 extension LoadState {
   /// Returns the same state with a transformed value. Without a value, `transform` is not called.
+  ///
+  /// ```swift
+  /// let count = state.map { $0.count }
+  /// ```
   ///
   /// - Throws: The error that `transform` throws.
   public func map<Result, Failure>(

@@ -7,6 +7,18 @@ public import HTTPTypes
 
 /// The reason why a fetch, a save or a removal failed.
 ///
+/// ```swift
+/// do {
+///   show(try await stories.fetch("stories"))
+/// } catch .noConnectivity, .timedOut {
+///   showOffline()
+/// } catch .server(let response, _) where response.status == .notFound {
+///   showRemoved()
+/// } catch {
+///   report(error)
+/// }
+/// ```
+///
 /// Its `description` is a sentence for logs and developers: the request as in ``request``, what
 /// happened, and the remedy.
 ///

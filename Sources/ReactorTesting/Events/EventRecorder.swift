@@ -98,9 +98,17 @@ public final class EventRecorder: Sendable {
   public var names: [ReactorEvent.Kind.Name] { events.map(\.kind.name) }
 
   /// Returns the number of events of this name.
+  ///
+  /// ```swift
+  /// #expect(events.count(.request) == 1)
+  /// ```
   public func count(_ name: ReactorEvent.Kind.Name) -> Int { names.count { $0 == name } }
 
   /// Returns once `count` events of this name have happened, counted from the beginning.
+  ///
+  /// ```swift
+  /// try await events.wait(for: .retry, count: 2)
+  /// ```
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func wait(for name: ReactorEvent.Kind.Name, count: Int = 1) async throws {

@@ -48,6 +48,10 @@ extension MockServer {
 
     /// A response with JSON text, sent as it is. The content type is added unless `headers` has
     /// one.
+    ///
+    /// ```swift
+    /// server.answer("/stories", with: .json(#"[{"id": 1}]"#))
+    /// ```
     public static func json(_ string: String, status code: Int = 200, headers: HTTPFields = [:]) -> Response {
       var headers = headers
       if headers[.contentType] == nil { headers[.contentType] = "application/json" }
@@ -55,6 +59,10 @@ extension MockServer {
     }
 
     /// A redirect to `location`, a URL or a path.
+    ///
+    /// ```swift
+    /// server.answer("/old", with: .redirect(301, to: "/new"))
+    /// ```
     public static func redirect(_ code: Int = 302, to location: String) -> Response {
       status(code, fields: [("Location", location)], body: Data("moved".utf8))
     }
@@ -78,6 +86,10 @@ extension MockServer {
 
     /// A response with status 200 whose body ends early. The connection is closed after `body`.
     ///
+    /// ```swift
+    /// server.answer("/stories", with: .short(announcing: 100, body: Data("[1".utf8)))
+    /// ```
+    ///
     /// - Parameters:
     ///   - length: The `Content-Length` in bytes, larger than `body`.
     ///   - body: The bytes that are sent.
@@ -91,6 +103,10 @@ extension MockServer {
     public static func raw(_ bytes: Data) -> Response { Response(steps: [.send(bytes)], keepsAlive: false) }
 
     /// Text in place of an HTTP response, sent as UTF-8. The connection is closed after it.
+    ///
+    /// ```swift
+    /// server.answer("/stories", with: .raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"))
+    /// ```
     public static func raw(_ string: String) -> Response { raw(Data(string.utf8)) }
 
     /// The end of the connection, without an answer.
@@ -106,6 +122,10 @@ extension MockServer {
 
     /// Returns the same response, held back until `gate` lets the request through. Nothing is sent
     /// if the client closes the connection before that.
+    ///
+    /// ```swift
+    /// server.answer("/stories", with: .json("[]").held(at: gate))
+    /// ```
     public func held(at gate: Gate) -> Response { Response(steps: [.pass(gate)] + steps, keepsAlive: keepsAlive) }
   }
 }

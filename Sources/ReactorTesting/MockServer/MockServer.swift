@@ -94,6 +94,10 @@ public final class MockServer: Sendable {
 
   /// Sets the responses to requests of `path`. They are used in order, and the last one repeats.
   ///
+  /// ```swift
+  /// server.answer("/stories", with: .json("[]"), .status(503))
+  /// ```
+  ///
   /// - Parameters:
   ///   - path: The path as in the request. With a query, it matches that query alone and takes
   ///     precedence. Without one, it matches any query.
@@ -107,10 +111,19 @@ public final class MockServer: Sendable {
 
   /// Returns once `count` requests were received, counted from the start of the server.
   ///
+  /// ```swift
+  /// try await server.waitForRequests(count: 2)
+  /// ```
+  ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForRequests(count: Int = 1) async throws { try await arrivals.wait(for: count) }
 
   /// Returns once no connection is open, at once if none is.
+  ///
+  /// ```swift
+  /// screen.cancel()
+  /// try await server.waitUntilDisconnected()
+  /// ```
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilDisconnected() async throws { try await ended.wait(for: 0) }

@@ -17,6 +17,10 @@ public protocol Reachability: Sendable {
 }
 
 /// A reachability that never changes: ``Reachability/always`` or ``Reachability/never``.
+///
+/// ```swift
+/// let backend = Backend(baseURL: api, reachability: .always)
+/// ```
 public struct FixedReachability: Reachability {
   /// The value that never changes.
   public let isReachable: Bool

@@ -32,6 +32,10 @@ extension JSONValue {
 
   /// Returns the member with this name as a string. Numbers and Booleans are not converted.
   ///
+  /// ```swift
+  /// let title = try json.string("title")
+  /// ```
+  ///
   /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
   ///   ``ParserError/Reason/wrongType`` if it is null or not a string, or this value is not an
   ///   object.
@@ -48,6 +52,10 @@ extension JSONValue {
   }
 
   /// Returns the member with this name as an integer, without rounding.
+  ///
+  /// ```swift
+  /// let id: Int = try json.integer("id")
+  /// ```
   ///
   /// `1.0` and `1e2` are integers too.
   /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
@@ -108,6 +116,10 @@ extension JSONValue {
 
   /// Returns the elements of the member with this name, which must be an array.
   ///
+  /// ```swift
+  /// let tags = try json.array("tags")
+  /// ```
+  ///
   /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
   ///   ``ParserError/Reason/wrongType`` if it is null or not an array, or this value is not an
   ///   object.
@@ -125,6 +137,10 @@ extension JSONValue {
 
   /// Returns the member with this name as a model. ``Mappable/mapToModel(_:)`` receives `.null` for
   /// a member that is null.
+  ///
+  /// ```swift
+  /// let author: Author = try json.model("author")
+  /// ```
   ///
   /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and
   ///   ``ParserError/Reason/wrongType`` if this value is not an object. The errors of
@@ -145,6 +161,10 @@ extension JSONValue {
   }
 
   /// Returns the elements of the array with this name as models.
+  ///
+  /// ```swift
+  /// let comments: [Comment] = try json.models("comments")
+  /// ```
   ///
   /// Elements are not pruned: the first malformed one fails the whole array.
   /// - Throws: ``ParserError/Reason/missing`` if there is no such member, and

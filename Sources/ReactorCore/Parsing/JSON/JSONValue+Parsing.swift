@@ -4,6 +4,10 @@ public import Foundation
 extension JSONValue {
   /// Creates a value from a JSON text in UTF-8, UTF-16 or UTF-32.
   ///
+  /// ```swift
+  /// let json = try JSONValue(parsing: body)
+  /// ```
+  ///
   /// Of members with the same name, the first is used. An integer that does not fit 64 bits becomes
   /// the nearest `.number`.
   /// - Throws: A ``ParserError`` with its position, and with one of these reasons:
