@@ -45,7 +45,7 @@ demo: system ## the whole flow against an embedded server, each step checked; ST
 	swift run $(QUICK) $(SKIP_BUILD) ReactorDemo $(if $(STAY),--stay)
 
 NEWSROOM := Examples/Newsroom
-# The program itself and not `swift run`, so that a signal has nobody else to pass.
+# Run the binary directly, so that it receives signals itself.
 newsroom: system ## a news API and a reader of it in the browser, on this machine, until Ctrl-C; STORE=directory outlives it
 	@echo "Building the newsroom: Reactor, GRDB, SwiftNIO and Hummingbird. Two minutes or so, once."
 	$(BUILD) $(call nested,$(NEWSROOM)) --product newsroom

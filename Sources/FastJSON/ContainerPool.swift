@@ -44,7 +44,7 @@ struct ContainerPool {
     let place: UnsafeMutablePointer<MemberPlace>
     /// Of a `KeyedDecodingContainer`.
     let box: UnsafeMutablePointer<AnyObject?>
-    /// Of the box; `nil`: there is none yet.
+    /// The identity of the box; `nil` before it is created.
     var key: ObjectIdentifier?
     /// A `BoxReader` of the container's type, which is retained.
     var reader: UnsafeRawPointer?
@@ -141,7 +141,7 @@ struct ContainerPool {
     if let reader { Unmanaged<AnyObject>.fromOpaque(reader).release() }
   }
 
-  /// An entry for another box: one that has none, else one whose box nobody has, by turns.
+  /// Returns a free entry, else one whose box is no longer used, in turn.
   private mutating func room(for key: ObjectIdentifier) -> UnsafeMutablePointer<Entry>? {
     let row = row(of: key)
     for number in 0..<Self.perRow where row[number].key == nil { return row + number }

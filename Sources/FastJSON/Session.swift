@@ -118,7 +118,7 @@ extension Session {
     }
   }
 
-  /// Ends a call of which nothing is kept. What belongs to the program is let go of.
+  /// Ends a call after which nothing is kept, and releases the program's objects.
   func rest() {
     core.pointee.strategies = .standard
     core.pointee.names?.clear()

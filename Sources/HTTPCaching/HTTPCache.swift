@@ -70,7 +70,7 @@ public struct HTTPCache: Sendable {
 
   /// Stores `record` for `key`, unless its response forbids that (RFC 9111 §3).
   ///
-  /// Where it does, the cache removes the stored record instead, which is older than the response.
+  /// If the response forbids it, the cache removes the stored record, which is then out of date.
   ///
   /// - Parameters:
   ///   - record: The record.

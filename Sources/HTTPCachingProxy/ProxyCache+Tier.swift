@@ -90,12 +90,12 @@ extension ProxyCache {
     return .answerAndSend(answer, exchange)
   }
 
-  /// Shares the server's response to an exchange, if it was stored. One that was not, although it
-  /// may be, was overtaken by a change or met a failing persistence: the next request may have
-  /// better luck.
+  /// Shares the server's response to an exchange, if it was stored. A storable response that was
+  /// not stored was overtaken by a change, or the persistence failed: the next response may be
+  /// storable.
   ///
-  /// The ticket of a request whose own conditions were sent is given up: its answer says nothing of
-  /// what other processes would get.
+  /// If the client's own conditions were sent, the ticket is given up: other processes would get
+  /// another response.
   func share(
     _ record: Record, of exchange: CacheRequest, _ effect: StorageEffect, isStored: Bool, isConfirmation: Bool = false
   ) {

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Following what the others change.
 extension Fleet {
-  /// Shares responses with the other servers, and follows what they change, until the task is
-  /// cancelled. A store that is away, or takes no changes, is tried again; nothing is thrown for
-  /// it.
+  /// Shares responses with the other servers, and follows their changes, until the task is
+  /// cancelled. If the store is unreachable or accepts no writes, the method tries again and does
+  /// not throw.
   ///
   /// ```swift
   /// let sharing = Task { try await fleet.run() }
@@ -14,8 +14,8 @@ extension Fleet {
   /// try await server.run()
   /// ```
   ///
-  /// It has the shape of a `Service` of swift-service-lifecycle. When it returns, its leases are
-  /// given back and the invalidations that wait were sent, if the store takes them within a second.
+  /// It has the shape of a `Service` of swift-service-lifecycle. Before it returns, it gives its
+  /// leases back and sends the queued invalidations, if the store takes them within a second.
   ///
   /// - Throws: `FleetError.misconfigured(_:)` at once, if ``FleetConfiguration/largestBody`` is
   ///   more than the store can return. Nothing is then shared.

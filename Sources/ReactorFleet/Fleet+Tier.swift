@@ -163,7 +163,7 @@ private final class FleetLook: CacheTierLook {
       return .stale
     }
     var record = found
-    // It was got while the store was away, so nobody knows its place among the others.
+    // It was received while the store was unreachable, so its order is unknown.
     if let local, local.head.invalidatedAt == nil, local.head.receivedAt > record.head.receivedAt,
       fleet.withState({ $0.version(of: key, local.head) }) == nil
     {
@@ -193,7 +193,7 @@ private final class FleetLook: CacheTierLook {
     guard isConnected, let id, fleet.withState({ $0.status == .following }) else { return .ask(unshared) }
     let isPatient = state.withLock { $0.waited < fleet.configuration.patience }
     let wish: FleetWish = asksAlone && isPatient ? .lease : .ticket
-    // Before the store is asked, or what it tells meanwhile is missed.
+    // Before the store is asked: messages sent meanwhile would be missed.
     let (signal, token) = (FleetSignal(), UUID())
     if mayWait { fleet.withState { $0.wait(for: id, token, signal) } }
     defer { fleet.withState { $0.stopWaiting(for: id, token) } }

@@ -11,9 +11,10 @@ import Synchronization
 /// try await fleet.run()
 /// ```
 ///
-/// One of them asks, and the others use its response. What one changes is stale for all of them. No
-/// request fails because of the store, and none waits for it longer than
-/// ``FleetConfiguration/budget``: where it is away, each server asks by itself.
+/// One server sends the request and the others reuse the response. A change through one server
+/// makes the response stale on all. No request fails because of the store, and none waits for it
+/// longer than ``FleetConfiguration/budget``: if the store is unreachable, each server contacts the
+/// origin.
 ///
 /// Nothing is shared before ``run()``, nor after it. A program has one fleet for any number of
 /// caches.
@@ -50,8 +51,8 @@ public final class Fleet: Sendable {
   /// The time since the fleet was created, by the configuration's clock.
   var elapsed: Duration { elapsedTime() }
 
-  /// Runs `body` with the state as it is at this moment, and then tells the observers which copies
-  /// it has found out of date.
+  /// Runs `body` with the present state, and then notifies the observers of the copies that it has
+  /// found out of date.
   func withState<Value: Sendable>(_ body: (inout FleetState) -> Value) -> Value {
     let now = elapsed
     let (value, change) = state.withLock { state in
@@ -107,7 +108,7 @@ public final class Fleet: Sendable {
     return Observation(self, id)
   }
 
-  /// Tells changes of the connection, one after the other.
+  /// Reports changes of the connection, one after the other.
   func tell() {
     while let news = withState({ $0.news() }) {
       configuration.statusChanged(news.status, news.error)
@@ -138,7 +139,7 @@ public final class Fleet: Sendable {
   /// - Parameters:
   ///   - url: The absolute URL, as the requests have it.
   ///   - scope: The owner of the responses. Default: `Scope.shared`.
-  /// - Throws: The error of the store. The others are then told later.
+  /// - Throws: The error of the store. The other servers are then notified later.
   public func invalidate(_ url: String, in scope: Scope = .shared) async throws(FleetError) {
     try await send(FleetState.PendingFence(url: RecordKey(method: .get, url: url).url, scope: scope, removes: false))
   }
@@ -149,7 +150,7 @@ public final class Fleet: Sendable {
   /// try await fleet.removeAll()  // after a deployment that changes every response
   /// ```
   ///
-  /// - Throws: The error of the store. The others are then told later.
+  /// - Throws: The error of the store. The other servers are then notified later.
   public func removeAll() async throws(FleetError) {
     let now = elapsed
     withState { $0.remove(Self.allScopes, at: now) }
@@ -165,7 +166,7 @@ public final class Fleet: Sendable {
   /// - Parameters:
   ///   - url: The absolute URL, as the requests have it.
   ///   - scope: The owner of the responses. Default: `Scope.shared`.
-  /// - Throws: The error of the store. The others are then told later.
+  /// - Throws: The error of the store. The other servers are then notified later.
   public func remove(_ url: String, in scope: Scope = .shared) async throws(FleetError) {
     try await send(FleetState.PendingFence(url: RecordKey(method: .get, url: url).url, scope: scope, removes: true))
   }

@@ -31,15 +31,15 @@ public struct FleetConfiguration: Sendable {
   /// configuration.budget = .milliseconds(50)
   /// ```
   public var budget: Duration = .milliseconds(100)
-  /// The time that one request waits at most while another server asks. Then it asks by itself.
+  /// The longest time that a request waits for another server's. Then the server sends its own.
   /// Default: 5 seconds.
   ///
   /// ```swift
   /// configuration.patience = .seconds(2)
   /// ```
   public var patience: Duration = .seconds(5)
-  /// The time for which stored responses are used as before though nothing is heard of the other
-  /// servers. Default: 10 seconds.
+  /// The time for which stored responses are used as before although no messages arrive. Default:
+  /// 10 seconds.
   ///
   /// ```swift
   /// configuration.trustWhileBlind = .zero  // validate at once
@@ -58,9 +58,9 @@ public struct FleetConfiguration: Sendable {
   /// configuration.largestBody = 4 << 20
   /// ```
   public var largestBody = 1 << 20
-  /// Receives each change of the connection to the others, with the store's latest error while the
-  /// server does not hear them. It is called on any executor, one call after the other, and returns
-  /// at once. Default: does nothing.
+  /// Called with each change of the connection to the other servers, and with the store's latest
+  /// error while no messages arrive. Calls do not overlap, run on any executor, and must return at
+  /// once. Default: does nothing.
   ///
   /// ```swift
   /// configuration.statusChanged = { status, error in
@@ -102,11 +102,11 @@ public struct FleetConfiguration: Sendable {
 public enum FleetStatus: Sendable, Hashable {
   /// The fleet is not running: nothing is shared.
   case off
-  /// The server hears the others.
+  /// The server receives the messages of the others.
   case following
-  /// The server hears nothing of the others for a moment, and uses responses as before.
+  /// No messages arrive at the moment, and the server uses responses as before.
   case blind
-  /// The store is away: the server asks by itself.
+  /// The store is unreachable: the server contacts the origin by itself.
   case alone
 }
 
@@ -117,7 +117,7 @@ public enum FleetStatus: Sendable, Hashable {
 /// let wait = numbers.waits > 0 ? numbers.waitingTime / numbers.waits : .zero
 /// ```
 public struct FleetStatistics: Sendable, Hashable {
-  /// The invalidations that the store is yet to be told.
+  /// The invalidations that are not yet in the store.
   public internal(set) var pendingInvalidations: Int
   /// The requests that wait for another one at this moment.
   public internal(set) var waiting: Int
@@ -125,15 +125,15 @@ public struct FleetStatistics: Sendable, Hashable {
   public internal(set) var waits: Int
   /// The time of these waits together.
   public internal(set) var waitingTime: Duration
-  /// The times so far that the store was left alone for a while, since it did not answer.
+  /// The number of times that the circuit breaker opened because the store did not answer.
   public internal(set) var breakerOpenings: Int
-  /// The times so far that it has answered again.
+  /// The number of times that it closed because the store answered again.
   public internal(set) var breakerClosings: Int
-  /// The copies that were compared with the store so far, since a change of them may not have been
-  /// heard.
+  /// The copies that were compared with the store so far, because a message about them may have
+  /// been missed.
   public internal(set) var checks: Checks
-  /// The time from sending the latest beat until this server heard it: about as late as messages
-  /// of others are. `nil` while none has come back.
+  /// The time from sending the latest heartbeat until it came back to this server: about the delay
+  /// of the others' messages. `nil` before the first came back.
   public internal(set) var messageDelay: Duration?
 
   /// Counts of compared copies, by what was found.
@@ -144,7 +144,7 @@ public struct FleetStatistics: Sendable, Hashable {
     public internal(set) var changed = 0
     /// The store does not have it.
     public internal(set) var missing = 0
-    /// The store did not answer in time, or is away and was not asked.
+    /// The store did not answer in time, or is unreachable and was not asked.
     public internal(set) var unreachable = 0
   }
 }

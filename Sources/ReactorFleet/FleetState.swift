@@ -18,7 +18,7 @@ struct FleetState: Sendable {
     var url: FleetURLID
   }
 
-  /// A state of the link, as it is told.
+  /// A state of the link to report.
   struct Report: Sendable, Hashable {
     var status: FleetStatus
     var error: FleetError?
@@ -49,7 +49,7 @@ struct FleetState: Sendable {
   private var floors: [FleetURLID: (version: FleetVersion, until: Duration, place: Int)] = [:]
   /// The number of fences that were heard.
   private var fenceCount = 0
-  /// The greatest place of one that is kept no more.
+  /// The position of the newest fence that has been discarded.
   private var forgottenPlace = 0
   /// In the order in which they began to wait.
   private var waiters: [FleetRecordID: [(id: UUID, signal: FleetSignal)]] = [:]
@@ -58,9 +58,9 @@ struct FleetState: Sendable {
   var scopes = FleetScopes()
   /// In the order in which they were made, each once.
   private(set) var pending: [PendingFence] = []
-  /// Counts how often each of them was to be kept.
+  /// The number of times that each pending fence was queued.
   private var pendingCounts: [PendingFence: Int] = [:]
-  /// The scopes of which everything was removed, and the store is yet to be told.
+  /// The scopes of which everything was removed, while the store does not know that yet.
   var renewals: Set<String> = []
   var leases: [FleetTicket: Duration] = [:]
   /// The records for which a request of this server has the lease, or asks for it. The others of it
@@ -86,8 +86,8 @@ struct FleetState: Sendable {
 
   var status: FleetStatus { link.status }
 
-  /// Returns the present state, unless it was told already or somebody is telling one. Whoever gets
-  /// it calls ``told()`` afterwards, and asks again.
+  /// Returns the present state, or `nil` if it was reported already or while a report is in
+  /// progress. The caller reports the state, calls ``told()``, and calls this method again.
   mutating func news() -> Report? {
     guard !isTelling else { return nil }
     let report = Report(status: status, error: link.error)
@@ -339,7 +339,7 @@ struct FleetState: Sendable {
   /// Everything of a scope is removed. Even before the store knows it, this server does not use
   /// what it has.
   mutating func remove(_ scope: String, at now: Duration) {
-    // Rather everything is removed than one scope is not.
+    // Removing everything is better than missing one scope.
     renewals = renewals.count < Self.pendingLimit ? renewals.union([scope]) : [Fleet.allScopes]
     for scope in renewals.intersection([scope, Fleet.allScopes]) {
       scopes.learn(UUID().uuidString, of: scope, at: now)
@@ -357,7 +357,7 @@ struct FleetState: Sendable {
     guard pendingCounts[fence] == 1 else { return }
     pending.append(fence)
     guard pending.count > Self.pendingLimit else { return }
-    // Rather everything is asked for anew than one change is lost.
+    // Refetching everything is better than losing one invalidation.
     (pending, pendingCounts) = ([], [:])
     renewals.insert(Fleet.allScopes)
   }

@@ -12,17 +12,17 @@ public import Foundation
 /// leases, and a *fence*. Each method is atomic for the hash that it concerns. Numbers are drawn
 /// from the clock of the store, in microseconds, and never twice for one hash.
 ///
-/// A record is kept if and only if the hash exists since before its ticket was drawn, and neither a
-/// fence nor another record of it is newer:
+/// A record is stored if and only if the hash is older than the ticket, and neither a fence nor
+/// another record of the hash is newer:
 ///
 /// > `commit(T)` is kept ⇔ begun ≤ T, fence < T, and max(version, confirmation) < T
 ///
 /// So a response that was requested before an invalidation is never stored after it, whichever
 /// server asked, and however late it comes.
 ///
-/// A method that is cancelled may be carried out all the same. None waits for longer than about a
-/// second: a store that does not answer throws ``FleetError/unavailable(_:)``. Every conformer
-/// passes `FleetStoreConformance` of ReactorTesting.
+/// A cancelled call may still be carried out. No call takes longer than about a second: a store
+/// that does not answer throws ``FleetError/unavailable(_:)``. Every conformer passes
+/// `FleetStoreConformance` of ReactorTesting.
 public protocol FleetStore: Sendable {
   /// Reads a record.
   ///
@@ -32,13 +32,13 @@ public protocol FleetStore: Sendable {
   ///     that.
   func read(_ record: FleetRecordID, known: FleetVersion?) async throws(FleetError) -> FleetView
 
-  /// Draws a ticket for a request to the server, and with it the lease of the record, unless
-  /// somebody has it.
+  /// Draws a ticket for a request to the server, and takes the lease of the record unless another
+  /// server has it.
   ///
   /// - Parameters:
   ///   - record: The record that the response will be.
-  ///   - wish: ``FleetWish/lease`` to be told to wait where another server asks already.
-  ///   - lease: The time after which others may ask. A ticket stays valid beyond it.
+  ///   - wish: ``FleetWish/lease`` to wait if another server sends the request already.
+  ///   - lease: The time after which another server may take the lease. The ticket stays valid.
   ///   - retention: The time for which a new hash is kept at least. It is longer than a request.
   func begin(
     _ record: FleetRecordID, _ wish: FleetWish, lease: Duration, retention: Duration
@@ -46,11 +46,11 @@ public protocol FleetStore: Sendable {
 
   /// Extends a lease.
   ///
-  /// - Returns: `false` if the ticket has it no more.
+  /// - Returns: `false` if the ticket no longer has the lease.
   func renew(_ ticket: FleetTicket, lease: Duration) async throws(FleetError) -> Bool
 
-  /// Stores a response, or confirms the stored one, unless something newer is there. Ends the
-  /// record's lease, and tells those who wait for it.
+  /// Stores a response, or confirms the stored one, unless a newer one is there. Ends the record's
+  /// lease, and notifies the servers that wait for it.
   ///
   /// - Parameters:
   ///   - ticket: The ticket that was drawn before the request was sent.
@@ -60,8 +60,8 @@ public protocol FleetStore: Sendable {
     _ ticket: FleetTicket, _ change: FleetChange, retention: Duration
   ) async throws(FleetError) -> FleetCommitment
 
-  /// Gives a lease back without a response to store, and tells those who wait for it. Nothing
-  /// happens if the ticket has it no more.
+  /// Gives a lease back without a response to store, and notifies the servers that wait for it.
+  /// Nothing happens if the ticket no longer has the lease.
   func release(_ ticket: FleetTicket, _ reason: FleetRelease) async throws(FleetError)
 
   /// Makes every record of a URL stale, and the responses to requests that are under way.
@@ -83,7 +83,7 @@ public protocol FleetStore: Sendable {
   ///
   /// - Parameters:
   ///   - scope: A digest of the scope.
-  ///   - renews: `true` to begin a new generation, and to tell the others.
+  ///   - renews: `true` to begin a new generation, and to notify the other servers.
   func generation(of scope: String, renews: Bool) async throws(FleetError) -> FleetGeneration
 
   /// Proves that the store takes changes and that a message of this server arrives, and reads what
@@ -127,7 +127,7 @@ extension FleetStore {
 /// }
 /// ```
 ///
-/// No error of a store fails a fetch: a server whose store is away asks by itself.
+/// No error of a store fails a fetch: if the store is unreachable, the server contacts the origin.
 @nonexhaustive public enum FleetError: Error, Sendable, Hashable {
   /// The store does not answer: it cannot be reached, is starting, or takes too long.
   case unavailable(String)

@@ -51,7 +51,7 @@ final class FleetUpstream: LayerUpstream {
       }
     case .send(let exchange): response = try await send(exchange, for: asked, isAwaited: true)
     }
-    // Nobody would tell when it is out of date.
+    // No invalidation will arrive for this URL, so force revalidation.
     if !fleet.follows(asked.key) {
       response.response.headerFields.append(HTTPField(name: .cacheControl, value: "no-cache"))
     }
@@ -71,7 +71,7 @@ final class FleetUpstream: LayerUpstream {
   ) async throws -> HTTPFlowResponse {
     var request = exchange.request
     if isAwaited, asked.asksServer {
-      // That was for the cache alone.
+      // The origin must not see our `no-cache`.
       let own = HTTPFields(request.headerFields.filter { $0.name == .cacheControl }.dropLast())
       request.headerFields[fields: .cacheControl] = Array(own)
     }
@@ -81,7 +81,7 @@ final class FleetUpstream: LayerUpstream {
     do {
       var received = try await asked.send(request, isConditional, isAwaited)
       var response = received.response
-      // Each step of its way would limit it, for everybody.
+      // Other servers do not know the limits of each redirect.
       if !received.redirects.isEmpty { response.headerFields[.cacheControl] = "no-store" }
       let answer = await cache.receive(response, body: received.body, for: exchange, at: received.receivedAt)
       if let retry = answer.retry { return try await send(retry, for: asked, isAwaited: isAwaited) }
@@ -101,6 +101,6 @@ final class FleetUpstream: LayerUpstream {
 /// The error for a request that another process has sent a moment ago, without success.
 package struct FailedElsewhere: Error, CustomStringConvertible {
   package var description: String {
-    "another process has asked the server a moment ago, which failed; try again in a second"
+    "another process's request to the server just failed; retry in a second"
   }
 }

@@ -11,7 +11,7 @@ public struct FleetURLID: Sendable, Hashable {
 
 /// One record of a URL.
 public struct FleetRecordID: Sendable, Hashable {
-  /// The URL, with whose records this one is fenced and evicted.
+  /// The URL of the record. All records of one URL are invalidated and evicted together.
   public let url: FleetURLID
   /// The name of the record among those of its URL, in hexadecimal digits and points.
   public let name: String
@@ -104,15 +104,15 @@ public struct FleetView: Sendable, Hashable {
   }
 }
 
-/// The wish with which a server begins a request.
+/// The kind of lease that a server asks for.
 public enum FleetWish: String, Sendable, Hashable, CaseIterable {
-  /// To ask alone: the server waits where another one asks.
+  /// A lease: if another server has it, the caller waits.
   case lease
-  /// To ask at all events, and to let others wait for nothing.
+  /// No lease: the server sends its request in any case, and no other server waits for it.
   case ticket
 }
 
-/// The answer to a server that wants to ask.
+/// The store's answer to a server that wants to send a request.
 ///
 /// ```swift
 /// switch try await store.begin(record, .lease, lease: .seconds(2), retention: .seconds(60)) {
@@ -121,13 +121,15 @@ public enum FleetWish: String, Sendable, Hashable, CaseIterable {
 /// }
 /// ```
 public enum FleetBeginning: Sendable, Hashable {
-  /// Ask, and keep the lease or give it back. The versions are those that the ticket goes beyond.
+  /// Send the request. Renew the lease meanwhile, and end it with a commit or a release. The
+  /// versions are those before the ticket.
   case granted(FleetTicket, FleetVersions)
-  /// Ask, without a lease: the answers were not storable lately, or none was wished for.
+  /// Send the request without a lease: recent responses could not be stored, or no lease was
+  /// requested.
   case pass(FleetTicket, FleetVersions)
-  /// Another server asks, and has this long to do so.
+  /// Another server has the lease, for this long.
   case held(Duration, FleetVersions)
-  /// The request of another server has failed, and nobody asks for this long.
+  /// The request of another server has failed, and no server sends it again for this long.
   case failed(Duration, FleetVersions)
 }
 
@@ -159,16 +161,16 @@ public enum FleetCommitment: String, Sendable, Hashable {
 public enum FleetRelease: Sendable, Hashable {
   /// The request was given up. Another server may send it.
   case abandoned
-  /// The request has failed. Nobody sends it for this long.
+  /// The request has failed. No server sends it for this long.
   case failed(Duration)
-  /// The response cannot be stored. Nobody waits for another server for this long.
+  /// The response cannot be stored. For this long, no server waits for another one's request.
   case pass(Duration)
 }
 
 /// A random text that stands for everything that is stored since the latest removal of it.
 public typealias FleetGeneration = String
 
-/// The facts that a server learns from each beat.
+/// The state of the store that each heartbeat returns.
 public struct FleetPulse: Sendable, Hashable {
   /// The identity of the store. Another one is another store, or one that has lost its contents.
   public var store: String
@@ -190,11 +192,11 @@ public struct FleetPulse: Sendable, Hashable {
 /// }
 /// ```
 ///
-/// Messages are hints that may be lost. ``FleetStore/beat(_:nonce:scopes:)`` finds out.
+/// Messages may be lost. ``FleetStore/beat(_:nonce:scopes:)`` detects that.
 public enum FleetMessage: Sendable, Hashable {
-  /// The messages come from now on.
+  /// The subscription has begun. All later messages arrive.
   case following
-  /// A record has a new body, or those who wait for it need not.
+  /// A record has a new body. Servers that wait for it can read it.
   case stored(FleetRecordID, FleetVersion)
   /// A lease was given back without a response.
   case released(FleetRecordID)

@@ -103,9 +103,8 @@ extension Outbox {
     return withState { $0.list(conditions, secretNames: layer.configuration.secretQueryItems) }
   }
 
-  /// The entries: first the present ones, once the store is read, then those after each change. A
-  /// slow reader misses states between, never the last one. The sequence ends with the cancellation
-  /// of its reader.
+  /// The entries once the store is loaded, and again after each change. A slow reader skips
+  /// intermediate states, but never the last one. The sequence ends when its reader is cancelled.
   ///
   /// ```swift
   /// for await entries in layer.outbox.states { badge.count = entries.count }
@@ -123,7 +122,7 @@ extension Outbox {
   /// the store was read, and miss it.
   public var setAside: [String] { withState(\.setAside) }
 
-  /// Takes an entry back that was not sent.
+  /// Takes back an entry that was not sent.
   ///
   /// ```swift
   /// if await !layer.outbox.withdraw(entry.id) { showTooLate() }
@@ -133,7 +132,7 @@ extension Outbox {
   ///   may have been sent, or there is no such entry.
   @discardableResult public func withdraw(_ id: Entry.ID) async -> Bool { await takeBackUnsent(id) }
 
-  /// Sends an entry again that was refused, conflicted or left unresolved, at the end of its lane.
+  /// Sends a refused, conflicted or unresolved entry again, at the end of its lane.
   ///
   /// ```swift
   /// if case .refused = entry.state { await layer.outbox.retry(entry.id) }
@@ -142,12 +141,12 @@ extension Outbox {
   /// A refused or conflicted entry is sent under a new idempotency key, an unresolved one with the
   /// same bytes under its own. Entries that wait for its ids go after it.
   ///
-  /// - Returns: `false` if there is no such entry, its state forbids it, it holds a temporary id
-  ///   that no entry gives any more, or the store failed.
+  /// - Returns: `false` if there is no such entry, its state forbids it, it contains a temporary id
+  ///   that no entry resolves any more, or the store failed.
   @discardableResult public func retry(_ id: Entry.ID) async -> Bool { await sendAgain(id) }
 
-  /// Removes an entry that was refused, conflicted, left unresolved or that cannot be read. Entries
-  /// that wait for its ids are refused.
+  /// Removes a refused, conflicted, unresolved or unreadable entry. Entries that wait for its ids
+  /// are refused.
   ///
   /// ```swift
   /// if case .unresolved = entry.state { await layer.outbox.discard(entry.id) }
@@ -168,9 +167,8 @@ extension Outbox {
     changed()
   }
 
-  /// Continues after ``pause()``, or after the server has answered 401, and tries at once what
-  /// could not reach the server. A sign-in through an `AuthenticationMiddleware` continues after a
-  /// 401 too.
+  /// Continues after ``pause()`` or a 401, and tries the entries at once that could not reach the
+  /// server. After a 401, a sign-in through an `AuthenticationMiddleware` also continues.
   public func resume() {
     withState { state in
       state.queue.isPaused = false
@@ -182,9 +180,8 @@ extension Outbox {
     pump()
   }
 
-  /// Sends until nothing is left that can go, or the time is over. What could not reach the server
-  /// before is tried at once. What is being sent in the end goes on;
-  /// ``stop()`` ends it.
+  /// Sends until no entry can be sent, or the time is over. Entries that could not reach the server
+  /// before are tried at once. Requests in flight at the end continue; ``stop()`` cancels them.
   ///
   /// ```swift
   /// let left = await layer.outbox.drain(within: .seconds(10))
@@ -196,8 +193,8 @@ extension Outbox {
   /// - Returns: The number of entries that have not ended.
   @discardableResult public func drain(within duration: Duration) async -> Int { await sendAll(within: duration) }
 
-  /// Sends the lane of an entry until the entry has ended, nothing of the lane can go, or the time
-  /// is over. What is being sent then goes on; ``stop()`` ends it.
+  /// Sends the lane of an entry until the entry has ended, no entry of the lane can be sent, or the
+  /// time is over. Requests in flight at the end continue; ``stop()`` cancels them.
   ///
   /// ```swift
   /// let submission = try await layer.submit(AddPost(title: "Hello"))
@@ -223,30 +220,28 @@ extension Outbox {
   /// that another one may send the entries at once. Otherwise their leases end after 30 seconds.
   public func stop() async { await cancelSending() }
 
-  /// Reads the store, and takes over what other processes have added, sent or ended since the last
-  /// time.
+  /// Reads the store, with the changes that other processes have made since the last time.
   ///
   /// ```swift
   /// try await layer.outbox.reload()
   /// show(layer.outbox.entries)
   /// ```
   ///
-  /// The outbox reads its store by itself when it is created. Call the method to learn that it has
-  /// read it, or when an app returns to the foreground whose extension submits too.
+  /// The outbox reads its store when it is created. Call the method to wait for that, or when an
+  /// app whose extension also submits returns to the foreground.
   ///
   /// - Throws: `ReactorError.persistence` if the store cannot be read. The
   ///   entries are then those that are known already.
   public func reload() async throws(ReactorError) { try await readStore() }
 
-  /// Returns the other name of a thing: the id that the server has given for a temporary one, as
-  /// JSON text, so that a view keeps its identity.
+  /// Returns the server's id that replaced a temporary one, so that a view keeps its identity.
   ///
   /// ```swift
   /// let id = layer.outbox.identity(of: mutation.id)
   /// ```
   ///
-  /// - Returns: `nil` if the server has not given one, or has given more than 1,000 since that no
-  ///   entry holds.
+  /// - Returns: `nil` if the server has not given an id yet. Of the ids that no entry contains, the
+  ///   latest 1,000 are known.
   public func identity(of temporary: TemporaryID) -> JSONValue? {
     withState { $0.identities[temporary.string] }.flatMap { try? JSONValue(parsing: $0) }
   }
@@ -305,7 +300,7 @@ extension Outbox {
 
     /// The reason why an entry is not being sent.
     @nonexhaustive public enum Reason: Sendable, Hashable {
-      /// Earlier entries of its lane have not ended, or its lane begins at any moment.
+      /// Earlier entries of its lane have not ended, or its lane is about to start.
       case turn
       /// There is no connectivity, as `Reachability` or the transport says.
       case connectivity

@@ -18,7 +18,7 @@
     case array([ValkeyReply])
     /// A map of RESP3, as its keys and values in turn.
     case map([ValkeyReply])
-    /// A message that nobody has asked for, such as one of a channel.
+    /// An unsolicited message, such as one from a subscription.
     case push([ValkeyReply])
     /// Nothing.
     case null

@@ -17,9 +17,8 @@ public final class Bench: Sendable {
 
   /// - Parameters:
   ///   - exceptions: what the test does that the rules of an ``EventRecorder`` do not know.
-  ///   - configure: changes the configuration; by default models stay in memory, so that nobody
-  ///     sleeps, nothing is retried, so that a request that fails is one request, and no outage is
-  ///     remembered, so that the next one is sent.
+  ///   - configure: changes the configuration. Defaults: no eviction, no retries, and no memory of
+  ///     outages.
   public init(
     persistence: (any Persistence)? = MemoryPersistence(), clock: TestClock = TestClock(),
     transport: ScriptedTransport = ScriptedTransport(), scope: Scope = .shared,

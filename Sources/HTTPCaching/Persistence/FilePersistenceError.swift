@@ -1,7 +1,7 @@
 public import Foundation
 
 extension FilePersistence {
-  /// An error of a system call that ``FilePersistence``, or another store in files, made.
+  /// A failed system call of ``FilePersistence``, or of another store in files.
   ///
   /// A failed save leaves the earlier record unchanged; ``FilePersistence/Synchronization/full``
   /// has the one exception. A failed removal may have removed some of the records.

@@ -207,7 +207,7 @@ final class KeyState: MemoryEntry {
     }
   }
 
-  /// Returns the actors of the observers that are not due yet. They then are.
+  /// Marks the idle observers as due, and returns their actors.
   func dueActors() -> [(any Actor)?] {
     var due: [(any Actor)?] = []
     var latest: ObjectIdentifier??

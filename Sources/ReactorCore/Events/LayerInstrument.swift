@@ -3,11 +3,12 @@ public import HTTPCaching
 public import HTTPTypes
 import Synchronization
 
-/// Sees the work that a layer does where memory has no answer, for traces and metrics.
+/// Wraps the work of a layer for traces and metrics: fetches that memory cannot answer, their
+/// requests, and each attempt.
 ///
-/// Set ``ReactorConfiguration/instrument``. The methods run around the work, in the task that does
-/// it: a task-local value that one of them binds is seen by all that the work does, down to the
-/// transport. A fetch that memory answers calls none of them; ``ModelLayer/statistics`` counts it.
+/// Set ``ReactorConfiguration/instrument``. Each method runs in the task that does the work, around
+/// it: the work, down to the transport, sees the task-local values that the method binds. A memory
+/// hit calls none of them; ``ModelLayer/statistics`` counts it.
 ///
 /// ReactorObservability has one for swift-log, swift-metrics and swift-distributed-tracing.
 public protocol LayerInstrument: Sendable {

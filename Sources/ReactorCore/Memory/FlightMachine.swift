@@ -169,7 +169,7 @@ struct FlightMachine: Sendable {
   /// Processes the end of ``ReactorConfiguration/staleAfter`` for a caller.
   ///
   /// From now on, a copy that would serve if the request failed is its answer (RFC 9111 §4.2.4).
-  /// The layer takes its place.
+  /// The request continues in the background.
   mutating func waitedEnough(_ id: WaiterID, copy: CopyStatuses) -> [Action] {
     waiters.update(id) { $0.acceptsFallback = true }
     var actions: [Action] = []
@@ -177,7 +177,7 @@ struct FlightMachine: Sendable {
     return finish(actions)
   }
 
-  /// Processes an outage of the server, which no caller need wait for that a copy would serve.
+  /// Processes an outage: callers that accept a stale copy are answered now.
   mutating func serverFails(copy: CopyStatuses) -> [Action] {
     var actions: [Action] = []
     for waiter in waiters.inOrder where waiter.kind == .caller {

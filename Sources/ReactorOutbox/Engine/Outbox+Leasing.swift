@@ -38,7 +38,7 @@ extension Outbox {
       state.update(entry)
       // A withdrawal has not known that another process has sent it.
       if !entry.isUnsent { state.items[id]?.isWithdrawn = false }
-      // Another process has tried in vain, and this one heeds its backoff too.
+      // Another process's attempt failed; respect its backoff.
       let isPostponed = old?.outcome != entry.outcome && entry.notBefore.map { $0 > now } == true
       return (old, !isPostponed && state.queue.mayGo(id))
     }

@@ -22,8 +22,7 @@ struct TemporaryIDs: Sendable {
   private var mentions: [UUID: Mention] = [:]
   /// The entries that give an id.
   private var owners: [String: UUID] = [:]
-  /// The ids that an entry gives, by the number that stands for each of them. Two have the same one
-  /// once in 10¹⁵ pairs.
+  /// The ids that an entry gives, by hash. Two ids collide once in 10¹⁵ pairs.
   private var given: [Int64: Set<String>] = [:]
   /// The ids that an accepted entry was to give, and has not: its response could not be read.
   private var lost: Set<String> = []
@@ -59,7 +58,7 @@ struct TemporaryIDs: Sendable {
       mention.awaited.insert(string)
     }
     if !lost.isEmpty, mention.isInLane {
-      // Whoever holds one of them waits for it in vain, whatever is known of its giver.
+      // An entry that contains one of these ids can never be resolved, even if its giver is known.
       mention.awaited.formUnion(lost.filter { found.holds($0) && owners[$0] == nil })
     }
     mentions[entry.id] = mention
@@ -115,7 +114,7 @@ struct TemporaryIDs: Sendable {
     given[TemporaryID.number64(of: string), default: []].insert(string)
   }
 
-  /// Ends the giving of an id.
+  /// Withdraws an id that an entry was to give.
   private mutating func giveUp(_ string: String, _ id: UUID) {
     guard owners[string] == id else { return }
     owners[string] = nil
@@ -141,8 +140,8 @@ struct TemporaryIDs: Sendable {
     }
   }
 
-  /// Ends the giving of an entry's ids: it has ended without them. Those that wait for them wait no
-  /// longer. The entry still gets the ids of others.
+  /// Withdraws the ids of an entry that has ended without them. Entries no longer wait for them.
+  /// The entry still gets the ids of others.
   mutating func release(_ id: UUID) {
     for string in mentions[id]?.given ?? [] { giveUp(string, id) }
   }
@@ -189,14 +188,15 @@ extension TemporaryIDs {
     var candidates = mention.found.strings.compactMap { owners[$0] }
     for number in mention.found.numbers {
       let owners = (given[number] ?? []).compactMap { self.owners[$0] }
-      // The number of an id of its own.
+      // The hash of an id that the entry itself gives.
       if !owners.contains(id) { candidates += owners }
     }
     return candidates.filter { $0 != id }.min { (mentions[$0]?.number ?? 0) < (mentions[$1]?.number ?? 0) }
   }
 
   /// Returns `true` if an entry waits for one that is behind it: its giver was sent again, and
-  /// another process has submitted it meanwhile. It goes after its giver, and holds up nobody.
+  /// another process has submitted it meanwhile. It goes after its giver, and blocks no other
+  /// entry.
   func isBehindItsGiver(_ id: UUID) -> Bool {
     guard let owner = owner(awaitedBy: id), let giver = mentions[owner], let own = mentions[id] else { return false }
     return giver.number > own.number

@@ -41,7 +41,7 @@ struct Household: Sendable {
     flow.loadFromPersistence = { resource in
       let paths = ReferenceModel.paths
       let next = (paths.firstIndex(of: resource.path) ?? 0) + 1
-      // Round the circle this is a deadlock, which the last of them is told.
+      // A cycle of these loads is a deadlock; the last caller gets the error.
       _ = try? await own.value.reactor?.fetch(model.resource(paths[next % paths.count], resource.headers))
       return try await load(resource)
     }
