@@ -1,5 +1,5 @@
-// Arrays and dictionaries, in loops of their own: no container, no existential, and memory of the
-// right size from the start.
+// Arrays and dictionaries, decoded in loops without containers and existentials, and with memory of
+// the right size from the start.
 
 extension Array: FastCollection where Element: Decodable {
   /// A model that throws in the middle leaves what was made before it to be released.

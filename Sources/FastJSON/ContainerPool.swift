@@ -3,22 +3,22 @@
 //
 // `KeyedDecodingContainer(_:)` allocates a box, and asks the runtime for three generic types and a
 // conformance, which takes longer than to decode four members. So a session keeps the boxes that it
-// has made. One that nobody else refers to is given out again, for another object: its container is
-// a pointer to a place of the pool (`MemberPlace`), and nothing of the box is touched.
+// has made. A box without other references is reused for another object: its container is a pointer
+// to a place of the pool (`MemberPlace`), and the box itself is not changed.
 //
 // Invariants:
 // 1. A place lives as long as its session. The container in a box is a raw pointer to it, and keeps
 //    nothing alive.
 // 2. A box is given out, and its place written, only while the pool alone refers to the box, and
-//    only by the call that has the session. So no container changes under whoever reads from it.
-// 3. At the end of a call each box that was given out is looked at. If somebody still has one, the
-//    session is over: it gives out no box again, and `KeptSessions` keeps it until nobody has any.
+//    only by the call that has the session. So no container changes while a model reads from it.
+// 3. At the end of a call, each box that was given out is checked. If a model still has one, the
+//    session is over: it gives out no box again, and `KeptSessions` keeps it until no box is used.
 // 4. Containers that are made when the session is over, or that have no room here, own the session
 //    (`OwningContainer`).
 //
 // This rests on one thing that is not documented: that `KeyedDecodingContainer` is one reference,
-// so that its count tells whether somebody else has it. It is checked for each key type; where it
-// does not hold, each container is a new one that owns the session.
+// so that its count shows whether a model has it. This is checked for each key type; if it does not
+// hold, each container is a new one that owns the session.
 
 import Synchronization
 
@@ -56,7 +56,7 @@ struct ContainerPool {
   private let entries: UnsafeMutablePointer<Entry>
   private let places: UnsafeMutablePointer<MemberPlace>
   private let boxes: UnsafeMutablePointer<AnyObject?>
-  /// The entries that this call has used, as far as somebody may have their boxes.
+  /// The entries that this call has used and whose boxes a model may still have.
   private let used: UnsafeMutablePointer<UnsafeMutablePointer<Entry>>
   private var usedCount = 0
   private var call: UInt64 = 1
@@ -153,12 +153,12 @@ struct ContainerPool {
     return nil
   }
 
-  /// Looks at the boxes that the call has used, up to the first that somebody has.
+  /// Checks the boxes that the call has used, up to the first that a model still has.
   ///
   /// A unique box stays unique, since the pool alone could give it out. So each is passed once,
   /// however often this is asked.
   ///
-  /// - Returns: whether nobody has any.
+  /// - Returns: `true` if no model has a box.
   mutating func isIdle() -> Bool {
     while usedCount > 0 {
       guard isKnownUniquelyReferenced(&used[usedCount - 1].pointee.box.pointee) else { return false }

@@ -84,8 +84,7 @@ extension ObjectIdentifier {
   }
 }
 
-/// A collection whose elements the decoder reads in a loop of its own, where that is what
-/// `init(from:)` would do.
+/// A collection whose elements the decoder reads in a loop, with the result of `init(from:)`.
 protocol FastCollection {
   static func decode(_ core: CorePointer, _ value: Position) throws -> Self
 }

@@ -9,9 +9,9 @@ import Synchronization
 /// let articles = try decoder.decode([Article].self, from: data)
 /// ```
 ///
-/// The whole text is checked by RFC 8259, also where nobody reads it. Of members with one name the
-/// first counts. At most 512 levels of nesting are read, and 1 GiB of text. UTF-16 and UTF-32 are
-/// recognised, as by `JSONDecoder`.
+/// The whole text is checked by RFC 8259, including the parts that no model reads. If members have
+/// the same name, the first counts. At most 512 levels of nesting are read, and 1 GiB of text.
+/// UTF-16 and UTF-32 are recognised, as by `JSONDecoder`.
 ///
 /// One decoder may be used by many tasks at once. All decoders of a process share a few sets of
 /// buffers, of 8 MiB at most, so that it does not matter how many decoders there are. What a model
@@ -152,8 +152,7 @@ public final class FastJSONDecoder: Sendable {
 
   /// Parses a text, and lends what is in it.
   ///
-  /// Of what the decoder is set to, its strategies count. Half of a surrogate pair makes the string
-  /// that has it one that cannot be read.
+  /// The strategies of the decoder apply. A string with half of a surrogate pair cannot be read.
   ///
   /// - Throws: ``SyntaxFault``, and what `body` throws.
   package func withTree<Result>(of data: Data, _ body: (JSONTree) throws -> Result) throws -> Result {

@@ -12,7 +12,7 @@ package struct JSONTree {
   package struct Value: Hashable, Sendable {
     let index: TapeIndex
 
-    /// As that of the root, at which paths begin.
+    /// The position, relative to the root, at which paths begin.
     fileprivate var position: Position { Position(index: index, container: 0) }
   }
 
@@ -152,7 +152,7 @@ private struct DuplicateFinder {
 extension JSONTree {
   package func isTrue(_ value: Value) -> Bool { tape[value.index].is(.true) }
 
-  /// `nil` where it is none, or has half of a surrogate pair.
+  /// The string; `nil` for another kind of value, and for half of a surrogate pair.
   package func string(_ value: Value) -> String? {
     tape[value.index].is(.string) ? tape.string(at: value.index) : nil
   }
@@ -166,7 +166,7 @@ extension JSONTree {
     return try? session.core.integer(value.index, as: type, Place(value.position))
   }
 
-  /// The nearest number; `nil` where there is none but infinity.
+  /// The nearest number; `nil` if that is infinite.
   package func double(_ value: Value) -> Double? {
     if let number = try? session.core.double(value.index, Place(value.position)) { return number }
     // A number that is too small is zero here.

@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// Keeps each session until nobody has a container of it any more.
+/// Keeps each session until no model has a container of it.
 ///
-/// Each call looks at a few of them, by turns, and lets go of those that have ended. A call adds
-/// one at most, so that what has ended is never more than a fraction of what is in use. Nobody
-/// waits: a call that finds another one looking goes on without.
+/// Each call checks a few sessions in turn, and releases those that have ended. A call adds at most
+/// one, so ended sessions are never more than a fraction of those in use. No call waits: if another
+/// call is checking, it continues without.
 ///
 /// Atomics and no `Mutex`: Thread Sanitizer sees on Linux what these order.
 ///
@@ -14,21 +14,22 @@ import Synchronization
 /// has `isLocked`, and `Unmanaged` crosses threads as an address: the list and the array hold the
 /// only references that are counted here.
 final class KeptSessions: @unchecked Sendable {
-  /// The address of the session that was added last, which has that of the one before; 0: none.
+  /// The address of the session that was added last, which has the address of the one before; 0 for
+  /// none.
   private let added = Atomic<UInt>(0)
-  /// As many as are kept, so that a call sees at once where there are none.
+  /// The number of kept sessions, so that a call sees at once if there are none.
   private let number = Atomic<Int>(0)
   private let isLocked = Atomic<Bool>(false)
   /// Behind `isLocked`.
   private var sessions: [Session] = []
-  /// The one that is looked at next; behind `isLocked`.
+  /// The index of the session to check next; behind `isLocked`.
   private var next = 0
 
   var count: Int { number.load(ordering: .relaxed) }
 
   deinit { takeAdded() }
 
-  /// - Parameter session: one that is over, and that the caller does not use any more.
+  /// - Parameter session: A session that is over, and that the caller no longer uses.
   func add(_ session: Session) {
     let address = UInt(bitPattern: Unmanaged.passRetained(session).toOpaque())
     var last = added.load(ordering: .relaxed)

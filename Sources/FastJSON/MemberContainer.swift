@@ -3,7 +3,7 @@
 import Foundation
 
 extension CorePointer {
-  /// The value of the member that a key of this name asks for; 0 where there is none.
+  /// Returns the value of the member for a key of this name; 0 if there is none.
   @inline(__always) func find(_ name: String, in object: TapeIndex) -> TapeIndex {
     // A literal, as most names are, or a string in Swift's own storage.
     let found = name.utf8.withContiguousStorageIfAvailable { bytes -> TapeIndex in
@@ -25,7 +25,7 @@ extension CorePointer {
 /// The members of an object.
 ///
 /// One raw pointer, so that Swift's box copies it without counting references. It keeps nothing
-/// alive: whoever makes one sees to that, as `ContainerPool.swift` says.
+/// alive: its creator does, as `ContainerPool.swift` says.
 struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let place: UnsafeMutablePointer<MemberPlace>
 
@@ -52,22 +52,22 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // MARK: Look-up
 
-  /// The value of a member; 0 where there is none.
+  /// Returns the value of a member; 0 if there is none.
   @inline(__always) private func find(_ key: some CodingKey) -> TapeIndex {
     let name = key.stringValue
     if core.pointee.hasCustomKeys { return core.convertedNames(of: object).find(name) }
     return core.find(name, in: object)
   }
 
-  // The look-up is a function of its own, since it is larger than all else that a member takes, and
-  // there are two members for each type of number.
+  // The look-up is a separate function, since it is larger than the rest of a member, and there are
+  // two members for each type of number.
   @inline(never) private func value(_ key: Key) throws -> TapeIndex {
     let index = find(key)
     if index == 0 { throw core.notFound(key, in: object) }
     return index
   }
 
-  /// 0 where there is none, or null.
+  /// Returns the value of a member; 0 if there is none, or if it is null.
   @inline(never) private func valueIfPresent(_ key: Key) -> TapeIndex {
     let index = find(key)
     return core.isNull(index) ? 0 : index

@@ -15,9 +15,9 @@ struct NameBytes {
     bloomBit = 1 << (hash >> 48 & 63)
   }
 
-  /// Of the first and the last eight bytes: names of models differ there. Whoever makes names that
-  /// do not costs scans of at most ``Tape/indexedFrom`` names; larger objects have an index with a
-  /// seeded hash.
+  /// A hash of the first and the last eight bytes, where the names of models differ. Names that do
+  /// not differ there cost scans of at most ``Tape/indexedFrom`` names; larger objects have an
+  /// index with a seeded hash.
   @inline(__always) private static func hash(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt64 {
     var (first, last): (UInt64, UInt64) = (0, 0)
     if count >= 8 {

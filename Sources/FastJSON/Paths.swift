@@ -123,9 +123,9 @@ extension CorePointer {
     return keys.reversed()
   }
 
-  /// The key of a value that no model has asked for by a key of its own.
+  /// Returns the key of a value that no model has read by its own key.
   ///
-  /// - Parameter isOriginal: The name is that of the text, before any conversion.
+  /// - Parameter isOriginal: `true` for the name in the text, before any conversion.
   private func key(of position: Position, isOriginal: Bool) -> PathKey {
     let (tape, container) = (pointee.tape, position.container)
     guard tape[container].is(.object) else { return PathKey(index: Int(position.element)) }

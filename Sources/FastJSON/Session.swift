@@ -46,8 +46,8 @@ final class Session {
     var frames = Frames(capacity: TapeParser.maximumDepth + 8)
     var pool: ContainerPool
     let kinds = KindTable()
-    /// The decoding has ended; whoever still has a container looks values up, and no frame is
-    /// pushed any more.
+    /// The decoding has ended. A model that still has a container can look up values, and no frame
+    /// is pushed any more.
     var isOver = false
     /// By object, where the strategy of keys is the program's own.
     var converted: [TapeIndex: ConvertedNames] = [:]
@@ -57,7 +57,7 @@ final class Session {
   let core: UnsafeMutablePointer<Core>
   /// Of `SessionPool`: the bytes that it counts for this session.
   var restingSize = 0
-  /// Of `KeptSessions`: the address of the one that was added before.
+  /// Of `KeptSessions`: the address of the session that was added before.
   var addedBefore: UInt = 0
 
   init() {

@@ -3,11 +3,11 @@
 import Foundation
 import Synchronization
 
-/// A few sessions that nobody uses, which any decoder takes.
+/// A few idle sessions that any decoder can take.
 ///
-/// A call takes the first that it finds, and puts it back where there is room, so that those behind
-/// are used only by calls at the same time. Nobody waits: where there is none, a call makes one,
-/// and where there is no room, the session ends.
+/// A call takes the first session that it finds, and puts it back if there is room, so that later
+/// sessions are used only by concurrent calls. No call waits: if there is no session, it makes one,
+/// and if there is no room, the session ends.
 ///
 /// Atomics and no `Mutex`: Thread Sanitizer sees on Linux what these order.
 ///
@@ -65,7 +65,7 @@ final class SessionPool: @unchecked Sendable {
 
   /// Ends a call.
   ///
-  /// - Parameter session: the only reference, but for those that the model has kept.
+  /// - Parameter session: The only reference, except for those that a model has kept.
   func giveBack(_ session: inout Session) {
     guard session.core.pointee.pool.isIdle() else {
       session.end()
@@ -85,7 +85,7 @@ final class SessionPool: @unchecked Sendable {
     Unmanaged.passUnretained(session).release()
   }
 
-  /// Ends sessions that wait, from those that are used least, until the rest fits.
+  /// Ends idle sessions, the least used first, until the rest fits.
   private func makeRoom() {
     for number in (0..<capacity).reversed() where size.load(ordering: .relaxed) > Self.maximumSize {
       _ = take(slots + number)

@@ -39,10 +39,10 @@ extension Tape {
     return name.hasBytes(at: text + word.pointee.offset)
   }
 
-  /// The value of the first member with this name; 0 where there is none.
+  /// Returns the value of the first member with this name; 0 if there is none.
   ///
-  /// Members are mostly asked for in the order in which they stand, so the one behind the last is
-  /// tried first.
+  /// Members are mostly read in the order of the text, so the member behind the last one is tried
+  /// first.
   @inline(__always) func find(_ name: NameBytes, in object: TapeIndex) -> TapeIndex {
     if words[Int(object)] & Word.duplicates != 0 { return findFirst(name, in: object) }
     let count = count(of: object)
@@ -61,7 +61,7 @@ extension Tape {
     words[Int(object)] & Word.anyNames == 0 && name.isASCII ? 0 : findEqual(name, in: object)
   }
 
-  /// A key that is not ASCII may be equal to a plain name all the same: KELVIN SIGN is K.
+  /// A key that is not ASCII may still equal a plain name: KELVIN SIGN is K.
   @inline(never) private func findEqual(_ name: NameBytes, in object: TapeIndex) -> TapeIndex {
     if words[Int(object)] & Word.anyNames != 0 { return findString(name, in: object) }
     if name.isNormalized { return 0 }
@@ -148,8 +148,8 @@ extension Tape {
       number & 1 == 0 ? Word(upper: word.upper, lower: member) : Word(upper: member, lower: word.lower)
   }
 
-  /// Seeded, so that nobody can make names that collide. Of the string where equal names may have
-  /// other bytes.
+  /// A seeded hash, so that an attacker cannot make names that collide. It hashes the string if
+  /// equal names may have different bytes.
   private func seededHash(_ bytes: UnsafeBufferPointer<UInt8>, asString: Bool) -> Int {
     var hasher = Hasher()
     if asString {

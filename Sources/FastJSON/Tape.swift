@@ -46,7 +46,7 @@ extension Word {
   static let longString: Word = 1 << 59
   @inline(__always) var stringLength: Int { Int(self >> 32 & 0x3FF_FFFF) }
   static let maximumStringLength = 0x3FF_FFFF
-  /// Makes a string one that cannot be read.
+  /// Marks a string as unreadable.
   mutating func makeUnreadable() { self = self & ~(0xF << 60) | Tag.unreadable.rawValue << 60 }
 
   // Numbers.

@@ -34,7 +34,7 @@ struct TapeParser {
   private var members: UnsafeMutablePointer<Word>
   private var memberCount = 0
   private var duplicateCount = 0
-  /// Half of a surrogate pair makes its string one that cannot be read, rather than the text.
+  /// If `true`, half of a surrogate pair makes its string unreadable, and not the whole text.
   let keepsHalfPairs: Bool
   /// The words of such strings.
   var halfPairs: [Int] = []
@@ -201,8 +201,7 @@ struct TapeParser {
     let name = NameBytes(UnsafePointer(text + offset), length)
     let bloom = words[object &+ 2]
     if !isASCII {
-      // Half of a pair in a name, which nobody could ask for, has been noted for the value after
-      // it.
+      // Half of a pair in a name, which no key can have, was noted for the value after it.
       guard halfPairs.last != w else { throw fault("expected a complete surrogate pair", at: start &- 1, .surrogate) }
       if !name.isNormalized { words[object] |= Word.anyNames }
     }

@@ -67,7 +67,7 @@ extension CorePointer {
       throw mismatch(T.self, index, place())
     }
     let text = pointee.tape.number(at: index)
-    // A number that is too large becomes infinite; one that is too small, zero.
+    // Too large a number becomes infinite, and too small a number zero.
     guard let value = parse(text), value.isFinite, value != 0 || pointee.tape.isZero(index) else {
       throw unrepresentable(T.self, index, place())
     }
@@ -189,8 +189,8 @@ extension Tape {
     return true
   }
 
-  /// An integer that is written with a fraction or an exponent, or has more than 19 digits; `nil`
-  /// where it is none, or does not fit.
+  /// Returns an integer that is written with a fraction or an exponent, or has more than 19 digits;
+  /// `nil` if it is no integer, or does not fit.
   @inline(never) func slowInteger<T: FixedWidthInteger>(_ index: TapeIndex, as type: T.Type) -> T? {
     if isZero(index) { return 0 }
     let bytes = numberBytes(at: index)

@@ -96,8 +96,8 @@ public final class ModelLayer: Sendable {
       layer: layer, backend: backend, parser: parser, configuration: configuration ?? layer.configuration)
   }
 
-  /// The numbers of the layer at this moment, of its living reactors. They may be asked for often,
-  /// and cost a fetch that memory answers nothing.
+  /// The present numbers of the layer and its reactors, for gauges and counters. Reading them is
+  /// cheap, and counting costs a memory hit nothing.
   public var statistics: ModelLayer.Statistics { layer.statistics }
 
   /// The events of the layer's reactors, as a sequence.

@@ -31,7 +31,7 @@ struct CircuitBreaker: Sendable {
       guard now >= until else { return false }
       phase = .halfOpen(since: now)
       return true
-    // A call whose end nobody has reported does not keep it open for ever.
+    // A call whose end was never reported does not keep it open forever.
     case .halfOpen(let since):
       guard now >= since + Self.firstPause else { return false }
       phase = .halfOpen(since: now)

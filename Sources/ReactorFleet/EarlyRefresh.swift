@@ -1,9 +1,9 @@
 import Foundation
 import HTTPCaching
 
-/// The refresh of a response before it is stale, so that of many who use it nobody ever waits: each
-/// use refreshes it with a probability that grows towards its end (XFetch: Vattani, Chierichetti
-/// and Lowenstein, *Optimal Probabilistic Cache Stampede Prevention*, VLDB 2015).
+/// The refresh of a response before it is stale, so that no caller waits for it. Each use refreshes
+/// it with a probability that grows towards its end (XFetch: Vattani, Chierichetti and Lowenstein,
+/// *Optimal Probabilistic Cache Stampede Prevention*, VLDB 2015).
 enum EarlyRefresh {
   /// The share of its freshness that a response loses at most, so that responses which came
   /// together are not refreshed together.
@@ -14,8 +14,8 @@ enum EarlyRefresh {
   /// - Parameters:
   ///   - age: The age in seconds.
   ///   - lifetime: The freshness lifetime in seconds. Below ten, nothing is refreshed early.
-  ///   - cost: The time that the request took in seconds. Where it is more than a tenth of the
-  ///     lifetime, nothing is refreshed early.
+  ///   - cost: The time that the request took in seconds. Above a tenth of the lifetime, nothing is
+  ///     refreshed early.
   ///   - random: A random number in 0..<1, another one for each use.
   ///   - share: A number in 0..<1, the same one on each server.
   static func isDue(

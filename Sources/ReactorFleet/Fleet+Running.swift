@@ -53,7 +53,7 @@ extension Fleet {
       signal.send()
     }
     let timer = send(signal, after: .seconds(1))
-    // This task is cancelled already, so one that is not waits.
+    // This task is already cancelled, so another one waits.
     await spawn { await signal.wait() }.value
     timer.cancel()
     work.cancel()
@@ -123,7 +123,7 @@ extension Fleet {
     }
   }
 
-  /// Sends a beat, and looks whether the earlier ones were heard.
+  /// Sends a heartbeat, and checks whether the earlier ones came back.
   private func beat() async {
     let (began, nonce) = (elapsed, UInt64.random(in: 0...UInt64.max))
     let scopes = withState { state in

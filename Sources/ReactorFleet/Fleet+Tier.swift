@@ -54,7 +54,7 @@ private final class OwnLook: CacheTierLook {
 
   init(_ fleet: Fleet, _ key: RecordKey) {
     (self.fleet, self.key) = (fleet, key)
-    // Changes are told for the shared scope, whoever makes them.
+    // All servers are notified of a change of the shared scope, whichever scope makes it.
     ticket = UnsharedTicket(fleet, key, in: .shared)
   }
 
@@ -131,14 +131,14 @@ private final class FleetLook: CacheTierLook {
     } catch {
       state.withLock { $0.isConnected = false }
       checked(\.unreachable)
-      // The server decides, unless the record is from when nobody was heard.
+      // The origin decides, unless the record is from a time without messages.
       return local.map { fleet.vouches(for: key, $0.head) } ?? true ? .same : .stale
     }
   }
 
   private func read(_ id: FleetRecordID, _ known: FleetVersion?) async throws(FleetError) -> FleetView {
     let (began, spent) = (fleet.elapsed, state.withLock(\.spent))
-    // Whoever joins another's reading spends that time, too.
+    // A caller that joins another one's read also spends that time.
     defer { state.withLock { $0.spent = max($0.spent, spent + fleet.elapsed - began) } }
     return try await fleet.reading(id, known: known, in: epoch) { () throws(FleetError) in
       try await call { [fleet] () throws(FleetError) in try await fleet.store.read(id, known: known) }
@@ -158,7 +158,7 @@ private final class FleetLook: CacheTierLook {
       // Another record may have the same digest.
       found.head.identity == key.identity, found.head.variant?.matches(request) ?? true
     else {
-      // An eviction cannot be told from a removal, so the server validates it.
+      // An eviction looks like a removal, so the origin validates the copy.
       fleet.withState { $0.forget(key) }
       return .stale
     }
@@ -247,7 +247,7 @@ private final class FleetLook: CacheTierLook {
     timer.cancel()
     let waited = fleet.elapsed - began
     fleet.withState { $0.waited(waited) }
-    // What the store took before counts no more: it has answered.
+    // The store has answered, so its earlier delays no longer count.
     state.withLock { state in
       state.waited += max(waited, .milliseconds(1))
       state.spent = .zero
@@ -270,8 +270,8 @@ private final class UnsharedTicket: CacheTicket {
   func keep(_ record: Record, isConfirmation: Bool) {
     let id = fleet.knownID(of: key.url, in: scope)
     fleet.withState { state in
-      // Without generations, no change can be told of it. While nobody is heard, none is: to hear
-      // something begins an epoch.
+      // Without generations, no message can name it. While no messages arrive, none is missed
+      // unnoticed: the first message begins an epoch.
       guard let url = id ?? (state.status == .following ? nil : FleetURLID(text: "")) else { return state.forget(key) }
       state.note(key, url, receivedAt: record.head.receivedAt, since: moment)
     }
@@ -293,8 +293,7 @@ private final class FleetLease: CacheTicket {
   private let ticket: FleetTicket
   private let key: RecordKey
   private let known: FleetVersion?
-  /// The epoch in which the request began. A change that nobody heard since may have gone before
-  /// it.
+  /// The epoch in which the request began. After it, a missed change may be older than the request.
   private let epoch: Int
   private let isOver = Atomic<Bool>(false)
 

@@ -83,9 +83,10 @@ public struct FleetConfiguration: Sendable {
 
   /// The time of a lease. It is renewed while the request is under way.
   var lease: Duration { .seconds(2) }
-  /// The time for which nobody waits after a response that cannot be stored.
+  /// The time for which requests do not wait for one another, after a response that cannot be
+  /// stored.
   var pass: Duration { .seconds(120) }
-  /// The time for which nobody asks after a failure.
+  /// The time for which no server sends the request after a failure.
   var failure: Duration { .seconds(1) }
   /// The time between two beats.
   var beat: Duration { .seconds(1) }

@@ -45,7 +45,7 @@ struct FleetLink: Sendable {
   /// The reason for which the others are not heard.
   var error: FleetError? { [.following, .off].contains(status) ? nil : beatError ?? feedError }
 
-  /// Nobody is heard yet. The store may be asked.
+  /// Starts without messages from others. The store may be called.
   mutating func start(at now: Duration) { if status == .off { (status, provedAt) = (.blind, now) } }
 
   mutating func stop() { (status, beats, feed) = (.off, [], nil) }
@@ -72,7 +72,7 @@ struct FleetLink: Sendable {
   }
 
   /// A Boolean value that indicates whether the connection for messages carries nothing, or leads
-  /// to a server that proves nothing. Another one has to be made: its end may never be told.
+  /// to a server that proves nothing. It must be replaced, because its end may never be reported.
   func isDeaf(at now: Duration) -> Bool {
     feed.map { now >= max($0.deadline, provedAt + Self.silence) } ?? false
   }

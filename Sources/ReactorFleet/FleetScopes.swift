@@ -1,7 +1,7 @@
 import HTTPCaching
 
-/// The scopes whose generations a server knows, by the digests of the scopes. Each beat asks for
-/// them, so those that are not used are forgotten.
+/// The scopes whose generations a server knows, by the digests of the scopes. Each heartbeat reads
+/// their generations, so unused scopes are forgotten.
 ///
 /// The names of all scopes together and of `Scope.shared` stay. A pure value: the caller says the
 /// time.

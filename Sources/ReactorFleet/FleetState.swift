@@ -30,7 +30,7 @@ struct FleetState: Sendable {
     var version: FleetVersion
   }
 
-  /// A fence that the store is yet to be told.
+  /// A fence that is not yet in the store.
   struct PendingFence: Sendable, Hashable {
     var url: String
     var scope: Scope
@@ -39,7 +39,7 @@ struct FleetState: Sendable {
 
   private var link: FleetLink
   private(set) var epoch = 0 { didSet { if epoch != oldValue { change = .all } } }
-  /// The copies that others have changed, and nobody was told yet.
+  /// The copies that others have changed, of which the observers are not yet notified.
   private var change: CacheTierChange?
   var breaker = CircuitBreaker()
   private(set) var copies: [RecordKey: Copy] = [:]
@@ -68,7 +68,7 @@ struct FleetState: Sendable {
   private var asking: Set<FleetRecordID> = []
   private var reported: Report?
   /// The fences that were sent since the latest beat, the oldest first. If that finds other
-  /// generations, they have gone to URLs that nobody uses any more, and are sent again.
+  /// generations, they have gone to URLs that are no longer used, and are sent again.
   private var latelySent: [(fence: PendingFence, at: Duration)] = []
   private var isTelling = false
   private var isSending = false
@@ -91,7 +91,7 @@ struct FleetState: Sendable {
   mutating func news() -> Report? {
     guard !isTelling else { return nil }
     let report = Report(status: status, error: link.error)
-    // That nobody is heard at the start is no news.
+    // Missing messages at the start are not reported.
     guard report != reported ?? Report(status: .blind) else { return nil }
     reported = report
     isTelling = true
@@ -100,7 +100,7 @@ struct FleetState: Sendable {
 
   mutating func told() { isTelling = false }
 
-  /// Nobody is heard yet. The store may be asked.
+  /// Starts without messages from others. The store may be called.
   mutating func start(at now: Duration) {
     if status == .off { epoch += 1 }
     link.start(at: now)
@@ -307,7 +307,7 @@ struct FleetState: Sendable {
       breakerClosings: breaker.transitions.closed, checks: checks, messageDelay: link.messageDelay)
   }
 
-  /// A scope has a new generation. Copies of one that is not known may be this server's own.
+  /// A scope has a new generation. Copies of an unknown generation may be this server's own.
   mutating func renewed(_ scope: String, _ generation: FleetGeneration) {
     guard scopes[scope] != generation else { return }
     _ = scopes.update(generation, of: scope)
@@ -315,8 +315,7 @@ struct FleetState: Sendable {
     sendAgain()
   }
 
-  /// Forgets the scopes that nobody uses, with their copies: what others change of them is not
-  /// heard any more.
+  /// Forgets unused scopes with their copies: messages about them no longer arrive.
   mutating func forgetScopes(at now: Duration) {
     let forgotten = scopes.forget(at: now, except: renewals)
     guard !forgotten.isEmpty else { return }
@@ -350,8 +349,8 @@ struct FleetState: Sendable {
 
   // MARK: - Fences that wait
 
-  /// Keeps a fence that could not be sent. It draws its version when it is sent, so one that waits
-  /// already is enough.
+  /// Queues a fence that could not be sent. It draws its version when it is sent, so one queued
+  /// fence is enough.
   mutating func keep(_ fence: PendingFence) {
     pendingCounts[fence, default: 0] += 1
     guard pendingCounts[fence] == 1 else { return }
@@ -362,12 +361,12 @@ struct FleetState: Sendable {
     renewals.insert(Fleet.allScopes)
   }
 
-  /// A Boolean value that indicates whether the store is yet to be told of a change.
+  /// A Boolean value that indicates whether a change is not yet in the store.
   var hasUnsent: Bool { !pending.isEmpty || !renewals.isEmpty }
 
-  /// Begins to send what waits.
+  /// Begins to send the queue.
   ///
-  /// - Returns: `false` if nothing waits, or somebody sends it already.
+  /// - Returns: `false` if the queue is empty or is being sent.
   mutating func beginsSending() -> Bool {
     guard !isSending, hasUnsent else { return false }
     isSending = true
@@ -376,7 +375,7 @@ struct FleetState: Sendable {
 
   mutating func endSending() { isSending = false }
 
-  /// Returns `true` if a change of a key's URL is yet to be told.
+  /// Returns `true` if a change of a key's URL is queued.
   func isPending(_ key: RecordKey) -> Bool {
     !pending.isEmpty && pending.contains { $0.url == key.url && $0.scope == key.scope }
   }

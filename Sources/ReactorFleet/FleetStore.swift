@@ -123,7 +123,7 @@ extension FleetStore {
 /// do {
 ///   try await fleet.invalidate(url)
 /// } catch .unavailable {
-///   logger.notice("the other servers are told later")
+///   logger.notice("the other servers are notified later")
 /// }
 /// ```
 ///

@@ -172,7 +172,7 @@ public typealias FleetGeneration = String
 
 /// The state of the store that each heartbeat returns.
 public struct FleetPulse: Sendable, Hashable {
-  /// The identity of the store. Another one is another store, or one that has lost its contents.
+  /// The identity of the store. It changes if the store is another one, or has lost its contents.
   public var store: String
   /// The generations of the scopes, in their order.
   public var generations: [FleetGeneration]

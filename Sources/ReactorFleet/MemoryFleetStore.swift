@@ -268,7 +268,7 @@ package struct FleetHash: Sendable, Hashable {
     return hasLease ? .granted(drawn, versions(of: id.name)) : .pass(drawn, versions(of: id.name))
   }
 
-  /// - Returns: The end, and `true` if the other servers are told.
+  /// - Returns: The result, and `true` if the other servers are to be notified.
   mutating func commit(_ ticket: FleetTicket, _ change: FleetChange) -> (FleetCommitment, isNews: Bool) {
     let version = ticket.version
     guard let begun, begun <= version else { return (.lost, false) }
@@ -305,7 +305,7 @@ package struct FleetHash: Sendable, Hashable {
     if let oldest { records[oldest.key] = nil }
   }
 
-  /// - Returns: `true` if somebody waits; `nil` if the ticket has no lease.
+  /// - Returns: `true` if a server waits; `nil` if the ticket has no lease.
   mutating func release(_ ticket: FleetTicket, _ reason: FleetRelease, at now: UInt64) -> Bool? {
     guard var record = records[ticket.record.name], record.holder == ticket.version else { return nil }
     let isAwaited = record.isAwaited

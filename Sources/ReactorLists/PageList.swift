@@ -7,7 +7,7 @@ public import ReactorCore
 /// show(list.members, hasMore: list.hasNext)
 /// ```
 ///
-/// All pages are of one chain: each is the one that the page before it leads to.
+/// All pages are a chain: each is the page that the one before it links to.
 public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
   private var pages: [Page]
   /// The order in which the pages were asked for.
@@ -59,9 +59,9 @@ public struct PageList<Page: Sendable>: RandomAccessCollection, Sendable {
 extension PageList where Page: EntityContainer {
   /// The members of all pages, each id once.
   ///
-  /// When a server inserts or deletes while pages load, two pages may hold one member. It is then
-  /// that of the page that was asked for later. Computed on each access, in time proportional to
-  /// the members.
+  /// When a server inserts or deletes while pages load, two pages may hold one member. The list
+  /// then has the member of the page that was requested later. Computed on each access, in time
+  /// proportional to the members.
   public var members: [Page.Member] {
     var found: [(member: Page.Member, page: Int)] = []
     var owner: [Page.Member.ID: Int] = [:]

@@ -34,9 +34,9 @@ extension Reactor {
 
 /// A list that comes in pages; see ``ReactorCore/Reactor/pages(from:by:limit:policy:polling:)``.
 ///
-/// The pages that are held are of one chain: each is the one that the page before it leads to.
-/// Operations run one after the other. A page that fails leaves the list as it was, and the next
-/// attempt goes on there. After `removeAll()` or a sign-out, the list has no value.
+/// The loaded pages are a chain: each is the page that the one before it links to.
+/// Operations run one after the other. If a page fails, the list stays as it was, and the next
+/// attempt continues there. After `removeAll()` or a sign-out, the list has no value.
 ///
 /// You can call every method from any isolation. Nothing runs on the caller's actor.
 public final class Pages<Page: Sendable>: Sendable {
@@ -69,14 +69,15 @@ public final class Pages<Page: Sendable>: Sendable {
   /// no new value.
   public var states: PageStates<Page> { PageStates(pages: self) }
 
-  /// Loads the first page if none is held, as the policy of the list says, and returns the list.
+  /// Returns the list, and loads the first page if none is loaded, as the policy of the list says.
   ///
   /// ```swift
   /// let list = try await pages.fetch()
   /// ```
   ///
   /// - Throws: `ReactorError.cancelled` as soon as the caller is cancelled, or the error of the
-  ///   fetch. The request is cancelled when nobody else waits for it or reads the states.
+  ///   fetch. The request is cancelled when no other caller waits for it and no reader has the
+  ///   states.
   @discardableResult
   public func fetch() async throws(ReactorError) -> PageList<Page> {
     look()
@@ -107,30 +108,30 @@ public final class Pages<Page: Sendable>: Sendable {
   @discardableResult
   public func loadPrevious() async throws(ReactorError) -> Bool { try await perform(.previous) }
 
-  /// Asks the network for every page that is held, the first one first.
+  /// Fetches every loaded page from the network, in order.
   ///
   /// ```swift
   /// List(feed.value?.members ?? []) { Text($0.title) }
   ///   .refreshable { try? await pages.refresh() }
   /// ```
   ///
-  /// While each page leads to the one that it led to, the others stay: unchanged pages cost a 304
-  /// each. Where a link has changed, the pages behind it are of another chain. They are replaced by
-  /// those of the new chain, as many as there were. The list changes at the end, at once.
+  /// While the links stay the same, an unchanged page costs a 304. If a link has changed, the pages
+  /// behind it belong to another chain, and as many pages of the new chain replace them. The list
+  /// changes once, at the end.
   ///
-  /// If the server does not have a page any more, the page before it is asked for without
-  /// validators, since a 304 keeps the link of its stored response. What it leads to now follows.
-  /// The end of a list by links is asked for without validators too: a 304 may hide that it has
-  /// grown.
+  /// If the server no longer has a page, the page before it is fetched without validators, since a
+  /// 304 keeps the link of its stored response. The list continues at its new link. If the list
+  /// ends by links, its last page is fetched without validators too: with a 304, a new next page
+  /// would be missed.
   ///
-  /// A cancelled caller returns at once. The refresh goes on while the states are read.
+  /// A cancelled caller returns at once. The refresh continues while the states are read.
   ///
   /// - Throws: The errors of ``fetch()``. If a page fails before a link has changed, the pages
-  ///   before it are new, and the others as they were; after it, all are as they were.
+  ///   before it are new and the others unchanged. If it fails afterwards, all are unchanged.
   public func refresh() async throws(ReactorError) { _ = try await perform(.refresh) }
 
-  /// Marks every page that is held stale, in memory and on disk. A list whose states are read
-  /// refreshes.
+  /// Marks every loaded page stale, in memory and on disk. If the states of the list are read, the
+  /// list refreshes.
   ///
   /// ```swift
   /// await pages.invalidate()
@@ -143,13 +144,13 @@ public final class Pages<Page: Sendable>: Sendable {
 
 extension Pages {
   func current() -> LoadState<PageList<Page>> {
-    // Without readers, nothing tells the list that everything was removed.
+    // Without readers, the list is not notified that everything was removed.
     change { _ in [] }
     return chain.withLock(\.state)
   }
 
-  /// Shows what drafts and entities have made of the pages since they were loaded. Without readers,
-  /// nothing tells the list.
+  /// Shows the pages with the drafts and entities that have changed since they were loaded. Without
+  /// readers, the list is not notified of those.
   private func look() {
     let unread = chain.withLock { $0.streams.isEmpty ? $0.window.slots.map(\.link) : [] }
     guard !unread.isEmpty else { return }

@@ -89,7 +89,7 @@ public protocol Mutation: Codable, Sendable {
 extension Mutation {
   /// The name of the type.
   public static var name: String { String(describing: Self.self) }
-  /// 1.
+  /// The first version: 1.
   public static var version: Int { 1 }
   /// Throws: there is no earlier version.
   public static func migrate(_ saved: JSONValue, from version: Int) throws -> JSONValue {

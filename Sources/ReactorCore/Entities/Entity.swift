@@ -1,9 +1,9 @@
-/// One thing of the server's, whole, that an id identifies across resources.
+/// A model that its id identifies across resources.
 ///
 /// Its newest value is shown in every copy of the layer that holds the id: in each list, in each
 /// page, and as the model of its own resource. The newest value is the one whose request or write
-/// began last, wherever it came in. A whole value replaces a whole value of the same type; nothing
-/// is merged. A summary and a detail are two types, and know nothing of each other.
+/// began last, in whichever resource it arrived. It replaces the whole earlier value; nothing is
+/// merged. A summary and a detail are two types, and do not change each other.
 ///
 /// ```swift
 /// struct Article: Codable, Entity {
@@ -12,7 +12,7 @@
 /// }
 /// ```
 ///
-/// If the type is `Equatable` too, a value that is equal to the one that is shown changes nothing.
+/// If the type is also `Equatable`, a value that equals the shown one is no change.
 public protocol Entity: Identifiable, Sendable where ID: Codable & Sendable {}
 
 /// A model that holds entities: a page of a list, or the answer to a search.

@@ -81,7 +81,7 @@ public struct InstrumentedFetch: Sendable {
   }
 }
 
-/// A flight: the work for one key that all who want it wait for.
+/// A flight: the work for one key, which all its callers share.
 public final class InstrumentedFlight: Sendable {
   /// The key. Its description is the method and the redacted URL.
   public let key: RecordKey
