@@ -12,7 +12,7 @@ package struct JSONTree {
   package struct Value: Hashable, Sendable {
     let index: TapeIndex
 
-    /// The position, relative to the root, at which paths begin.
+    /// The position of the value as if it were the root, where paths begin.
     fileprivate var position: Position { Position(index: index, container: 0) }
   }
 

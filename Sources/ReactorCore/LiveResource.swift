@@ -100,9 +100,9 @@ public final class LiveResource<Model: Sendable>: Observable {
   /// ```
   ///
   /// It joins a request that is in flight. Without connectivity it fails at once; ``error`` has the
-  /// reason. A cancelled caller returns at once, and the request goes on while somebody observes
-  /// the resource, as this object does: SwiftUI cancels the task of `refreshable` when it makes the
-  /// view anew.
+  /// reason. A cancelled caller returns at once. The request continues while the resource is
+  /// observed, as it is by this object: SwiftUI cancels the task of `refreshable` when it rebuilds
+  /// the view.
   ///
   /// A resource that is not read-only has no states, and is not sent.
   public func refresh() async {

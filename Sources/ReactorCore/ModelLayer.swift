@@ -217,7 +217,7 @@ public final class ModelLayer: Sendable {
   /// `Scope`.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` if the disk could not be cleared. Memory and the
-  ///   credential are cleared all the same.
+  ///   credential are cleared nevertheless.
   public func signOut() async throws(ReactorError) {
     // First, so that no request uses the credential after the store is cleared.
     backend.signOut()
@@ -240,10 +240,10 @@ public final class ModelLayer: Sendable {
   /// ``signOut()``.
   ///
   /// A caller that is cancelled while it waits for saves in flight gets ``ReactorError/cancelled``
-  /// at once. The disk is cleared all the same.
+  /// at once. The disk is cleared nevertheless.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` if the disk could not be cleared; memory is cleared
-  ///   all the same. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and would wait
+  ///   nevertheless. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and would wait
   ///   forever.
   public func removeAll() async throws(ReactorError) { try await layer.removeAll() }
 }

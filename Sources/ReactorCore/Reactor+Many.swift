@@ -7,7 +7,7 @@ extension Reactor {
   /// ```
   ///
   /// A value that is fresh in memory or on disk makes no request. A failure is an event, and is not
-  /// thrown. The model stays in memory as long as any that nobody observes. The tasks have
+  /// thrown. The model stays in memory as long as any unobserved one. The tasks have
   /// ``Resource/priority``, by default `utility`.
   ///
   /// - Returns: The task. Cancel it to end the request, unless others wait for it.
@@ -40,7 +40,7 @@ extension Reactor {
     return await engine.fetchAll(resources, policy, limit).map { $0.map { $0.model(as: Model.self) } }
   }
 
-  /// Cancels the request of a resource, whoever waits for it.
+  /// Cancels the request of a resource for all its waiters.
   ///
   /// ```swift
   /// reports.cancel("reports/2026")

@@ -6,7 +6,7 @@ extension Reactor {
   /// ```
   ///
   /// It subscribes as ``states(for:policy:)`` does: it fetches as the policy says, and keeps the
-  /// model in memory. Beside a stream, it costs no task of its own.
+  /// model in memory. Unlike a stream, it needs no task.
   ///
   /// `body` is called on its own isolation, which is by default that of the caller; without one, it
   /// is called in a task of the reactor. Calls do not overlap. However many observers a change has,

@@ -325,7 +325,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// once; the removal continues.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` if the record could not be deleted; memory is
-  ///   cleared all the same. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and
+  ///   cleared nevertheless. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and
   ///   would wait forever. ``ReactorError/invalidResource(_:)`` for a resource that is not
   ///   read-only.
   public func remove(_ resource: Resource) async throws(ReactorError) { try await engine.remove(resource) }
@@ -335,7 +335,7 @@ public final class Reactor<Model: Sendable>: Sendable {
   /// The layer's other reactors are cleared too; see ``ModelLayer/removeAll()``.
   ///
   /// - Throws: ``ReactorError/persistence(_:)`` if the disk could not be cleared; memory is cleared
-  ///   all the same. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and would wait
+  ///   nevertheless. ``ReactorError/deadlock(keys:)`` if a step of a flow calls it and would wait
   ///   forever.
   public func removeAll() async throws(ReactorError) { try await engine.layer.removeAll() }
 

@@ -41,16 +41,16 @@ public struct ReactorConfiguration: Sendable {
   ///
   /// The request goes on, and its response is stored. This applies to ``FetchPolicy/cacheFirst``
   /// within ``staleIfError``, and to ``FetchPolicy/networkFirst``. An event reports
-  /// ``ReactorEvent/Kind/servedStale``. Zero or less waits for the stored value alone.
+  /// ``ReactorEvent/Kind/servedStale``. Zero or less waits only for the stored value.
   public var staleAfter: Duration?
 
   /// A Boolean value that indicates whether an outage of the server is remembered. Default: `true`.
   ///
-  /// After a failure that may pass, such as a refused connection or the status 503, and its
-  /// retries, callers get the stale value that may stand in for it at once. One request at a time,
-  /// without retries, looks whether the server is back: after a second, and twice as late each
-  /// time, up to 30 seconds. A caller without such a value gets the error of the failure for a
-  /// second, and then makes a request. ``FetchPolicy/networkOnly`` always makes one.
+  /// After a transient failure, such as a refused connection or the status 503, and its retries,
+  /// callers get their stale fallback at once. One request at a time, without retries, checks
+  /// whether the server is back, with exponential backoff from one second to 30 seconds. A caller
+  /// without a fallback gets the error for a second, and then sends a request.
+  /// ``FetchPolicy/networkOnly`` always sends one.
   ///
   /// A failed connection is an outage of the server. A status or a timeout is one of the resource,
   /// and five in a row are one of the server. Events report its beginning and its end.
@@ -116,8 +116,8 @@ public struct ReactorConfiguration: Sendable {
   /// configuration.shouldRetry = { $0.isTransient && $0.status != .serviceUnavailable }
   /// ```
   ///
-  /// It is called before each retry that ``retry`` has left, for requests that are safe to repeat
-  /// alone. It must be quick, and runs on the executor of the request.
+  /// It is called before each retry that ``retry`` has left, only for requests that are
+  /// safe to repeat. It must be quick, and runs on the executor of the request.
   public var shouldRetry: (@Sendable (RetryPolicy.FailedAttempt) -> Bool)?
 
   /// The policy for retrying failed requests. Default: ``RetryPolicy``'s, which is two more

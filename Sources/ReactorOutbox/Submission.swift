@@ -16,7 +16,7 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   /// Waits for the end of the mutation.
   ///
   /// A cancelled wait throws `ReactorError.cancelled` at once, and withdraws nothing: the
-  /// mutation is sent all the same.
+  /// mutation is still sent.
   ///
   /// - Returns: The model of the accepted response.
   /// - Throws: The error of the refusal; `ReactorError.parser` if the server has accepted the
@@ -28,7 +28,7 @@ public struct Submission<Answer: Sendable>: Sendable, Identifiable {
   ///   mutation of another lane, it is ``MutationError/awaitsTurn(_:)`` if every lane that sends
   ///   awaits a write of a lane that does not. `ReactorError.deadlock(keys:)` in a step of a fetch
   ///   whose resource the mutation changes, or one before it in its lane: the write goes after the
-  ///   fetch. Its mutation is sent all the same.
+  ///   fetch. Its mutation is still sent.
   public func answer() async throws(ReactorError) -> Answer {
     var end = result.known
     if end == nil {

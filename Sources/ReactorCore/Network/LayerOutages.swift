@@ -51,13 +51,14 @@ final class LayerOutages: Sendable {
 
 /// The part that outages play in one fetch.
 final class OutageCheck: Sendable {
-  /// Those who wait for the fetch.
+  /// The kind of callers that wait for the fetch.
   enum Demand: Sendable {
-    /// The layer alone, or those who show a value meanwhile.
+    /// No caller, or only callers that show a value meanwhile.
     case background
-    /// Somebody who has no value.
+    /// A caller without a value.
     case awaited
-    /// Somebody who asked for the network alone. An outage is noted, and does not matter.
+    /// A caller under ``FetchPolicy/networkOnly``. An outage is noted, but does not stop the
+    /// request.
     case insisted
   }
 

@@ -26,8 +26,8 @@ package struct WriteRoute: Sendable {
     case answered
     case carriedOut
     case notCarriedOut
-    /// A page for a person or another origin has answered. Nobody knows what has become of the
-    /// write, and another attempt would end the same way.
+    /// A web page or another origin has answered. The write may have been carried out, and another
+    /// attempt would end the same way.
     case diverted
   }
 

@@ -144,9 +144,9 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// ``ReactorConfiguration/clock``. Default: `nil`, which leaves it to the transport.
   ///
   /// An attempt that takes longer is cancelled. It fails with ``ReactorError/timedOut``, which the
-  /// ``RetryPolicy`` may retry. Whoever joins a request under way has the timeout of the one who
-  /// began it. Zero or less counts as no timeout, and more than a day as a day. The time includes
-  /// the middlewares, and so the refresh of a credential.
+  /// ``RetryPolicy`` may retry. A fetch that joins a request in flight gets the timeout of the
+  /// fetch that started it. Zero or less counts as no timeout, and more than a day as a day. The
+  /// time includes the middlewares, and so the refresh of a credential.
   public var timeout: Duration? {
     get { box.fields.timeout }
     set { change { $0.timeout = newValue } }
@@ -154,8 +154,7 @@ public struct Resource: Hashable, Sendable, ExpressibleByStringInterpolation {
   /// The priority of the tasks that load, request and parse. Default: `nil`, the priority of the
   /// task that fetches.
   ///
-  /// A request under way takes the highest priority of those who wait for it. Transports are not
-  /// told.
+  /// A request in flight takes the highest priority of its waiters. The transport does not get it.
   public var priority: TaskPriority? {
     get { box.fields.priority.map(TaskPriority.init(rawValue:)) }
     set { change { $0.priority = newValue?.rawValue } }

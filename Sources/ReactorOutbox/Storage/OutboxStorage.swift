@@ -125,11 +125,11 @@ public struct OutboxContents: Sendable, Hashable {
   /// The identity of the store; `nil` if the storage has none.
   ///
   /// A store keeps its identity over commits and ``OutboxStorage/removeAll(in:)``, in each process.
-  /// A store that somebody deletes from outside, and that is created anew, gets another one. Before
-  /// it is created, it has the identity that it will get.
+  /// A store that was deleted from outside and is created again gets another one. Before it is
+  /// created, it has the identity that it will get.
   ///
-  /// If the identity has changed, the outbox saves the entries that it has in memory again. Without
-  /// an identity, it takes an entry that is absent for one that another process has ended.
+  /// If the identity has changed, the outbox saves its entries in memory again. Without an
+  /// identity, the outbox assumes that another process has ended a missing entry.
   public var identity: UUID?
 
   /// Creates contents from their parts.
