@@ -13,7 +13,7 @@ import Synchronization
 /// }
 /// ```
 ///
-/// A conflict is rebased on newer values of the resources that were read here.
+/// After a conflict, `request` is called again with newer values of the resources that it has read.
 public struct Known: Sendable {
   let layer: LayerContext
   let drafts: Drafts

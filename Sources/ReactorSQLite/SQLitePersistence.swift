@@ -27,8 +27,8 @@
   /// ``load(_:)`` throws ``SQLitePersistenceError/setAside(path:as:reason:)`` once, and saves
   /// succeed. The two newest of these files are kept.
   ///
-  /// **A disk that is read-only** serves a database that was closed on it, or copied to it, for
-  /// reading. Changes throw ``SQLitePersistenceError/sqlite(_:path:code:message:)``.
+  /// **On a read-only disk**, records can be read if the database was closed before. Changes throw
+  /// ``SQLitePersistenceError/sqlite(_:path:code:message:)``.
   ///
   /// **Files that somebody removes** leave an empty store. A write notices at once, a load within a
   /// second.

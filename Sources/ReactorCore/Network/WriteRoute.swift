@@ -100,8 +100,8 @@ extension HTTPFields {
 }
 
 extension ReactorError {
-  /// The error of a write whose answer is none: a redirect that asks for another request, or a page
-  /// for a person, as of a sign-in. It arrives as ``network(_:)``.
+  /// The error of a write that was answered by a redirect to another request, or by a web page such
+  /// as a sign-in form. It arrives as ``network(_:)``.
   ///
   /// ```swift
   /// do {
@@ -111,8 +111,7 @@ extension ReactorError {
   /// }
   /// ```
   ///
-  /// After a 301, 307 or 308 to somewhere else, the server has not carried the write out. Otherwise
-  /// nobody knows.
+  /// After a 301, 307 or 308, the server has not carried out the write. Otherwise it may have.
   public struct Diverted: Error, Hashable, CustomStringConvertible {
     /// The target of the redirect, as the server has spelled it; `nil` for a page without one.
     public let target: String?
