@@ -6,7 +6,6 @@ import HTTPCaching
 /// ```swift
 /// var configuration = FleetConfiguration()
 /// configuration.patience = .seconds(2)
-/// configuration.largestBody = 4 << 20
 /// let fleet = Fleet(store, configuration: configuration)
 /// ```
 public struct FleetConfiguration: Sendable {
@@ -53,10 +52,6 @@ public struct FleetConfiguration: Sendable {
   /// longer its request took. Default: `true`.
   public var refreshesEarly = true
   /// The greatest size of a shared body in bytes. Default: 1 MiB.
-  ///
-  /// ```swift
-  /// configuration.largestBody = 4 << 20
-  /// ```
   public var largestBody = 1 << 20
   /// Called with each change of the connection to the other servers, and with the store's latest
   /// error while no messages arrive. Calls do not overlap, run on any executor, and must return at
