@@ -37,8 +37,8 @@ extension PageChain {
     return [.cancel(old.task), .start(new.operation, new.task)]
   }
 
-  /// Ends the wait of a caller that was cancelled. An operation that nobody wants is cancelled. A
-  /// refresh goes on for those who read the states.
+  /// Ends the wait of a cancelled caller, and cancels an operation without callers. A refresh
+  /// continues while the states are read.
   mutating func leave(_ id: UInt64) -> [Action] {
     var actions: [Action] = []
     let isRead = !streams.isEmpty
@@ -63,7 +63,7 @@ extension PageChain {
     return [.cancel(work.task)] + publish(hasNewValue: isTurning) + startNext()
   }
 
-  /// Takes the outcome of an operation. That of one that has been cancelled changes nothing.
+  /// Takes the outcome of an operation. The outcome of a cancelled operation changes nothing.
   mutating func finish(_ task: TaskHandle, _ result: Result<Change, ReactorError>) -> [Action] {
     guard let work = running, work.task === task else { return [] }
     running = nil

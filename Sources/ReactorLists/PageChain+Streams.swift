@@ -46,8 +46,8 @@ extension PageChain {
     return actions
   }
 
-  /// Follows the first page while none is held. After a removal, nothing is asked for until
-  /// somebody fetches the list.
+  /// Follows the first page while none is loaded. After a removal, no page is fetched until a
+  /// caller fetches the list.
   private mutating func followHead() -> [Action] {
     guard !streams.isEmpty, head == nil else { return [] }
     let new = Followed(isFirst: !isRemoved, task: TaskHandle(priority: nil))
@@ -93,7 +93,7 @@ extension PageChain {
     return publish(hasNewValue: false) + (isNew ? request(.followUp) : [])
   }
 
-  /// Returns the latest state of the stream of a page that is held; `nil` if there is none.
+  /// Returns the latest state of a loaded page's stream; `nil` if there is none.
   func latest(of key: RecordKey) -> LoadState<Page>? {
     window.index(of: key).flatMap { window[$0].stream?.latest }
   }
@@ -107,7 +107,7 @@ extension PageChain {
     return true
   }
 
-  /// Shows the values of pages that nobody follows.
+  /// Shows the values of pages without a stream.
   mutating func look(
     at found: [(key: RecordKey, state: LoadState<Page>, instance: any AnyObject & Sendable)]
   ) -> [Action] {
@@ -124,8 +124,7 @@ extension PageChain {
     return hasChanged ? publish(hasNewValue: true) : []
   }
 
-  /// Starts a follow-up if a page was invalidated, or has a newer answer than the one that the list
-  /// shows.
+  /// Starts a follow-up if a page was invalidated, or has a newer response than the list shows.
   ///
   /// Follow-ups end, since none causes the next one. A follow-up takes the answers of the streams,
   /// and requests only pages behind the first one. If it succeeds, the list shows the answers to

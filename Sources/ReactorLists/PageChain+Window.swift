@@ -10,7 +10,7 @@ extension PageChain {
     fileprivate(set) var value: Page
     /// The instance that holds the answer's model, which a 304 keeps.
     let instance: any AnyObject & Sendable
-    /// The instance that holds the value, as somebody has found it in memory; `nil` before.
+    /// The instance that holds the value, as it was last found in memory; `nil` before.
     var shownInstance: (any AnyObject & Sendable)?
     /// The pages that this one leads to, or the error of a link that cannot be followed.
     let next: Result<Link?, ReactorError>
@@ -24,9 +24,9 @@ extension PageChain {
     /// The revision of the state that the page shows. A state with a smaller one is older, whatever
     /// the dates say.
     fileprivate(set) var revision: UInt64
-    /// The reason why the next follow-up asks for the page; `nil` if there is none.
+    /// The reason why the next follow-up fetches the page; `nil` if it does not.
     var due: Due?
-    /// The stream of the page; `nil` while nobody reads the states of the list.
+    /// The stream of the page; `nil` while the states of the list have no reader.
     var stream: Followed?
   }
 

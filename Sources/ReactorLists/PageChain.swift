@@ -1,8 +1,7 @@
 import Foundation
 import ReactorCore
 
-/// The state machine of a list: the pages that are held, the operation under way, and those who
-/// wait.
+/// The state machine of a list: the loaded pages, the operation in progress, and its waiters.
 ///
 /// Its methods return actions, which ``Pages`` performs without the lock. Operations run one after
 /// the other, so that a list is always of one chain.
@@ -22,10 +21,10 @@ struct PageChain<Page: Sendable>: Sendable {
   enum Operation: Sendable, Hashable {
     /// Load the first page, as the policy of the list says.
     case load
-    /// Take the newer answers that there are for pages, and ask for those that are due or of
-    /// another chain.
+    /// Take the newer responses that arrived for pages, and fetch the pages that are due or belong
+    /// to another chain.
     case followUp
-    /// Ask for every page that is held.
+    /// Fetch every loaded page.
     case refresh
     case next
     case previous
@@ -164,7 +163,7 @@ extension PageChain {
     }
   }
 
-  /// Makes the present state a new one, and gives it to those who wait for one.
+  /// Publishes the present state as a new one to its readers.
   mutating func publish(hasNewValue: Bool) -> [Action] {
     revision += 1
     if hasNewValue { valueRevision = ValueRevision.next() }

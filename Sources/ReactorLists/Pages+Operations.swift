@@ -79,7 +79,7 @@ extension Pages {
     return try await fill(Chain.Window([slot]), count: count)
   }
 
-  /// Asks for the pages that are held: in a refresh for all, else for those that are due or of
+  /// Fetches the loaded pages: all of them in a refresh, else those that are due or belong to
   /// another chain.
   private func window(isRefresh: Bool) async throws(ReactorError) -> Chain.Change {
     let (old, nextError, firstKey) = chain.withLock { ($0.window, $0.nextError, $0.firstKey) }
@@ -164,11 +164,11 @@ extension Pages {
     return try await fill(Chain.Window([slot]), count: count, startsAnew: true)
   }
 
-  /// Returns the newest answer for a page that is held, and asks for one if the page is due and
-  /// nobody has asked since.
+  /// Returns the newest response for a loaded page, and fetches one if the page is due and was not
+  /// fetched since.
   ///
-  /// The answer is that of the page's stream. A response that may not be stored is there alone:
-  /// memory shows it to nobody else.
+  /// The response comes from the page's stream. A response that must not be stored is only there,
+  /// and not in memory.
   private func followUp(_ old: Chain.Slot) async throws(ReactorError) -> Chain.Slot {
     let (latest, asked) = chain.withLock { ($0.latest(of: old.key), $0.nextAsked()) }
     if let latest, old.isOvertaken(by: latest), old.due != .invalidation || !latest.isInvalidated,

@@ -3,8 +3,8 @@ public import ReactorCore
 import Synchronization
 
 extension Reactor {
-  /// Returns a list that comes in pages, each a resource of its own: cached, revalidated and saved
-  /// as any other.
+  /// Returns a list that comes in pages. Each page is a resource, which is cached, revalidated and
+  /// saved as any other.
   ///
   /// ```swift
   /// let feed = posts.pages(from: "feed", limit: 5)

@@ -26,9 +26,9 @@
     let metrics: LayerMetrics
     private let ownTracer: (any Tracer)?
 
-    /// The tracer that the program has bootstrapped, unless another was given; `nil` if there is
-    /// none, since spans that nobody gets would cost as much. The program may bootstrap one after
-    /// it has made this object.
+    /// The given tracer, else the one that the program has bootstrapped; `nil` if there is none,
+    /// since unused spans would cost as much. The program may bootstrap a tracer after it has made
+    /// this object.
     var tracer: (any Tracer)? {
       // Without a tracer, this is all: to look for one takes a microsecond.
       if ownTracer == nil, InstrumentationSystem.instrument is NoOpInstrument { return nil }
@@ -159,7 +159,7 @@
     }
 
     /// Runs the request of a flight in the span `reactor.flight`. In the background, the span
-    /// begins a trace of its own, with a link to the fetch that was the occasion.
+    /// starts a new trace, with a link to the fetch that caused it.
     public func flight(_ flight: InstrumentedFlight, _ body: () async -> ReactorError?) async {
       guard let tracer else {
         _ = await measured(flight, body)

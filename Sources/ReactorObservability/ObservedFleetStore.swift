@@ -9,12 +9,12 @@
     /// let fleet = Fleet(observability.observing(store), configuration: configuration)
     /// ```
     ///
-    /// An operation that the fleet does not begin, because the store was away just now, is none.
+    /// Operations that the fleet skips while the store is unreachable are not counted.
     ///
     /// - Parameters:
     ///   - store: the store that carries the operations out.
     ///   - makesSpans: `true` for a client span around each operation of a request. Default:
-    ///     `false`, since a client of the store may make spans of its own.
+    ///     `false`, since the store's client may make its own spans.
     public func observing(_ store: any FleetStore, makesSpans: Bool = false) -> some FleetStore {
       ObservedFleetStore(store: store, observability: self, makesSpans: makesSpans)
     }

@@ -19,7 +19,7 @@
     /// - Throws: `FleetError.unavailable(_:)`, `FleetError.misconfigured(_:)`.
     func send(_ arguments: [Data], key: Data?) async throws(FleetError) -> ValkeyReply
 
-    /// Subscribes to channels on a connection of its own, and passes on their messages, until the
+    /// Subscribes to channels on a separate connection, and passes on their messages, until the
     /// connection is lost or the task is cancelled.
     ///
     /// - Parameters:
@@ -47,8 +47,8 @@
   /// ```
   ///
   /// Commands are written as they come, and answered in that order. Without a connection they fail
-  /// at once; a new one is tried after 50 to 500 milliseconds, by whoever sends next. A reply that
-  /// is overdue by a second ends the connection, and with it all that wait.
+  /// at once. The first command after 50 to 500 milliseconds connects again. If a reply is overdue
+  /// by a second, the connection is closed, and all commands that wait fail.
   public final class ValkeyConnection: ValkeyCommands {
     private let address: ValkeyAddress
     private let group: any EventLoopGroup
@@ -95,7 +95,7 @@
       }
     }
 
-    /// Sends a command, after the connection is made if there is none.
+    /// Sends a command, and connects first if there is no connection.
     ///
     /// - Parameters:
     ///   - arguments: The command and its arguments.
@@ -124,7 +124,7 @@
       channel.close(promise: nil)
     }
 
-    /// Subscribes to channels on a connection of its own; see
+    /// Subscribes to channels on a separate connection; see
     /// ``ValkeyCommands/subscribe(to:_:)``.
     public func subscribe(
       to channels: [Data], _ body: @escaping @Sendable ((channel: Data, message: Data)?) -> Void

@@ -4,7 +4,7 @@
   import ReactorFleet
 
   /// The first commands of a connection: they choose the version of the protocol, give the
-  /// credentials, and find out whether the server is one that has all keys.
+  /// credentials, and check that the server has all keys.
   struct ValkeyIntroduction: Sendable {
     private let address: ValkeyAddress
     private let channel: any Channel
@@ -28,7 +28,7 @@
       }
     }
 
-    /// Returns the mode of the server; `nil` from one that does not say it.
+    /// Returns the mode of the server; `nil` if it does not say.
     private func hello() -> EventLoopFuture<String?> {
       let credentials = address.password.map { [address.user ?? "default", $0] } ?? []
       let hello = send(["HELLO", "3"] + (credentials.isEmpty ? [] : ["AUTH"] + credentials))

@@ -163,7 +163,7 @@
 
     /// Arguments: the number of the beat, retention in ms, channel.
     ///
-    /// It is told to its server only if the write was possible.
+    /// The message is published only if the write was possible.
     static let beat = ValkeyScript(
       name: "beat",
       text: """

@@ -8,7 +8,7 @@
     public struct Verification: Sendable, Hashable {
       /// The number of records with a response.
       public var records = 0
-      /// The keys and names of those that cannot be read, each with the reason.
+      /// The keys and names of the records that cannot be read, each with the reason.
       public var bad: [String] = []
       /// The properties of the server that keep a fleet from working well, each with its remedy.
       public var problems: [String] = []
@@ -79,7 +79,7 @@
       guard let text = reply.text else { throw .wrongData("INFO has answered \(reply)") }
       let info = ServerInfo(text)
       var problems = info.problems
-      // It refuses each write, which says no more.
+      // A replica refuses each write, so a write shows nothing more.
       guard !info.isReplica else { return problems }
       do throws(FleetError) {
         _ = try await beat("verify", nonce: 1, scopes: [])

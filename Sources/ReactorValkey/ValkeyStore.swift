@@ -41,7 +41,7 @@
       prefix = "rx1:\(namespace):"
     }
 
-    /// Creates a store with a client of its own.
+    /// Creates a store with its own ``ValkeyConnection``.
     ///
     /// - Parameters:
     ///   - address: The server.
