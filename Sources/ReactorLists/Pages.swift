@@ -17,11 +17,12 @@ extension Reactor {
   /// - Parameters:
   ///   - first: The resource of the first page.
   ///   - turning: The way to the next and previous page. Default: the links of each response.
-  ///   - limit: The number of pages that are held at most, at least two. When one more is loaded,
-  ///     the page at the other end goes, and comes back from disk. `nil`, the default, holds all.
-  ///   - policy: The policy of the first page. A page that is turned to comes from memory or disk
-  ///     while it is fresh, with `FetchPolicy.cacheOnly` always, and with the policies that ask the
-  ///     network first from there.
+  ///   - limit: The largest number of loaded pages, at least two. Loading one more drops the page
+  ///     at the other end, which ``Pages/loadPrevious()`` or ``Pages/loadNext()`` loads again.
+  ///     Default: `nil`, no limit.
+  ///   - policy: The policy of the first page. Other pages come from memory or disk while they are
+  ///     fresh. With `FetchPolicy.cacheOnly` they always do, and with the policies that ask the
+  ///     network first, they come from the network.
   ///   - interval: The interval at which the first page is polled while states are read, as in
   ///     `states(for:policy:polling:)`; the pages behind it follow. Default: no polling.
   public func pages(

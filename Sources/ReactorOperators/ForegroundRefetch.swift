@@ -19,8 +19,8 @@ extension ModelLayer {
   /// - Parameters:
   ///   - age: The age at which a value that is still fresh is fetched too. By default, fresh values
   ///     are not fetched.
-  ///   - interval: The shortest time between two moments at which streams fetch. A moment that
-  ///   comes earlier is ignored. With zero or less, none is.
+  ///   - interval: The shortest time between two rounds of fetches. If the app returns earlier,
+  ///     nothing is fetched. Zero or less sets no limit.
   ///   - activity: The source of the moments.
   public func refetchInForeground(
     olderThan age: Duration = .never, atMostEvery interval: Duration = .seconds(30),

@@ -52,18 +52,18 @@ public struct Known: Sendable {
     return drafts.applied(to: confirmed.model, of: resource, key: layer.key)
   }
 
-  /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1): the
-  /// `ETag` of the response that ``value(_:at:)`` has returned the value of, or of the newest
-  /// response, if it was not called. A response to a `PUT` of this outbox counts, too.
+  /// Returns the strong entity tag of the confirmed value, for `If-Match` (RFC 9110 §13.1.1). It
+  /// belongs to the value that ``value(_:at:)`` has returned, or to the newest response if that was
+  /// not called. A response to a `PUT` of this outbox counts, too.
   ///
   /// ```swift
   /// var request = try Resource("posts/7", method: .patch, json: ["title": title])
   /// request.headers[.ifMatch] = try await known.entityTag(of: "posts/7")
   /// ```
   ///
-  /// If none is known, or only that of a coded answer, the method fetches the resource once. If the
-  /// value was read before, or an accepted write has changed it since, the outbox then makes the
-  /// request once more from the newer value, before it sends anything.
+  /// If no tag is known, or only the tag of a compressed response, the method fetches the resource
+  /// once. If the value was read before, or an accepted write has changed it since, the outbox then
+  /// calls `request` once more with the newer value, before it sends anything.
   ///
   /// - Throws: The error of the fetch, and `ReactorError.network` with
   ///   ``MutationError/noEntityTag(of:)`` if the server gives no strong tag. Unless you catch it,
