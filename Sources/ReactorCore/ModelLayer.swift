@@ -48,6 +48,8 @@ public final class ModelLayer: Sendable {
     backend: Backend, persistence: (any Persistence)? = nil, scope: Scope = .shared,
     configuration: ReactorConfiguration = .init(), extensions: [LayerExtension] = []
   ) {
+    var backend = backend
+    backend.logging = backend.logging?.hiding(configuration.secretQueryItems)
     self.backend = backend
     layer = LayerContext(
       backend: backend, persistence: persistence, scope: scope, configuration: configuration,

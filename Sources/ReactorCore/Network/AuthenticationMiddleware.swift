@@ -2,8 +2,12 @@ public import Foundation
 public import HTTPTypes
 import Synchronization
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Signs every request to the given origins, and sends it once more with a new credential if the
-/// server answers 401.
+/// server answers 401. For a bearer token, ``BearerToken`` does the same without an authenticator.
 ///
 /// ```swift
 /// let backend = Backend(
@@ -15,9 +19,9 @@ import Synchronization
 /// - After a 401 there is one refresh, however many requests wait for it. Each of them is then sent
 ///   once more. Requests that begin during the refresh wait too, and are sent once.
 /// - If the refresh fails, all of these requests fail with ``ReactorError/authentication(_:)``,
-///   even those whose 401 arrives later. A network failure is thrown as it is, so that the request
-///   is retried or a stale fallback served. The 401 of a request that began after the failure
-///   begins another refresh.
+///   even those whose 401 arrives later. A failure of the network or the server (5xx, 408, 425,
+///   429) is no refusal, and thrown as it is: the request is retried or a stale fallback served.
+///   The 401 of a request that began after the failure begins another refresh.
 /// - A late 401 for an old credential begins no refresh: the request is sent again with the newer
 ///   one.
 /// - A second 401 is the response. So is the 401 of another origin after a redirect: the credential
@@ -48,6 +52,8 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
   private let authenticator: A
   private let origins: Set<WebOrigin>
   private let taskExecutor: (any TaskExecutor)?
+  private let now: @Sendable () -> Date
+  private let term: @Sendable (A.Credential) -> CredentialTerm
   /// The mutable state and its lock.
   private let state: Mutex<State>
 
@@ -59,12 +65,28 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
   ///   - origins: URLs whose scheme, host and port select the requests to sign. Their paths are
   ///     ignored, and so are URLs without an `http` or `https` origin.
   ///   - taskExecutor: the executor of the refresh. Default: `nil`, the global executor.
-  public init(
+  public convenience init(
     _ authenticator: A, credential: A.Credential, origins: [URL], taskExecutor: (any TaskExecutor)? = nil
+  ) {
+    self.init(
+      authenticator, credential: credential, origins: origins, taskExecutor: taskExecutor, now: { Date() },
+      term: { _ in CredentialTerm() })
+  }
+
+  /// Creates a middleware whose credentials have a term.
+  ///
+  /// - Parameters:
+  ///   - now: the wall clock.
+  ///   - term: the times at which a credential ends.
+  init(
+    _ authenticator: A, credential: A.Credential, origins: [URL], taskExecutor: (any TaskExecutor)? = nil,
+    now: @escaping @Sendable () -> Date, term: @escaping @Sendable (A.Credential) -> CredentialTerm
   ) {
     self.authenticator = authenticator
     self.origins = Set(origins.compactMap(WebOrigin.init))
     self.taskExecutor = taskExecutor
+    self.now = now
+    self.term = term
     state = Mutex(State(machine: Machine(credential)))
   }
 
@@ -75,17 +97,16 @@ public final class AuthenticationMiddleware<A: Authenticator>: TransportMiddlewa
       !Refreshing.isUnderWay(of: ObjectIdentifier(self))
     else { return try await next(request, body) }
     let look = state.withLock { $0.machine.look }
-    guard let held = look.usable else {
-      return try await next(signed(request, body, with: credential(look)), body)
-    }
+    let (held, isRenewed) = try await credential(before: look)
+    if isRenewed { return try await next(signed(request, body, with: held), body) }
     let trail = RedirectTrail()
     let answer = try await RedirectTrail.$observed.withValue(trail) {
       try await next(signed(request, body, with: held), body)
     }
     guard answer.0.status == .unauthorized, !trail.hasChangedOrigin else { return answer }
     // The request was carried out, and only its result is refused: a second one would do it again.
-    guard !trail.hops.contains(where: \.leadsToResult) else { return answer }
-    return try await next(signed(request, body, with: credential(look)), body)
+    guard !trail.hops.contains(where: \.leadsToResult), mayReplace(held) else { return answer }
+    return try await next(signed(request, body, with: credential(after: look)), body)
   }
 
   /// Signs with `credential` from now on. Requests that wait for a refresh go on with it, and that
@@ -136,11 +157,35 @@ extension AuthenticationMiddleware: SignInObservable {
 }
 
 extension AuthenticationMiddleware {
-  /// Waits for the refresh under way, or begins one if the server has refused the current
-  /// credential.
-  private func credential(_ look: Machine.Look) async throws -> Held {
+  /// Returns the credential to sign with, and whether it has just been renewed: after the refresh
+  /// that is under way, or due before the credential ends.
+  ///
+  /// If that refresh fails, a credential that is still good goes on to be used.
+  private func credential(before look: Machine.Look) async throws -> (Held, isRenewed: Bool) {
+    if let held = look.usable,
+      !term(held.credential).isDue(at: now(), hasFailed: look.failed > 0)
+    {
+      return (held, false)
+    }
     do {
-      let held = try await awaitedCredential(look)
+      let held = try await awaitedCredential(look, isEarly: true)
+      RedirectTrail.sender?.noteRenewed()
+      return (held, true)
+    } catch {
+      let held = state.withLock(\.machine.unrefused)
+      if !(error is CancellationError), let held, held.version == look.version, term(held.credential).isGood(at: now())
+      {
+        return (held, false)
+      }
+      RedirectTrail.sender?.noteUnsigned()
+      throw error
+    }
+  }
+
+  /// Waits for the refresh under way, or begins one, after the server has refused a credential.
+  private func credential(after look: Machine.Look) async throws -> Held {
+    do {
+      let held = try await awaitedCredential(look, isEarly: false)
       RedirectTrail.sender?.noteRenewed()
       return held
     } catch {
@@ -149,7 +194,12 @@ extension AuthenticationMiddleware {
     }
   }
 
-  private func awaitedCredential(_ look: Machine.Look) async throws -> Held {
+  /// Returns `true` if there is another credential than `held`, or one to ask for.
+  private func mayReplace(_ held: Held) -> Bool {
+    term(held.credential).isRefreshable || state.withLock { $0.machine.look.version != held.version }
+  }
+
+  private func awaitedCredential(_ look: Machine.Look, isEarly: Bool) async throws -> Held {
     try Task.checkCancellation()
     let id = state.withLock { state in
       state.lastID += 1
@@ -161,7 +211,7 @@ extension AuthenticationMiddleware {
       try await withCheckedThrowingContinuation { continuation in
         transact { state in
           state.waiters[id] = continuation
-          return state.machine.wait(id, refused: look.version, failed: look.failed)
+          return state.machine.wait(id, refused: look.version, failed: look.failed, isEarly: isEarly)
         }
         if let wait { KeyedAsyncLock.add(wait, to: state.withLock(\.owner)) }
         // The cancellation handler may have run before the waiter was added.
@@ -216,15 +266,23 @@ extension AuthenticationMiddleware {
   }
 
   private func refreshed(_ credential: A.Credential) async -> Result<A.Credential, any Error> {
-    do { return .success(try await authenticator.refresh(credential)) } catch { return .failure(Self.refusal(error)) }
+    do { return .success(try await authenticator.refresh(credential)) } catch { return .failure(Self.failure(error)) }
   }
 
-  /// Returns the error for the requests that wait. A network failure may be transient and stays as
-  /// it is. After any other error, the user has to sign in.
-  private static func refusal(_ error: any Error) -> any Error {
-    if case .authentication? = error as? ReactorError { return error }
-    if (error as? ReactorError)?.isNetworkFailure == true || RetryPolicy.mayPass(.failure(error)) { return error }
-    return ReactorError.authentication(error)
+  /// Returns the error for the requests that wait. What failed on the way to the server, or in it,
+  /// stays as it is: nobody has refused the credential. After any other error, the user has to sign
+  /// in.
+  private static func failure(_ error: any Error) -> any Error {
+    switch error {
+    case ReactorError.authentication: error
+    // Of the refresh's own requests: whoever waits here was not cancelled.
+    case ReactorError.cancelled, is CancellationError: ReactorError.cancelled
+    case let error as URLError where error.code == .userAuthenticationRequired: ReactorError.authentication(error)
+    case is TransportError, is URLError, is POSIXError: error
+    case ReactorError.server(let response, _) where response.status.kind == .serverError: error
+    case let error as ReactorError where error.isNetworkFailure || RetryPolicy.mayPass(.failure(error)): error
+    default: ReactorError.authentication(error)
+    }
   }
 }
 
@@ -252,11 +310,11 @@ public protocol Authenticator: Sendable {
   /// Returns a new credential for one that the server has refused with 401. Called once, however
   /// many requests wait for it.
   ///
-  /// If it throws, each of these requests fails: with a network failure as it is, with any other
-  /// error in ``ReactorError/authentication(_:)``. The call is cancelled when no request waits for
-  /// it any more, and at sign-out. Its own requests through the calling middleware are sent
-  /// unsigned. The authenticator persists the credential itself if the next start of the program
-  /// needs it.
+  /// If it throws, each of these requests fails: with a failure of the network or of the server
+  /// (5xx, 408, 425, 429) as it is, with any other error in ``ReactorError/authentication(_:)``.
+  /// The call is cancelled when no request waits for it any more, and at sign-out. Its own requests
+  /// through the calling middleware are sent unsigned. The authenticator persists the credential
+  /// itself if the next start of the program needs it.
   ///
   /// It may fetch through the layer that it signs for. Such a fetch is answered from the cache or
   /// by a request of its own, whose response is not stored. It joins no flight, since the flight

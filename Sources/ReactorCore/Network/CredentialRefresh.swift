@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 
 /// The credential of an ``AuthenticationMiddleware``, and the requests that wait for the next one:
@@ -48,11 +49,17 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   private var refresh: Refresh?
   private var failure: (number: UInt64, error: any Error)?
   private var lastNumber: UInt64 = 0
+  /// The latest version that the server has refused; `nil` if there is none.
+  private var refused: UInt64?
 
   init(_ credential: Credential) { held = Held(credential: credential, version: 0) }
 
   /// The state for a request that begins now.
   var look: Look { Look(usable: refresh == nil ? held : nil, version: version, failed: failure?.number ?? 0) }
+
+  /// The current credential, even during a refresh; `nil` after a sign-out, and if the server has
+  /// refused it.
+  var unrefused: Held? { held.flatMap { $0.version == refused ? nil : $0 } }
 
   /// Returns `true` if there was no sign-out after `held`.
   func permits(_ held: Held) -> Bool { held.version >= signedOut }
@@ -60,10 +67,13 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
   /// Adds a waiter for another credential.
   ///
   /// - Parameters:
-  ///   - refused: the version that the server has refused, for this request or another.
+  ///   - refused: the version to replace: the server has refused it, for this request or another,
+  ///     or it is about to expire.
   ///   - failed: the number in the ``Look`` of this waiter. It shares the failure of any later
   ///     refresh.
-  mutating func wait(_ id: WaiterID, refused: UInt64, failed: UInt64) -> [Action] {
+  ///   - isEarly: `true` if the server has not refused the version for this request.
+  mutating func wait(_ id: WaiterID, refused: UInt64, failed: UInt64, isEarly: Bool = false) -> [Action] {
+    if !isEarly { self.refused = max(self.refused ?? refused, refused) }
     if refresh != nil {
       refresh?.waiters.append(id)
       return []
@@ -123,6 +133,27 @@ struct CredentialRefresh<Credential: Sendable>: Sendable {
     guard let waiters = refresh.take()?.waiters else { return [] }
     return (endsRefresh ? [.cancelRefresh] : []) + [.resume(waiters, .success(held))]
   }
+}
+
+/// The times at which a credential ends.
+struct CredentialTerm: Sendable, Hashable {
+  /// A Boolean value that indicates whether there is another credential to ask for after a 401.
+  var isRefreshable = true
+  /// The time from which the credential is refreshed before it is used; `nil` for never.
+  var due: Date?
+  /// The time from which the credential is useless; `nil` if it is not known.
+  var end: Date?
+
+  /// Returns `true` if the credential is to be refreshed before it is used.
+  ///
+  /// - Parameter hasFailed: `true` if its refresh has failed. The next one is due at the end.
+  func isDue(at now: Date, hasFailed: Bool) -> Bool {
+    guard isRefreshable, let due = hasFailed ? end : due else { return false }
+    return now >= due
+  }
+
+  /// Returns `true` if the credential is known to be good.
+  func isGood(at now: Date) -> Bool { end.map { now < $0 } ?? false }
 }
 
 /// The refresh of a credential that the current task is part of. It keeps a refresh from waiting

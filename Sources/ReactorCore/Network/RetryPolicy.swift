@@ -166,6 +166,8 @@ extension RetryPolicy {
     case .success(let response): [408, 425, 429, 500, 502, 503, 504].contains(response.status.code)
     case .failure(ReactorError.noConnectivity), .failure(ReactorError.timedOut): true
     case .failure(ReactorError.network(let cause)): mayPass(.failure(cause))
+    // Of a request that a middleware has sent, as for another credential.
+    case .failure(ReactorError.server(let response, _)): mayPass(.success(response))
     case .failure(TransportError.connectionFailed), .failure(TransportError.notConnected): true
     case .failure(let error as URLError): connectionErrors.contains(error.code)
     case .failure(let error as POSIXError): socketErrors.contains(error.code)

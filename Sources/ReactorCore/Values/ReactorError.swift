@@ -23,8 +23,10 @@ public import HTTPTypes
 /// happened, and the remedy.
 ///
 /// Neither `description` nor `dump` shows a secret. Of a request, they show the method, host and
-/// path; of a response, the status and size, but no query, header field or body. Of a body that
-/// cannot be parsed, they show the excerpt of the ``ParserError``.
+/// path; of a response, the status and size, but no query, header field or body. Two bodies are
+/// exceptions: of a 401 or 403, they show the server's words about the credential, in JSON, without
+/// words that may be a secret (<doc:Secrets>); of a body that cannot be parsed, the excerpt of the
+/// ``ParserError``.
 @nonexhaustive public indirect enum ReactorError: Error, Sendable {
   // Indirect, because every state, event and outcome has room for an error, and most have none.
 
@@ -89,9 +91,13 @@ extension ReactorError {
     case .network(let error as ReactorError): error.reason
     case .network(let error as URLError): URLErrorText(error).reason
     case .network(let error as TransportError): Redaction.describe(error)
+    case .authentication(let error as ReactorError):
+      "signing in failed: \(error.request.map { "\($0): " } ?? "")\(error.reason)"
     case .authentication(let error): "signing in failed: \(Redaction.describe(error))"
     case .network(let error): "the request failed: \(Redaction.describe(error))"
-    case .server(let response, let body): "the server answered \(response.status.code) with \(body.count) bytes"
+    case .server(let response, let body):
+      "the server answered \(response.status.code) with \(body.count) bytes"
+        + (RefusalText(response, body).text.map { ": \($0)" } ?? "")
     case .parser(let error): "the response cannot be read: \(error)"
     case .persistence(let error): "the store failed: \(Redaction.describe(error))"
     case .deadlock(let keys):

@@ -133,7 +133,7 @@ extension SendOutcome {
   /// for an acceptance. It does not undo what the answer says of a refusal.
   private init(_ error: ReactorError, of attempt: Attempt, now: Date) {
     switch (attempt.latest, error) {
-    case (.unsigned, _): self.init(preparing: error)
+    case (.unsigned, _): self.init(unsigned: error)
     case (.none, _), (.failed, _), (.answered, .server), (.answered, .authentication), (.answered, .invalidResource):
       self.init(ofTransport: error, of: attempt, now: now)
     case (.answered(let response), _):
@@ -156,6 +156,15 @@ extension SendOutcome {
     case .network(let error as URLError) where [.badURL, .unsupportedURL].contains(error.code): self = .refused
     case .network(let error): self = Self.neverConnected(error) ? .unsent : .unknown
     default: self = .unknown
+    }
+  }
+
+  /// Returns the meaning of an error of the refresh of a credential, without which the request was
+  /// not sent. Only a refusal of the credential asks for a sign-in.
+  private init(unsigned error: ReactorError) {
+    switch error {
+    case .noConnectivity, .timedOut, .cancelled, .network, .server: self = .unsent
+    default: self.init(preparing: error)
     }
   }
 

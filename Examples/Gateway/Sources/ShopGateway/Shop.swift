@@ -68,7 +68,8 @@ public final class Shop: Sendable {
     users = Users(limit: settings.maximumUsers) { [configuration] token, number in
       // In memory alone, and with no scope that another user could have.
       let backend = Backend(
-        baseURL: account, transport: transport, middlewares: [BearerToken(token)], reachability: .always)
+        baseURL: account, transport: transport, authentication: BearerToken(token, origins: [account]),
+        reachability: .always)
       return ModelLayer(backend: backend, scope: Scope("user \(number)"), configuration: configuration)
     }
   }

@@ -1,5 +1,3 @@
-import Foundation
-import HTTPTypes
 import ReactorCore
 import Synchronization
 
@@ -57,18 +55,5 @@ final class Users: Sendable {
       }
       return user
     }
-  }
-}
-
-/// Adds a user's token to each request.
-struct BearerToken: TransportMiddleware {
-  private let field: String
-
-  init(_ token: String) { field = "Bearer \(token)" }
-
-  func intercept(_ request: HTTPRequest, body: Data?, next: Next) async throws -> (HTTPResponse, Data) {
-    var request = request
-    request.headerFields[.authorization] = field
-    return try await next(request, body)
   }
 }

@@ -113,6 +113,43 @@ struct Guide {
     authentication.signIn(token)
   }
 
+  struct TokenAnswer: Codable, Sendable {
+    let access: String
+    let refresh: String
+    let lifetime: TimeInterval
+  }
+
+  struct Keychain: Sendable {
+    func save(_ credential: BearerToken.Credential) throws {}
+  }
+
+  func signing(_ token: String, _ user: String) -> ModelLayer {
+    let backend = Backend(baseURL: api, authentication: BearerToken(token, origins: [api]))
+    let layer = ModelLayer(backend: backend, scope: Scope(user))
+    return layer
+  }
+
+  func expiring(
+    _ saved: BearerToken.Credential, _ tokens: Reactor<TokenAnswer>, _ keychain: Keychain
+  ) -> BearerToken {
+    let authentication = BearerToken(saved, origins: [api]) { expired in
+      let answer = try await tokens.send(
+        Resource("oauth/token", method: .post, json: ["refresh_token": expired.refreshToken]))
+      let next = BearerToken.Credential(
+        answer.access, refreshToken: answer.refresh, goodUntil: Date() + answer.lifetime)
+      try keychain.save(next)
+      return next
+    }
+    return authentication
+  }
+
+  func logging() -> LoggingMiddleware {
+    let logging = LoggingMiddleware(numbers: LoggingMiddleware.pagingItems.union(["year"])) { exchange in
+      print(exchange)
+    }
+    return logging
+  }
+
   func refused(_ stories: Reactor<[Story]>) async {
     do {
       show(try await stories.fetch("stories"))

@@ -89,14 +89,42 @@ import Testing
       ])
   }
 
-  @Test(arguments: ["/notes?q=s3cret", "/notes?signature=s3cret&page=1", "/notes?s3cret", "/notes#s3cret"])
-  func `tells neither the query nor a field nor a body`(path: String) async throws {
+  @Test(arguments: [
+    ("/notes?q=s3cret", "?q=…"), ("/notes?signature=s3cret&page=1", "?signature=…&page=1"), ("/notes?s3cret", "?…"),
+    ("/notes#s3cret", "?…"), ("/notes?a=1;token=s3cret&page=s3cret", "?a=…&page=…"),
+    ("/notes?%74oken=1&user%5Bpassword%5D=1", "?token=…&user[password]=…"), ("/notes?page=2#page=3", "?page=2"),
+    ("/notes?s3cret%20s3cret=1&after=1234567890&", "?…&after=…&…"), ("/notes?Page%5BNumber%5D=7", "?Page[Number]=7"),
+  ])
+  func `tells the names of a query and the numbers of its pages, and neither a field nor a body`(
+    path: String, query: String
+  ) async throws {
     transport.answer(path, with: .json(#"{"password":"s3cret"}"#, fields: [.setCookie: "s3cret"]))
     try await send(path, body: Data("s3cret".utf8))
     var text = "\(told.value)"
     dump(told.value, to: &text)
     #expect(!text.contains("s3cret"))
-    #expect(told.value.map(\.url) == ["https://api.example.com/notes?…"])
+    #expect(told.value.map(\.url) == ["https://api.example.com/notes" + query])
+  }
+
+  @Test func `tells three pages of a list apart, and numbers of other items if it is told to`() async throws {
+    transport.answer("/v1/notes", with: .json("[]"))
+    let told = Shared<[String]>([])
+    var configuration = ReactorConfiguration()
+    configuration.secretQueryItems.insert("Year")
+    for numbers in [LoggingMiddleware.pagingItems, ["month", "year"]] {
+      let logging = LoggingMiddleware(clock: clock, numbers: numbers) { exchange in
+        told.change { $0.append(exchange.url) }
+      }
+      let layer = ModelLayer(
+        backend: Backend(baseURL: Bench.url, transport: transport, logging: logging, reachability: .always),
+        configuration: configuration)
+      for page in 1...3 {
+        _ = try await layer.reactor([Int].self).fetch("notes?page=\(page)&month=5&year=2026")
+      }
+    }
+    let lines = told.value.compactMap { $0.split(separator: "?").last }
+    #expect(
+      lines == (1...3).map { "page=\($0)&month=…&year=…" } + (1...3).map { _ in "page=…&month=5&year=…" })
   }
 
   @Test func `tells a failure without what the error carries, and throws it as it is`() async throws {

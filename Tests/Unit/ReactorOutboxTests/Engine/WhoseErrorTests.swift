@@ -33,6 +33,45 @@ struct WhoseErrorTests {
     try await writer.end()
   }
 
+  @Test(arguments: [
+    ReactorError.network(URLError(.secureConnectionFailed)), .network(TransportError.notSecure("no TLS")),
+    .server(HTTPResponse(status: .tooManyRequests), body: Data()), .cancelled,
+  ])
+  func `a token that the network does not renew refuses no write, and asks nobody to sign in`(
+    failure: ReactorError
+  ) async throws {
+    let bench = Bench()
+    let error = Shared<ReactorError?>(failure)
+    let token = BearerToken(
+      BearerToken.Credential("1", goodUntil: bench.clock.date), origins: [Bench.url], now: bench.clock.wallClock
+    ) { _ in
+      if let error = error.value { throw error }
+      return BearerToken.Credential("2")
+    }
+    let writer = Writer(on: bench, authentication: token)
+    writer.transport.answer("/v1/b", with: accepted)
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    await writer.wait(for: "waiting, backoff")
+    #expect(writer.sent.isEmpty)
+    error.change { $0 = nil }
+    writer.clock.advance(by: .seconds(10))
+    _ = try await submission.answer()
+    #expect(writer.transport.tokens == ["2"])
+    try await writer.end()
+  }
+
+  @Test func `a static token that a 401 refuses waits for a sign-in, which sends the write`() async throws {
+    let token = BearerToken("1", origins: [Bench.url])
+    let writer = Writer(authentication: token)
+    writer.transport.answer("/v1/b", with: .response(.unauthorized), accepted)
+    let submission = try await writer.layer.submit(Add(name: "b"))
+    await writer.wait(for: "waiting, sign in")
+    token.signIn("2")
+    _ = try await submission.answer()
+    #expect(writer.transport.tokens == ["1", "2"])
+    try await writer.end()
+  }
+
   @Test func `a URL that answers 401 to a new credential too holds its lane, and no other`() async throws {
     let authentication = AuthenticationMiddleware(Tokens(), credential: 1, origins: [Bench.url])
     let writer = Writer(authentication: authentication)
