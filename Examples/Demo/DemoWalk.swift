@@ -44,8 +44,19 @@ struct DemoWalk {
     try await prune()
     try await parseStrictly()
     try await fetchWithoutServer(articles)
-    report.write("\nAll as claimed, in \(DemoReport.text(ContinuousClock.now - start)).")
+    report.write("\nAll as claimed, in \(DemoReport.text(ContinuousClock.now - start)).\n\n\(Self.next)")
   }
+
+  /// The end of the output: the next things to read and to run. A test checks that they exist.
+  static let next = """
+    Read:  Examples/Demo/DemoWalk.swift, the code of these seven steps
+           Sources/ReactorCore/ReactorCore.docc/GettingStarted.md, to begin with a program of your own
+           Sources/ReactorCore/ReactorCore.docc/TestingYourApp.md, to test it without a server
+    Run:   make demo STAY=1, the inspector of this layer in a browser
+           make newsroom, a news reader with comments that are sent when the network is back
+    Logs:  LoggingMiddleware prints a line for each request, such as GET https://api.example.com/articles?q=…&page=2:
+           names and page numbers, so that pages differ, and no other value, no header field and no body
+    """
 
   /// Ends a save that may be in flight, which would otherwise create the removed directory again.
   func close() async { try? await layer.removeAll() }

@@ -82,6 +82,19 @@
       #expect(result.leftOver == [])
     }
 
+    @Test func `ends with what to read and run next, all of which is there`() async throws {
+      let result = try await run(#""$1" > out 2> err"#)
+      let end = try #require(result.output.range(of: "All as claimed, in "))
+      let next = result.output[end.upperBound...]
+      #expect(next.hasSuffix(DemoWalk.next + "\n"))
+      let words = next.split { $0.isWhitespace || $0 == "," }.map(String.init)
+      let files = words.filter { $0.hasSuffix(".swift") || $0.hasSuffix(".md") }
+      #expect(files.count == 3 && files.allSatisfy(Repository.exists))
+      let makefile = try Repository.text(of: "Makefile")
+      let targets = zip(words, words.dropFirst()).filter { $0.0 == "make" }.map(\.1)
+      #expect(targets == ["demo", "newsroom"] && targets.allSatisfy { makefile.contains("\n\($0): ") })
+    }
+
     @Test func `fails when it cannot begin`() async throws {
       let result = try await run(#"TMPDIR=/dev/null "$1" > out 2> err"#)
       #expect(result.status == 1)
