@@ -3,11 +3,22 @@ import Synchronization
 
 /// Low power mode under the control of a test.
 public final class ScriptedPowerSaving: PowerSaving {
+  /// The sending end of a stream. It does not keep the stream open.
+  private struct Listener {
+    let continuation: AsyncStream<Bool>.Continuation
+    let calls: ReaderCalls
+
+    func yield(_ isOn: Bool) {
+      calls.sent()
+      continuation.yield(isOn)
+    }
+  }
+
   private struct State {
     var isOn: Bool
     var nextID = 0
     /// The open streams, in the order in which they began.
-    var listeners: [(id: Int, continuation: AsyncStream<Bool>.Continuation)] = []
+    var listeners: [(id: Int, stream: Listener)] = []
   }
 
   private let state: Mutex<State>
@@ -28,6 +39,22 @@ public final class ScriptedPowerSaving: PowerSaving {
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitUntilNobodyListens() async throws { try await closed.wait(for: 0) }
 
+  /// Returns once each open stream has handled the current value: its reader has asked for the next
+  /// one, or was cancelled. At once if no stream is open.
+  ///
+  /// A stream is open from the access of ``updates``, even if nobody has begun to read it.
+  ///
+  /// ```swift
+  /// power.set(true)
+  /// try await power.waitUntilHandled()
+  /// clock.advance(by: .seconds(30))   // what polls unless power is saved does not
+  /// ```
+  ///
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
+  public func waitUntilHandled() async throws {
+    for listener in state.withLock(\.listeners) { try await listener.stream.calls.waitUntilHandled() }
+  }
+
   /// Sets the value. If it changes, every open stream gets it, in the order in which the streams
   /// began.
   public func set(_ isOn: Bool) {
@@ -35,22 +62,26 @@ public final class ScriptedPowerSaving: PowerSaving {
       guard state.isOn != isOn else { return }
       state.isOn = isOn
       // Yielding under the lock gives every stream the changes in order. It runs no foreign code.
-      for listener in state.listeners { listener.continuation.yield(isOn) }
+      for listener in state.listeners { listener.stream.yield(isOn) }
     }
   }
 
   /// A new stream, which begins with the current value and yields each change.
   public var updates: AsyncStream<Bool> {
-    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self)
+    let stream = CountedStream<Bool>()
+    let listener = Listener(continuation: stream.continuation, calls: stream.calls)
     let id = state.withLock { state in
       state.nextID += 1
-      state.listeners.append((state.nextID, continuation))
-      continuation.yield(state.isOn)
+      state.listeners.append((state.nextID, listener))
+      listener.yield(state.isOn)
       return state.nextID
     }
     closed.add(-1)
-    continuation.onTermination = { [weak self] _ in self?.close(id) }
-    return stream
+    listener.continuation.onTermination = { [weak self, calls = listener.calls] _ in
+      calls.end()
+      self?.close(id)
+    }
+    return stream.counted
   }
 
   private func close(_ id: Int) {
@@ -61,5 +92,5 @@ public final class ScriptedPowerSaving: PowerSaving {
     if listener != nil { closed.add(1) }
   }
 
-  deinit { state.withLock { $0.listeners }.forEach { $0.continuation.finish() } }
+  deinit { state.withLock { $0.listeners }.forEach { $0.stream.continuation.finish() } }
 }

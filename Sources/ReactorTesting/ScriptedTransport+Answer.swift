@@ -15,7 +15,7 @@ extension ScriptedTransport {
       case failure(any Error)
     }
 
-    let outcome: Outcome
+    var outcome: Outcome
     var gate: Gate?
     var ignoresCancellation = false
     var delay: Delay?
@@ -53,6 +53,19 @@ extension ScriptedTransport {
     /// transport.answer("/articles", with: .failure(URLError(.timedOut)), .json("[]"))
     /// ```
     public static func failure(_ error: any Error) -> Answer { Answer(outcome: .failure(error)) }
+
+    /// Returns the same response, with a link to another page in its `Link` field (RFC 8288).
+    ///
+    /// - Parameters:
+    ///   - target: The URL or path of the page, such as `/v1/stories?page=2`.
+    ///   - relation: The relation: `next`, the default, `prev`, `first` or `last`.
+    public func link(_ target: String, rel relation: String = "next") -> Answer {
+      guard case .response(var response, let body) = outcome else { return self }
+      response.headerFields.addLink(target, relation)
+      var answer = self
+      answer.outcome = .response(response, body)
+      return answer
+    }
 
     /// Returns the same answer, held back until `gate` lets the request through.
     ///

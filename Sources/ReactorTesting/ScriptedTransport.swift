@@ -66,6 +66,28 @@ public final class ScriptedTransport: Transport {
     state.withLock { $0.scripts[path] = answers }
   }
 
+  /// Sets the answers to the pages of a list. Each links to the next in its `Link` field, and to
+  /// the previous.
+  ///
+  /// ```swift
+  /// transport.answer("/v1/stories", withPages: .json("[1, 2]"), .json("[3]"))
+  /// ```
+  ///
+  /// The first page is that of `path`, with any other query too. The others have the query item
+  /// `page`, from 2.
+  ///
+  /// - Parameters:
+  ///   - path: The path as in the request.
+  ///   - pages: The answers, in the order of the pages. Each repeats.
+  public func answer(_ path: String, withPages pages: Answer...) {
+    state.withLock { state in
+      for page in PageTarget.pages(of: path, count: pages.count) {
+        let answer = page.links.reduce(pages[page.index]) { $0.link($1.target, rel: $1.relation) }
+        state.scripts[page.target] = [answer]
+      }
+    }
+  }
+
   /// The received requests, in order.
   ///
   /// ```swift

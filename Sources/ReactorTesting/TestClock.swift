@@ -9,8 +9,8 @@ import Synchronization
 /// configuration.clock = clock
 /// configuration.now = clock.wallClock
 /// …
-/// try await clock.waitForSleepers()   // a task sleeps
-/// clock.advance(by: .seconds(60))     // and continues
+/// try await clock.waitForSleeper(for: .seconds(60))   // a task sleeps for a minute
+/// clock.advance(by: .seconds(60))                     // and continues
 /// ```
 ///
 /// A call of ``advance(by:)`` wakes the tasks that sleep at that moment, in the order of their
@@ -148,7 +148,11 @@ public final class TestClock: Clock {
   /// The deadline of the next sleeper; `nil` if no task sleeps.
   public var nextDeadline: Instant? { state.withLock { $0.sleepers.first?.deadline } }
 
-  /// Returns once at least `count` tasks sleep at the same time.
+  /// Returns once at least `count` tasks sleep at the same time, whatever they sleep for.
+  ///
+  /// A layer on this clock sleeps too: until its next poll, until an unused model is evicted
+  /// (`ReactorConfiguration.keepUnusedFor`), until a retry. To wait for a sleeper of your own, such
+  /// as a debounce of 300 milliseconds, use ``waitForSleeper(for:)``.
   ///
   /// ```swift
   /// try await clock.waitForSleepers(count: 2)
@@ -156,6 +160,20 @@ public final class TestClock: Clock {
   ///
   /// - Throws: `CancellationError`, as soon as the task is cancelled.
   public func waitForSleepers(count: Int = 1) async throws { try await sleeping.wait(for: count) }
+
+  /// Returns once a task sleeps until exactly `duration` from now, at once if one does. Other
+  /// sleepers, as those of a layer, do not count.
+  ///
+  /// ```swift
+  /// model.query = "swift"
+  /// try await clock.waitForSleeper(for: .milliseconds(300))   // the debounce
+  /// clock.advance(by: .milliseconds(300))
+  /// ```
+  ///
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
+  public func waitForSleeper(for duration: Duration) async throws {
+    try await waitForSleeper(until: now.advanced(by: duration))
+  }
 
   /// Returns once a task sleeps until exactly `deadline`, at once if one does.
   ///

@@ -120,6 +120,22 @@ extension MockServer {
     /// No answer. The connection stays open until the client closes it.
     public static var silence: Response { held(until: Latch(), then: close) }
 
+    /// Returns the same response, with a link to another page in its `Link` field (RFC 8288). Bytes
+    /// of ``raw(_:)-(Data)`` stay as they are.
+    ///
+    /// - Parameters:
+    ///   - target: The URL or path of the page, such as `/stories?page=2`.
+    ///   - relation: The relation: `next`, the default, `prev`, `first` or `last`.
+    public func link(_ target: String, rel relation: String = "next") -> Response {
+      let steps = steps.map { step in
+        guard case .respond(let head, let body) = step else { return step }
+        let field = Data("Link: \(PageTarget.link(target, relation))\r\n".utf8)
+        // Before the empty line that ends the head.
+        return .respond(head: head.dropLast(2) + field + head.suffix(2), body: body)
+      }
+      return Response(steps: steps, keepsAlive: keepsAlive)
+    }
+
     /// Returns the same response, held back until `gate` lets the request through. Nothing is sent
     /// if the client closes the connection before that.
     ///

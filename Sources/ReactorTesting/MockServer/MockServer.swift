@@ -106,6 +106,24 @@ public final class MockServer: Sendable {
     state.withLock { $0.scripts[path] = responses }
   }
 
+  /// Sets the responses to the pages of a list. Each links to the next in its `Link` field, and to
+  /// the previous.
+  ///
+  /// The first page is that of `path`, with any other query too. The others have the query item
+  /// `page`, from 2.
+  ///
+  /// - Parameters:
+  ///   - path: The path as in the request.
+  ///   - pages: The responses, in the order of the pages. Each repeats.
+  public func answer(_ path: String, withPages pages: Response...) {
+    state.withLock { state in
+      for page in PageTarget.pages(of: path, count: pages.count) {
+        let response = page.links.reduce(pages[page.index]) { $0.link($1.target, rel: $1.relation) }
+        state.scripts[page.target] = [response]
+      }
+    }
+  }
+
   /// The received requests, in order.
   public var requests: [Request] { state.withLock(\.requests) }
 

@@ -7,10 +7,10 @@ import Testing
 @Suite("Operators: continuing in the background", .timeLimit(.minutes(5)))
 struct ContinuingInBackgroundTests {
   let time = ScriptedBackgroundTime()
-  let base = Signals<Int>()
+  let base = ScriptedSequence<Int>()
   let life = Latch()
 
-  private var sequence: ContinuingInBackground<Watched<Signals<Int>>> {
+  private var sequence: ContinuingInBackground<Watched<ScriptedSequence<Int>>> {
     Watched(base: base, ended: life)
       .continuingInBackground(named: "upload", timeoutError: Expired(), using: time)
   }
@@ -89,11 +89,11 @@ struct ContinuingInBackgroundTests {
       base.send(number)
       #expect(try await reader.next() == number)
     }
-    try await base.haveArrived()
+    try await base.waitUntilHandled()
     time.expire()
     await #expect(throws: Expired.self) { try await reader.next() }
     #expect(time.names == [])
-    try await base.ended.wait()
+    try await base.waitUntilEnded()
     try await life.wait()
   }
 
@@ -146,11 +146,11 @@ struct ContinuingInBackgroundTests {
 
   @Test func `cancelled while it waits, it fails at once and gives its time back`() async throws {
     let reader = Reader(sequence)
-    try await base.haveArrived()
+    try await base.waitUntilHandled()
     await reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.next() }
     #expect(time.names == [])
-    try await base.ended.wait()
+    try await base.waitUntilEnded()
     try await life.wait()
   }
 
@@ -217,7 +217,7 @@ struct ContinuingInBackgroundTests {
     let clock = TestClock()
     let grace = GracePeriod(clock: clock)
     let reader = Reader(base.continuingInBackground(named: "", timeoutError: Expired(), using: grace))
-    try await base.haveArrived()
+    try await base.waitUntilHandled()
     let end = Task { await grace.end(within: .seconds(30)) }
     try await clock.waitForSleepers()
     base.send(1)
@@ -225,7 +225,7 @@ struct ContinuingInBackgroundTests {
     clock.advance(by: .seconds(30))
     await end.value
     await #expect(throws: Expired.self) { try await reader.next() }
-    try await base.ended.wait()
+    try await base.waitUntilEnded()
     #expect(grace.activityCount == 0)
     try clock.checkNobodySleeps()
   }
@@ -239,10 +239,10 @@ struct ContinuingInBackgroundTests {
 
   @Test func `expiry, cancellation and an element at once end it one way or another`() async throws {
     for _ in 0..<300 {
-      let (time, base) = (ScriptedBackgroundTime(), Signals<Int>())
+      let (time, base) = (ScriptedBackgroundTime(), ScriptedSequence<Int>())
       let sequence = base.continuingInBackground(named: "", timeoutError: Expired(), using: time)
       let reading = Task { try await sequence.collect() }
-      try await base.haveArrived()
+      try await base.waitUntilHandled()
       await withTaskGroup(of: Void.self) { group in
         group.addTask {
           base.send(1)
@@ -256,7 +256,7 @@ struct ContinuingInBackgroundTests {
       case .failure(let error): #expect(error is Expired || error is CancellationError)
       }
       #expect(time.names == [])
-      try await base.ended.wait()
+      try await base.waitUntilEnded()
     }
   }
 }

@@ -72,7 +72,7 @@ struct FetchSequenceTests {
   @Test func `it is what load states and reloading are made of`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json), .json(Note(1, "two").json))
-    let conditions = Signals<Bool>()
+    let conditions = ScriptedSequence<Bool>()
     conditions.send(true)
     let states = bench.notes.fetches("note", policy: .networkOnly).loadStates()
       .reloadPeriodically(every: .seconds(60), while: conditions, clock: bench.clock)

@@ -110,7 +110,7 @@ struct MappedValuesTests {
   }
 
   @Test func `load states that are repeated tell their values apart`() async throws {
-    let triggers = Signals<Void>()
+    let triggers = ScriptedSequence<Void>()
     let states = Runs().first().loadStates().repeated(on: triggers, clock: TestClock())
     let reader = Reader(states.mapValues { $0 }.mapValues { $0 })
     var values: [Int] = []

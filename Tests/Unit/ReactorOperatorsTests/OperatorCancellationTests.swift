@@ -9,16 +9,16 @@ struct OperatorCancellationTests {
   /// Reads one element of what `operation` makes of an endless sequence, cancels, and waits for the
   /// end of the latter.
   private func endsItsBase<Result: AsyncSequence & Sendable>(
-    _ operation: (Signals<Int>) -> Result
+    _ operation: (ScriptedSequence<Int>) -> Result
   ) async throws where Result.Element: Sendable {
-    let base = Signals<Int>()
+    let base = ScriptedSequence<Int>()
     base.send(1)
     let reader = Reader(operation(base))
     _ = try await reader.next()
-    try await base.haveArrived()
-    #expect(!base.ended.isOpen)
+    try await base.waitUntilHandled()
+    #expect(!base.hasEnded)
     await reader.cancel()
-    try await base.ended.wait()
+    try await base.waitUntilEnded()
   }
 
   @Test func `start with`() async throws {
@@ -39,13 +39,13 @@ struct OperatorCancellationTests {
 
   @Test func `runs that repeat, with what repeats them`() async throws {
     let clock = TestClock()
-    let triggers = Signals<Void>()
+    let triggers = ScriptedSequence<Void>()
     try await endsItsBase { $0.repeated(on: triggers, clock: clock) }
-    try await triggers.ended.wait()
-    let conditions = Signals<Bool>()
+    try await triggers.waitUntilEnded()
+    let conditions = ScriptedSequence<Bool>()
     conditions.send(true)
     try await endsItsBase { $0.reloadPeriodically(every: .seconds(1), while: conditions, clock: clock) }
-    try await conditions.ended.wait()
+    try await conditions.waitUntilEnded()
     try clock.checkNobodySleeps()
   }
 }

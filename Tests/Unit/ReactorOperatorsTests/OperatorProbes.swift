@@ -29,46 +29,6 @@ extension AsyncSequence {
   }
 }
 
-/// The signals that a test sends; it can wait until all of them have arrived.
-struct Signals<Element: Sendable>: AsyncSequence, Sendable {
-  typealias Failure = Never
-
-  private let stream: AsyncStream<Element>
-  private let continuation: AsyncStream<Element>.Continuation
-  private let asked = Gate()
-  private let sent = Shared(0)
-  /// Open once nobody listens any more.
-  let ended = Latch()
-
-  init() {
-    (stream, continuation) = AsyncStream.makeStream()
-    continuation.onTermination = { [ended] _ in ended.open() }
-    asked.open()
-  }
-
-  func send(_ elements: Element...) {
-    sent.change { $0 += elements.count }
-    for element in elements { continuation.yield(element) }
-  }
-
-  func finish() { continuation.finish() }
-
-  /// Returns once whoever listens has dealt with all that was sent: it asks for one more.
-  func haveArrived() async throws { try await asked.waitForArrival(count: sent.value + 1) }
-
-  func makeAsyncIterator() -> Iterator { Iterator(stream: stream.makeAsyncIterator(), asked: asked) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    var stream: AsyncStream<Element>.Iterator
-    let asked: Gate
-
-    mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-      try? await asked.wait()
-      return await stream.next(isolation: actor)
-    }
-  }
-}
-
 /// Each run gives its number, and ends.
 struct Runs: AsyncSequence, Sendable {
   typealias Failure = any Error

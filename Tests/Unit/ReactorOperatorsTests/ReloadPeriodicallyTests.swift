@@ -7,7 +7,7 @@ import Testing
 @Suite("Operators: reloading periodically")
 struct ReloadPeriodicallyTests {
   let clock = TestClock()
-  let conditions = Signals<Bool>()
+  let conditions = ScriptedSequence<Bool>()
 
   private func reader(_ runs: Runs = Runs()) -> Reader<Int> {
     Reader(runs.reloadPeriodically(every: .seconds(10), while: conditions, clock: clock))
@@ -25,7 +25,7 @@ struct ReloadPeriodicallyTests {
     }
     #expect(try await reader.next() == 5)
     await reader.cancel()
-    try await conditions.ended.wait()
+    try await conditions.waitUntilEnded()
     try clock.checkNobodySleeps()
   }
 
@@ -33,7 +33,7 @@ struct ReloadPeriodicallyTests {
     let reader = reader()
     conditions.send(false)
     #expect(try await reader.next() == 1)
-    try await conditions.haveArrived()
+    try await conditions.waitUntilHandled()
     #expect(clock.sleeperCount == 0)
     clock.advance(by: .seconds(100))
     conditions.finish()
@@ -60,7 +60,7 @@ struct ReloadPeriodicallyTests {
     #expect(try await reader.next() == 1)
     try await clock.waitForSleepers()
     conditions.send(false)
-    try await conditions.haveArrived()
+    try await conditions.waitUntilHandled()
     clock.advance(by: .seconds(10))
     conditions.finish()
     #expect(try await reader.next() == nil)
@@ -73,7 +73,7 @@ struct ReloadPeriodicallyTests {
     #expect(try await reader.next() == 1)
     try await clock.waitForSleepers()
     conditions.send(false, true, false, true)
-    try await conditions.haveArrived()
+    try await conditions.waitUntilHandled()
     clock.advance(by: .seconds(9))
     #expect(clock.sleeperCount == 1)
     clock.advance(by: .seconds(1))
@@ -88,7 +88,7 @@ struct ReloadPeriodicallyTests {
     let gate = Gate()
     let reader = reader(Runs(heldAt: gate))
     conditions.send(true)
-    try await conditions.haveArrived()
+    try await conditions.waitUntilHandled()
     #expect(try await reader.next() == 1)
     try await gate.waitForArrival()
     clock.advance(by: .seconds(35))
@@ -117,7 +117,7 @@ struct ReloadPeriodicallyTests {
   @Test func `an interval that is none loads once`() async throws {
     // No argument of the test: the largest duration has no description.
     for interval in [.zero, .seconds(-1), .zero - .never, .never, Duration(attoseconds: .max)] {
-      let conditions = Signals<Bool>()
+      let conditions = ScriptedSequence<Bool>()
       conditions.send(true)
       let runs = try await Runs().reloadPeriodically(every: interval, while: conditions, clock: clock).collect()
       #expect(runs == [1])
@@ -129,7 +129,7 @@ struct ReloadPeriodicallyTests {
     conditions.send(true)
     let failing = reader(Runs(failing: 1))
     await #expect(throws: Broken.self) { try await failing.next() }
-    let others = Signals<Bool>()
+    let others = ScriptedSequence<Bool>()
     others.send(true)
     let states = Reader(
       Runs(failing: 1).ignoringErrors(replacement: 0)

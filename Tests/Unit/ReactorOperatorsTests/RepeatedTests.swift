@@ -7,7 +7,7 @@ import Testing
 @Suite("Operators: repeated on a trigger")
 struct RepeatedTests {
   let clock = TestClock()
-  let triggers = Signals<Void>()
+  let triggers = ScriptedSequence<Void>()
 
   @Test func `it runs at once, and again at each trigger, and nobody sleeps between`() async throws {
     let reader = Reader(Runs().repeated(on: triggers, clock: clock))
@@ -26,7 +26,7 @@ struct RepeatedTests {
     let reader = Reader(Runs().repeated(on: triggers, throttle: .seconds(10), clock: clock))
     #expect(try await reader.next() == 1)
     triggers.send((), (), ())
-    try await triggers.haveArrived()
+    try await triggers.waitUntilHandled()
     try await clock.waitForSleepers()
     #expect(clock.nextDeadline == TestClock.Instant(elapsed: .seconds(10)))
     clock.advance(by: .seconds(9))
@@ -54,7 +54,7 @@ struct RepeatedTests {
     let reader = Reader(Runs(heldAt: gate).repeated(on: triggers, clock: clock))
     #expect(try await reader.next() == 1)
     triggers.send((), ())
-    try await triggers.haveArrived()
+    try await triggers.waitUntilHandled()
     try await gate.waitForArrival()
     triggers.finish()
     gate.open()
@@ -68,7 +68,7 @@ struct RepeatedTests {
     #expect(try await reader.next() == 1)
     triggers.send((), ())
     await #expect(throws: Broken.self) { try await reader.next() }
-    try await triggers.ended.wait()
+    try await triggers.waitUntilEnded()
     try clock.checkNobodySleeps()
   }
 
@@ -79,14 +79,14 @@ struct RepeatedTests {
     triggers.send(())
     #expect(try await reader.next() == 2)
     await reader.cancel()
-    try await triggers.ended.wait()
+    try await triggers.waitUntilEnded()
     try clock.checkNobodySleeps()
   }
 
   @Test func `a throttle without an end runs once`() async throws {
     // No argument of the test: the largest duration has no description.
     for throttle in [Duration.never, Duration(attoseconds: .max)] {
-      let runs = try await Runs().repeated(on: Signals<Void>(), throttle: throttle, clock: clock).collect()
+      let runs = try await Runs().repeated(on: ScriptedSequence<Void>(), throttle: throttle, clock: clock).collect()
       #expect(runs == [1])
     }
     try clock.checkNobodySleeps()
@@ -95,14 +95,14 @@ struct RepeatedTests {
   @Test func `the largest throttle that ends traps no clock`() async throws {
     let longest = Duration.seconds(Int64.max) - .seconds(1)
     for clock in [ContinuousClock(), SuspendingClock()] as [any Clock<Duration>] {
-      let triggers = Signals<Void>()
+      let triggers = ScriptedSequence<Void>()
       let reader = Reader(Runs().repeated(on: triggers, throttle: longest, clock: clock))
       #expect(try await reader.next() == 1)
       triggers.send(())
-      try await triggers.haveArrived()
+      try await triggers.waitUntilHandled()
       await reader.cancel()
       #expect(try await reader.next() == nil)
-      try await triggers.ended.wait()
+      try await triggers.waitUntilEnded()
     }
   }
 
@@ -113,7 +113,7 @@ struct RepeatedTests {
     try await clock.waitForSleepers()
     await reader.cancel()
     #expect(try await reader.next() == nil)
-    try await triggers.ended.wait()
+    try await triggers.waitUntilEnded()
     try clock.checkNobodySleeps()
   }
 

@@ -1,5 +1,6 @@
 import ReactorCore
 import ReactorOperators
+import ReactorTesting
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ struct StartWithTests {
   }
 
   @Test func `the element is there while the sequence waits`() async throws {
-    let signals = Signals<Int>()
+    let signals = ScriptedSequence<Int>()
     var iterator = signals.startWith(0).makeAsyncIterator()
     #expect(await iterator.next(isolation: nil) == 0)
     signals.send(1)

@@ -115,6 +115,23 @@ import Testing
     }
   }
 
+  @Test func `links the pages of a list, over the wire`() async throws {
+    let server = try MockServer()
+    defer { server.stop() }
+    server.answer(
+      "/list", withPages: .json("[1]"), .chunked([Data("[2]".utf8)]), .json("[3]").held(at: Gate(isOpen: true)))
+    let list = ModelLayer(baseURL: server.url).reactor([Int].self)
+    var page = try await list.fetchResponse("list")
+    var found = page.model
+    while let next = try page.link(rel: "next") {
+      page = try await list.fetchResponse(next)
+      found += page.model
+    }
+    #expect(found == [1, 2, 3])
+    #expect(server.requests.map(\.target) == ["/list", "/list?page=2", "/list?page=3"])
+    #expect(try page.link(rel: "prev") != nil)
+  }
+
   @Test func `holds a response until the gate opens`() async throws {
     let gate = Gate()
     try await MockServer.run { _ in

@@ -34,6 +34,32 @@ import Testing
     #expect(powerSaving.openStreams == 0)
   }
 
+  @Test func `waits until each reader has handled the value`() async throws {
+    try await powerSaving.waitUntilHandled()
+    let gate = Gate()
+    let read = Shared<[Bool]>([])
+    let readers = [powerSaving.updates, powerSaving.updates].map { updates in
+      Task {
+        for await isOn in updates {
+          await gate.waitIgnoringCancellation()
+          read.change { $0.append(isOn) }
+        }
+      }
+    }
+    powerSaving.set(true)
+    let wait = Task { [powerSaving] in try await powerSaving.waitUntilHandled() }
+    try await gate.waitForArrival(count: 2)
+    #expect(read.value.isEmpty)
+    gate.open()
+    try await wait.value
+    #expect(read.value.count { $0 } == 2 && read.value.count == 4)
+    for reader in readers { reader.cancel() }
+    for reader in readers { await reader.value }
+    powerSaving.set(false)
+    try await powerSaving.waitUntilHandled()
+    #expect(powerSaving.openStreams == 0)
+  }
+
   @Test func `ends its streams with its own life`() async {
     var powerSaving: ScriptedPowerSaving? = ScriptedPowerSaving(true)
     var iterator = powerSaving?.updates.makeAsyncIterator()

@@ -30,6 +30,21 @@ import Testing
     #expect(try await get("/a?page=2").1 == Data("two".utf8))
   }
 
+  @Test(arguments: ["/v1/list", "/v1/list?sort=new"])
+  func `links the pages of a list`(path: String) async throws {
+    transport.answer(path, withPages: .json("[1]"), .json("[2]", headers: [.eTag: "\"2\""]), .json("[3]"))
+    let mark = path.contains("?") ? "&" : "?"
+    let name = try #require(HTTPField.Name("Link"))
+    let (second, third) = ("\(path)\(mark)page=2", "\(path)\(mark)page=3")
+    #expect(try await get(path).0.headerFields[values: name] == ["<\(second)>; rel=\"next\""])
+    let (head, body) = try await get(second)
+    #expect(head.headerFields[values: name] == ["<\(third)>; rel=\"next\"", "<\(path)>; rel=\"prev\""])
+    #expect(head.headerFields[.eTag] == "\"2\"" && body == Data("[2]".utf8))
+    #expect(try await get(third).0.headerFields[values: name] == ["<\(second)>; rel=\"prev\""])
+    transport.answer("/a", with: .failure(URLError(.timedOut)).link("/b"))
+    await #expect(throws: URLError.self) { try await get("/a") }
+  }
+
   @Test func `fails what nothing is scripted for`() async {
     let error = await #expect(throws: ScriptedTransport.Unscripted.self) { try await get("/b") }
     #expect(error?.path == "/b")

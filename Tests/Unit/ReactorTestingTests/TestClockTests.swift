@@ -22,6 +22,33 @@ import Testing
     #expect(clock.now.elapsed == .seconds(5))
   }
 
+  @Test func `waits for the sleeper that is meant, whoever else sleeps`() async throws {
+    let layer = Task { try await clock.sleep(for: .seconds(600)) }
+    try await clock.waitForSleepers()
+    clock.advance(by: .seconds(10))
+    let gate = Gate()
+    let debounce = Task {
+      try await gate.wait()
+      try await clock.sleep(for: .milliseconds(300))
+    }
+    let isFound = Shared(false)
+    let wait = Task {
+      try await clock.waitForSleeper(for: .milliseconds(300))
+      isFound.change { $0 = true }
+    }
+    try await gate.waitForArrival()
+    // Somebody sleeps, and it is not the one.
+    try await clock.waitForSleepers()
+    #expect(!isFound.value)
+    gate.open()
+    try await wait.value
+    clock.advance(by: .milliseconds(300))
+    try await debounce.value
+    #expect(clock.sleeperCount == 1)
+    layer.cancel()
+    await #expect(throws: CancellationError.self) { try await layer.value }
+  }
+
   @Test func `sets the wall clock back and wakes nobody`() async throws {
     let task = Task { try await clock.sleep(for: .seconds(1)) }
     try await clock.waitForSleepers()

@@ -1,12 +1,14 @@
 import Foundation
 import HTTPTypes
+import Observation
 import ReactorCore
+import ReactorOperators
 import ReactorTesting
 import Testing
 
 // The Swift code of ReactorCore.docc/TestingYourApp.md, which a test compares with it.
 
-private struct NewsStory: Codable, Sendable, Hashable {
+struct NewsStory: Codable, Sendable, Hashable {
   let id: Int
   let title: String
 }
@@ -83,6 +85,38 @@ private final class MyReachability: Reachability {
     try clock.checkNobodySleeps()
   }
 
+  @Test func `all pages of the stories are read`() async throws {
+    let transport = ScriptedTransport()
+    transport.answer(
+      "/v1/stories", withPages: .json(#"[{"id": 1, "title": "Hello"}]"#), .json(#"[{"id": 2, "title": "Moon"}]"#))
+    let layer = ModelLayer(baseURL: api, transport: transport, reachability: ScriptedReachability())
+    let stories = layer.reactor([NewsStory].self)
+
+    var page = try await stories.fetchResponse("stories")
+    while let next = try page.link(rel: "next") { page = try await stories.fetchResponse(next) }
+    #expect(page.model.map(\.title) == ["Moon"])
+    #expect(transport.requests.map(\.path) == ["/v1/stories", "/v1/stories?page=2"])
+  }
+
+  @Test func `stories are loaded again every half minute, unless power is saved`() async throws {
+    let transport = ScriptedTransport { _, _ in .json("[]") }
+    let (clock, power) = (TestClock(), ScriptedPowerSaving())
+    let layer = ModelLayer(baseURL: api, transport: transport, reachability: ScriptedReachability())
+    let states = layer.reactor([NewsStory].self).fetches("stories", policy: .networkOnly).loadStates()
+      .reloadPeriodically(every: .seconds(30), while: power.updates.map { !$0 }, clock: clock)
+    let live = await LiveResource(states)
+
+    await live.wait { $0.value != nil }
+    try await clock.waitForSleeper(for: .seconds(30))
+    power.set(true)
+    try await power.waitUntilHandled()
+    clock.advance(by: .seconds(30))
+    try await clock.waitUntilNobodySleeps()
+    #expect(transport.requestCount == 1)
+    power.set(false)
+    try await transport.waitForRequests(count: 2)
+  }
+
   @Test func `a full disk costs nothing but the copy`() async throws {
     let persistence = FaultyPersistence()
     let layer = ModelLayer(
@@ -156,5 +190,51 @@ private final class MyReachability: Reachability {
         world.check(found??.allSatisfy { $0.id == (name == "ann" ? 1 : 2) } ?? true, "\(name) sees somebody else's")
       }
     }
+  }
+}
+
+@MainActor @Observable
+final class StoriesModel {
+  let stories: LiveResource<[NewsStory]>
+  private(set) var found: [NewsStory] = []
+  private let reactor: Reactor<[NewsStory]>
+  private let clock: any Clock<Duration>
+  private var search: Task<Void, Never>?
+
+  init(_ layer: ModelLayer, clock: any Clock<Duration> = ContinuousClock()) {
+    reactor = layer.reactor()
+    stories = LiveResource(reactor, "stories")
+    self.clock = clock
+  }
+
+  /// Searches once the typing has paused.
+  func type(_ text: String) {
+    search?.cancel()
+    search = Task {
+      guard (try? await clock.sleep(for: .milliseconds(300))) != nil else { return }
+      if let stories = try? await reactor.fetch("search?q=\(text)") { found = stories }
+    }
+  }
+}
+
+@MainActor @Suite(.timeLimit(.minutes(1)))
+struct `The list of stories` {
+  @Test func `shows the stories, and what a search finds`() async throws {
+    let (transport, clock) = (ScriptedTransport(), TestClock())
+    transport.answer("/v1/stories", with: .json(#"[{"id": 1, "title": "Hello"}]"#))
+    transport.answer("/v1/search?q=moon", with: .json(#"[{"id": 2, "title": "Moon"}]"#))
+    var configuration = ReactorConfiguration()
+    configuration.clock = clock
+    let layer = ModelLayer(
+      baseURL: api, transport: transport, reachability: ScriptedReachability(), configuration: configuration)
+    let model = StoriesModel(layer, clock: clock)
+
+    await model.stories.wait { $0.value?.count == 1 }
+    model.type("mo")
+    model.type("moon")
+    try await clock.waitForSleeper(for: .milliseconds(300))
+    clock.advance(by: .milliseconds(300))
+    await model.waitUntil { $0.found.map(\.title) == ["Moon"] }
+    #expect(transport.requests.map(\.path) == ["/v1/stories", "/v1/search?q=moon"])
   }
 }

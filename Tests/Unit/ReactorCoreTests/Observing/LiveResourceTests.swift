@@ -10,21 +10,6 @@ import Testing
 @MainActor
 @Suite("A live model", .timeLimit(.minutes(5)))
 struct LiveResourceTests {
-  /// Returns once `isMet`; `change` is what it looks at.
-  private func wait<Model: Sendable>(_ live: LiveResource<Model>, until isMet: (LoadState<Model>) -> Bool) async {
-    while !isMet(live.state) {
-      await withCheckedContinuation { continuation in
-        withObservationTracking {
-          _ = live.state
-        } onChange: {
-          continuation.resume()
-        }
-      }
-      // The callback comes before the change, which the running job makes.
-      await Task { @MainActor in }.value
-    }
-  }
-
   @Test func `nothing happens until it is read, and then the first state is there at once`() async throws {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
@@ -44,12 +29,12 @@ struct LiveResourceTests {
     var live: LiveResource<Note>? = LiveResource(bench.notes, "note")
     #expect(live?.isLoading == true && live?.value == nil && live?.error == nil)
     gate.open()
-    if let live { await wait(live) { $0.fetchStatus == .idle } }
+    await live?.wait { $0.fetchStatus == .idle }
     #expect(live?.value?.text == "one" && live?.isLoading == false)
     try await bench.notes.save(Note(2, "mine"), for: "note")
-    if let live { await wait(live) { $0.value?.text == "mine" } }
+    await live?.wait { $0.value?.text == "mine" }
     try await bench.notes.remove("note")
-    if let live { await wait(live) { $0.value == nil } }
+    await live?.wait { $0.value == nil }
     live = nil
     try await bench.waitUntilNothingWaits()
   }
@@ -84,7 +69,7 @@ struct LiveResourceTests {
     await refresh.value
     #expect(bench.transport.inFlight == 1 && live?.isLoading == true)
     gate.open()
-    if let live { await wait(live) { $0.value?.text == "two" && $0.fetchStatus == .idle } }
+    await live?.wait { $0.value?.text == "two" && $0.fetchStatus == .idle }
     #expect(bench.transport.cancellationCount == 0 && bench.transport.requestCount == 2)
     live = nil
     try await bench.waitUntilNothingWaits()
@@ -137,7 +122,7 @@ struct LiveResourceTests {
       "/v1/note", with: .json(Note(1, "one").json), .response(.serviceUnavailable).held(at: gate),
       .json(Note(1, "two").json))
     var live: LiveResource<Note>? = LiveResource(bench.notes, "note")
-    if let live { await wait(live) { $0.fetchStatus == .idle } }
+    await live?.wait { $0.fetchStatus == .idle }
     let told = Shared(0)
     withObservationTracking {
       _ = live?.value
@@ -145,7 +130,7 @@ struct LiveResourceTests {
       told.change { $0 += 1 }
     }
     let refresh = Task { [live] in await live?.refresh() }
-    if let live { await wait(live) { $0.fetchStatus == .fetching } }
+    await live?.wait { $0.fetchStatus == .fetching }
     gate.open()
     await refresh.value
     #expect(live?.error?.status == 503 && told.value == 0)
@@ -208,7 +193,7 @@ struct LiveResourceTests {
     let bench = Bench()
     bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
     var live: LiveResource<Int>? = LiveResource(bench.notes.states(for: "note").mapValues { $0.text.count })
-    if let live { await wait(live) { $0.value == 3 && $0.fetchStatus == .idle } }
+    await live?.wait { $0.value == 3 && $0.fetchStatus == .idle }
     live = nil
     try await bench.waitUntilNothingWaits()
   }
@@ -228,7 +213,7 @@ struct LiveResourceTests {
         told.change { $0 = true }
       }
       for await state in single.loadStates() where state.value != nil { states.continuation.yield(state) }
-      await wait(live) { $0.value == value }
+      await live.wait { $0.value == value }
       #expect(told.value)
     }
     states.continuation.finish()

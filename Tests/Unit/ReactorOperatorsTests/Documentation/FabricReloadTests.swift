@@ -26,8 +26,8 @@
     }
 
     @Test func `it reloads while it is on screen, and power is not saved`() async throws {
-      let isOnScreen = Signals<Bool>()
-      let isInLowPowerMode = Signals<Bool>()
+      let isOnScreen = ScriptedSequence<Bool>()
+      let isInLowPowerMode = ScriptedSequence<Bool>()
       let reader = Reader(fabric().reloading(isOnScreen, isInLowPowerMode))
       while let state = try await reader.next(), state.value == nil {}
       #expect(clock.sleeperCount == 0)
@@ -41,10 +41,10 @@
       }
       try await clock.waitForSleepers()
       isInLowPowerMode.send(true)
-      try await isInLowPowerMode.haveArrived()
+      try await isInLowPowerMode.waitUntilHandled()
       clock.advance(by: .seconds(30))
       isInLowPowerMode.send(true)
-      try await isInLowPowerMode.haveArrived()
+      try await isInLowPowerMode.waitUntilHandled()
       #expect(transport.requestCount == 3)
       clock.advance(by: .seconds(15))
       isInLowPowerMode.send(false)
@@ -52,8 +52,27 @@
       try await clock.waitForSleepers()
       #expect(clock.nextDeadline == TestClock.Instant(elapsed: .seconds(135)))
       await reader.cancel()
-      try await isOnScreen.ended.wait()
+      try await isOnScreen.waitUntilEnded()
       #expect(transport.requestCount == 4)
+      try checkNothingWaits()
+    }
+
+    @Test func `it does not reload while the scripted power saving is on`() async throws {
+      let (isOnScreen, power) = (ScriptedSequence<Bool>(), ScriptedPowerSaving())
+      let reader = Reader(fabric().reloading(isOnScreen, power.updates))
+      while let state = try await reader.next(), state.value == nil {}
+      isOnScreen.send(true)
+      try await clock.waitForSleeper(for: .seconds(30))
+      power.set(true)
+      try await power.waitUntilHandled()
+      clock.advance(by: .seconds(30))
+      try await clock.waitUntilNobodySleeps()
+      power.set(false)
+      #expect(try await reader.next()?.fetchStatus == .idle)
+      #expect(transport.requestCount == 2)
+      try await clock.waitForSleeper(for: .seconds(30))
+      await reader.cancel()
+      try await power.waitUntilNobodyListens()
       try checkNothingWaits()
     }
 

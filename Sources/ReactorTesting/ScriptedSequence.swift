@@ -1,0 +1,110 @@
+import Synchronization
+
+/// A sequence whose elements the test sends, such as the conditions and triggers of an operator.
+/// The test can wait until its reader has handled them.
+///
+/// ```swift
+/// let isOnScreen = ScriptedSequence<Bool>()
+/// let states = stories.fetches("stories").loadStates()
+///   .reloadPeriodically(every: .seconds(30), while: isOnScreen, clock: clock)
+/// …
+/// isOnScreen.send(false)
+/// try await isOnScreen.waitUntilHandled()
+/// clock.advance(by: .seconds(30))   // and nothing is loaded
+/// ```
+///
+/// Elements wait for the reader, however many there are. The sequence is for one reader: of two,
+/// each gets a part of the elements.
+public struct ScriptedSequence<Element: Sendable>: AsyncSequence, Sendable {
+  public typealias Failure = Never
+
+  private let stream: CountedStream<Element>
+  private let ended = Tally()
+
+  /// Creates a sequence without elements.
+  public init() {
+    stream = CountedStream()
+    stream.continuation.onTermination = { [ended, calls = stream.calls] termination in
+      // The elements before the end have yet to be read.
+      if case .cancelled = termination { calls.end() }
+      ended.add(1)
+    }
+  }
+
+  /// Sends elements to the reader, in order. Returns at once.
+  public func send(_ elements: Element...) { for element in elements { stream.yield(element) } }
+
+  /// Ends the sequence after the elements that were sent.
+  public func finish() { stream.continuation.finish() }
+
+  /// A Boolean value that indicates whether the reader was cancelled, or the sequence is finished.
+  public var hasEnded: Bool { ended.value > 0 }
+
+  /// Returns once the reader has handled all elements that were sent: it has asked for another, or
+  /// was cancelled.
+  ///
+  /// Through an operator that asks for one element at a time, as `map` and `combineLatest` do, the
+  /// reader of the operator has handled them. A reader that has yet to begin is waited for.
+  ///
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
+  public func waitUntilHandled() async throws { try await stream.calls.waitUntilHandled() }
+
+  /// Returns once the reader was cancelled, or the sequence is finished.
+  ///
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
+  public func waitUntilEnded() async throws { try await ended.wait(for: 1) }
+
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(stream: stream.stream.makeAsyncIterator(), calls: stream.calls)
+  }
+
+  /// An iterator, whose calls tell that the elements before were handled.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate var stream: AsyncStream<Element>.Iterator
+    fileprivate let calls: ReaderCalls
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+      calls.asked()
+      return await stream.next(isolation: actor)
+    }
+  }
+}
+
+/// A stream, the number of its elements, and that of the calls of its reader.
+struct CountedStream<Element: Sendable>: Sendable {
+  let stream: AsyncStream<Element>
+  let continuation: AsyncStream<Element>.Continuation
+  let calls = ReaderCalls()
+
+  init() { (stream, continuation) = AsyncStream.makeStream() }
+
+  func yield(_ element: Element) {
+    calls.sent()
+    continuation.yield(element)
+  }
+
+  /// The stream, whose reader's calls are counted.
+  var counted: AsyncStream<Element> {
+    AsyncStream { [stream, calls] in
+      calls.asked()
+      var iterator = stream.makeAsyncIterator()
+      return await iterator.next()
+    }
+  }
+}
+
+/// The calls of a reader for another element, and the number of elements that were sent to it.
+final class ReaderCalls: Sendable {
+  private let sentCount = Atomic(0)
+  private let askedCount = Tally()
+
+  func sent() { sentCount.add(1, ordering: .acquiringAndReleasing) }
+  func asked() { askedCount.add(1) }
+  /// Lets everybody through: nobody reads any more.
+  func end() { askedCount.add(Int.max / 4) }
+
+  /// Returns once the reader has asked for the element after all that were sent.
+  func waitUntilHandled() async throws {
+    try await askedCount.wait(for: sentCount.load(ordering: .acquiring) + 1)
+  }
+}

@@ -1,0 +1,55 @@
+import ReactorTesting
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `A scripted sequence` {
+  private let numbers = ScriptedSequence<Int>()
+
+  @Test func `gives what was sent, in order, and ends`() async {
+    numbers.send(1, 2)
+    numbers.send(3)
+    numbers.finish()
+    var read: [Int] = []
+    for await number in numbers { read.append(number) }
+    #expect(read == [1, 2, 3] && numbers.hasEnded)
+  }
+
+  @Test func `waits until its reader has handled all, and asks for more`() async throws {
+    let gate = Gate()
+    let read = Shared(0)
+    let reader = Task { [numbers] in
+      for await number in numbers {
+        await gate.waitIgnoringCancellation()
+        read.change { $0 = number }
+      }
+    }
+    numbers.send(1, 2)
+    let wait = Task { [numbers] in try await numbers.waitUntilHandled() }
+    try await gate.waitForArrival()
+    #expect(read.value == 0)
+    gate.open()
+    try await wait.value
+    #expect(read.value == 2)
+    numbers.send(3)
+    numbers.finish()
+    try await numbers.waitUntilHandled()
+    #expect(read.value == 3)
+    await reader.value
+  }
+
+  @Test func `does not wait for a reader that was cancelled`() async throws {
+    let reader = Task { [numbers] in for await _ in numbers {} }
+    numbers.send(1)
+    try await numbers.waitUntilHandled()
+    reader.cancel()
+    try await numbers.waitUntilEnded()
+    numbers.send(2)
+    try await numbers.waitUntilHandled()
+  }
+
+  @Test func `has a wait that ends when it is cancelled`() async throws {
+    let wait = Task { [numbers] in try await numbers.waitUntilHandled() }
+    wait.cancel()
+    await #expect(throws: CancellationError.self) { try await wait.value }
+  }
+}
