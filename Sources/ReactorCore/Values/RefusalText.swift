@@ -18,26 +18,37 @@ struct RefusalText {
 
   init(_ response: HTTPResponse, _ body: Data) {
     guard [401, 403].contains(response.status.code), body.count <= Self.largestBody,
-      let json = try? JSONValue(parsing: body)
+      let words = try? JSONDecoder().decode(Words.self, from: body)
     else {
       text = nil
       return
     }
-    text = Self.words(json).flatMap(Self.shown)
+    text = words.text.flatMap(Self.shown)
   }
 
-  /// Returns the title and the detail of a problem (RFC 9457), the description of an OAuth error
-  /// (RFC 6749 §5.2), or a message as most APIs spell it.
-  private static func words(_ json: JSONValue) -> String? {
-    guard case .object(let members) = json else { return nil }
-    func string(_ name: String) -> String? {
-      guard case .string(let text)? = members[name], !text.isEmpty else { return nil }
-      return text
+  /// The title and the detail of a problem (RFC 9457), the description of an OAuth error (RFC 6749
+  /// §5.2), or a message as most APIs spell it.
+  private struct Words: Decodable {
+    let text: String?
+
+    private enum CodingKeys: String, CodingKey {
+      case title, detail, message, error
+      case description = "error_description"
     }
-    let problem = ["title", "detail"].compactMap(string)
-    if !problem.isEmpty { return problem.joined(separator: ": ") }
-    if let text = string("error_description") ?? string("message") ?? string("error") { return text }
-    return members["error"].flatMap(words)
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: CodingKeys.self)
+      func string(_ key: CodingKeys) -> String? {
+        guard let text = try? members.decode(String.self, forKey: key), !text.isEmpty else { return nil }
+        return text
+      }
+      let problem = [string(.title), string(.detail)].compactMap(\.self)
+      text =
+        problem.isEmpty
+        ? string(.description) ?? string(.message) ?? string(.error)
+          ?? (try? members.decode(Words.self, forKey: .error))?.text
+        : problem.joined(separator: ": ")
+    }
   }
 
   /// Returns the words without those that may be a secret or an address: queries of URLs, long
