@@ -173,7 +173,9 @@ struct LiveResourceTests {
 
   @Test func `it may be released from inside its own observer`() async throws {
     let bench = Bench()
-    bench.transport.answer("/v1/note", with: .json(Note(1, "one").json))
+    // It has its value after the observation began.
+    let observed = Gate()
+    bench.transport.answer("/v1/note", with: ScriptedTransport.Answer.json(Note(1, "one").json).held(at: observed))
     let holder = Shared<LiveResource<Note>?>(LiveResource(bench.notes, "note"))
     weak let released = holder.value
     await withCheckedContinuation { continuation in
@@ -183,6 +185,7 @@ struct LiveResourceTests {
         holder.change { $0 = nil }
         continuation.resume()
       }
+      observed.open()
     }
     try await bench.waitUntilNothingWaits()
     await Task { @MainActor in }.value
