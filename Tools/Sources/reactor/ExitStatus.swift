@@ -2,6 +2,10 @@ import Foundation
 import HTTPTypes
 import ReactorCore
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The end of a command: the exit code, and the text for standard error.
 struct ExitStatus: Hashable, Sendable {
   var code: Int32
@@ -38,26 +42,39 @@ struct ExitStatus: Hashable, Sendable {
     self.body = body
   }
 
-  init(_ error: ReactorError) {
-    switch error {
-    case .noConnectivity:
-      self.init(code: Self.unavailable, text: "no connectivity, so nothing was sent; try again when online")
-    case .network(let cause): self.init(code: Self.unavailable, text: NetworkFailureText.text(cause) ?? "\(error)")
-    case .cancelled: self.init(code: Self.interrupted, text: "interrupted")
-    case .timedOut: self.init(code: Self.timedOut, text: "timed out; try again, or give more time with --timeout")
-    case .notCached:
-      self.init(
-        code: Self.notCached,
-        text: "not cached: the store has nothing for this request; choose a --policy that asks the server")
-    case .invalidResource(let reason): self.init(code: Self.usage, text: reason)
-    case .authentication: self.init(code: Self.server, text: "\(error)")
-    case .server(let response, let body):
-      self.init(code: Self.server, text: "the server answered \(response.status.code)", body: body)
-    case .parser(let error): self.init(code: Self.unparsable, text: "cannot be parsed: \(error)")
-    case .persistence: self.init(code: Self.inputOutput, text: "\(error)")
-    case .deadlock: self.init(code: Self.failed, text: "\(error)")
-    @unknown default: self.init(code: Self.unknown, text: "\(error)")
+  /// Creates the end for an error, in words that name the request, what happened, and what to do.
+  ///
+  /// - Parameter request: The request, for an error that does not name it; `nil` leaves it out.
+  init(_ error: ReactorError, of request: FetchedRequest? = nil) {
+    let isUnsafe = request.map { !$0.method.isSafe } ?? false
+    func text(_ failure: FailureText?) -> String {
+      let name = error.request ?? request?.text
+      // The library's own text names the request where the error has it.
+      guard let failure else { return Self.joined(error.request == nil ? name : nil, "\(error)", nil) }
+      return Self.joined(name, failure.what, failure.advice)
     }
+    switch error {
+    case .noConnectivity: self.init(code: Self.unavailable, text: text(.noConnectivity(isUnsafe: isUnsafe)))
+    case .network(let cause):
+      let failure = (cause as? URLError).flatMap { FailureText($0, isUnsafe: isUnsafe) }
+      let doubt = failure == nil && isUnsafe ? "; \(FailureText.doubt)" : ""
+      self.init(code: Self.unavailable, text: text(failure) + doubt)
+    case .cancelled: self.init(code: Self.interrupted, text: "interrupted")
+    case .timedOut: self.init(code: Self.timedOut, text: text(.timedOut(isUnsafe: isUnsafe)))
+    case .notCached: self.init(code: Self.notCached, text: text(.notCached))
+    case .invalidResource(let reason): self.init(code: Self.usage, text: reason)
+    case .authentication: self.init(code: Self.server, text: text(nil))
+    case .server(let response, let body):
+      self.init(code: Self.server, text: text(.answered(response.status)), body: body)
+    case .parser(let error): self.init(code: Self.unparsable, text: text(.unreadable(error, isUnsafe: isUnsafe)))
+    case .persistence: self.init(code: Self.inputOutput, text: "\(error)")
+    case .deadlock: self.init(code: Self.failed, text: text(nil))
+    @unknown default: self.init(code: Self.unknown, text: text(nil))
+    }
+  }
+
+  private static func joined(_ request: String?, _ what: String, _ advice: String?) -> String {
+    (request.map { "\($0): " } ?? "") + what + (advice.map { "; \($0)" } ?? "")
   }
 
   /// Writes the text as one line to standard error, and then the body.

@@ -5,7 +5,7 @@ import ReactorCore
 
 /// The work of `reactor fetch`, independent of the command line.
 struct Fetch: Sendable {
-  private let url: URL
+  private let request: FetchedRequest
   private let resource: Resource
   private let policy: FetchPolicy
   private let parser: Parser<Data>
@@ -18,10 +18,11 @@ struct Fetch: Sendable {
   private let isWatch: Bool
   private let interval: Duration?
 
-  init(_ command: FetchCommand) {
+  /// - Parameter body: The bytes of the command's body.
+  init(_ command: FetchCommand, body: Data?) {
     let headers = HTTPFields(command.headers)
     // The URL is the base itself, so its path is sent as it was written.
-    var resource = Resource("", method: command.effectiveMethod, headers: headers, body: command.body)
+    var resource = Resource("", method: command.effectiveMethod, headers: headers, body: body)
     resource.query = command.query
     resource.identityHeaders = CredentialScope.identityHeaders(of: headers)
     var configuration = ReactorConfiguration()
@@ -30,14 +31,17 @@ struct Fetch: Sendable {
     configuration.pollingFactorInLowPower = 1
     configuration.retry.attempts = command.retries + 1
     if let freshFor = command.freshFor { configuration.freshFor = freshFor }
-    url = command.url
+    request = FetchedRequest(method: command.effectiveMethod, url: command.url)
     self.resource = resource
     self.configuration = configuration
     policy = command.policy.policy
     let json = Parser<Data>.jsonBytes(
       keyPath: command.keyPath, requiring: command.require, mode: command.strict ? .strict : .prune)
-    // A response to HEAD has no body, and one to a change need not have one.
-    parser = command.effectiveMethod == .get ? json : json.orEmpty
+    // A response to HEAD has no body, and one to a change need not have one, nor be JSON: a failure
+    // to read it would look like a change that was not made.
+    parser =
+      command.effectiveMethod == .get
+      ? json : command.keyPath == nil && command.require.isEmpty ? .unread : json.orEmpty
     store = command.store
     timeout = command.timeout
     isOffline = command.offline
@@ -63,7 +67,7 @@ struct Fetch: Sendable {
     let line = isTraced || isWatch ? nil : ProgressLine.onTerminal()
     let transport: any Transport = URLSessionTransport(timeout: timeout)
     let layer = ModelLayer(
-      baseURL: url, transport: line.map { WatchedTransport(transport: transport, line: $0) } ?? transport,
+      baseURL: request.url, transport: line.map { WatchedTransport(transport: transport, line: $0) } ?? transport,
       persistence: persistence, scope: scope,
       configuration: configuration)
     let token = isTraced ? layer.observeEvents { StandardStream.error.writeLine(TraceLine.text($0)) } : nil
@@ -81,7 +85,7 @@ struct Fetch: Sendable {
       return status
     case .failure(let error):
       await layer.flushEvents()
-      let status = ExitStatus(error)
+      let status = ExitStatus(error, of: request)
       status.report()
       return status.code
     }
@@ -125,6 +129,15 @@ struct Fetch: Sendable {
 }
 
 extension Parser where Model == Data {
+  /// A parser that accepts any bytes.
+  fileprivate static var unread: Parser {
+    Parser {
+      Parsed($0)
+    } encode: {
+      $0
+    }
+  }
+
   /// A parser that also accepts the body of a response that has none.
   fileprivate var orEmpty: Parser {
     Parser {

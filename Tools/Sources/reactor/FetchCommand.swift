@@ -15,11 +15,30 @@ struct FetchCommand: AsyncParsableCommand {
       fetchStatus, origin and isStale, until it is interrupted. --policy chooses which values are printed first, and \
       when the server is asked; the default is cache-first, as without --watch.
 
-      A response without a body prints nothing: one to HEAD, or a 204 to a DELETE.
+      GET and HEAD are answered from the store where it has a fresh response. A request with another method is sent, once, \
+      as curl sends it, and its response is not stored; a change makes what the store has of that URL stale. \
+      If the connection is lost, nobody knows what the server has done: reactor send saves a request first, and repeats it \
+      under one Idempotency-Key.
+
+      A response without a body prints nothing: one to HEAD, or a 204 to a DELETE. A response to another method than GET need \
+      not be JSON, unless --key-path or --require is given.
 
       --retries applies to failures that may be temporary: no connection, a timeout, and the statuses 408, 425, 429, 500, \
       502, 503 and 504, for GET, HEAD, PUT, DELETE or a request with an Idempotency-Key. The wait grows with each \
       retry, and follows Retry-After up to a minute.
+
+      \(ExitCodes.help([
+        0: "the response was printed",
+        64: "the arguments are invalid",
+        65: "the response is not JSON, or lacks what --key-path or --require names",
+        66: "the store has no response, and --policy cache-only asks for no other",
+        69: "no connectivity, or no complete response",
+        74: "the store, standard input or standard output failed",
+        75: "timed out",
+        76: "the server answered with an error status; its body is on standard error",
+        130: "interrupted, as --watch is",
+        143: "terminated",
+      ]))
       """)
 
   @Argument(help: "The http or https URL to fetch.", transform: URLArgument.parse)
@@ -29,7 +48,7 @@ struct FetchCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "Store records in this directory, or in this file if it ends in .sqlite, and read them from there first.",
       valueName: "path"),
-    transform: StoreArgument.parse)
+    completion: .file(), transform: StoreArgument.parse)
   var store: StoreArgument?
 
   @Option(help: "The fetch policy: cache, network, or both, in which order.")
@@ -42,6 +61,7 @@ struct FetchCommand: AsyncParsableCommand {
 
   @Option(
     help: "The HTTP method. (default: GET, or POST with --body)",
+    completion: .list(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]),
     transform: MethodArgument.parse)
   var method: HTTPRequest.Method?
 
@@ -59,9 +79,10 @@ struct FetchCommand: AsyncParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The body to send: text, or @ and a file's name.", valueName: "text|@file"),
+    help: ArgumentHelp(
+      "The body to send: text, or @ and a file's name, or - for standard input.", valueName: "text|@file|-"),
     transform: BodyArgument.parse)
-  var body: Data?
+  var body: BodyArgument?
 
   @Option(help: ArgumentHelp("The path of the model in the JSON, such as data.articles.", valueName: "a.b"))
   var keyPath: String?
@@ -108,12 +129,13 @@ struct FetchCommand: AsyncParsableCommand {
       throw ValidationError("--every asks the server, which --policy cache-only never does; choose another policy")
     }
     guard !watch || effectiveMethod.readsOnly else {
-      throw ValidationError("--watch is for GET and HEAD; \(effectiveMethod.rawValue) is not read-only")
+      throw ValidationError("--watch is for GET and HEAD; leave it out for \(effectiveMethod.rawValue)")
     }
   }
 
   func run() async throws {
-    let fetch = Fetch(self)
+    // Before the signals are handled, so that Ctrl-C ends a command that waits for input.
+    let fetch = Fetch(self, body: try body?.data())
     throw ExitCode(await Interrupt.cancelling { await fetch.run() })
   }
 }

@@ -17,7 +17,10 @@ import Testing
     (.network(URLError(.cannotConnectToHost)), 69, "no server listens"),
     (.network(URLError(.unsupportedURL)), 69, "URLError"),
     (.server(HTTPResponse(status: .notFound), body: Data()), 76, "answered 404"),
-    (.parser(ParserError(.notJSON, codingPath: "a[1]", expected: "a value")), 65, "a value at a[1]"),
+    (
+      .parser(ParserError(.notJSON, codingPath: "a[1]", expected: "a value")), 65,
+      "not JSON, so check the URL: a value at a[1]"
+    ),
     (.persistence(CocoaError(.fileWriteOutOfSpace)), 74, "the store failed"),
   ])
   func `has the code and the words of its error`(error: ReactorError, code: Int32, words: String) {
@@ -25,6 +28,57 @@ import Testing
     #expect(status.code == code)
     #expect(status.text.contains(words))
     #expect(status.body.isEmpty)
+  }
+
+  @Test(arguments: [
+    (
+      ReactorError.noConnectivity, "no connectivity, so nothing was sent; try again when online",
+      "no connectivity, so nothing was sent; try again when online, or save the request with reactor send"
+    ),
+    (
+      .network(URLError(.cannotConnectToHost)),
+      "no server listens at that host and port (URLError -1004); check the URL",
+      "no server listens at that host and port (URLError -1004); check the URL, or save the request with reactor send"
+    ),
+    (
+      .network(URLError(.networkConnectionLost)),
+      "the connection was lost before the response was complete (URLError -1005); try again",
+      "the connection was lost before the response was complete (URLError -1005); the server may have carried it out, "
+        + "so look before you send it again"
+    ),
+    (
+      .network(CocoaError(.fileNoSuchFile)), "the request failed: NSCocoaErrorDomain 4",
+      "the request failed: NSCocoaErrorDomain 4; the server may have carried it out, so look before you send it again"
+    ),
+    (
+      .network(URLError(.serverCertificateUntrusted)),
+      "the server's certificate is not trusted (URLError -1202); check the host's name and the certificate",
+      "the server's certificate is not trusted (URLError -1202); check the host's name and the certificate"
+    ),
+    (
+      .timedOut, "timed out; try again, or give more time with --timeout",
+      "timed out; the server may have carried it out, so look before you send it again"
+    ),
+    (
+      .parser(ParserError(.missing, expected: "a member")),
+      "the response cannot be read, so check --key-path and --require: a member",
+      "the server accepted the request, and its response cannot be read, so check --key-path and --require: a member"
+    ),
+    (
+      .server(HTTPResponse(status: .unauthorized), body: Data()),
+      "the server answered 401; check the credential, as in --header 'Authorization: …'",
+      "the server answered 401; check the credential, as in --header 'Authorization: …'"
+    ),
+  ])
+  func `names the request, what happened and what to do, also about a change`(
+    error: ReactorError, read: String, changed: String
+  ) throws {
+    let url = try #require(URL(string: "http://h/a?token=s3cret"))
+    for method in [HTTPRequest.Method.get, .options] {
+      let status = ExitStatus(error, of: FetchedRequest(method: method, url: url))
+      #expect(status.text == "\(method.rawValue) h/a: \(read)")
+    }
+    #expect(ExitStatus(error, of: FetchedRequest(method: .post, url: url)).text == "POST h/a: \(changed)")
   }
 
   @Test func `carries what the server said`() {

@@ -45,8 +45,13 @@ extension ReactorCommand {
       }
     } catch {
       let code = exitCode(for: error)
-      // Help, or a command that has said why it ends.
-      guard !code.isSuccess, !(error is ExitCode) else { exit(withError: error) }
+      // A command that has said why it ends.
+      guard !(error is ExitCode) else { exit(withError: error) }
+      // Help, the version, or a script of completions.
+      guard !code.isSuccess else {
+        StandardStream.output.writeLine(HelpText.usageFirst(fullMessage(for: error)))
+        Foundation.exit(code.rawValue)
+      }
       let arguments = Array(CommandLine.arguments.dropFirst())
       StandardStream.error.writeLine(HiddenArguments.hiding(arguments, in: fullMessage(for: error)))
       Foundation.exit(code.rawValue)

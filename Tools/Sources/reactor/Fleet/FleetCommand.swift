@@ -9,7 +9,21 @@ struct FleetCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fleet",
     abstract: "Shows the proxies that share a Valkey or Redis server, and removes what they share.",
+    discussion: "The help of each subcommand has its exit codes.",
     subcommands: [FleetStatusCommand.self, FleetWatchCommand.self, FleetPurgeCommand.self, FleetVerifyCommand.self])
+}
+
+extension ExitCodes {
+  /// Those of a command that only talks to the server.
+  fileprivate static let ofFleet = help([
+    0: "done",
+    64: "the arguments are invalid",
+    69: "the server cannot be reached, or does not do what a fleet needs",
+    74: "standard output failed",
+    77: "the server refuses the credentials, or does not suit a fleet",
+    130: "interrupted",
+    143: "terminated",
+  ])
 }
 
 /// The options of every subcommand.
@@ -63,7 +77,11 @@ extension ExitStatus {
 struct FleetStatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Prints how many proxies follow each other.",
-    discussion: "It ends with 69, and the reason, where the server takes no changes: proxies then ask by themselves.")
+    discussion: """
+      It ends with 69, and the reason, where the server takes no changes: proxies then ask by themselves.
+
+      \(ExitCodes.ofFleet)
+      """)
 
   @OptionGroup var options: FleetOptions
 
@@ -91,7 +109,11 @@ struct FleetStatusCommand: AsyncParsableCommand {
 struct FleetWatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Prints the messages of the proxies, a line each, until it is interrupted.",
-    discussion: "URLs are digests: the server does not know them. It ends with 69 if the connection is lost.")
+    discussion: """
+      URLs are digests: the server does not know them. It ends with 69 if the connection is lost.
+
+      \(ExitCodes.ofFleet)
+      """)
 
   @OptionGroup var options: FleetOptions
 
@@ -117,7 +139,8 @@ struct FleetWatchCommand: AsyncParsableCommand {
 
 struct FleetPurgeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "purge", abstract: "Removes the responses of a URL from every proxy, or everything.")
+    commandName: "purge", abstract: "Removes the responses of a URL from every proxy, or everything.",
+    discussion: ExitCodes.ofFleet)
 
   @OptionGroup var options: FleetOptions
 
@@ -154,10 +177,20 @@ struct FleetVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Reads every response that the proxies share, and checks it and the server.",
     discussion: """
-      A line on standard error names each that cannot be read; the proxies ask for it again by themselves. It ends with 65 if \
-      there is one. A line names each property of the server that keeps proxies from sharing well: a replica, an old version, \
-      a missing command, or how it makes room when it is full. It ends with 77 if there is one. A user of the server with few \
+      A line on standard error names each that cannot be read; the proxies ask for it again by themselves. A line names each property of the server that keeps proxies from sharing well: a replica, an old version, \
+      a missing command, or how it makes room when it is full. A user of the server with few \
       permissions needs +scan and +hkeys for it.
+
+      \(ExitCodes.help([
+        0: "every response can be read, and the server suits a fleet",
+        64: "the arguments are invalid",
+        65: "a response cannot be read",
+        69: "the server cannot be reached, or does not do what a fleet needs",
+        74: "standard output failed",
+        77: "the server refuses the credentials, or does not suit a fleet",
+        130: "interrupted",
+        143: "terminated",
+      ]))
       """)
 
   @OptionGroup var options: FleetOptions

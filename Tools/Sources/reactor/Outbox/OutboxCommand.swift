@@ -13,7 +13,7 @@ struct OutboxCommand: ParsableCommand {
       time. An outbox that does not exist is empty, and is not created.
 
       A damaged journal or database is set aside under another name. Every command then names the file on standard error, \
-      does its work with the rest, and exits with 65 instead of 0, until you move the file away.
+      does its work with the rest, and exits with 65 instead of 0, until you move the file away. The help of each has all its exit codes.
       """,
     subcommands: [
       OutboxListCommand.self, OutboxDrainCommand.self, OutboxRetryCommand.self, OutboxDiscardCommand.self,
@@ -25,7 +25,7 @@ struct OutboxCommand: ParsableCommand {
 struct OutboxOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("The directory of the outbox, or its .sqlite file.", valueName: "path"),
-    transform: StoreArgument.parse)
+    completion: .file(), transform: StoreArgument.parse)
   var outbox: StoreArgument
 
   /// Opens the outbox, reads it, runs `body`, and exits with the code that it returns. `body` gets

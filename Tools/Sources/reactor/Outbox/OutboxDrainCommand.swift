@@ -9,10 +9,8 @@ struct OutboxDrainCommand: AsyncParsableCommand {
     commandName: "drain",
     abstract: "Sends the waiting requests, and prints the count of entries that have not ended.",
     discussion: """
-      It sends the requests of each lane in their order, until no entry is left that can be sent or the time is over. It exits \
-      with 0 if every entry has ended, and with 75 if some are left. Refused entries have ended; list them with reactor outbox \
-      list. Other codes are 64 for invalid arguments, 65 if a part of the outbox was damaged, 74 if the outbox cannot be read or \
-      written, and 130 and 143 for an interrupt.
+      It sends the requests of each lane in their order, until no entry is left that can be sent or the time is over. \
+      Refused entries have ended; list them with reactor outbox list.
 
       A request that is interrupted, also by the end of the time, has an unknown outcome. It is sent again under its \
       Idempotency-Key. After a 401, nothing more is sent; the next drain tries again. Two drains at the same time are safe.
@@ -20,6 +18,16 @@ struct OutboxDrainCommand: AsyncParsableCommand {
       An outbox saves no secrets. --header adds a field to each request when it is sent, such as 'Authorization: Bearer …'. The \
       variable REACTOR_AUTHORIZATION has the value of Authorization, and does not show in the list of processes. Both are added to \
       requests to one origin alone: that of --origin, or that of all entries.
+
+      \(ExitCodes.help([
+        0: "every entry has ended",
+        64: "the arguments are invalid",
+        65: "a part of the outbox was damaged and set aside",
+        74: "the outbox or standard output failed",
+        75: "entries are left",
+        130: "interrupted",
+        143: "terminated",
+      ]))
       """)
 
   @OptionGroup var options: OutboxOptions

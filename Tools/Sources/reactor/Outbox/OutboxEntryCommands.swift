@@ -8,8 +8,9 @@ struct OutboxRetryCommand: AsyncParsableCommand {
     commandName: "retry",
     abstract: "Puts a refused or unresolved entry back at the end of its lane.",
     discussion: """
-      The entry keeps its id. A refused request is sent under a new Idempotency-Key, an unresolved one under its own. \
-      Exits with 65 if there is no such entry or its state forbids it.
+      The entry keeps its id. A refused request is sent under a new Idempotency-Key, an unresolved one under its own.
+
+      \(ExitCodes.ofEntry)
       """)
 
   @OptionGroup var entry: OutboxEntryOptions
@@ -25,7 +26,7 @@ struct OutboxDiscardCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "discard",
     abstract: "Removes a refused, unresolved or unreadable entry.",
-    discussion: "Exits with 65 if there is no such entry or its state forbids it.")
+    discussion: ExitCodes.ofEntry)
 
   @OptionGroup var entry: OutboxEntryOptions
 
@@ -40,13 +41,23 @@ struct OutboxWithdrawCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "withdraw",
     abstract: "Withdraws an entry of which nothing was sent.",
-    discussion: "Exits with 65 if there is no such entry or its state forbids it.")
+    discussion: ExitCodes.ofEntry)
 
   @OptionGroup var entry: OutboxEntryOptions
 
   func run() async throws {
     try await entry.run(needing: "only entries that were never sent can be withdrawn") { await $0.withdraw($1) }
   }
+}
+
+extension ExitCodes {
+  /// Those of a command that decides about an entry.
+  fileprivate static let ofEntry = help([
+    0: "done",
+    64: "the arguments are invalid",
+    65: "there is no such entry, or its state forbids it, or a part of the outbox\n        was damaged and set aside",
+    74: "the outbox failed",
+  ])
 }
 
 /// The entry argument and the outbox option of a subcommand.

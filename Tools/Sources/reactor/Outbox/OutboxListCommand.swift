@@ -5,7 +5,13 @@ import ReactorOutbox
 struct OutboxListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Lists the entries in their order: not accepted yet, refused, or without a known outcome.")
+    abstract: "Lists the entries in their order: not accepted yet, refused, or without a known outcome.",
+    discussion: ExitCodes.help([
+      0: "the entries were listed",
+      64: "the arguments are invalid",
+      65: "a part of the outbox was damaged and set aside",
+      74: "the outbox or standard output failed",
+    ]))
 
   @OptionGroup var options: OutboxOptions
 

@@ -13,9 +13,10 @@ struct Send: Sendable {
   private let timeout: Duration
   private let wait: Duration?
 
-  init(_ command: SendCommand) {
+  /// - Parameter body: The bytes of the command's body.
+  init(_ command: SendCommand, body: Data?) {
     request = OutboxRequest(
-      method: command.method, url: command.url, headerFields: HTTPFields(command.headers), body: command.body)
+      method: command.method, url: command.url, headerFields: HTTPFields(command.headers), body: body)
     path = command.options.outbox
     lane = Lane(rawValue: command.lane)
     window = command.idempotencyWindow
@@ -108,7 +109,7 @@ extension Send {
         text: "the outcome is unknown: the server may or may not have carried out the request; "
           + "to send it again, use reactor outbox retry")
     }
-    var status = ExitStatus(error)
+    var status = ExitStatus(error, of: FetchedRequest(method: request.method, url: request.url))
     status.code = ExitStatus.server
     return status
   }

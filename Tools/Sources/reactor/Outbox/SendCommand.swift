@@ -10,9 +10,8 @@ struct SendCommand: AsyncParsableCommand {
     abstract: "Saves a request in an outbox, and prints the id of its entry once it is saved.",
     discussion: """
       Without --wait, the command ends then; reactor outbox drain sends the request. With --wait, it sends the requests of the \
-      lane in their order until this one has ended, and prints the body of the accepted response. It exits with 0 if the \
-      server accepted the request, with 76 if the server refused it or the outcome stays unknown, and with 75 if it has \
-      not ended in time; it then stays in the outbox.
+      lane in their order until this one has ended, and prints the body of the accepted response. A request that has not ended \
+      in time stays in the outbox.
 
       Durations are written 500ms, 1s, 5m, 2h.
 
@@ -22,7 +21,15 @@ struct SendCommand: AsyncParsableCommand {
       refused, and nothing is saved. With --wait, the variable REACTOR_AUTHORIZATION has the value of Authorization, which is added \
       to each request to the URL's origin and not saved. A body has at most 1 MiB.
 
-      Other exit codes are 64 for invalid arguments, 74 if the outbox cannot be read or written, and 130 and 143 for an interrupt.
+      \(ExitCodes.help([
+        0: "the request is saved; with --wait, the server has accepted it",
+        64: "the arguments are invalid, and nothing is saved",
+        74: "the outbox, standard input or standard output failed",
+        75: "it has not ended in time, and stays in the outbox",
+        76: "the server refused the request, or the outcome stays unknown",
+        130: "interrupted",
+        143: "terminated",
+      ]))
       """)
 
   @Argument(help: "The URL: http or https.", transform: OutboxURLArgument.parse)
@@ -30,14 +37,17 @@ struct SendCommand: AsyncParsableCommand {
 
   @OptionGroup var options: OutboxOptions
 
-  @Option(help: "The HTTP method. (default: POST)", transform: OutboxMethodArgument.parse)
+  @Option(
+    help: "The HTTP method. (default: POST)", completion: .list(["POST", "PUT", "PATCH", "DELETE"]),
+    transform: OutboxMethodArgument.parse)
   var method: HTTPRequest.Method = .post
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("The body: text, or @ and a file's name.", valueName: "text|@file"),
+    help: ArgumentHelp(
+      "The body: text, or @ and a file's name, or - for standard input.", valueName: "text|@file|-"),
     transform: BodyArgument.parse)
-  var body: Data?
+  var body: BodyArgument?
 
   @Option(
     name: .customLong("header"), parsing: .unconditionalSingleValue,
@@ -69,7 +79,8 @@ struct SendCommand: AsyncParsableCommand {
   var wait: Duration?
 
   func run() async throws {
-    let send = Send(self)
+    // Before the signals are handled, so that Ctrl-C ends a command that waits for input.
+    let send = Send(self, body: try body?.data())
     throw ExitCode(await Interrupt.cancelling { await send.run() })
   }
 }
@@ -88,7 +99,7 @@ enum OutboxURLArgument {
 enum OutboxMethodArgument {
   static func parse(_ text: String) throws -> HTTPRequest.Method {
     let method = try MethodArgument.parse(text)
-    guard !method.readsOnly else {
+    guard !method.isSafe else {
       throw ValidationError("\(method.rawValue) only reads; use reactor fetch, or POST, PUT, PATCH or DELETE here")
     }
     return method

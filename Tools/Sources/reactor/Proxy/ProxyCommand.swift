@@ -41,6 +41,13 @@ struct ProxyCommand: AsyncParsableCommand {
 
       Of the public HTTP caching suite (github.com/http-tests/cache-tests), it passes 143 of the 144 required tests for a private \
       cache, and all with --keep-cookies; with --rules shared and --targets CDN-Cache-Control, 159 of 160 for a shared one.
+
+      \(ExitCodes.help([
+        0: "interrupted or terminated, after it has served",
+        64: "the arguments are invalid",
+        69: "it cannot listen",
+        74: "the store failed",
+      ]))
       """)
 
   @Option(
@@ -57,7 +64,7 @@ struct ProxyCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "Store records in this directory, or in this file if it ends in .sqlite. (default: in memory)",
       valueName: "path"),
-    transform: StoreArgument.parse)
+    completion: .file(), transform: StoreArgument.parse)
   var store: StoreArgument?
 
   @Option(help: "The rules of the cache: private, for one user or service, or shared, for several users.")

@@ -3,7 +3,8 @@ import Foundation
 import ReactorCore
 
 struct StoreClearCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "clear", abstract: "Removes every record.")
+  static let configuration = CommandConfiguration(
+    commandName: "clear", abstract: "Removes every record.", discussion: ExitCodes.ofStore)
 
   @OptionGroup var options: StoreOptions
 

@@ -7,7 +7,8 @@ struct StoreCommand: ParsableCommand {
     abstract: "Lists, shows, verifies and removes the records of a store.",
     discussion: """
       A store is a directory, or an SQLite file whose name ends in .sqlite. KEY is a record's key as list prints it, or the \
-      beginning of only one key. A store that does not exist is empty, and is not created.
+      beginning of only one key. A store that does not exist is empty, and is not created. The help of each \
+      subcommand has its exit codes.
       """,
     subcommands: [
       StoreListCommand.self, StoreShowCommand.self, StoreRemoveCommand.self, StoreVerifyCommand.self,
@@ -15,10 +16,28 @@ struct StoreCommand: ParsableCommand {
     ])
 }
 
+extension ExitCodes {
+  /// Those of a command about all records.
+  static let ofStore = help([
+    0: "done",
+    64: "the arguments are invalid",
+    74: "the store or standard output failed",
+  ])
+
+  /// Those of a command about one record.
+  static let ofRecord = help([
+    0: "done",
+    64: "the arguments are invalid, or several keys have that beginning",
+    66: "the store has no such record",
+    74: "the store or standard output failed",
+  ])
+}
+
 /// The store option of every subcommand.
 struct StoreOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The directory, or the .sqlite file.", valueName: "path"), transform: StoreArgument.parse)
+    help: ArgumentHelp("The directory, or the .sqlite file.", valueName: "path"), completion: .file(),
+    transform: StoreArgument.parse)
   var store: StoreArgument
 
   /// Opens the store, runs `body`, and exits with the code that it returns. `body` gets `nil` if

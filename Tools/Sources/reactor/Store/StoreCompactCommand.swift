@@ -2,7 +2,8 @@ import ArgumentParser
 
 struct StoreCompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "compact", abstract: "Returns the space of removed records to the disk.")
+    commandName: "compact", abstract: "Returns the space of removed records to the disk.",
+    discussion: ExitCodes.ofStore)
 
   @OptionGroup var options: StoreOptions
 

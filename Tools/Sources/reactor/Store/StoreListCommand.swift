@@ -4,7 +4,7 @@ import ReactorCore
 
 struct StoreListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists the records: key, size, times and URL.")
+    commandName: "list", abstract: "Lists the records: key, size, times and URL.", discussion: ExitCodes.ofStore)
 
   @OptionGroup var options: StoreOptions
 

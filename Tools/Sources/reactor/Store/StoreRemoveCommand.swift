@@ -3,7 +3,8 @@ import Foundation
 import ReactorCore
 
 struct StoreRemoveCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "remove", abstract: "Removes a record.")
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Removes a record.", discussion: ExitCodes.ofRecord)
 
   @OptionGroup var record: StoredRecordOptions
 

@@ -6,7 +6,8 @@ import ReactorCore
 struct StoreShowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Prints a record: the response's status and fields, an empty line, and the body as it was received.")
+    abstract: "Prints a record: the response's status and fields, an empty line, and the body as it was received.",
+    discussion: ExitCodes.ofRecord)
 
   @OptionGroup var record: StoredRecordOptions
 

@@ -5,7 +5,16 @@ import ReactorCore
 struct StoreVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Reads every record, and names those that cannot be read.",
-    discussion: "Changes nothing. Exits with 65 if a record cannot be read.")
+    discussion: """
+      It changes nothing.
+
+      \(ExitCodes.help([
+        0: "every record can be read",
+        64: "the arguments are invalid",
+        65: "a record cannot be read",
+        74: "the store or standard output failed",
+      ]))
+      """)
 
   @OptionGroup var options: StoreOptions
 

@@ -23,7 +23,7 @@ import Testing
         "--method", "patch", "--body", "--text", "--header", "A: 1", "--header", "A: 2", "--lane", "uploads",
         "--idempotency-window", "0s", "--timeout", "5s", "--wait", "0s",
       ])
-    #expect(command.method == .patch && command.body == Data("--text".utf8) && command.lane == "uploads")
+    #expect(command.method == .patch && command.body == .bytes(Data("--text".utf8)) && command.lane == "uploads")
     #expect(command.headers.map(\.value) == ["1", "2"])
     #expect(command.idempotencyWindow == .zero && command.timeout == .seconds(5) && command.wait == .zero)
   }

@@ -43,8 +43,20 @@ import Testing
   }
 
   @Test func `has a body of text`() throws {
-    #expect(try BodyArgument.parse(#"{"a": 1}"#) == Data(#"{"a": 1}"#.utf8))
-    #expect(try BodyArgument.parse("") == Data())
+    #expect(try BodyArgument.parse(#"{"a": 1}"#) == .bytes(Data(#"{"a": 1}"#.utf8)))
+    #expect(try BodyArgument.parse("") == .bytes(Data()))
+  }
+
+  @Test(arguments: ["-", "@-"]) func `has a body on standard input`(text: String) throws {
+    #expect(try BodyArgument.parse(text) == .standardInput)
+  }
+
+  @Test(arguments: [
+    ("http://h", "GET h/"), ("https://H:8443/a//b%20c?token=s#x", "GET H:8443/a//b%20c"),
+    ("http://[::1]:81/?q=1", "GET [::1]:81/"),
+  ])
+  func `is named without its query`(url: String, name: String) throws {
+    #expect(FetchedRequest(method: .get, url: try #require(URL(string: url))).text == name)
   }
 
   @Test(arguments: ["@/nowhere/at/all", "@", "@/"]) func `refuses a body's file that cannot be read`(text: String) {

@@ -17,7 +17,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Bad input to reactor fetch` {
-  private static let bad: [BadInput] = [
+  static let bad: [BadInput] = [
     BadInput(
       name: "a header with LF", arguments: ["--header", "A: b\nC: d"], status: 64, error: "cannot contain a newline"),
     BadInput(
@@ -37,8 +37,8 @@ struct BadInput: Sendable, CustomTestStringConvertible {
       name: "a negative interval", arguments: ["--watch", "--every=-1s"], status: 64,
       error: "begins with a whole number"),
     BadInput(
-      name: "a watch of POST", arguments: ["--watch", "--method", "post"], status: 64, error: "POST is not read-only"),
-    BadInput(name: "a watch with a body", arguments: ["--watch", "--body", "{}"], status: 64, error: "not read-only"),
+      name: "a watch of POST", arguments: ["--watch", "--method", "post"], status: 64, error: "leave it out for POST"),
+    BadInput(name: "a watch with a body", arguments: ["--watch", "--body", "{}"], status: 64, error: "GET and HEAD"),
     BadInput(name: "no number of retries", arguments: ["--retries", "many"], status: 64, error: "from 0 (no retries)"),
     BadInput(name: "fewer retries than none", arguments: ["--retries=-1"], status: 64, error: "from 0 (no retries)"),
     BadInput(name: "no policy", arguments: ["--policy", "fastest"], status: 64, error: "cache-first"),
@@ -47,14 +47,15 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(name: "no method", arguments: ["--method", "GET /"], status: 64, error: "not an HTTP method"),
     BadInput(name: "no such flag", arguments: ["--quickly"], status: 64, error: "--quickly"),
     BadInput(name: "no store", arguments: ["--store", ""], status: 64, error: "give the name of a directory"),
-    BadInput(name: "HTML", answer: .text("<html>"), status: 65, error: "line 1, column 1"),
+    BadInput(name: "HTML", answer: .text("<html>"), status: 65, error: "check the URL: expected a JSON value, line 1"),
     BadInput(name: "truncated JSON", answer: .text(#"{"a": [1,"#), status: 65, error: "byte 9"),
-    BadInput(name: "nothing", answer: .status(204), status: 65, error: "cannot be parsed"),
+    BadInput(name: "nothing", answer: .status(204), status: 65, error: "/bad: the response is not JSON"),
     BadInput(name: "two values", answer: .text("{} {}"), status: 65, error: "byte 3"),
     BadInput(
       name: "JSON 10,000 deep", answer: .text(String(repeating: "[", count: 10_000)), status: 65,
-      error: "cannot be parsed"),
-    BadInput(name: "no such member", arguments: ["--key-path", "a.b"], status: 65, error: "cannot be parsed: "),
+      error: "cannot be read"),
+    BadInput(
+      name: "no such member", arguments: ["--key-path", "a.b"], status: 65, error: "check --key-path and --require"),
     BadInput(name: "no copy", arguments: ["--policy", "cache-only"], status: 66, error: "not cached"),
     BadInput(name: "no connectivity", arguments: ["--offline"], status: 69, error: "no connectivity"),
     BadInput(
@@ -68,7 +69,7 @@ struct BadInput: Sendable, CustomTestStringConvertible {
     BadInput(name: "silence", answer: .silence, arguments: ["--timeout", "200ms"], status: 75, error: "timed out"),
     BadInput(
       name: "404", answer: .text("no\u{0}such", status: 404), status: 76,
-      error: "reactor: the server answered 404\nno\u{0}such\n"),
+      error: "/bad: the server answered 404; check the URL\nno\u{0}such\n"),
     BadInput(name: "500", answer: .status(500), status: 76, error: "answered 500"),
   ]
 

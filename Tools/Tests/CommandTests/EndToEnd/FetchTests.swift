@@ -183,7 +183,7 @@ import Testing
       let result = try await Command.run("fetch", server.url("/a"), "--retries", "\(retries)", "--trace")
       #expect(result.status == 76)
       #expect(result.output == "")
-      #expect(result.error.hasSuffix("reactor: the server answered 503\nbusy\n"))
+      #expect(result.error.hasSuffix("/a: the server answered 503; try again later\nbusy\n"))
       #expect(server.requests.count == retries + 1)
       let retried = result.trace.filter { $0.hasPrefix("retry, attempt ") }
       #expect(retried.count == retries)

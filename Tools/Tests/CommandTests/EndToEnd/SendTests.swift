@@ -78,7 +78,8 @@ import Testing
     try await OutboxBench.run(kind, ["/a": .text("too long", status: 422)]) { bench async throws in
       let result = try await bench.send("/a", "--wait", "30s")
       #expect(result.status == 76)
-      #expect(result.error == "reactor: the server answered 422\ntoo long\n")
+      let text = "POST \(bench.server.address)/a: the server answered 422; check the query, the fields and the body"
+      #expect(result.error == "reactor: \(text)\ntoo long\n")
       let line = try #require(try await bench.list().first)
       #expect(result.output == "\(line.id)\n")
       #expect(line.state == "refused" && line.status == 422 && line.reason == nil)

@@ -90,7 +90,8 @@ import Testing
     let server = try MockServer.answering([:])
     let secret = ["--query", "api_key=s3cret", "--header", "Authorization: Bearer s3cret"]
     try await RunningCommand.run(["fetch", server.url("/a?token=s3cret"), "--watch"] + secret) { command in
-      let error = #"{"kind":"server","status":404,"message":"the server answered 404"}"#
+      let message = "GET \(server.address)/a: the server answered 404; check the URL"
+      let error = #"{"kind":"server","status":404,"message":"\#(message)"}"#
       #expect(try await command.line(with: "kind") == line(error: error))
       let end = try await command.end()
       #expect(end.status == 130)

@@ -21,5 +21,8 @@ extension MockServer {
     }
   }
 
+  /// The host and port, as errors name them.
+  var address: String { String(url.absoluteString.dropFirst("http://".count)) }
+
   func url(_ path: String) -> String { url.absoluteString + path }
 }

@@ -50,9 +50,12 @@ import Testing
     (.invalidResource("why"), "invalidResource", "why"),
     (
       .network(URLError(.cannotConnectToHost)), "network",
-      "network: no server listens at that host and port; check the URL (URLError -1004)"
+      "no server listens at that host and port (URLError -1004); check the URL"
     ),
-    (.parser(ParserError(.notJSON, expected: "a value")), "parser", "cannot be parsed: a value"),
+    (
+      .parser(ParserError(.notJSON, expected: "a value")), "parser",
+      "the response is not JSON, so check the URL: a value"
+    ),
     (.persistence(CocoaError(.fileWriteOutOfSpace)), "persistence", "the store failed: NSCocoaErrorDomain 640"),
   ])
   func `names the error, and tells it in words`(error: ReactorError, kind: String, message: String) {
@@ -62,7 +65,8 @@ import Testing
   @Test func `has the server's status, and not what it said`() {
     let state = LoadState<Data>(error: .server(HTTPResponse(status: .notFound), body: Data("gone".utf8)))
     #expect(
-      line(state).contains(#""error":{"kind":"server","status":404,"message":"the server answered 404"},"#))
+      line(state).contains(
+        #""error":{"kind":"server","status":404,"message":"the server answered 404; check the URL"},"#))
     #expect(!line(state).contains("gone"))
   }
 
