@@ -230,6 +230,7 @@ lint: swift ## check the style, the comments and the links of the guides; fails 
 	Tests/Checks/Links/run
 	Tests/Checks/Limits/run
 	Tests/Checks/House/run
+	Tests/Checks/Version/run
 	Tests/Checks/Apple/privacy
 
 consumers: system ## build and run packages that use this one, README.md's code among them
@@ -268,7 +269,7 @@ test-api: swift ## the public API against Documentation/API, from what make doc 
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Checks/API/test_check.py
 	Tests/Checks/API/check
 
-release: swift ## check that VERSION=0.1.0 can be released; TAG=1 makes the tag, and nothing is pushed
+release: swift ## make the version VERSION=0.2.0, up to its tag; CHECKED=1 if .ci/run has passed. Nothing is pushed
 	@.ci/release "$(VERSION)"
 
 clean: ## remove what was built
