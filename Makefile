@@ -5,7 +5,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api apple release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
+.PHONY: help demo newsroom gateway gateway-load soak test test-all test-adapters test-tools test-gateway test-newsroom test-browser test-simulation test-only test-release conformance slow-clients loop bench bench-compare weight screenshots simulate mutants load fuzz sanitize coverage build build-quick build-server format lint consumers doc site test-site api test-api apple install uninstall release clean system install-system swift browser install-browser redis install-redis python-markdown install-python-markdown
 
 SWIFT_MINIMUM := 6.3
 # Swift Testing starts every test at once unless it is told to; on two processors, the time limits of those that wait for one would then run out.
@@ -268,6 +268,16 @@ api: doc ## renew Documentation/API, the text of the public API, after a change 
 test-api: swift ## the public API against Documentation/API, from what make doc left, and the tests of that check
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Checks/API/test_check.py
 	Tests/Checks/API/check
+
+PREFIX ?= /usr/local
+command := $(BUILD) -c release --product reactor --package-path Tools
+install: system ## the command reactor and its completions into PREFIX=/usr/local; an optimized build of ten minutes
+	@Tools/install check '$(DESTDIR)$(PREFIX)'
+	$(command)
+	@Tools/install add '$(DESTDIR)$(PREFIX)' "$$($(command) --show-bin-path)/reactor"
+
+uninstall: ## remove what make install has put into PREFIX
+	@Tools/install remove '$(DESTDIR)$(PREFIX)'
 
 release: swift ## make the version VERSION=0.2.0, up to its tag; CHECKED=1 if .ci/run has passed. Nothing is pushed
 	@.ci/release "$(VERSION)"

@@ -33,6 +33,7 @@ READING = (
     ("testing.html", "Testing", "Simulation, races, crashes, fuzzing: how the library itself is tested."),
     ("speed.html", "Speed", "Each job beside the same work written by hand."),
     ("comparison.html", "Comparison", "Reactor and six libraries, row by row."),
+    ("command.html", "The command", "Install <code>reactor</code>, fetch, send, and its exit codes."),
     ("stability.html", "Versions and stability", "What may change before 1.0, and the systems."),
     ("migrating-from-reactor-1.html", "From Reactor 1.x", "The names of 2016, and their names here."),
     ("migrating-from-jb-flux.html", "From JBFlux", "Dispatchers, stores and actions, in Swift 6."),
