@@ -183,13 +183,18 @@ extension OutboxStorageConformance.Check {
       try await subject.storage.removeAll(in: "nobody")
       try await subject.expect(holds: [entry])
     },
-    Self("removeAll(in:keeping:) removes the others, and keeps numbers and bytes") { subject in
+    Self("removeAll(in:keeping:) removes the others, and keeps numbers, bytes and leases") { subject in
       let entries = Samples.entries(3)
       let numbers = try await subject.storage.commit(entries.map(OutboxChange.add), in: .shared)
+      subject.expect(
+        try await subject.claims(entries[1], Samples.one, at: 0),
+        "claim returned nil for an entry that nobody has leased")
       let other = Samples.entry("of another scope")
       _ = try await subject.storage.commit([.add(other)], in: "alice")
       try await subject.storage.removeAll(in: .shared, keeping: [entries[1].id, UUID()])
       try await subject.expect(holds: [entries[1]])
+      let claimed = try await subject.claims(entries[1], Samples.two, at: 1)
+      subject.expect(!claimed, "the lease of an entry that stays has ended")
       let left = try await subject.storage.contents(of: .shared).entries.map(\.number)
       subject.expect(left == [numbers[1]], "the numbers are \(left) and not \([numbers[1]])")
       try await subject.expect("alice", holds: [other], "another scope: ")

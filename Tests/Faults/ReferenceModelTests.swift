@@ -54,7 +54,8 @@ struct ReferenceModelTests {
   /// waits (7005214, 7016128, 7042109, 7163831), a 304 for another version (7238439), a value and a
   /// tag of two responses (7185736, 7247919), a giver that was known although it was gone
   /// (8002761), one whose followers were moved with it (8071656), an accepted draft that was read
-  /// during a removal (8163412), one that was withdrawn and came back with another's changes
+  /// during a removal (8163412), one whose lease ended with the removal of others
+  /// (8981875894311099508), one that was withdrawn and came back with another's changes
   /// (400248334), a tag of a value that has a later write too (400279427), and strictnesses of the
   /// model.
   @Test func `what has failed once among outboxes is tried again`() async {
@@ -66,7 +67,7 @@ struct ReferenceModelTests {
       6_014_051, 6_014_857, 6_021_037, 6_053_930, 6_074_852, 7_019_926, 7_046_594,
       7_005_214, 7_016_128, 7_023_275, 7_042_109, 7_117_868, 7_146_125, 7_163_831, 7_185_736, 7_230_221, 7_238_439,
       7_245_467, 7_247_919, 7_276_007, 8_002_761, 8_071_656, 8_163_412,
-      400_190_456, 400_231_074, 400_248_334, 400_279_427, 410_142_081,
+      8_981_875_894_311_099_508, 400_190_456, 400_231_074, 400_248_334, 400_279_427, 410_142_081,
     ]
     await Simulation.run(seeds: seeds, World.outbox.body)
   }

@@ -68,8 +68,9 @@ public protocol OutboxStorage: Sendable {
   /// and entries that were set aside.
   func removeAll(in scope: Scope?) async throws
 
-  /// Removes everything of `scope` but some entries, which keep their numbers and bytes. Called if
-  /// a program submits while it signs out, so that nothing else of the scope is left on the disk.
+  /// Removes everything of `scope` but some entries, which keep their numbers, bytes and leases:
+  /// another process may be sending one of them. Called if a program submits while it signs out, so
+  /// that nothing else of the scope is left on the disk.
   ///
   /// The default implementation commits the removal of the other entries. It leaves ids, and
   /// entries that were set aside.

@@ -105,11 +105,14 @@ struct OutboxTable: Sendable, Equatable {
     size -= old.reduce(0) { $0 + Step.identify($1.temporary, $1.json).size }
   }
 
-  /// Returns the table with these entries alone. Its numbers go on.
+  /// Returns the table with these entries and their leases alone. Its numbers go on.
   func keeping(_ ids: Set<UUID>) -> OutboxTable {
     var table = OutboxTable()
     table.apply(.next(next))
-    for row in rows.values where ids.contains(row.entry.id) { table.apply(.put(row.entry)) }
+    for row in rows.values where ids.contains(row.entry.id) {
+      table.apply(.put(row.entry))
+      if let lease = row.lease { table.apply(.lease(row.entry.id, lease)) }
+    }
     return table
   }
 
