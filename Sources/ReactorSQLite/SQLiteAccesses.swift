@@ -5,10 +5,10 @@
   /// The accesses to one database. While it is suspended, none is under way and none begins.
   final class SQLiteAccesses: Sendable {
     private let path: String
-    private let isSuspended = Mutex(false)
+    private let state = Mutex((isSuspended: false, resumptions: 0))
     /// The accesses under way. One enters under the lock, so none enters after a suspension.
     private let running = DispatchGroup()
-    /// The time after which a suspension interrupts what is under way.
+    /// The time in seconds after which a suspension interrupts what is under way.
     private static let patience: Double = 1
 
     init(_ path: String) { self.path = path }
@@ -17,25 +17,34 @@
     ///
     /// - Throws: The error of `body`; ``SQLitePersistenceError/suspended(path:)``.
     func run<Value>(_ body: () throws -> Value) throws -> Value {
-      try isSuspended.withLock { isSuspended in
-        guard !isSuspended else { throw SQLitePersistenceError.suspended(path: path) }
+      try state.withLock { state in
+        guard !state.isSuspended else { throw SQLitePersistenceError.suspended(path: path) }
         running.enter()
       }
       defer { running.leave() }
       return try body()
     }
 
-    /// Refuses accesses, and waits until those under way have ended.
+    /// Refuses accesses, and waits until those under way have ended, or ``resume()`` is called.
     ///
-    /// - Parameter interrupt: A closure that makes the statements under way fail. It is called if
-    ///   they take more than a second, as a compaction may.
+    /// - Parameter interrupt: A closure that makes the statements under way fail. It is called
+    ///   after each second, since an access may begin another one, such as a compaction.
     func suspend(interrupting interrupt: () -> Void) {
-      isSuspended.withLock { $0 = true }
-      guard running.wait(timeout: .now() + Self.patience) == .timedOut else { return }
-      interrupt()
-      running.wait()
+      let resumptions = state.withLock { state in
+        state.isSuspended = true
+        return state.resumptions
+      }
+      while running.wait(timeout: .now() + Self.patience) == .timedOut {
+        guard state.withLock({ $0.resumptions == resumptions }) else { return }
+        interrupt()
+      }
     }
 
-    func resume() { isSuspended.withLock { $0 = false } }
+    func resume() {
+      state.withLock { state in
+        state.isSuspended = false
+        state.resumptions += 1
+      }
+    }
   }
 #endif

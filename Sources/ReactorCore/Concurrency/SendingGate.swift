@@ -152,7 +152,9 @@ package final class SendingGate: Sendable {
   /// - Parameter writes: The keys of each write.
   func refuseWaits(for owner: LockOwner, behind writes: [Set<RecordKey>]) {
     let flights = owner.family.flights
-    let awaited = writes.map { gateKeys($0).intersection(flights) }
+    // Only a request with a pass holds a write back. Any other one begins anew.
+    let passed = state.withLock { state in Set(state.keys.lazy.filter { $0.value.passes > 0 }.map(\.key)) }
+    let awaited = writes.map { gateKeys($0.intersection(passed)).intersection(flights) }
     guard !flights.isEmpty, awaited.allSatisfy({ !$0.isEmpty }) else { return }
     _ = owner.refuseFlights(of: awaited.reduce(into: []) { $0.formUnion($1) })
   }

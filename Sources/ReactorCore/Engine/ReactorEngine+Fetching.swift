@@ -131,12 +131,11 @@ extension ReactorEngine {
     step.task.attach(task)
   }
 
-  /// Waits until a part is ready, within the budget of the persistence. A store that hangs holds no
-  /// request back; the drafts in it are shown once it has answered.
+  /// Waits until a part is ready, for as long as the persistence may take. A store that hangs holds
+  /// no request back; the drafts in it are shown once it has answered.
   private func wait(for part: any LayerPart, _ step: FlightStep) async {
-    do { try await layer.budget.within(step.key) { await part.ready() } } catch {
-      // It is late, or the step is cancelled. The load is late at once then, and reports it.
-    }
+    // It is late, or the step is cancelled, which the step finds out itself.
+    do { try await layer.readiness.within(step.key) { await part.ready() } } catch {}
   }
 
   private func load(_ step: FlightStep) async {

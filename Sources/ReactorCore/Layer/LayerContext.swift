@@ -28,6 +28,9 @@ package final class LayerContext: Sendable {
   package let sendings = SendingGate()
   /// The time that the layer waits for its persistence.
   let budget: StoreBudget
+  /// The time that a flight waits for the parts to be ready. A part's store that is late says
+  /// nothing of the records.
+  let readiness: StoreBudget
   let groupMarks = GroupMarks()
   /// The time on the configuration's clock since the layer was created. Read it without a lock: the
   /// clock is user code.
@@ -59,6 +62,7 @@ package final class LayerContext: Sendable {
     entities = EntityTable(drafts)
     elapsed = configuration.clock.stopwatch()
     budget = StoreBudget(configuration)
+    readiness = StoreBudget(configuration)
     events = EventHub(executor: configuration.taskExecutor)
     keys = RecordKeys(
       backend: backend, scope: scope, secretQueryItems: configuration.secretQueryItems, digests: cache.digests)

@@ -281,8 +281,15 @@ extension AuthenticationMiddleware {
     case is TransportError, is URLError, is POSIXError: error
     case ReactorError.server(let response, _) where response.status.kind == .serverError: error
     case let error as ReactorError where error.isNetworkFailure || RetryPolicy.mayPass(.failure(error)): error
-    default: ReactorError.authentication(error)
+    default: ReactorError.authentication(withoutExcerpt(error))
     }
+  }
+
+  /// The body of a refresh's response has tokens, which the errors of all that wait would show.
+  private static func withoutExcerpt(_ error: any Error) -> any Error {
+    guard case ReactorError.parser(var parserError) = error else { return error }
+    parserError.excerpt = nil
+    return ReactorError.parser(parserError)
   }
 }
 

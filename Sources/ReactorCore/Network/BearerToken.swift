@@ -95,7 +95,7 @@ public final class BearerToken: TransportMiddleware {
     middleware = AuthenticationMiddleware(
       signer, credential: Lease(credential, margin: margin, now: now()), origins: origins, now: now
     ) { lease in
-      CredentialTerm(isRefreshable: refresh != nil, due: lease.due, end: lease.credential.goodUntil)
+      CredentialTerm(isRefreshable: refresh != nil, due: lease.due, end: lease.end)
     }
   }
 
@@ -137,10 +137,15 @@ extension BearerToken {
   fileprivate struct Lease: Sendable {
     let credential: Credential
     let due: Date?
+    /// The time from which it is not sent; `nil` if only the server tells.
+    let end: Date?
 
-    init(_ credential: Credential, margin: Duration, now: Date) {
+    /// - Parameter isNew: `true` if the refresh has just returned it. If it seems to have expired,
+    ///   the clock is wrong: it is used until a 401, and not refreshed before each request.
+    init(_ credential: Credential, margin: Duration, now: Date, isNew: Bool = false) {
       self.credential = credential
-      due = credential.goodUntil.map { end in
+      end = credential.goodUntil.flatMap { isNew && $0 <= now ? nil : $0 }
+      due = end.map { end in
         // A token that lives for less than the margin would be refreshed before each request.
         end - min(max(margin.inSeconds, 0), max(end.timeIntervalSince(now), 0) / 2)
       }
@@ -159,7 +164,7 @@ extension BearerToken {
     func refresh(_ lease: Lease) async throws -> Lease {
       // Without a closure, the middleware does not call this method.
       guard let refresh else { return lease }
-      return try await Lease(refresh(lease.credential), margin: margin, now: now())
+      return try await Lease(refresh(lease.credential), margin: margin, now: now(), isNew: true)
     }
   }
 }

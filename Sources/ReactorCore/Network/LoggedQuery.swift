@@ -38,6 +38,8 @@ struct LoggedQuery {
     // Without a value, the name may be one.
     guard let equals = item.firstIndex(of: "="), let name = name(item[..<equals]) else { return "…" }
     let (key, value) = (name.lowercased(), item[equals...].dropFirst())
+    // So does the end of a token in base64.
+    guard let first = value.first, first != "=" else { return "…" }
     let isShown = numbers.contains(key) && !secrets.contains(key) && isNumber(value)
     return "\(name)=\(isShown ? String(value) : "…")"
   }

@@ -11,10 +11,11 @@ struct RefusalText {
 
   /// The size in bytes up to which a body is read.
   private static let largestBody = 16_384
-  /// The number of characters that are shown.
+  /// The number of Unicode scalars that are shown.
   private static let longest = 160
-  /// The number of characters from which a word may be a token.
-  private static let longestWord = 19
+  /// The number of scalars up to which a word is shown, and one with a digit: a longer one may be a
+  /// token or a number of a person.
+  private static let (longestWord, longestNumber) = (19, 3)
 
   init(_ response: HTTPResponse, _ body: Data) {
     guard [401, 403].contains(response.status.code), body.count <= Self.largestBody,
@@ -52,13 +53,26 @@ struct RefusalText {
   }
 
   /// Returns the words without those that may be a secret or an address: queries of URLs, long
-  /// ones, and those with an `@`.
+  /// words, those with an `@`, and those with digits that are longer than a status.
   private static func shown(_ text: String) -> String? {
-    let words = Redaction.withoutQueries(String(text.prefix(4 * longest)))
-      .split { $0.isWhitespace || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } }
-      .map { $0.count > longestWord || $0.contains("@") ? "…" : String($0) }
-    let line = words.joined(separator: " ")
+    let scalars = text.unicodeScalars
+    let isCut = scalars.count > 4 * longest
+    var words = Redaction.withoutQueries(String(scalars.prefix(4 * longest))).unicodeScalars
+      .split { $0.properties.isWhitespace || isInvisible($0) }
+    // What is left of a word that was cut may be the beginning of a token.
+    if isCut { _ = words.popLast() }
+    let line = words.map { mayBeSecret($0) ? "…" : String($0) }.joined(separator: " ")
     guard !line.isEmpty else { return nil }
-    return line.count > longest ? line.prefix(longest) + "…" : line
+    let shown = line.unicodeScalars.prefix(longest)
+    return shown.count < line.unicodeScalars.count ? String(shown) + "…" : line
+  }
+
+  private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    [.control, .format].contains(scalar.properties.generalCategory)
+  }
+
+  private static func mayBeSecret(_ word: Substring.UnicodeScalarView) -> Bool {
+    let hasDigit = word.contains { $0.properties.numericType != nil }
+    return word.count > (hasDigit ? longestNumber : longestWord) || word.contains("@")
   }
 }

@@ -160,6 +160,17 @@ import Testing
     }
   }
 
+  @Test func `that seems to have expired when it comes is used until a 401`() async throws {
+    try await MockServer.run { _ in
+      Self.note
+    } body: { server async throws in
+      let layer = layer(server, token(server, lifetime: 0, left: 0))
+      for _ in 1...3 { _ = try await layer.reactor(Note.self).fetchFromNetwork("note") }
+      #expect(tokens.refused.value == ["1"])
+      #expect(sent(server) == ["Bearer 2", "Bearer 2", "Bearer 2"])
+    }
+  }
+
   @Test func `that is still good is used where its refresh fails, and refreshed again at its end`() async throws {
     try await MockServer.run { _ in
       Self.note
@@ -262,6 +273,23 @@ import Testing
           failure.description == "signing in failed: POST 127.0.0.1:\(accounts.port)/token: "
             + "the server answered 400 with 26 bytes; sign in again")
         #expect(accounts.requests.count == 1 && server.requests.count == 1)
+      }
+    }
+  }
+
+  @Test func `shows nothing of a response of its refresh that cannot be read`() async throws {
+    try await MockServer.run { _ in
+      .json(#"{"access": 1, "refresh": "s3cret"}"#)
+    } body: { accounts async throws in
+      try await MockServer.run { _ in
+        .status(401)
+      } body: { server async throws in
+        let answers = ModelLayer(baseURL: accounts.url).reactor([String: String].self)
+        let token = BearerToken(BearerToken.Credential("1"), origins: [server.url]) { _ in
+          BearerToken.Credential(try await answers.send(Resource("token", method: .post))["access"] ?? "")
+        }
+        let failure = try #require(await error { try await layer(server, token).reactor(Note.self).fetch("note") })
+        #expect(failure.description.contains("expected") && !failure.description.contains("s3cret"))
       }
     }
   }

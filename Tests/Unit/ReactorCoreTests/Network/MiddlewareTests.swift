@@ -94,6 +94,7 @@ import Testing
     ("/notes#s3cret", "?…"), ("/notes?a=1;token=s3cret&page=s3cret", "?a=…&page=…"),
     ("/notes?%74oken=1&user%5Bpassword%5D=1", "?token=…&user[password]=…"), ("/notes?page=2#page=3", "?page=2"),
     ("/notes?s3cret%20s3cret=1&after=1234567890&", "?…&after=…&…"), ("/notes?Page%5BNumber%5D=7", "?Page[Number]=7"),
+    ("/notes?c2VjcmV0MQ==", "?…"), ("/notes?c2VjcmV0MTI=&page=1", "?…&page=1"),
   ])
   func `tells the names of a query and the numbers of its pages, and neither a field nor a body`(
     path: String, query: String

@@ -34,6 +34,8 @@ import Testing
     let token = String(repeating: "x", count: 20)
     #expect(
       text(#"{"message": "\#(token) of ada@a.example for https://a.example/b?c=d\nis bad"}"#) == "… of … for … is bad")
+    #expect(text(#"{"message": "Bad key 9f86d081, PIN 1234: 401"}"#) == "Bad key … PIN … 401")
+    #expect(text(#"{"message": "a\#("\u{202E}")b"}"#) == "a b")
     let long = text(#"{"message": "\#(String(repeating: "word ", count: 100))"}"#)
     #expect(long.count == 161 && long.hasSuffix("…"))
     #expect(text(#"{"message": "\#(String(repeating: "word ", count: 5_000))"}"#) == "")
