@@ -180,7 +180,7 @@ struct FetchesAwaitingWritesTests {
       $0.mutations.append(SlowAdd.self)
       $0.concurrentLanes = 1
     }
-    let (layer, list) = (writer.layer, writer.list)
+    let layer = writer.layer
     let made = Gate()
     SlowAdd.gates.change { $0["\(awaitsFirst)"] = made }
     if !awaitsFirst { made.open() }
