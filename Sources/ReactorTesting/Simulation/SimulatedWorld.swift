@@ -198,6 +198,11 @@ public struct SimulatedUser: Sendable {
   /// The random choices of this user.
   public let draws: SeededDraws
 
+  package init(number: Int, draws: SeededDraws) {
+    self.number = number
+    self.draws = draws
+  }
+
   /// Runs `body`, and sometimes cancels it after a while, like a user who leaves a screen.
   ///
   /// - Parameters:

@@ -40,6 +40,8 @@ struct Writers: Sendable {
   /// that has returned: no draft of it, or of an earlier one, is shown.
   private let removals = Shared((begun: 0, next: 0))
   private let traits: Traits
+  /// Called before a list is saved.
+  private let beforeSaving = Shared<(@Sendable (String) async -> Void)?>(nil)
 
   /// The events that are possible in one world of writers.
   private struct Traits {
@@ -53,6 +55,8 @@ struct Writers: Sendable {
     var isUnstored: Bool
     /// Some users leave a write as soon as they see their draft.
     var leavesAtOnce: Bool
+    /// The step that saves a list awaits a write of it, sometimes behind one of somebody else.
+    var writesThrough: Bool
 
     init(_ world: SimulatedWorld) {
       let draws = world.laterDraws
@@ -62,6 +66,7 @@ struct Writers: Sendable {
       changesEnd = draws.chance(0.2)
       isUnstored = draws.chance(0.2)
       leavesAtOnce = draws.chance(0.3)
+      writesThrough = draws.chance(0.3)
     }
   }
 
@@ -78,7 +83,38 @@ struct Writers: Sendable {
     layer = ModelLayer(
       baseURL: Self.url, transport: transport, persistence: world.disk.open(),
       reachability: world.reachability(ends: traits.changesEnd), configuration: configuration)
-    lists = layer.reactor()
+    lists = traits.writesThrough ? Self.stepping(layer, beforeSaving) : layer.reactor()
+    guard traits.writesThrough else { return }
+    let user = SimulatedUser(number: Self.stepUser, draws: world.laterDraws.split())
+    beforeSaving.change { [self] in $0 = { path in await writeThrough(path, user) } }
+  }
+
+  private static let stepUser = 99
+
+  /// A reactor whose step calls `body` before it saves.
+  private static func stepping(
+    _ layer: ModelLayer, _ body: Shared<(@Sendable (String) async -> Void)?>
+  ) -> Reactor<Numbers> {
+    var flow = layer.flow(Numbers.self)
+    let save = flow.saveToPersistence
+    flow.saveToPersistence = { snapshot, resource in
+      await body.value?(resource.path)
+      try await save(snapshot, resource)
+    }
+    return Reactor(flow: flow)
+  }
+
+  /// Awaits a write of the list that is being saved. It gets its answer, or an error that names the
+  /// circle, also behind a write that waits for the fetch.
+  private func writeThrough(_ path: String, _ user: SimulatedUser) async {
+    guard Self.paths.contains(path), user.draws.chance(0.3) else { return }
+    if user.draws.chance(0.5) {
+      _ = spawnApart(on: world.configuration.taskExecutor) { try? await insert(path, user) }
+      try? await world.clock.sleep(for: .milliseconds(1))
+    }
+    world.note("a step of \(path) awaits a write of it")
+    try? await insert(path, user)
+    world.note("the step of \(path) goes on")
   }
 
   private static let url = URL(string: "https://api.example.com") ?? URL(filePath: "/")
@@ -255,6 +291,7 @@ struct Writers: Sendable {
   /// Once nothing is under way: everybody shows what the server has, and the disk has had nothing
   /// else.
   func judgeEnd() async {
+    beforeSaving.change { $0 = nil }
     await judgeWatchers()
     for path in Self.paths {
       world.check(underWay.value[path] ?? 0 == 0, "a write of \(path) has not ended")
