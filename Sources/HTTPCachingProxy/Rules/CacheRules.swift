@@ -31,7 +31,7 @@ extension CacheRules {
   func control(of fields: HTTPFields) -> CacheControl {
     guard case .shared(let targets) = self else { return CacheControl(fields) }
     // Empty counts as missing, and so does what is no dictionary (RFC 9213 §2.2).
-    let targeted = targets.lazy.compactMap { StructuredDictionary(fields, $0) }.first { !$0.members.isEmpty }
+    let targeted = targets.lazy.compactMap { StructuredField.dictionary(fields, $0) }.first { !$0.isEmpty }
     var control = targeted.map(CacheControl.init) ?? CacheControl(fields)
     control.isTargeted = targeted != nil
     control.maxAge = control.sharedMaxAge ?? control.maxAge
@@ -44,10 +44,10 @@ extension CacheRules {
 extension CacheControl {
   /// Reads the directives of a targeted field. A value of another type than its directive's is
   /// ignored (RFC 9213 §2.1).
-  fileprivate init(_ targeted: StructuredDictionary) {
-    func has(_ name: String) -> Bool { targeted.members[name] == .boolean(true) }
+  fileprivate init(_ targeted: [String: StructuredField.Item]) {
+    func has(_ name: String) -> Bool { targeted[name]?.value == .boolean(true) }
     func seconds(_ name: String) -> Duration? {
-      guard case .integer(let value)? = targeted.members[name], value >= 0 else { return nil }
+      guard case .integer(let value)? = targeted[name]?.value, value >= 0 else { return nil }
       return .seconds(min(value, DeltaSeconds.greatest))
     }
     self.init()
